@@ -1,0 +1,144 @@
+"""The two corpora of the starter models and their fixed split into training and held-out pairs.
+
+The Bible is a TSV with the header `book chapter verse es_rv1909 en_kjv en_asv en_nheb en_bbe`; Tatoeba is
+`English TAB Spanish` without a header; the sermon phrases are like Tatoeba and may be absent. Files may be
+plain, .xz or .gz. Held out are whole books, so that no other English version of a verse leaks into training,
+and 500 Tatoeba pairs chosen with a fixed seed.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import lzma
+import random
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+
+HELD_OUT_BOOKS = ("Philippians", "Ruth", "I John")
+HELD_OUT_TATOEBA = 500
+SEED = 20240601
+BIBLE_VERSIONS = ("kjv", "asv", "nheb", "bbe")
+SERMON_PHRASES = Path(__file__).with_name("sermon_phrases.tsv")
+
+_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
+_QUOTES = str.maketrans({"\u201c": '"', "\u201d": '"', "\u2018": "'", "\u2019": "'"})
+_SPANISH = _QUOTES | str.maketrans("âêîôûÂÊÎÔÛ", "áéíóúÁÉÍÓÚ")
+_CAPITALS = re.compile(r"^[^\w]*(?:[A-ZÁÉÍÓÚÑ] )?[A-ZÁÉÍÓÚÑ]{2,}\b")
+_LONE_VOWEL = re.compile(r"\b[áéóúÁÉÓÚ]\b")
+_OLD_VERBS = re.compile(r"\b(fu|di|vi)(é|í|ó)\b", re.IGNORECASE)
+_MODERN_VERBS = {"fué": "fue", "fuí": "fui", "dió": "dio", "vió": "vio"}
+_PLAIN_VOWEL = str.maketrans("áéíóúÁÉÍÓÚ", "aeiouAEIOU")
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One English sentence or verse and its Spanish; `source` is a version, `tatoeba` or `sermon`."""
+
+    en: str
+    es: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Split:
+    """Training pairs by source, and the held-out pairs (the books in NHEB English)."""
+
+    training: dict[str, tuple[Pair, ...]]
+    held_out_tatoeba: tuple[Pair, ...]
+    held_out_books: tuple[Pair, ...]
+
+
+def words(text: str) -> tuple[str, ...]:
+    """Lower-case words without punctuation, the form in which texts are compared."""
+    return tuple(_WORD.findall(text.translate(_QUOTES).casefold()))
+
+
+def modern_spanish(text: str) -> str:
+    """Write the unaccented forms of today for `á é ó ú` alone and for `fué fuí dió vió`.
+
+    Circumflexes become acute accents. A verse that begins a chapter starts in capitals; they go too.
+    """
+    text = _LONE_VOWEL.sub(lambda m: m[0].translate(_PLAIN_VOWEL), text.translate(_SPANISH))
+    text = _OLD_VERBS.sub(_modern_verb, text).strip()
+    return _CAPITALS.sub(lambda m: m[0].capitalize(), text)
+
+
+def _modern_verb(match: re.Match[str]) -> str:
+    form = match[0]
+    if form.lower() not in _MODERN_VERBS:
+        return form
+    return form[:2] + form[2:].translate(_PLAIN_VOWEL)
+
+
+def balanced(text: str) -> str:
+    """Drop all double quotes when they do not pair up: a speech may run over many verses."""
+    text = text.translate(_QUOTES).strip()
+    return text if text.count('"') % 2 == 0 else text.replace('"', "").strip()
+
+
+def _open(path: Path) -> TextIO:
+    opener = {".xz": lzma.open, ".gz": gzip.open}.get(path.suffix, open)
+    return opener(path, "rt", encoding="utf-8", newline="")  # type: ignore[operator,no-any-return]
+
+
+def _two_columns(path: Path, source: str) -> Iterator[Pair]:
+    with _open(path) as file:
+        for number, line in enumerate(file, 1):
+            cells = line.rstrip("\r\n").split("\t")
+            if not line.strip() or line.startswith("#"):
+                continue
+            if len(cells) < 2:
+                raise ValueError(f"{path}:{number}: expected English, a tab and Spanish")
+            yield Pair(cells[0].translate(_QUOTES).strip(), cells[1].strip(), source)
+
+
+def _verses(path: Path) -> Iterator[tuple[str, Pair]]:
+    with _open(path) as file:
+        for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
+            spanish = modern_spanish(row["es_rv1909"])
+            for version in BIBLE_VERSIONS:
+                english = balanced(row[f"en_{version}"])
+                if english and spanish:
+                    yield row["book"], Pair(english, spanish, version)
+
+
+def _hold_out(pairs: Iterable[Pair], count: int) -> tuple[Pair, ...]:
+    # Sorted before drawing: the choice depends on the sentences, not on the order of the file.
+    by_english: dict[tuple[str, ...], list[Pair]] = {}
+    for pair in sorted(pairs, key=lambda p: (p.en, p.es)):
+        by_english.setdefault(words(pair.en), []).append(pair)
+    draw = random.Random(SEED)
+    chosen = draw.sample(sorted(by_english), min(count, len(by_english)))
+    return tuple(draw.choice(by_english[key]) for key in chosen)
+
+
+def load(
+    bible: Path,
+    tatoeba: Path,
+    sermon: Path | None = SERMON_PHRASES,
+    held_out_count: int = HELD_OUT_TATOEBA,
+) -> Split:
+    """Read the corpora and split them; the same files always give the same split.
+
+    A training pair whose English has the same words as a held-out one is dropped, whatever its source.
+    """
+    sources: dict[str, list[Pair]] = {name: [] for name in ("tatoeba", *BIBLE_VERSIONS, "sermon")}
+    sources["tatoeba"] = list(_two_columns(tatoeba, "tatoeba"))
+    if sermon is not None and sermon.exists():
+        sources["sermon"] = list(_two_columns(sermon, "sermon"))
+    held_out = [pair for book, pair in _verses(bible) if book in HELD_OUT_BOOKS]
+    for book, pair in _verses(bible):
+        if book not in HELD_OUT_BOOKS:
+            sources[pair.source].append(pair)
+    held_out_tatoeba = _hold_out(sources["tatoeba"], held_out_count)
+    unseen = {words(pair.en) for pair in (*held_out, *held_out_tatoeba)}
+    training = {
+        name: tuple(pair for pair in pairs if words(pair.en) not in unseen)
+        for name, pairs in sources.items()
+    }
+    books = tuple(pair for pair in held_out if pair.source == "nheb")
+    return Split(training, held_out_tatoeba, books)
