@@ -1,0 +1,308 @@
+"""Settings: config.toml < environment < command-line flags, checked before anything starts.
+
+Built on pydantic-settings. What it does not give is added here: an unknown environment variable
+is refused like an unknown key, and every error names its origin and the nearest valid key.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic_settings import (
+    BaseSettings,
+    EnvSettingsSource,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+)
+
+from pipeline.errors import ConfigError
+
+PREFIX = "STARK_TRANSLATE__"
+SYSTEM_FILE = Path("/etc/stark-translate/config.toml")
+
+Threads = Annotated[int, Field(ge=1, le=256)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Lang = Annotated[str, Field(pattern=r"^[a-z]{2,3}$")]
+
+
+class Section(BaseModel):
+    """A table of the file. Unknown keys are errors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Audio(Section):
+    """[audio]"""
+
+    device: str = ""
+    channel: Annotated[int, Field(ge=0, le=64)] = 1
+    input: str = ""
+    pace: Literal["realtime", "fast"] = "realtime"
+
+
+class Vad(Section):
+    """[vad]"""
+
+    threshold: Share = 0.5
+    end_threshold: Share = 0.35
+    silence_ms: Annotated[int, Field(ge=64, le=5000)] = 400
+    min_speech_ms: Annotated[int, Field(ge=32, le=2000)] = 250
+    pre_roll_ms: Annotated[int, Field(ge=0, le=2000)] = 250
+    max_utterance_s: Annotated[float, Field(ge=2, le=28)] = 12.0
+    partial_ms: Annotated[int, Field(ge=0, le=10_000)] = 800
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Vad:
+        if self.end_threshold > self.threshold:
+            msg = "vad.end_threshold must not be above vad.threshold"
+            raise ValueError(msg)
+        return self
+
+
+class Stt(Section):
+    """[stt]"""
+
+    model: Annotated[str, Field(min_length=1)] = "starter"
+    device: Literal["cpu", "cuda", "auto"] = "cpu"
+    compute_type: Annotated[str, Field(min_length=1)] = "int8"
+    threads: Threads = 2
+    window_s: Annotated[float, Field(ge=4, le=30)] = 10.0
+    hotwords: bool = True
+    no_speech_prob: Share = 0.6
+    avg_logprob: Annotated[float, Field(ge=-10, le=0)] = -1.0
+    compression_ratio: Annotated[float, Field(ge=1, le=10)] = 2.4
+
+
+class Dictionary(Section):
+    """[dictionary]"""
+
+    enabled: bool = True
+    file: str = ""
+    watch_s: Annotated[float, Field(gt=0, le=3600)] = 2.0
+
+
+class Partial(Section):
+    """[translate.partial]"""
+
+    engine: Literal["marian", "none"] = "marian"
+    model: Annotated[str, Field(min_length=1)] = "starter"
+    compute_type: Annotated[str, Field(min_length=1)] = "int8"
+    threads: Threads = 1
+
+
+class Final(Section):
+    """[translate.final]"""
+
+    engine: Literal["gemma", "marian"] = "gemma"
+    model: Annotated[str, Field(min_length=1)] = "starter"
+    prompt: Literal["auto", "translategemma", "starter"] = "auto"
+    gpu_layers: Annotated[int, Field(ge=-1, le=1000)] = 0
+    threads: Threads = 2
+    context: Annotated[int, Field(ge=256, le=131_072)] = 2048
+    flash_attention: bool = True
+    stream: bool = True
+    deadline_s: Annotated[float, Field(gt=0, le=600)] = 8.0
+
+
+class Translate(Section):
+    """[translate]"""
+
+    source: Lang = "en"
+    target: Lang = "es"
+    partial: Partial = Partial()
+    final: Final = Final()
+
+    @model_validator(mode="after")
+    def _two_languages(self) -> Translate:
+        if self.source == self.target:
+            msg = f"translate.source and translate.target are both {self.source!r}"
+            raise ValueError(msg)
+        if self.final.engine == "marian" and self.partial.engine == "none":
+            msg = 'translate.final.engine = "marian" needs translate.partial.engine = "marian"'
+            raise ValueError(msg)
+        return self
+
+
+class Server(Section):
+    """[server]"""
+
+    host: Annotated[str, Field(min_length=1)] = "127.0.0.1"
+    port: Annotated[int, Field(ge=0, le=65_535)] = 8765
+    history: Annotated[int, Field(ge=1, le=10_000)] = 200
+    max_clients: Annotated[int, Field(ge=1, le=100_000)] = 1000
+    ping_s: Annotated[float, Field(ge=1, le=600)] = 20.0
+
+
+class Session(Section):
+    """[session]"""
+
+    directory: Annotated[str, Field(min_length=1)] = "sessions"
+    drain_s: Annotated[float, Field(ge=0, le=600)] = 10.0
+
+
+class Operator(Section):
+    """[operator]"""
+
+    token: str = ""
+
+
+class Log(Section):
+    """[log]"""
+
+    level: Literal["debug", "info", "warning", "error"] = "info"
+    format: Literal["auto", "console", "json"] = "auto"
+
+
+class Settings(BaseSettings):
+    """Everything in config.toml, checked."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX, env_nested_delimiter="__", extra="forbid", frozen=True
+    )
+
+    audio: Audio = Audio()
+    vad: Vad = Vad()
+    stt: Stt = Stt()
+    dictionary: Dictionary = Dictionary()
+    translate: Translate = Translate()
+    server: Server = Server()
+    session: Session = Session()
+    operator: Operator = Operator()
+    log: Log = Log()
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Take what `load` has merged and nothing else."""
+        return (init_settings,)
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """Settings and, for each key path such as `audio.device`, where its value came from."""
+
+    settings: Settings
+    origins: Mapping[str, str]
+
+
+def load(file: Path | None = None, flags: Mapping[str, Any] | None = None) -> Loaded:
+    """Merge file, environment and flags, and check the result.
+
+    `file` None takes ./config.toml or /etc/stark-translate/config.toml if there is one. `flags` is
+    keyed by key path: `{"server.port": 0}`. Raises ConfigError naming every wrong key.
+    """
+    chosen = file or next((f for f in (Path("config.toml"), SYSTEM_FILE) if f.is_file()), None)
+    layers: list[tuple[str, dict[str, Any]]] = []
+    if chosen is not None:
+        layers.append((str(chosen), _read(chosen)))
+    layers.append(("environment", _environment()))
+    layers.append(("command line", _nest(flags or {})))
+    merged: dict[str, Any] = {}
+    origins: dict[str, str] = {}
+    for origin, layer in layers:
+        _merge(merged, layer)
+        origins |= {path: origin for path, _ in leaves(layer)}
+    try:
+        settings = Settings(**merged)
+    except ValidationError as error:
+        raise _explain(error, origins) from None
+    every = dict.fromkeys((path for path, _ in leaves(settings.model_dump())), "built-in default")
+    return Loaded(settings, every | origins)
+
+
+def leaves(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield (key path, value) for everything in a nested mapping that is not a table."""
+    for key, value in tree.items():
+        if isinstance(value, Mapping):
+            yield from leaves(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(
+            "config-unreadable", f"{file}: {error.strerror}.", "Check the path given to --config."
+        ) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError("config-not-toml", f"{file} is not valid TOML: {error}.") from None
+
+
+def _environment() -> dict[str, Any]:
+    known = [name for name in Settings.model_fields]
+    for name in os.environ:
+        if name.upper().startswith(PREFIX):
+            section = name[len(PREFIX) :].split("__")[0].lower()
+            if section not in known:
+                raise ConfigError(
+                    "config-unknown-key",
+                    f"environment: {name}: there is no section [{section}].",
+                    _nearest(section, known),
+                )
+    return EnvSettingsSource(Settings)()
+
+
+def _nest(flags: Mapping[str, Any]) -> dict[str, Any]:
+    tree: dict[str, Any] = {}
+    for path, value in flags.items():
+        *tables, key = path.split(".")
+        node = tree
+        for table in tables:
+            node = node.setdefault(table, {})
+        node[key] = value
+    return tree
+
+
+def _merge(base: dict[str, Any], layer: Mapping[str, Any]) -> None:
+    for key, value in layer.items():
+        if isinstance(value, Mapping) and isinstance(base.get(key), dict):
+            _merge(base[key], value)
+        else:
+            base[key] = _copy(value)
+
+
+def _copy(value: Any) -> Any:
+    return {k: _copy(v) for k, v in value.items()} if isinstance(value, Mapping) else value
+
+
+def _nearest(word: str, known: list[str]) -> str:
+    close = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
+    return f"Did you mean {close[0]}?" if close else f"Known: {', '.join(sorted(known))}."
+
+
+def _explain(error: ValidationError, origins: Mapping[str, str]) -> ConfigError:
+    known = [path for path, _ in leaves(Settings().model_dump())]
+    lines = []
+    code = "config-bad-value"
+    for detail in error.errors():
+        path = ".".join(str(part) for part in detail["loc"])
+        origin = origins.get(path) or next(
+            (o for p, o in origins.items() if p.startswith(f"{path}.") or path.startswith(p)), ""
+        )
+        where = f"{origin}: {path}".removeprefix(": ").removesuffix(": ")
+        if detail["type"] == "extra_forbidden":
+            code = "config-unknown-key"
+            lines.append(f"{where}: unknown key. {_nearest(path, known)}")
+        else:
+            reason = detail["msg"].removeprefix("Value error, ")
+            lines.append(
+                f"{where}: {reason}, not {detail['input']!r}"
+                if detail["type"] != "value_error"
+                else f"{where}: {reason}"
+            )
+    return ConfigError(code, "\n".join(lines))

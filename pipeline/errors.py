@@ -1,0 +1,81 @@
+"""Every error this program raises on purpose.
+
+StarkError                  anything below; has a kebab-case code
+├── ConfigError             a setting is wrong: exit 78, systemd must not restart
+├── UsageError              the command line is wrong: exit 2
+├── AudioError              a device or an audio file cannot be used
+│   └── AudioLostError      the device was there and went away: the listener reopens it
+├── ModelError              a model is missing, broken or of the wrong kind
+├── EngineError             an engine failed on one utterance: costs that utterance only
+├── DictionaryError         a dictionary file cannot be used
+├── ServerError             the port or a page cannot be served
+├── SessionError            the session folder cannot be used
+└── ProtocolError           a client's message is not one of ours
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class StarkError(Exception):
+    """Base of all errors raised on purpose.
+
+    `code` is a kebab-case word for scripts and logs, `message` one sentence that names the file,
+    key or device, and `fix` what the person can do about it (may be empty).
+    """
+
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, code: str, message: str, fix: str = "") -> None:
+        super().__init__(code, message, fix)
+        self.code = code
+        self.message = message
+        self.fix = fix
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.fix}".rstrip() + f" [{self.code}]"
+
+
+class ConfigError(StarkError):
+    """A setting is unknown, of the wrong type or out of range."""
+
+    exit_code = 78
+
+
+class UsageError(StarkError):
+    """The command line asks for something that does not exist or does not fit together."""
+
+    exit_code = 2
+
+
+class AudioError(StarkError):
+    """A device or an audio file cannot be used."""
+
+
+class AudioLostError(AudioError):
+    """The device delivered and then stopped: unplugged, or its server went away."""
+
+
+class ModelError(StarkError):
+    """A model is missing, broken or of the wrong kind."""
+
+
+class EngineError(StarkError):
+    """An engine failed on one utterance."""
+
+
+class DictionaryError(StarkError):
+    """A dictionary file cannot be read or holds a rule that makes no sense."""
+
+
+class ServerError(StarkError):
+    """The port is taken or the address is not ours."""
+
+
+class SessionError(StarkError):
+    """The session folder cannot be made or written."""
+
+
+class ProtocolError(StarkError):
+    """A client sent a message that is not one of protocol version 1."""

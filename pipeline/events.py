@@ -1,0 +1,162 @@
+"""The values that travel through the program: block -> utterance -> transcript -> caption.
+
+All are frozen; each stage makes a new one that holds the one before it, so a caption knows the
+whole way it came. Inside the core the sample count is the clock. Fields ending in `_s` that hold
+wall time are `time.monotonic()` seconds and are filled in at the edges (workers) only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+SAMPLE_RATE = 16_000
+"""Samples a second everywhere behind capture."""
+
+BLOCK_SAMPLES = 512
+"""Samples in a block: what Silero takes at 16 kHz, 32 ms."""
+
+Pcm: TypeAlias = NDArray[np.float32]
+"""Mono samples at 16 kHz, shape (n,), full scale 1.0."""
+
+Cause = Literal["partial", "silence", "length", "gap", "end"]
+"""Why an utterance was handed on: a snapshot; a pause; too long; lost audio; the source ended."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AudioBlock:
+    """512 captured samples. `start_sample` jumps where audio was lost."""
+
+    start_sample: int
+    pcm: Pcm
+    arrived_s: float = 0.0
+    """When the block's last sample was there (monotonic)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Utterance:
+    """A stretch of speech. The same `id` comes back with growing `revision` until `final`."""
+
+    id: int
+    revision: int
+    final: bool
+    cause: Cause
+    start_sample: int
+    end_sample: int
+    """One past the last sample of speech; trailing silence lies behind it."""
+    pcm: Pcm
+    """From `start_sample` on, pre-roll and a little trailing silence included."""
+    spoken_s: float = 0.0
+    """When the last syllable was spoken (monotonic)."""
+    closed_s: float = 0.0
+    """When the segmenter handed the utterance on (monotonic)."""
+
+    @property
+    def start_s(self) -> float:
+        """Seconds from the start of the session's audio."""
+        return self.start_sample / SAMPLE_RATE
+
+    @property
+    def end_s(self) -> float:
+        """Seconds from the start of the session's audio."""
+        return self.end_sample / SAMPLE_RATE
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Time that an engine took, monotonic seconds."""
+
+    start_s: float = 0.0
+    end_s: float = 0.0
+
+    @property
+    def ms(self) -> float:
+        """Length in milliseconds."""
+        return (self.end_s - self.start_s) * 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Recognition:
+    """What a recognizer says of one utterance. Whisper's own measures, None where it has none."""
+
+    text: str
+    avg_logprob: float | None = None
+    no_speech_prob: float | None = None
+    compression_ratio: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """One application of a dictionary rule; `start` is the offset of `found` in the raw text."""
+
+    rule: str
+    found: str
+    replacement: str
+    start: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Transcript:
+    """An utterance in the source language."""
+
+    utterance: Utterance
+    lang: str
+    raw_text: str
+    """As recognized."""
+    text: str
+    """As corrected by the dictionary; what is translated and shown."""
+    recognition: Recognition
+    corrections: tuple[Correction, ...] = ()
+    level_dbfs: float = -120.0
+    """Root mean square of the utterance's samples."""
+    peak_dbfs: float = -120.0
+    filtered: str = ""
+    """Why this text is not shown (a hallucination, say); empty when it is."""
+    span: Span = Span()
+
+
+@dataclass(frozen=True, slots=True)
+class Translation:
+    """What a translator says of one text."""
+
+    text: str
+    engine: str
+    tokens: int = 0
+    """Target tokens made."""
+    avg_logprob: float | None = None
+    """Mean log-probability of a target token, where the engine gives it."""
+    prompt_tokens: int = 0
+    reused_tokens: int = 0
+    """Of the prompt's tokens, those still in the cache from the call before."""
+    stopped: Literal["end", "length", "loop"] = "end"
+    """Why generation ended: by itself, at the token cap, at the repetition guard."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Caption:
+    """What is shown. `final` means: will not change again, except by an operator's edit."""
+
+    transcript: Transcript
+    lang: str
+    text: str
+    engine: str
+    """The translator that made the text, or "source" where the source text stands in for it."""
+    final: bool
+    stable: int = 0
+    """Leading characters of `text` that consecutive partials agree on."""
+    translation: Translation | None = None
+    span: Span = Span()
+
+    @property
+    def id(self) -> int:
+        """The utterance's id."""
+        return self.transcript.utterance.id
+
+
+State = Literal[
+    "starting", "listening", "speech", "paused", "blank", "behind", "no-audio", "fault", "ended"
+]
+"""What the daemon is doing, as every page shows it."""
