@@ -1,0 +1,29 @@
+"""What a test needs from the machine: skip on a contributor's, fail where CI=true."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+
+def needs_program(*names: str) -> None:
+    """Skip the test when one of these programs is not installed; fail it under CI=true."""
+    missing = [name for name in names if shutil.which(name) is None]
+    if missing:
+        _without(f"not installed: {', '.join(missing)}")
+
+
+def needs_file(*paths: str | Path) -> None:
+    """Skip the test when one of these files is not there; fail it under CI=true."""
+    missing = [str(path) for path in paths if not Path(path).exists()]
+    if missing:
+        _without(f"no such file: {', '.join(missing)}")
+
+
+def _without(reason: str) -> None:
+    if os.environ.get("CI", "").lower() == "true":
+        pytest.fail(f"CI must have everything, but {reason}", pytrace=False)
+    pytest.skip(reason)
