@@ -1,0 +1,165 @@
+"""The caption board: the newest version of each caption, as every display should show it.
+
+Belongs to the event loop's thread; nothing here waits, so a snapshot and what follows it cannot
+have a gap. Keeps wire messages only, never the audio behind them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from pipeline.errors import ProtocolError
+from pipeline.events import Caption
+from pipeline.wire import Message, SourceText, TargetText
+
+_OPEN = 32
+"""Unfinished captions kept. The pipeline has a handful; more are forgotten, oldest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What a display needs to be up to date, sorted by id."""
+
+    messages: tuple[Message, ...]
+    resumed: bool
+    """The messages add to what the display has; otherwise they replace it."""
+
+
+class Board:
+    """The last `history` final captions and those still open.
+
+    `seq` counts all versions of all captions, a message's `revision` those of one caption. Methods
+    that change something return the message to publish, or None if nothing has changed.
+    """
+
+    def __init__(self, session: str, source: str, target: str, history: int) -> None:
+        self.session = session
+        self.source = source
+        self.target = target
+        self.seq = 0
+        self._history = history
+        self._messages: dict[int, Message] = {}
+        self._forgotten_id = -1  # the highest id that has left the board
+        self._forgotten_seq = 0  # the highest seq that has left the board
+
+    @property
+    def last_id(self) -> int:
+        """The highest id so far, -1 before the first: a restarted session counts on from it."""
+        return max(self._forgotten_id, max(self._messages, default=-1))
+
+    def show(self, caption: Caption) -> Message | None:
+        """Put a caption on the board.
+
+        Once a caption is final only an operator changes it, so whatever the pipeline has to say
+        later is ignored. So is a repeat, and a late partial of a forgotten caption.
+        """
+        old = self._messages.get(caption.id)
+        if (old and old.final) or (
+            old is None and not caption.final and caption.id <= self._forgotten_id
+        ):
+            return None
+        utterance = caption.transcript.utterance
+        message = Message(
+            seq=self.seq + 1,
+            id=caption.id,
+            revision=old.revision + 1 if old else 1,
+            final=caption.final,
+            start_s=round(utterance.start_s, 3),
+            end_s=round(utterance.end_s, 3),
+            source=SourceText(caption.transcript.lang, caption.transcript.text),
+            target=TargetText(caption.lang, caption.text, caption.engine),
+            stable=len(caption.text) if caption.final else min(caption.stable, len(caption.text)),
+        )
+        if old and (message.final, message.stable, message.source.text, message.target.text) == (
+            old.final,
+            old.stable,
+            old.source.text,
+            old.target.text,
+        ):
+            return None
+        return self._put(message)
+
+    def edit(self, caption_id: int, text: str) -> Message | None:
+        """Replace a caption's target text by an operator's. Raises ProtocolError."""
+        old = self._known(caption_id)
+        if old.final and old.target == (target := TargetText(self.target, text, "operator")):
+            return None
+        return self._revise(old, old.source, target, len(text))
+
+    def hide(self, caption_id: int) -> Message | None:
+        """Take a caption away for good. Raises ProtocolError."""
+        old = self._known(caption_id)
+        if old.final and not (old.source.text or old.target.text):
+            return None
+        return self._withdraw(old, "operator")
+
+    def retract(self, caption_id: int) -> Message | None:
+        """Take away what partials have shown of an utterance whose final was filtered."""
+        old = self._messages.get(caption_id)
+        return None if old is None or old.final else self._withdraw(old, "")
+
+    def snapshot(self) -> Snapshot:
+        """Return all captions that have something to show."""
+        shown = (
+            message for message in self._sorted() if message.source.text or message.target.text
+        )
+        return Snapshot(tuple(shown), resumed=False)
+
+    def since(self, seq: int | None) -> Snapshot:
+        """Return the newest version of each caption that has changed after `seq`.
+
+        Where that cannot be told (None, too old, beyond the newest): the whole snapshot.
+        """
+        if seq is None or not self._forgotten_seq <= seq <= self.seq:
+            return self.snapshot()
+        return Snapshot(tuple(m for m in self._sorted() if m.seq > seq), resumed=True)
+
+    def restore(self, messages: Iterable[Message]) -> None:
+        """Bring back a journal's captions, oldest line first; seq and ids count on from there."""
+        for message in messages:
+            self.seq = max(self.seq, message.seq)
+            old = self._messages.get(message.id)
+            if old is None or message.seq > old.seq:
+                self._messages[message.id] = message
+                self._forget()
+
+    def _known(self, caption_id: int) -> Message:
+        if caption_id not in self._messages:
+            raise ProtocolError("unknown-caption", f"Caption {caption_id} is not in the history.")
+        return self._messages[caption_id]
+
+    def _withdraw(self, old: Message, engine: str) -> Message:
+        source = SourceText(old.source.lang, "")
+        return self._revise(old, source, TargetText(old.target.lang, "", engine), 0)
+
+    def _revise(self, old: Message, source: SourceText, target: TargetText, stable: int) -> Message:
+        return self._put(
+            replace(
+                old,
+                seq=self.seq + 1,
+                revision=old.revision + 1,
+                final=True,
+                source=source,
+                target=target,
+                stable=stable,
+            )
+        )
+
+    def _put(self, message: Message) -> Message:
+        self.seq = message.seq
+        self._messages[message.id] = message
+        self._forget()
+        return message
+
+    def _sorted(self) -> list[Message]:
+        return [self._messages[key] for key in sorted(self._messages)]
+
+    def _forget(self) -> None:
+        """Drop the lowest ids beyond the bounds. Open captions do not push finals out."""
+        for final, most in ((True, self._history), (False, _OPEN)):
+            ids = [key for key, message in self._messages.items() if message.final is final]
+            if len(ids) > most:
+                gone = self._messages.pop(min(ids))
+                self._forgotten_id = max(self._forgotten_id, gone.id)
+                self._forgotten_seq = max(self._forgotten_seq, gone.seq)
