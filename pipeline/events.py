@@ -71,6 +71,8 @@ class Span:
 
     start_s: float = 0.0
     end_s: float = 0.0
+    busy_s: float = 0.0
+    """How long the work waited before `start_s` because the engine was at earlier work."""
 
     @property
     def ms(self) -> float:
@@ -155,6 +157,52 @@ class Caption:
         """The utterance's id."""
         return self.transcript.utterance.id
 
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """How loud the input is, a few times a second."""
+
+    dbfs: float
+    peak_dbfs: float
+    clipped: bool
+    speaking: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Something went wrong in a stage and the program goes on."""
+
+    stage: str
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class SourceChanged:
+    """The microphone went away (`lost`) or is back."""
+
+    lost: bool
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerReady:
+    """A worker has loaded its engine."""
+
+    worker: str
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerEnded:
+    """A worker's thread is over; `error` is None when its input simply ended."""
+
+    worker: str
+    error: BaseException | None = None
+
+
+Report: TypeAlias = Transcript | Caption | Level | Fault | SourceChanged | WorkerReady | WorkerEnded
+"""What workers tell the main thread: of utterances and transcripts only these, a final when it is
+closed and a final transcript that is filtered."""
 
 State = Literal[
     "starting", "listening", "speech", "paused", "blank", "behind", "no-audio", "fault", "ended"

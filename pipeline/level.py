@@ -1,0 +1,27 @@
+"""How loud samples are."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pipeline.events import Pcm
+
+FLOOR_DBFS = -120.0
+"""What silence reads."""
+
+CLIPPED = 0.999
+"""Samples at or above this share of full scale count as clipped."""
+
+
+def level_dbfs(pcm: Pcm) -> float:
+    """Return the root mean square of `pcm` in dB below full scale, at least FLOOR_DBFS."""
+    return _dbfs(float(np.sqrt(np.mean(np.square(pcm, dtype=np.float64)))) if pcm.size else 0.0)
+
+
+def peak_dbfs(pcm: Pcm) -> float:
+    """Return the largest sample of `pcm` in dB below full scale, at least FLOOR_DBFS."""
+    return _dbfs(float(np.max(np.abs(pcm))) if pcm.size else 0.0)
+
+
+def _dbfs(amplitude: float) -> float:
+    return max(FLOOR_DBFS, 20.0 * float(np.log10(max(amplitude, 1e-12))))

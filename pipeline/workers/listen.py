@@ -1,0 +1,125 @@
+"""The listen thread: audio source -> voice activity -> segmenter -> mailbox."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import replace
+
+import numpy as np
+
+from pipeline.engines import AudioSource, SpeechDetector
+from pipeline.errors import AudioError, AudioLostError
+from pipeline.events import SAMPLE_RATE, AudioBlock, Level, SourceChanged, Utterance
+from pipeline.ladder import Ladder, Rung
+from pipeline.level import CLIPPED, level_dbfs, peak_dbfs
+from pipeline.mailbox import Mailbox
+from pipeline.segmenter import Segmenter
+from pipeline.workers import Emit, Worker
+
+_LEVEL_BLOCKS = 8
+_REOPEN_S = (0.5, 1.0, 2.0, 5.0)
+
+
+class Listen(Worker):
+    """Reads the source for as long as it lives, and opens it again when it goes away."""
+
+    def __init__(
+        self,
+        *,
+        source: AudioSource,
+        detector: SpeechDetector,
+        segmenter: Segmenter,
+        mailbox: Mailbox,
+        ladder: Ladder,
+        emit: Emit,
+    ) -> None:
+        super().__init__("listen", emit)
+        self._source = source
+        self._detector = detector
+        self._segmenter = segmenter
+        self._mailbox = mailbox
+        self._ladder = ladder
+        self._stopping = threading.Event()
+        self._held_partials = 0
+        self._meter: list[AudioBlock] = []
+        self.paused = False
+        """Set by the main thread: audio is read and thrown away, no model runs."""
+        self.heard_samples = 0
+        """Where in the audio this worker is."""
+
+    def load(self) -> None:
+        """Load the voice activity model and open the source: a missing one ends the start."""
+        self._detector.load()
+        self._source.open()
+
+    def stop(self) -> None:
+        """Let the source end; what is open becomes a final."""
+        self._stopping.set()
+        self._source.close()
+
+    def work(self) -> None:
+        """Read blocks to the source's end."""
+        try:
+            while not self._stopping.is_set():
+                try:
+                    for block in self._source.blocks():
+                        self._take(block)
+                    break
+                except AudioLostError as lost:
+                    self._send(self._segmenter.flush(), 0.0)
+                    self.emit(SourceChanged(lost=True, message=str(lost)))
+                    self._reopen()
+            self._send(self._segmenter.flush(), 0.0)
+        finally:
+            self._mailbox.close()
+
+    def _reopen(self) -> None:
+        attempt = 0
+        while not self._stopping.wait(_REOPEN_S[min(attempt, len(_REOPEN_S) - 1)]):
+            attempt += 1
+            try:
+                self._source.open()
+            except AudioError:
+                continue
+            self._detector.reset()
+            self.emit(SourceChanged(lost=False, message=f"{self._source.name} is back"))
+            return
+
+    def _take(self, block: AudioBlock) -> None:
+        self.heard_samples = block.start_sample + len(block.pcm)
+        self._measure(block)
+        now_at_zero = block.arrived_s - self.heard_samples / SAMPLE_RATE
+        if self.paused:
+            self._send(self._segmenter.flush(), now_at_zero)
+            self._detector.reset()
+            return
+        self._send(self._segmenter.push(block, self._detector.probability(block.pcm)), now_at_zero)
+
+    def _send(self, utterances: list[Utterance], now_at_zero: float) -> None:
+        """Stamp and pass on. `now_at_zero` is the monotonic time of sample 0, 0.0 if unknown."""
+        for utterance in utterances:
+            if not utterance.final and self._hold_partial():
+                continue
+            closed_s = time.monotonic()
+            spoken_s = utterance.end_s + now_at_zero if now_at_zero else closed_s
+            stamped = replace(utterance, spoken_s=spoken_s, closed_s=closed_s)
+            if stamped.final:
+                self.emit(stamped)
+            self._mailbox.put(stamped)
+
+    def _hold_partial(self) -> bool:
+        if self._ladder.rung >= Rung.NO_PARTIALS:
+            return True
+        self._held_partials += 1
+        return self._ladder.rung is Rung.FEWER_PARTIALS and self._held_partials % 2 == 1
+
+    def _measure(self, block: AudioBlock) -> None:
+        self._meter.append(block)
+        if len(self._meter) < _LEVEL_BLOCKS:
+            return
+        pcm = np.concatenate([b.pcm for b in self._meter])
+        self._meter.clear()
+        clipped = bool(np.max(np.abs(pcm)) >= CLIPPED)
+        speaking = self._segmenter.speaking and not self.paused
+        self.emit(Level(level_dbfs(pcm), peak_dbfs(pcm), clipped, speaking))

@@ -1,0 +1,158 @@
+"""The transcribe thread: recognizer -> dictionary -> hallucination filter -> partial translator."""
+
+from __future__ import annotations
+
+import queue
+import time
+from dataclasses import replace
+
+from pipeline.config import Settings
+from pipeline.corrections import correct
+from pipeline.dictionary import Dictionary
+from pipeline.engines import Recognizer, Translator
+from pipeline.errors import EngineError
+from pipeline.events import SAMPLE_RATE, Caption, Recognition, Transcript, Utterance
+from pipeline.hallucinations import reason
+from pipeline.ladder import Ladder, Rung
+from pipeline.mailbox import Mailbox
+from pipeline.stabilizer import Stabilizer
+from pipeline.stages import as_final, source_caption, transcribe, translate
+from pipeline.workers import Emit, Worker
+
+Draft = tuple[Caption, float]
+"""A caption that waits for its final translation, and when it was handed over (monotonic)."""
+
+Drafts = queue.Queue[Draft | None]
+"""transcribe -> translate: at most four; None is the end."""
+
+
+class Transcribe(Worker):
+    """Makes a caption of every utterance, and hands finals on for the final translation."""
+
+    def __init__(
+        self,
+        *,
+        settings: Settings,
+        recognizer: Recognizer,
+        partial: Translator | None,
+        dictionary: Dictionary,
+        mailbox: Mailbox,
+        drafts: Drafts | None,
+        ladder: Ladder,
+        emit: Emit,
+        shed: bool,
+    ) -> None:
+        super().__init__("transcribe", emit)
+        self._settings = settings
+        self._recognizer = recognizer
+        self._partial = partial
+        self._dictionary = dictionary
+        self._mailbox = mailbox
+        self._drafts = drafts
+        self._ladder = ladder
+        self._shed = shed
+        self._stabilizer = Stabilizer()
+        self._free_s = 0.0
+        self._last: Transcript | None = None
+        self.final_engine_lost = False
+        """Set by the main thread when the final translator hangs."""
+        self.full_drafts = 0
+        """Finals made from the partial translator because the queue behind was full."""
+
+    def load(self) -> None:
+        """Load recognizer and partial translator."""
+        self._recognizer.load()
+        if self._partial is not None:
+            self._partial.load()
+
+    def work(self) -> None:
+        """Take utterances until the mailbox is closed and empty."""
+        try:
+            while (utterance := self._mailbox.get()) is not None:
+                self._take(utterance)
+                self._free_s = time.monotonic()
+        finally:
+            if self._drafts is not None:
+                self._drafts.put(None)
+
+    def _take(self, utterance: Utterance) -> None:
+        transcript = self._transcript(utterance)
+        if transcript.filtered:
+            if utterance.final:
+                self.emit(transcript)
+            return
+        self._last = transcript
+        caption = self._caption(transcript)
+        if not utterance.final:
+            self.emit(caption)
+            return
+        self._hand_over(caption)
+
+    def _transcript(self, utterance: Utterance) -> Transcript:
+        """Recognize and correct. After an engine error a final falls back on its last partial."""
+        try:
+            transcript = transcribe(
+                self._recognizer,
+                utterance,
+                lang=self._settings.translate.source,
+                free_s=self._free_s,
+                clock=time.monotonic,
+            )
+        except EngineError as error:
+            self.fault(error)
+            if self.worn_out:
+                raise
+            last = self._last
+            if utterance.final and last is not None and last.utterance.id == utterance.id:
+                return replace(last, utterance=utterance)
+            lang = self._settings.translate.source
+            return Transcript(utterance, lang, "", "", Recognition(""), filtered=error.code)
+        self.well()
+        transcript = correct(self._dictionary.lexicon, transcript)
+        return replace(
+            transcript,
+            filtered=reason(
+                transcript.recognition,
+                transcript.raw_text,
+                transcript.level_dbfs,
+                len(utterance.pcm) / SAMPLE_RATE,
+                self._settings.stt,
+            ),
+        )
+
+    def _caption(self, transcript: Transcript) -> Caption:
+        caption = source_caption(transcript)
+        if self._partial is not None and self._ladder.rung < Rung.SOURCE_CAPTIONS:
+            now = time.monotonic()
+            try:
+                caption = translate(
+                    self._partial,
+                    transcript,
+                    lang=self._settings.translate.target,
+                    handed_s=now,
+                    free_s=now,
+                    clock=time.monotonic,
+                )
+            except EngineError as error:
+                self.fault(error)
+        stable = self._stabilizer.push(caption.id, caption.text, final=False)
+        return replace(caption, stable=stable)
+
+    def _hand_over(self, caption: Caption) -> None:
+        if (
+            self._drafts is None
+            or self.final_engine_lost
+            or self._ladder.rung >= Rung.PARTIAL_ENGINE_FINALS
+        ):
+            self.emit(as_final(caption))
+            return
+        self.emit(caption)
+        draft = (caption, time.monotonic())
+        if not self._shed:
+            self._drafts.put(draft)
+            return
+        try:
+            self._drafts.put_nowait(draft)
+        except queue.Full:
+            self.full_drafts += 1
+            self.emit(as_final(caption))

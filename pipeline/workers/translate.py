@@ -1,0 +1,113 @@
+"""The translate thread: the final translator. Whatever happens to it, a final caption comes out."""
+
+from __future__ import annotations
+
+import queue
+import time
+from collections.abc import Callable
+
+from pipeline.config import Settings
+from pipeline.engines import Translator
+from pipeline.errors import EngineError, ModelError
+from pipeline.events import Caption, Fault
+from pipeline.ladder import Ladder, Rung
+from pipeline.stages import as_final, blend, translate
+from pipeline.workers import Emit, Worker
+from pipeline.workers.transcribe import Draft, Drafts
+
+_STREAM_S = 0.25
+"""The final's words reach the screen at most this often."""
+
+_RETRY_S = 60.0
+"""After too many errors in a row the engine is left alone for so long."""
+
+
+class Translate(Worker):
+    """Turns drafts into finals; the draft itself becomes final where the translator fails."""
+
+    def __init__(
+        self,
+        *,
+        settings: Settings,
+        translator: Translator,
+        drafts: Drafts,
+        ladder: Ladder,
+        emit: Emit,
+    ) -> None:
+        super().__init__("translate", emit)
+        self._lang = settings.translate.target
+        self._stream = settings.translate.final.stream
+        self._translator = translator
+        self._drafts = drafts
+        self._ladder = ladder
+        self._free_s = 0.0
+        self._rest_until_s = 0.0
+        self.doing: Draft | None = None
+        """What is being translated, for the main thread's look-out for a hang."""
+
+    def load(self) -> None:
+        """Load the translator. A broken one is reported, and drafts become finals."""
+        try:
+            self._translator.load()
+        except ModelError as error:
+            if error.code == "model-missing":
+                raise
+            self.emit(Fault(self.name, error.code, error.message))
+            self._rest_until_s = float("inf")
+
+    def work(self) -> None:
+        """Take drafts until the end comes."""
+        while (draft := self._drafts.get()) is not None:
+            self.doing = (draft[0], time.monotonic())
+            self.emit(self._final(*draft))
+            self.doing = None
+            self._free_s = time.monotonic()
+
+    def rescue(self) -> list[Caption]:
+        """Take every draft, the one being worked on first, as a final: the translator hangs."""
+        taken: list[Draft | None] = [self.doing]
+        try:
+            while True:
+                taken.append(self._drafts.get_nowait())
+        except queue.Empty:
+            return [as_final(draft[0]) for draft in taken if draft is not None]
+
+    def _final(self, draft: Caption, handed_s: float) -> Caption:
+        resting = time.monotonic() < self._rest_until_s
+        if resting or self._ladder.rung >= Rung.PARTIAL_ENGINE_FINALS:
+            return as_final(draft)
+        try:
+            caption = translate(
+                self._translator,
+                draft.transcript,
+                lang=self._lang,
+                handed_s=handed_s,
+                free_s=self._free_s,
+                clock=time.monotonic,
+                on_text=self._streamer(draft) if self._stream else None,
+            )
+        except EngineError as error:
+            self.fault(error)
+            if self.worn_out:
+                self._rest_until_s = time.monotonic() + _RETRY_S
+            return as_final(draft)
+        self.well()
+        translation = caption.translation
+        if not caption.text or (translation is not None and translation.stopped != "end"):
+            self.emit(
+                Fault(self.name, "final-unusable", f"The final was unusable: {caption.text!r}")
+            )
+            return as_final(draft)
+        return as_final(caption)
+
+    def _streamer(self, draft: Caption) -> Callable[[str], None]:
+        last_s = time.monotonic()
+
+        def on_text(text: str) -> None:
+            nonlocal last_s
+            now = time.monotonic()
+            if now - last_s >= _STREAM_S:
+                last_s = now
+                self.emit(blend(text, draft))
+
+        return on_text
