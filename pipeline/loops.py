@@ -1,0 +1,91 @@
+"""Repetition loops, in which autoregressive decoders get caught. Pure.
+
+Items are words or tokens; a loop is one n-gram said again and again with nothing between.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+T = TypeVar("T")
+
+MAX_PERIOD = 16
+"""Longest n-gram looked for."""
+
+_MIN_ITEMS = 12
+_MIN_COUNT = 4
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """The n-gram `items[start : start + period]`, `count` times in a row. `count` 1: no loop."""
+
+    start: int = 0
+    period: int = 0
+    count: int = 1
+
+    @property
+    def length(self) -> int:
+        """Items covered by all the repeats."""
+        return self.period * self.count
+
+
+def words(text: str) -> list[str]:
+    """Return the words of `text` without case and punctuation."""
+    return _WORD.findall(text.casefold())
+
+
+def longest(items: Sequence[Hashable], max_period: int = MAX_PERIOD) -> Loop:
+    """Return the loop that covers the most items, the one of the shortest period among equals."""
+    best = Loop()
+    for period in range(1, min(max_period, len(items) // 2) + 1):
+        run = 0
+        for index in range(period, len(items) + 1):
+            if index < len(items) and items[index] == items[index - period]:
+                run += 1
+                continue
+            loop = Loop(index - run - period, period, run // period + 1)
+            if loop.count > 1 and loop.length > best.length:
+                best = loop
+            run = 0
+    return best
+
+
+def at_end(items: Sequence[Hashable], allowed: int) -> Loop | None:
+    """Return the runaway loop that `items` end in, if any; meant to be asked after every token.
+
+    `allowed`: how often the source itself repeats something. A loop runs away when it is at least
+    12 items long and goes round 4 times and twice more than that.
+    """
+    for period in range(1, min(MAX_PERIOD, len(items) // _MIN_COUNT) + 1):
+        last = items[len(items) - period :]
+        count = 1
+        while items[len(items) - period * (count + 1) : len(items) - period * count] == last:
+            count += 1
+        if _runs_away(loop := Loop(len(items) - period * count, period, count), allowed):
+            return loop
+    return None
+
+
+def anywhere(items: Sequence[Hashable], allowed: int) -> Loop | None:
+    """Return the longest runaway loop in finished `items`, if any. `allowed` as in `at_end`."""
+    loop = longest(items)
+    return loop if _runs_away(loop, allowed) else None
+
+
+def cut(items: Sequence[T], loop: Loop, keep: int) -> list[T]:
+    """Return `items` with `keep` rounds of the loop left, and what follows unless it is a part of
+    one more round.
+    """
+    rest = list(items[loop.start + loop.length :])
+    if rest == list(items[loop.start : loop.start + len(rest)]) and len(rest) < loop.period:
+        rest = []
+    return [*items[: loop.start + loop.period * keep], *rest]
+
+
+def _runs_away(loop: Loop, allowed: int) -> bool:
+    return loop.length >= _MIN_ITEMS and loop.count >= max(_MIN_COUNT, allowed + 2)

@@ -1,0 +1,65 @@
+"""Where a text may be cut: after sentences, then clauses, then words. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+_END = re.compile(r"[.!?…]+[\"'”’»)\]]*\s+")
+_CLAUSE = re.compile(r"(?<=[,;:—–])\s+")
+_TITLES = frozenset("mr mrs ms dr st jr rev prof vs cf".split())  # noqa: SIM905
+_NUMBERED = frozenset(
+    "no vol ch v vv gen ex exod lev num deut josh judg sam kgs chr neh ps prov eccl isa jer lam "
+    "ezek dan hos mic hab zeph hag zech mal matt mk lk jn rom cor gal eph phil col thess tim heb "
+    "jas pet rev".split()  # noqa: SIM905
+)
+
+
+def split(text: str) -> list[str]:
+    """Return the sentences of `text` in order, without the white space between them.
+
+    A full stop after a title or an initial, between an abbreviation and its number ("1 Cor. 13"),
+    or before a small letter, ends nothing.
+    """
+    sentences = []
+    start = 0
+    for end in _END.finditer(text):
+        if _ends(text[start : end.start()], end.group(), text[end.end() : end.end() + 1]):
+            sentences.append(text[start : end.end()].strip())
+            start = end.end()
+    sentences.append(text[start:].strip())
+    return [sentence for sentence in sentences if sentence]
+
+
+def pack(text: str, fits: Callable[[str], bool]) -> list[str]:
+    """Return `text` in as few pieces as fit, cut at sentence ends where that is enough.
+
+    Nothing is lost: joined by spaces the pieces are the words of `text`. A single word that does
+    not fit is a piece of its own all the same.
+    """
+    return _pack(text, fits, (split, _CLAUSE.split, str.split))
+
+
+def _pack(
+    text: str, fits: Callable[[str], bool], ways: tuple[Callable[[str], list[str]], ...]
+) -> list[str]:
+    if fits(text) or not ways:
+        return [text]
+    pieces: list[str] = []
+    for unit in ways[0](text):
+        if pieces and fits(f"{pieces[-1]} {unit}"):
+            pieces[-1] += f" {unit}"
+        else:
+            pieces += _pack(unit, fits, ways[1:])
+    return pieces
+
+
+def _ends(before: str, mark: str, after: str) -> bool:
+    if after.islower():
+        return False
+    if not mark.startswith(".") or mark.startswith(".."):
+        return True
+    word = before.rpartition(" ")[2].lstrip("\"'“‘(").lower()
+    if word in _TITLES or (word in _NUMBERED and after.isdigit()):
+        return False
+    return len(word) != 1 or not word.isalpha() or word == "i"
