@@ -16,13 +16,13 @@ import orjson
 
 from pipeline.errors import ProtocolError
 from pipeline.events import State
+from pipeline.fields import boolean, inner, integer, number, read_object, shown, string
 
 PROTOCOL = 1
 MAX_BYTES = 16 * 1024
 """Bytes that a client's message may have."""
 MAX_TEXT = 2000
 """Characters that an operator's text may have."""
-_MAX_INT = 2**53 - 1  # the largest integer that JavaScript counts exactly
 
 Mode = Literal["live", "dry-run", "demo"]
 Kind = Literal["audience", "projector", "obs", "operator"]
@@ -170,17 +170,17 @@ def parse(raw: str | bytes) -> ClientMessage:
         raise ProtocolError("binary-not-accepted", "Messages are text frames.")
     if len(raw) > MAX_BYTES or len(data := raw.encode(errors="surrogatepass")) > MAX_BYTES:
         raise ProtocolError("too-large", f"A message may have at most {MAX_BYTES} bytes.")
-    fields = _object(data)
+    fields = read_object(data)
     match fields.get("type"):
         case "ack":
-            return Ack(_integer(fields, "seq", 0))
+            return Ack(integer(fields, "seq", 0))
         case "auth":
-            return Auth(_string(fields, "token"))
+            return Auth(string(fields, "token"))
         case "command":
             return _command(fields)
         case other:
             known = "ack, auth, command"
-            raise ProtocolError("unknown-type", f"{_shown(other)} is not a type. Known: {known}.")
+            raise ProtocolError("unknown-type", f"{shown(other)} is not a type. Known: {known}.")
 
 
 def parse_subscription(query: str, source: str, target: str) -> Subscription:
@@ -188,7 +188,7 @@ def parse_subscription(query: str, source: str, target: str) -> Subscription:
     given = {key: values[0] for key, values in parse_qs(query, keep_blank_values=True).items()}
     lang = given.get("lang", target)
     if lang not in (source, target):
-        raise ProtocolError("unknown-lang", f"{_shown(lang)} is not shown: {source}, {target} are.")
+        raise ProtocolError("unknown-lang", f"{shown(lang)} is not shown: {source}, {target} are.")
     wanted = given.get("kind", "audience")
     kind = next((kind for kind in KINDS if kind == wanted), None)
     if kind is None:
@@ -207,24 +207,24 @@ def parse_caption(line: str | bytes) -> Message:
 
     Raises ProtocolError (bad-json, unknown-type, bad-field).
     """
-    fields = _object(line)
+    fields = read_object(line)
     if fields.get("type") != "caption":
-        raise ProtocolError("unknown-type", f"{_shown(fields.get('type'))} is not caption.")
-    source, target = _inner(fields, "source"), _inner(fields, "target")
+        raise ProtocolError("unknown-type", f"{shown(fields.get('type'))} is not caption.")
+    source, target = inner(fields, "source"), inner(fields, "target")
     return Message(
-        seq=_integer(fields, "seq", 1),
-        id=_integer(fields, "id", 0),
-        revision=_integer(fields, "revision", 1),
-        final=_bool(fields, "final"),
-        start_s=_number(fields, "start_s"),
-        end_s=_number(fields, "end_s"),
-        source=SourceText(_string(source, "lang"), _string(source, "text", empty=True)),
+        seq=integer(fields, "seq", 1),
+        id=integer(fields, "id", 0),
+        revision=integer(fields, "revision", 1),
+        final=boolean(fields, "final"),
+        start_s=number(fields, "start_s"),
+        end_s=number(fields, "end_s"),
+        source=SourceText(string(source, "lang"), string(source, "text", empty=True)),
         target=TargetText(
-            _string(target, "lang"),
-            _string(target, "text", empty=True),
-            _string(target, "engine", empty=True),
+            string(target, "lang"),
+            string(target, "text", empty=True),
+            string(target, "engine", empty=True),
         ),
-        stable=_integer(fields, "stable", 0),
+        stable=integer(fields, "stable", 0),
     )
 
 
@@ -234,70 +234,20 @@ def _command(fields: Mapping[str, Any]) -> Command:
     match name:
         case None:
             known = ", ".join(COMMANDS)
-            message = f"{_shown(wanted)} is not a command. Known: {known}."
+            message = f"{shown(wanted)} is not a command. Known: {known}."
             raise ProtocolError("unknown-command", message)
         case "edit":
-            return Command(name, _integer(fields, "id", 0), _edited(fields))
+            return Command(name, integer(fields, "id", 0), _edited(fields))
         case "hide":
-            return Command(name, _integer(fields, "id", 0))
+            return Command(name, integer(fields, "id", 0))
         case _:
             return Command(name)
 
 
 def _edited(fields: Mapping[str, Any]) -> str:
-    text = _string(fields, "text")
+    text = string(fields, "text")
     printable = "".join(" " if unicodedata.category(sign) == "Cc" else sign for sign in text)
     text = " ".join(printable.split())
     if not 0 < len(text) <= MAX_TEXT:
         raise ProtocolError("bad-field", f"text has 1 to {MAX_TEXT} characters; or use hide.")
     return text
-
-
-def _object(data: str | bytes) -> dict[str, Any]:
-    try:
-        value = orjson.loads(data)
-    except orjson.JSONDecodeError as problem:
-        raise ProtocolError("bad-json", f"Not JSON: {problem}.") from None
-    if not isinstance(value, dict):
-        raise ProtocolError("bad-json", "A message is a JSON object.")
-    return value
-
-
-def _inner(fields: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    value = fields.get(key)
-    if not isinstance(value, dict):
-        raise ProtocolError("bad-field", f"{key} is an object.")
-    return value
-
-
-def _integer(fields: Mapping[str, Any], key: str, low: int) -> int:
-    value = fields.get(key)
-    if type(value) is not int or not low <= value <= _MAX_INT:
-        raise ProtocolError("bad-field", f"{key} is a whole number from {low}.")
-    return value
-
-
-def _number(fields: Mapping[str, Any], key: str) -> float:
-    value = fields.get(key)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ProtocolError("bad-field", f"{key} is a number.")
-    return float(value)
-
-
-def _bool(fields: Mapping[str, Any], key: str) -> bool:
-    value = fields.get(key)
-    if not isinstance(value, bool):
-        raise ProtocolError("bad-field", f"{key} is true or false.")
-    return value
-
-
-def _string(fields: Mapping[str, Any], key: str, *, empty: bool = False) -> str:
-    value = fields.get(key)
-    if not isinstance(value, str) or not (value or empty):
-        raise ProtocolError("bad-field", f"{key} is a string{'' if empty else ', not empty'}.")
-    return value
-
-
-def _shown(value: object) -> str:
-    """Return what a client sent, short enough to send back."""
-    return repr(value)[:40]

@@ -1,0 +1,43 @@
+"""The port's troubles in words, and the address that others reach it by."""
+
+from __future__ import annotations
+
+import errno
+import socket
+
+from pipeline.config import Server
+from pipeline.errors import ServerError
+
+
+def unbound(settings: Server, problem: OSError) -> ServerError:
+    """Say why the port could not be had."""
+    where = f"{settings.host}:{settings.port}"
+    match problem.errno:
+        case errno.EADDRINUSE:
+            return ServerError(
+                "port-in-use",
+                f"Port {settings.port} on {settings.host} is taken by another program.",
+                "Stop it, or choose another with server.port (0 picks a free one).",
+            )
+        case errno.EACCES | errno.EPERM:
+            return ServerError(
+                "port-forbidden",
+                f"This user may not use {where}.",
+                "Choose a server.port from 1024 on.",
+            )
+        case _:
+            return ServerError(
+                "address-unavailable",
+                f"{where} cannot be used: {problem.strerror or problem}.",
+                'server.host must be an address of this machine, or "0.0.0.0" for all.',
+            )
+
+
+def local_address() -> str:
+    """Return the address that phones in the same network reach this machine by."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # a documentation address; connecting sends nothing
+        except OSError:
+            return "127.0.0.1"  # no network at all
+        return str(probe.getsockname()[0])
