@@ -1,0 +1,37 @@
+// What has been said so far: the newest revision of each caption, in order. No document in here.
+
+/** True if there is nothing to show: an operator hid it, or it turned out not to be speech. */
+function isHidden(caption) {
+  return caption.source.text === "" && caption.target.text === "";
+}
+
+/** The newest `limit` captions of a session. */
+export class Captions {
+  #byId = new Map();
+  #limit;
+
+  constructor(limit) {
+    this.#limit = limit;
+  }
+
+  /** Take a `hello`: what changed since we left, or all there is. */
+  greet(hello) {
+    if (!hello.resumed) this.#byId.clear();
+    for (const caption of hello.captions) this.put(caption);
+  }
+
+  /** Take a `caption`. False if it is older than what we have, so that nothing changed. */
+  put(caption) {
+    const known = this.#byId.get(caption.id);
+    if (known && known.seq >= caption.seq) return false;
+    this.#byId.set(caption.id, caption);
+    // Hidden ones count too: an older revision that comes late must not bring them back.
+    while (this.#byId.size > this.#limit) this.#byId.delete(Math.min(...this.#byId.keys()));
+    return this.#byId.has(caption.id);
+  }
+
+  /** The captions that have something to show, oldest first. */
+  visible() {
+    return [...this.#byId.values()].filter((c) => !isHidden(c)).sort((a, b) => a.id - b.id);
+  }
+}

@@ -1,0 +1,108 @@
+// How long a caption stays on the projector. No document in here; the clock is given, in milliseconds.
+
+const READ_MS_PER_CHARACTER = 55; // 18 characters a second: fast, but usual for subtitles.
+const SHORTEST_MS = 1_000;
+const HURRIED_MS = 500; // However far behind, every caption is seen for so long.
+const PATIENCE_MS = 10_000; // A partial waits for its final on the screen, but not for ever.
+
+/** Milliseconds on the screen for `unread` characters while `waiting` captions want the place. */
+export function dwellMs(unread, waiting) {
+  const dwell = Math.max(SHORTEST_MS, unread * READ_MS_PER_CHARACTER);
+  return Math.max(HURRIED_MS, dwell / Math.max(1, waiting));
+}
+
+function commonPrefix(a, b) {
+  let length = 0;
+  while (length < a.length && a[length] === b[length]) length += 1;
+  return length;
+}
+
+/**
+ * Captions on the screen, and those that wait for room. One leaves only to make room, and only once it has been
+ * there long enough to be read; those that wait shorten that time, so lag is caught up and no final is skipped.
+ *
+ * `fits(captions)` says whether these fit on the screen together; `textOf(caption)` is the text that is read.
+ */
+export class Pacer {
+  #fits;
+  #textOf;
+  #shown = []; // { caption, sinceMs, unread }: at sinceMs so many characters were still to be read.
+  #waiting = [];
+  #gone = -1; // The highest id that has left the screen: what is edited there stays away.
+
+  constructor({ fits, textOf }) {
+    this.#fits = fits;
+    this.#textOf = textOf;
+  }
+
+  /** The captions to show, oldest first. */
+  get shown() {
+    return this.#shown.map((entry) => entry.caption);
+  }
+
+  /** Forget everything and show the newest of `captions` that fit. */
+  jump(captions, nowMs) {
+    let first = captions.length;
+    while (first > 0 && (first === captions.length || this.#fits(captions.slice(first - 1)))) first -= 1;
+    this.#shown = captions.slice(first).map((caption) => this.#read(caption, nowMs));
+    this.#waiting = [];
+    this.#gone = first > 0 ? captions[first - 1].id : -1;
+  }
+
+  /** Take a new caption, or a new revision of one. */
+  offer(caption) {
+    if (caption.id <= this.#gone) return;
+    this.#waiting = this.#waiting.filter((each) => each.id !== caption.id);
+    this.#waiting.push(caption);
+    this.#waiting.sort((a, b) => a.id - b.id);
+  }
+
+  /** A caption was hidden: it goes at once, from the screen or from the queue. */
+  remove(id) {
+    this.#shown = this.#shown.filter((entry) => entry.caption.id !== id);
+    this.#waiting = this.#waiting.filter((caption) => caption.id !== id);
+  }
+
+  /** Nobody has spoken for a while: leave the screen empty. */
+  clear() {
+    this.#leave(this.#shown.length);
+  }
+
+  /** Bring in what waits and may. Milliseconds until it is worth trying again; Infinity if nothing waits. */
+  step(nowMs) {
+    while (this.#waiting.length > 0) {
+      const next = this.#waiting[0];
+      const at = this.#shown.findIndex((entry) => entry.caption.id >= next.id);
+      const known = this.#shown[at]?.caption.id === next.id ? this.#shown[at] : null;
+      const entry = this.#read(next, nowMs, known);
+      const place = at < 0 ? this.#shown.length : at;
+      const wanted = this.#shown.toSpliced(place, known ? 1 : 0, entry);
+      let leaving = 0;
+      while (leaving < place && !this.#fits(wanted.slice(leaving).map((e) => e.caption))) leaving += 1;
+      const waitMs = Math.max(0, ...wanted.slice(0, leaving).map((e) => this.#dueMs(e) - nowMs));
+      if (waitMs > 0) return waitMs;
+      this.#shown = wanted;
+      this.#leave(leaving);
+      this.#waiting.shift();
+    }
+    return Infinity;
+  }
+
+  #leave(count) {
+    for (const { caption } of this.#shown.splice(0, count)) this.#gone = Math.max(this.#gone, caption.id);
+  }
+
+  /** An entry for `caption` as of now; of one that `known` showed before, only what changed is unread. */
+  #read(caption, nowMs, known = null) {
+    const text = this.#textOf(caption);
+    if (!known) return { caption, sinceMs: nowMs, unread: text.length };
+    const before = this.#textOf(known.caption);
+    if (before === text) return { ...known, caption };
+    const left = Math.max(0, known.unread - (nowMs - known.sinceMs) / READ_MS_PER_CHARACTER);
+    return { caption, sinceMs: nowMs, unread: left + text.length - commonPrefix(before, text) };
+  }
+
+  #dueMs({ caption, sinceMs, unread }) {
+    return sinceMs + (caption.final ? dwellMs(unread, this.#waiting.length) : PATIENCE_MS);
+  }
+}

@@ -1,0 +1,99 @@
+// The pages' own words. To add a language, copy a block and translate it; the key is its language tag.
+
+const TABLE = {
+  en: {
+    title: "Live captions",
+    connecting: "Connecting",
+    reconnecting: "Reconnecting",
+    outdated: "Please reload this page",
+    rehearsal: "Standby: rehearsal",
+    starting: "Starting",
+    listening: "Listening",
+    paused: "Paused",
+    blank: "Captions are off for a moment",
+    behind: "A little behind",
+    "no-audio": "Microphone lost",
+    fault: "Technical problem",
+    ended: "The service has ended",
+    waiting: "The words will appear here.",
+    settings: "Settings",
+    close: "Close",
+    live: "Live",
+    captions: "Captions",
+    text_size: "Text size",
+    smaller: "Smaller text",
+    larger: "Larger text",
+    theme: "Colours",
+    auto: "Automatic",
+    light: "Light",
+    dark: "Dark",
+    contrast: "High contrast",
+    show_source: "Show the spoken language as well",
+    caption_language: "Captions in",
+    page_language: "Page in",
+  },
+  es: {
+    title: "Subtítulos en vivo",
+    connecting: "Conectando",
+    reconnecting: "Reconectando",
+    outdated: "Vuelva a cargar esta página",
+    rehearsal: "En espera: ensayo",
+    starting: "Iniciando",
+    listening: "Escuchando",
+    paused: "En pausa",
+    blank: "Subtítulos apagados por un momento",
+    behind: "Con un poco de retraso",
+    "no-audio": "Sin micrófono",
+    fault: "Problema técnico",
+    ended: "El culto ha terminado",
+    waiting: "Aquí aparecerán las palabras.",
+    settings: "Ajustes",
+    close: "Cerrar",
+    live: "En vivo",
+    captions: "Subtítulos",
+    text_size: "Tamaño del texto",
+    smaller: "Texto más pequeño",
+    larger: "Texto más grande",
+    theme: "Colores",
+    auto: "Automático",
+    light: "Claro",
+    dark: "Oscuro",
+    contrast: "Alto contraste",
+    show_source: "Mostrar también el idioma hablado",
+    caption_language: "Subtítulos en",
+    page_language: "Página en",
+  },
+};
+
+/** Language tags that the pages speak. */
+export const PAGE_LANGS = Object.keys(TABLE);
+
+/** The first of `wanted` language tags ("es-MX" will do for "es") that the pages speak, else English. */
+export function pickLang(wanted) {
+  for (const tag of wanted) {
+    const lang = tag.split("-")[0].toLowerCase();
+    if (lang in TABLE) return lang;
+  }
+  return "en";
+}
+
+/** The words of one of `PAGE_LANGS`. */
+export function words(lang) {
+  return TABLE[lang];
+}
+
+/** A language's name for itself: "es" is "Español". */
+export function languageName(lang) {
+  const name = new Intl.DisplayNames([lang], { type: "language" }).of(lang);
+  return name.charAt(0).toLocaleUpperCase(lang) + name.slice(1);
+}
+
+/** Write words into every element below `root` marked data-word (its text) or data-label (its accessible name). */
+export function speakPage(root, table) {
+  for (const element of root.querySelectorAll("[data-word]")) {
+    element.textContent = table[element.dataset.word];
+  }
+  for (const element of root.querySelectorAll("[data-label]")) {
+    element.setAttribute("aria-label", table[element.dataset.label]);
+  }
+}
