@@ -83,7 +83,8 @@ class Board:
     def edit(self, caption_id: int, text: str) -> Message | None:
         """Replace a caption's target text by an operator's. Raises ProtocolError."""
         old = self._known(caption_id)
-        if old.final and old.target == (target := TargetText(self.target, text, "operator")):
+        target = TargetText(self.target, text, "operator")
+        if old.final and old.target == target:
             return None
         return self._revise(old, old.source, target, len(text))
 
