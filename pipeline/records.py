@@ -1,0 +1,236 @@
+"""What is written down about one utterance: how it was understood, translated and how long it took.
+
+Pure: values in, a JSON-able dict out. The dataclasses say what a record holds, so that a schema
+can be made from them. Times ending in `_ms` are milliseconds, audio times are seconds from the
+start of the session's audio. None means that there is nothing to say, never zero.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from itertools import pairwise
+from typing import Any, Literal
+
+from sacrebleu.metrics.chrf import CHRF
+
+from pipeline.events import Caption, Cause, Correction, Span, Transcript
+from pipeline.wire import Mode
+
+_CHRF = CHRF()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartialRecord:
+    """The quick translation of the whole utterance, which was on screen before the final."""
+
+    lang: str
+    text: str
+    engine: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinalRecord:
+    """The final text. What an engine does not tell is None."""
+
+    lang: str
+    text: str
+    engine: str
+    tokens: int | None = None
+    tokens_per_s: float | None = None
+    prompt_tokens: int | None = None
+    reused_tokens: int | None = None
+    avg_logprob: float | None = None
+    stopped: Literal["end", "length", "loop"] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UtteranceRecord:
+    """One line of diagnostics.jsonl. Fields from `final` on are None where text was filtered."""
+
+    type: Literal["utterance"] = "utterance"
+    id: int
+    utc: str
+    mode: Mode
+    lang: str
+    start_s: float
+    end_s: float
+    cause: Cause
+    level_dbfs: float
+    peak_dbfs: float
+    raw_text: str
+    text: str
+    corrections: tuple[Correction, ...]
+    avg_logprob: float | None
+    no_speech_prob: float | None
+    compression_ratio: float | None
+    filtered: str
+    """Why the text is not shown; empty when it is."""
+    updates: int
+    """How many texts were on screen for this utterance, the final included."""
+    vad_wait_ms: float
+    """From the last syllable until the segmenter had heard enough silence."""
+    stt_busy_ms: float
+    """Waiting for the recognizer, which was at earlier speech."""
+    stt_ms: float
+    final: FinalRecord | None = None
+    partial: PartialRecord | None = None
+    normalized_erasure: float | None = None
+    agreement: float | None = None
+    """chrF of the quick translation against the final, 0..1; None unless two engines spoke."""
+    partial_ms: float | None = None
+    final_busy_ms: float | None = None
+    """Waiting for the final translator, which was at an earlier utterance."""
+    final_ms: float | None = None
+    """None where no engine worked for the final: the quick translation or the source stands."""
+    start_to_first_text_ms: float | None = None
+    """From the utterance's start (pre-roll included) until any text of it was on screen."""
+    last_syllable_to_partial_ms: float | None = None
+    """From the last syllable until the quick translation of the whole utterance was made."""
+    last_syllable_to_final_ms: float | None = None
+    overhead_ms: float | None = None
+    """From closing the utterance to the final on screen, less engines and the waits for them."""
+    queues: Mapping[str, int] = field(default_factory=dict)
+
+
+def utterance_record(
+    caption: Caption,
+    *,
+    draft: Caption | None,
+    shown: Sequence[str],
+    published_s: float,
+    first_shown_s: float | None,
+    mode: Mode,
+    utc: str,
+    queues: Mapping[str, int],
+) -> dict[str, Any]:
+    """Return the record of a final caption.
+
+    `draft` is the quick translation of the same audio, None if there was none; `shown` are the
+    target texts that were on screen, in order. `published_s` and `first_shown_s` are monotonic.
+    """
+    utterance = caption.transcript.utterance
+    # A draft that became the final itself carries the same span: that time is not spent twice.
+    own = caption.span if draft is None or caption.span != draft.span else Span()
+    texts = [*shown] if shown and shown[-1] == caption.text else [*shown, caption.text]
+    began_s = utterance.spoken_s - (utterance.end_s - utterance.start_s)
+    spans = [caption.transcript.span, own]
+    record = replace(
+        _heard(caption.transcript, mode, utc, len(texts)),
+        final=_final(caption, own),
+        normalized_erasure=_rounded(normalized_erasure(texts), 4),
+        final_busy_ms=_ms(own.busy_s) if own.end_s else None,
+        final_ms=_ms(own.end_s - own.start_s) if own.end_s else None,
+        start_to_first_text_ms=None if first_shown_s is None else _ms(first_shown_s - began_s),
+        last_syllable_to_final_ms=_ms(published_s - utterance.spoken_s),
+        queues=dict(queues),
+    )
+    if draft is not None:
+        spans.append(draft.span)
+        ready_s = draft.span.end_s or draft.transcript.span.end_s
+        record = replace(
+            record,
+            partial=PartialRecord(lang=draft.lang, text=draft.text, engine=draft.engine),
+            agreement=_agreement(draft, caption),
+            partial_ms=_ms(draft.span.end_s - draft.span.start_s) if draft.span.end_s else None,
+            last_syllable_to_partial_ms=_ms(ready_s - utterance.spoken_s),
+        )
+    outside_s = published_s - utterance.closed_s
+    outside_s -= _covered_s(spans, utterance.closed_s, published_s)
+    return asdict(replace(record, overhead_ms=_ms(outside_s)))
+
+
+def filtered_record(
+    transcript: Transcript, *, mode: Mode, utc: str, shown: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Return the record of an utterance whose text is not shown; `transcript.filtered` says why."""
+    return asdict(_heard(transcript, mode, utc, len(shown)))
+
+
+def normalized_erasure(texts: Sequence[str]) -> float | None:
+    """Return how many words were taken back for each word of the last text; None if it has none.
+
+    Of each text, the words behind its longest common beginning with the next one are erased
+    (Niehues et al. 2016, "Dynamic Transcription for Low-Latency Speech Translation"; over the
+    final length: Arivazhagan et al. 2020, "Re-translation versus Streaming for Simultaneous
+    Translation"). 0 is a text that only grew.
+    """
+    lines = [text.split() for text in texts]
+    if not lines or not lines[-1]:
+        return None
+    erased = sum(len(old) - _common_beginning(old, new) for old, new in pairwise(lines))
+    return erased / len(lines[-1])
+
+
+def _heard(transcript: Transcript, mode: Mode, utc: str, updates: int) -> UtteranceRecord:
+    utterance, recognition = transcript.utterance, transcript.recognition
+    return UtteranceRecord(
+        id=utterance.id,
+        utc=utc,
+        mode=mode,
+        lang=transcript.lang,
+        start_s=round(utterance.start_s, 3),
+        end_s=round(utterance.end_s, 3),
+        cause=utterance.cause,
+        level_dbfs=round(transcript.level_dbfs, 1),
+        peak_dbfs=round(transcript.peak_dbfs, 1),
+        raw_text=transcript.raw_text,
+        text=transcript.text,
+        corrections=transcript.corrections,
+        avg_logprob=_rounded(recognition.avg_logprob, 4),
+        no_speech_prob=_rounded(recognition.no_speech_prob, 4),
+        compression_ratio=_rounded(recognition.compression_ratio, 3),
+        filtered=transcript.filtered,
+        updates=updates,
+        vad_wait_ms=_ms(utterance.closed_s - utterance.spoken_s),
+        stt_busy_ms=_ms(transcript.span.busy_s),
+        stt_ms=_ms(transcript.span.end_s - transcript.span.start_s),
+    )
+
+
+def _final(caption: Caption, span: Span) -> FinalRecord:
+    record = FinalRecord(lang=caption.lang, text=caption.text, engine=caption.engine)
+    told = caption.translation
+    if told is None:
+        return record
+    took_s = span.end_s - span.start_s
+    return replace(
+        record,
+        tokens=told.tokens,
+        tokens_per_s=round(told.tokens / took_s, 1) if took_s > 0 else None,
+        prompt_tokens=told.prompt_tokens,
+        reused_tokens=told.reused_tokens,
+        avg_logprob=_rounded(told.avg_logprob, 4),
+        stopped=told.stopped,
+    )
+
+
+def _agreement(draft: Caption, final: Caption) -> float | None:
+    if draft.engine == final.engine or not (draft.text and final.text):
+        return None
+    score: float = _CHRF.sentence_score(draft.text, [final.text]).score
+    return round(score / 100, 4)
+
+
+def _covered_s(spans: Sequence[Span], from_s: float, to_s: float) -> float:
+    """Return how much of a stretch of time the spans and the waits before them cover together."""
+    covered_s, reached_s = 0.0, from_s
+    for span in sorted(spans, key=lambda span: span.start_s - span.busy_s):
+        end_s = min(span.end_s, to_s)
+        covered_s += max(0.0, end_s - max(span.start_s - span.busy_s, reached_s))
+        reached_s = max(reached_s, end_s)
+    return covered_s
+
+
+def _common_beginning(old: Sequence[str], new: Sequence[str]) -> int:
+    pairs = enumerate(zip(old, new, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(old), len(new)))
+
+
+def _ms(seconds: float) -> float:
+    return round(seconds * 1000, 1)
+
+
+def _rounded(value: float | None, digits: int) -> float | None:
+    return round(value, digits) if value is not None and math.isfinite(value) else None
