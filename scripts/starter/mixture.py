@@ -1,0 +1,79 @@
+"""What a translator sees in one pass: how often each source, with which noise and which names."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Mapping, Sequence
+
+from corpora import Pair
+
+# Tatoeba is the general English; the verses are long, so that even these shares are half of
+# all the words. The older English versions are there for their wording, in small doses.
+SHARES: Mapping[str, float] = {
+    "tatoeba": 1.0,
+    "nheb": 0.40,
+    "bbe": 0.30,
+    "asv": 0.10,
+    "kjv": 0.10,
+    "sermon": 4.0,
+}
+# Speech recognition sometimes loses case and punctuation.
+PLAIN_SHARE = 0.08
+NAME_SHARE = 0.35
+
+# Names that are the same in both languages, to practise copying. Tatoeba calls nearly every man
+# Tom and every woman Mary.
+MEN = """Daniel David Samuel Martin Oscar Hugo Bruno Omar Ivan Leon Simon Gabriel Rafael Ismael
+Hector Victor Nathan Kevin Brian Walter Edward Harold Patrick Dennis Frank Carl Louis Eric Peter
+Henry Robert Thomas William Charles George James John Paul Mark Stephen Andrew Philip Bartholomew
+Wesley Whitefield Spurgeon Calvin Carey Moody Graham Edwards Zwingli Ephraim Boaz Caleb Gideon
+Miller Johnson Anderson Walker Harris Bennett Foster Collins Bryant Hayes Owens""".split()
+WOMEN = """Sara Ana Laura Marta Julia Carmen Elena Susan Karen Helen Alice Emily Grace Nancy Linda
+Betty Diana Irene Joan Ruth Noemi Deborah Naomi Rachel Rebecca Abigail Priscilla Lydia Eunice
+Hannah Miriam Tabitha Clara Norma Sandra Teresa""".split()
+PLACES = """London Boston Dallas Chicago Nebraska Ohio Nairobi Kampala Manila Lima Bogota Quito
+Antioch Bristol Oxford Wittenberg Leeds Memphis Tulsa Denver Nashville""".split()
+STARTS = "b br c ch cl d dr f fl g gr h j k kr l m n p pr r s sh st t th tr v w y z".split()
+VOWELS = "a e i o u ai ea ee ia oo ou".split()
+ENDS = "n l r s m th ck nd rt ll tt x d ford ton ley man sen berg wick ez".split()
+
+_WORD = re.compile(r"[^\w\s']+")
+
+
+def one_pass(
+    training: Mapping[str, Sequence[Pair]], rng: random.Random
+) -> list[tuple[str, str]]:
+    """English and Spanish of one pass over the sources, in random order."""
+    chosen: list[tuple[str, str]] = []
+    for source, share in SHARES.items():
+        pairs = training.get(source, ())
+        whole, part = int(share), share - int(share)
+        drawn = [*pairs] * whole + rng.sample(list(pairs), int(part * len(pairs)))
+        chosen += [_vary(pair.en, pair.es, rng) for pair in drawn]
+    rng.shuffle(chosen)
+    return chosen
+
+
+def _vary(english: str, spanish: str, rng: random.Random) -> tuple[str, str]:
+    if rng.random() < NAME_SHARE:
+        english, spanish = _rename(english, spanish, rng)
+    if rng.random() < PLAIN_SHARE:
+        english = _WORD.sub(" ", english).lower() if rng.random() < 0.5 else english.lower()
+        english = " ".join(english.split())
+    return english, spanish
+
+
+def _rename(english: str, spanish: str, rng: random.Random) -> tuple[str, str]:
+    for name, others in (("Tom", MEN), ("Mary", WOMEN), ("John", MEN), ("Boston", PLACES)):
+        pattern = re.compile(rf"\b{name}\b")
+        if pattern.search(english) and pattern.search(spanish):
+            new = rng.choice(others) if rng.random() < 0.7 else invented_name(rng)
+            english, spanish = pattern.sub(new, english), pattern.sub(new, spanish)
+    return english, spanish
+
+
+def invented_name(rng: random.Random) -> str:
+    """A pronounceable name that no corpus has, so that only copying gets it right."""
+    parts = [rng.choice(STARTS) + rng.choice(VOWELS) for _ in range(rng.choice((1, 2, 2)))]
+    return ("".join(parts) + rng.choice(ENDS)).capitalize()

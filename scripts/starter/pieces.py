@@ -1,0 +1,133 @@
+"""SentencePiece vocabularies of the translators, and embeddings carried over by piece."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+import sentencepiece
+from numpy.typing import NDArray
+from sentencepiece import sentencepiece_model_pb2
+
+# Gemma's prompt costs two tokens instead of six, because each fixed stretch of it is one
+# control token. `<end_of_turn>` ends an answer.
+PROMPT_START = "<start_of_turn>user\n"
+PROMPT_END = "<end_of_turn>\n<start_of_turn>model\n"
+END_OF_TURN = "<end_of_turn>"
+PAD, EOS, BOS, UNKNOWN, END_OF_TURN_ID, PROMPT_START_ID, PROMPT_END_ID = range(7)
+
+
+def train_bpe(texts: Iterable[str], size: int, path: Path) -> sentencepiece.SentencePieceProcessor:
+    """A BPE vocabulary that llama.cpp's `llama` tokenizer reads to the same ids.
+
+    Hence no normalization, no space put before the text, bytes for what is rare; the prompt's
+    control pieces stand under short names, the exporter writes them out."""
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(texts),
+        model_writer=model,
+        model_type="bpe",
+        vocab_size=size,
+        byte_fallback=True,
+        character_coverage=0.9995,
+        normalization_rule_name="identity",
+        add_dummy_prefix=False,
+        remove_extra_whitespaces=False,
+        split_digits=True,
+        pad_id=PAD,
+        eos_id=EOS,
+        bos_id=BOS,
+        unk_id=UNKNOWN,
+        pad_piece="<pad>",
+        control_symbols=[END_OF_TURN, "<prompt_start>", "<prompt_end>"],
+        num_threads=1,
+        minloglevel=1,
+    )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(model.getvalue())
+    return sentencepiece.SentencePieceProcessor(model_file=str(path))
+
+
+def carry_embeddings(
+    pieces: Sequence[str],
+    old_processor: sentencepiece.SentencePieceProcessor,
+    old_rows: dict[str, NDArray[np.float32]],
+    rng: np.random.Generator,
+) -> tuple[NDArray[np.float32], int]:
+    """Rows (len(pieces), width) for a new vocabulary, and how many were copied as they are.
+
+    A piece that the old vocabulary lacks gets the mean of the old pieces that spell it; one that
+    it cannot spell gets noise of the size of the other rows."""
+    table = np.stack(list(old_rows.values()))
+    mean, deviation = table.mean(0), table.std()
+    rows = rng.normal(0.0, deviation, (len(pieces), table.shape[1])).astype(np.float32)
+    copied = 0
+    for index, piece in enumerate(pieces):
+        # Without a space put before the text, a sentence's first word lacks the mark that the
+        # old vocabulary gave it.
+        twin = piece if piece in old_rows else "\u2581" + piece
+        if twin in old_rows:
+            rows[index] = old_rows[twin]
+            copied += 1
+            continue
+        text = piece.replace("\u2581", " ").strip()
+        spelled = old_processor.encode(text, out_type=str) if text else []
+        known = [old_rows[part] for part in spelled if part in old_rows and part != "\u2581"]
+        if known and len(known) <= 4:
+            rows[index] = mean + (np.mean(known, 0) - mean) * len(known) ** 0.5
+    return rows, copied
+
+
+def train_unigram(
+    texts: Iterable[str], size: int, path: Path
+) -> sentencepiece.SentencePieceProcessor:
+    """A unigram vocabulary with byte pieces, for a Marian from scratch; `</s>` has id 0."""
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(texts),
+        model_writer=model,
+        model_type="unigram",
+        vocab_size=size,
+        byte_fallback=True,
+        character_coverage=0.9995,
+        eos_id=0,
+        unk_id=1,
+        pad_id=2,
+        bos_id=-1,
+        pad_piece="<pad>",
+        num_threads=1,
+        minloglevel=1,
+    )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(model.getvalue())
+    return sentencepiece.SentencePieceProcessor(model_file=str(path))
+
+
+def add_bytes(
+    old: Path, path: Path
+) -> tuple[sentencepiece.SentencePieceProcessor, list[int]]:
+    """Copy a unigram vocabulary, its 256 rarest pieces replaced by bytes; also gives their ids.
+
+    Single characters stay. A vocabulary that has bytes already is copied as it is."""
+    model = sentencepiece_model_pb2.ModelProto()
+    model.ParseFromString(old.read_bytes())
+    replaced: list[int] = []
+    if not model.trainer_spec.byte_fallback:
+        kinds = sentencepiece_model_pb2.ModelProto.SentencePiece
+        words = [
+            index
+            for index, piece in enumerate(model.pieces)
+            if piece.type == kinds.NORMAL and len(piece.piece) > 1
+        ]
+        words.sort(key=lambda index: model.pieces[index].score)
+        replaced = sorted(words[:256])
+        for byte, index in enumerate(replaced):
+            model.pieces[index].piece = f"<0x{byte:02X}>"
+            model.pieces[index].score = 0.0
+            model.pieces[index].type = kinds.BYTE
+        model.trainer_spec.byte_fallback = True
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(model.SerializeToString())
+    return sentencepiece.SentencePieceProcessor(model_file=str(path)), replaced

@@ -1,0 +1,185 @@
+"""Train the starter Marian, English to Spanish, from scratch or from a CTranslate2 Marian.
+
+    python scripts/starter/train_marian.py --bible FILE --tatoeba FILE --out DIR --minutes 35 \
+        --init OLD_MARIAN_DIR
+
+With `--init` the old model's pieces are kept, except that the rarest 256 become byte pieces if it
+had none: then nothing is unknown any more, and all other embeddings keep their meaning.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import corpora
+import pieces
+import sacrebleu
+import sentencepiece
+import torch
+from marian_model import Marian, MarianShape, from_ctranslate2
+from mixture import one_pass
+from packing import Packed, lay_out, pack
+from torch import Tensor
+from training import Plan, smoothed_loss, to, train
+
+# One static shape, because each is compiled for a minute; longer pairs are left out.
+ROW_TOKENS = 96
+ROWS = 40
+DEV_SENTENCES = 30
+DEV_LENGTH = 80
+
+Example = tuple[list[int], list[int]]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Packed sources and targets: the same sequence numbers in the same rows."""
+
+    source: Packed
+    target: Packed
+
+
+def encode(
+    processor: sentencepiece.SentencePieceProcessor, pairs: Sequence[tuple[str, str]]
+) -> list[Example]:
+    """Token ids of source and target, each with its end."""
+    end = processor.eos_id()
+    english = processor.encode([pair[0] for pair in pairs])
+    spanish = processor.encode([pair[1] for pair in pairs])
+    return [([*s, end], [*t, end]) for s, t in zip(english, spanish, strict=True)]
+
+
+def longest(example: Example) -> int:
+    return max(len(example[0]), len(example[1]))
+
+
+def make_batch(rows: list[list[Example]], length: int) -> Batch:
+    source, target = (lay_out([[e[side] for e in row] for row in rows], length) for side in (0, 1))
+    return Batch(source, target)
+
+
+def batches(
+    split: corpora.Split, processor: sentencepiece.SentencePieceProcessor, rng: random.Random
+) -> Iterator[Batch]:
+    """Batches without end, every pass newly mixed."""
+    while True:
+        examples = encode(processor, one_pass(split.training, rng))
+        rows = pack((e for e in examples if longest(e) <= ROW_TOKENS), longest, ROW_TOKENS)
+        rng.shuffle(rows)
+        for first in range(0, len(rows) - ROWS + 1, ROWS):
+            yield make_batch(rows[first : first + ROWS], ROW_TOKENS)
+
+
+def loss_of(model: Marian, batch: Batch, autocast: torch.autocast) -> Tensor:
+    with autocast:
+        logits = model.logits(model(batch.source, batch.target).flatten(0, 1))
+    weights = (batch.target.sequence > 0).flatten().float()
+    return smoothed_loss(logits, batch.target.ids.flatten(), weights)
+
+
+@torch.no_grad()
+def greedy(
+    model: Marian, processor: sentencepiece.SentencePieceProcessor, texts: list[str]
+) -> list[str]:
+    """Translate for the log: no cache, all sentences at once, up to DEV_LENGTH tokens."""
+    device = model.embeddings.weight.device.type
+    end = processor.eos_id()
+    sources = [tokens for tokens, _ in encode(processor, [(text, "") for text in texts])]
+    source = to(lay_out([[s] for s in sources], max(map(len, sources))), device)
+    memory = model.encode(source)
+    answers: list[list[int]] = [[] for _ in texts]
+    for _ in range(DEV_LENGTH):
+        # What stands at the last position is not seen yet: any id will do.
+        target = to(lay_out([[[*a, end]] for a in answers], len(answers[0]) + 1), device)
+        chosen = model.logits(model.decode(memory, source, target)[:, -1]).argmax(-1).tolist()
+        for answer, token in zip(answers, chosen, strict=True):
+            answer.append(end if end in answer else token)
+        if all(end in answer for answer in answers):
+            break
+    return [processor.decode(a[: a.index(end)] if end in a else a) for a in answers]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--bible", type=Path, required=True)
+    parser.add_argument("--tatoeba", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True, help="checkpoints and vocabulary")
+    parser.add_argument("--init", type=Path, help="continue from this CTranslate2 Marian directory")
+    parser.add_argument("--minutes", type=float, default=35.0)
+    parser.add_argument("--evaluate-minutes", type=float, default=10.0)
+    parser.add_argument("--vocabulary", type=int, default=8000, help="only without --init")
+    parser.add_argument("--muon-rate", type=float, default=1e-3)
+    parser.add_argument("--adam-rate", type=float, default=5e-4)
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--resume", action="store_true")
+    parser.add_argument("--no-compile", dest="compile", action="store_false")
+    args = parser.parse_args()
+
+    torch.set_num_threads(args.threads)
+    torch.manual_seed(1)
+    split = corpora.load(args.bible, args.tatoeba)
+    vocabulary = args.out / "marian.spm"
+    model = from_ctranslate2(args.init) if args.init else Marian(MarianShape(args.vocabulary))
+    if args.resume:
+        processor = sentencepiece.SentencePieceProcessor(model_file=str(vocabulary))
+    elif args.init:
+        processor, replaced = pieces.add_bytes(args.init / "source.spm", vocabulary)
+        with torch.no_grad():
+            model.embeddings.weight[replaced] = model.embeddings.weight.mean(0)
+            model.embeddings.weight[replaced] += 0.02 * torch.randn(len(replaced), model.shape.width)
+    else:
+        texts = (text for pair in one_pass(split.training, random.Random(0)) for text in pair)
+        processor = pieces.train_unigram(texts, args.vocabulary, vocabulary)
+    model.to(args.device)
+    count = sum(p.numel() for p in model.parameters())
+    sizes = {name: len(pairs) for name, pairs in split.training.items()}
+    print(f"{count / 1e6:.2f} M parameters, training pairs: {sizes}", flush=True)
+
+    hidden = [p for name, p in model.named_parameters() if p.ndim == 2 and "layer_" in name]
+    rest = [p for name, p in model.named_parameters() if p.ndim != 2 or "layer_" not in name]
+    optimizers = [
+        torch.optim.Muon(
+            hidden, lr=args.muon_rate, weight_decay=0.01, adjust_lr_fn="match_rms_adamw"
+        ),
+        torch.optim.AdamW(rest, lr=args.adam_rate, betas=(0.9, 0.98), weight_decay=0.0, fused=True),
+    ]
+    autocast = torch.autocast(args.device, torch.bfloat16)
+    if args.compile:
+        loss = torch.compile(lambda batch: loss_of(model, batch, autocast), dynamic=False)
+    else:
+        loss = functools.partial(loss_of, model, autocast=autocast)
+    development = [*split.held_out_tatoeba[:DEV_SENTENCES], *split.held_out_books[:DEV_SENTENCES]]
+
+    def evaluate() -> str:
+        examples = encode(processor, [(pair.en, pair.es) for pair in development])
+        batch = make_batch([[e] for e in examples], max(map(longest, examples)))
+        with torch.no_grad():
+            value = loss_of(model, to(batch, args.device), autocast).item()
+        answers = greedy(model, processor, [pair.en for pair in development])
+        scores = []
+        for part in (slice(None, DEV_SENTENCES), slice(DEV_SENTENCES, None)):
+            wanted = [pair.es for pair in development[part]]
+            scores.append(sacrebleu.corpus_chrf(answers[part], [wanted]).score)
+        shown = " | ".join([*answers[:3], answers[-1]])
+        return f"loss {value:.3f}, chrF Tatoeba {scores[0]:.1f} books {scores[1]:.1f}: {shown}"
+
+    if not args.resume:
+        print(f"before training: {evaluate()}", flush=True)
+    train(
+        model,
+        optimizers,
+        lambda rng: (to(batch, args.device) for batch in batches(split, processor, rng)),
+        loss,
+        evaluate,
+        Plan(args.out, args.minutes, args.evaluate_minutes, args.resume),
+    )
+
+
+if __name__ == "__main__":
+    main()
