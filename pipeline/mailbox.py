@@ -1,16 +1,28 @@
-"""The queue between listening and transcribing: every final in order, only the newest partial.
+"""The queues between the threads: listen -> Mailbox -> transcribe -> Drafts -> translate.
 
-A slow recognizer lowers the rate of partials by itself, since an unread partial is replaced. When
-`limit` finals wait, `put` waits too; the capture queue then fills and drops its oldest audio,
-counted. Nothing is dropped here but replaced partials.
+Mailbox: every final in order, only the newest partial. A slow recognizer lowers the rate of
+partials by itself, since an unread partial is replaced. When `limit` finals wait, `put` waits too;
+the capture queue then fills and drops its oldest audio, counted. Drafts: at most DRAFT_LIMIT; when
+it is full the draft itself becomes the final, so nothing is dropped there either.
 """
 
 from __future__ import annotations
 
+import queue
 import threading
 from collections import deque
+from typing import TypeAlias
 
-from pipeline.events import Utterance
+from pipeline.events import Caption, Utterance
+
+DRAFT_LIMIT = 4
+
+Draft: TypeAlias = tuple[Caption, float]
+"""A caption that waits for its final translation, and when it was handed over (monotonic)."""
+
+
+class Drafts(queue.Queue[Draft | None]):
+    """Carries drafts from transcribe to translate; None is the end."""
 
 
 class Mailbox:
@@ -28,12 +40,6 @@ class Mailbox:
         """Return how many finals wait."""
         return len(self._finals)
 
-    @property
-    def oldest_s(self) -> float | None:
-        """When the longest waiting final was closed (monotonic)."""
-        with self._changed:
-            return self._finals[0].closed_s if self._finals else None
-
     def put(self, utterance: Utterance) -> None:
         """Add a final, waiting for room, or replace the partial."""
         with self._changed:
@@ -47,21 +53,15 @@ class Mailbox:
                 self._finals.append(utterance)
             self._changed.notify_all()
 
-    def get(self, timeout_s: float | None = None) -> Utterance | None:
-        """Return the next final, else the newest partial, else None: timed out, or at the end."""
+    def get(self) -> Utterance | None:
+        """Wait for the next final, else the newest partial. None is the end."""
         with self._changed:
-            self._changed.wait_for(lambda: self._finals or self._partial or self._closed, timeout_s)
+            self._changed.wait_for(lambda: self._finals or self._partial or self._closed)
             if self._finals:
                 self._changed.notify_all()
                 return self._finals.popleft()
             partial, self._partial = self._partial, None
             return partial
-
-    @property
-    def finished(self) -> bool:
-        """Whether it is closed and empty: no further utterance will come."""
-        with self._changed:
-            return self._closed and not self._finals and self._partial is None
 
     def close(self) -> None:
         """Let no more in; what waits can still be taken."""

@@ -45,8 +45,8 @@ class Listen(Worker):
         self._meter: list[AudioBlock] = []
         self.paused = False
         """Set by the main thread: audio is read and thrown away, no model runs."""
-        self.heard_samples = 0
-        """Where in the audio this worker is."""
+        self.heard_s = 0.0
+        """Seconds of audio read so far."""
 
     def load(self) -> None:
         """Load the voice activity model and open the source: a missing one ends the start."""
@@ -87,9 +87,9 @@ class Listen(Worker):
             return
 
     def _take(self, block: AudioBlock) -> None:
-        self.heard_samples = block.start_sample + len(block.pcm)
+        self.heard_s = (block.start_sample + len(block.pcm)) / SAMPLE_RATE
         self._measure(block)
-        now_at_zero = block.arrived_s - self.heard_samples / SAMPLE_RATE
+        now_at_zero = block.arrived_s - self.heard_s
         if self.paused:
             self._send(self._segmenter.flush(), now_at_zero)
             self._detector.reset()

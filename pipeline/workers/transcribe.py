@@ -14,16 +14,10 @@ from pipeline.errors import EngineError
 from pipeline.events import SAMPLE_RATE, Caption, Recognition, Transcript, Utterance
 from pipeline.hallucinations import reason
 from pipeline.ladder import Ladder, Rung
-from pipeline.mailbox import Mailbox
+from pipeline.mailbox import Drafts, Mailbox
 from pipeline.stabilizer import Stabilizer
 from pipeline.stages import as_final, source_caption, transcribe, translate
 from pipeline.workers import Emit, Worker
-
-Draft = tuple[Caption, float]
-"""A caption that waits for its final translation, and when it was handed over (monotonic)."""
-
-Drafts = queue.Queue[Draft | None]
-"""transcribe -> translate: at most four; None is the end."""
 
 
 class Transcribe(Worker):

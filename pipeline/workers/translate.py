@@ -11,9 +11,9 @@ from pipeline.engines import Translator
 from pipeline.errors import EngineError, ModelError
 from pipeline.events import Caption, Fault
 from pipeline.ladder import Ladder, Rung
+from pipeline.mailbox import Draft, Drafts
 from pipeline.stages import as_final, blend, translate
 from pipeline.workers import Emit, Worker
-from pipeline.workers.transcribe import Draft, Drafts
 
 _STREAM_S = 0.25
 """The final's words reach the screen at most this often."""
@@ -43,7 +43,19 @@ class Translate(Worker):
         self._free_s = 0.0
         self._rest_until_s = 0.0
         self.doing: Draft | None = None
-        """What is being translated, for the main thread's look-out for a hang."""
+        """The draft being translated and since when, for the main thread's look-out for a hang."""
+
+    @property
+    def waiting(self) -> int:
+        """Drafts in the queue."""
+        return self._drafts.qsize()
+
+    @property
+    def setback(self) -> str:
+        """Why the translator is not used at present, empty when it is."""
+        if time.monotonic() < self._rest_until_s:
+            return "the final translator failed; the quick one makes the finals"
+        return ""
 
     def load(self) -> None:
         """Load the translator. A broken one is reported, and drafts become finals."""
@@ -65,16 +77,17 @@ class Translate(Worker):
 
     def rescue(self) -> list[Caption]:
         """Take every draft, the one being worked on first, as a final: the translator hangs."""
-        taken: list[Draft | None] = [self.doing]
+        taken = [self.doing] if self.doing else []
         try:
-            while True:
-                taken.append(self._drafts.get_nowait())
+            while (draft := self._drafts.get_nowait()) is not None:
+                taken.append(draft)
+            self._drafts.put(None)  # the end stays the end
         except queue.Empty:
-            return [as_final(draft[0]) for draft in taken if draft is not None]
+            pass
+        return [as_final(draft[0]) for draft in taken]
 
     def _final(self, draft: Caption, handed_s: float) -> Caption:
-        resting = time.monotonic() < self._rest_until_s
-        if resting or self._ladder.rung >= Rung.PARTIAL_ENGINE_FINALS:
+        if self.setback or self._ladder.rung >= Rung.PARTIAL_ENGINE_FINALS:
             return as_final(draft)
         try:
             caption = translate(

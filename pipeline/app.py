@@ -1,0 +1,347 @@
+"""The daemon: makes the parts, starts them from the displays back to the microphone, stops them
+in the order the data flows, and watches over them in between.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+import structlog
+
+from pipeline.broadcast import Hub
+from pipeline.captions import Board
+from pipeline.config import Settings
+from pipeline.desk import Desk
+from pipeline.diagnostics import Recorder
+from pipeline.dictionary import Dictionary
+from pipeline.engines import AudioSource, Recognizer, SpeechDetector, Translator
+from pipeline.errors import DictionaryError, StarkError
+from pipeline.events import (
+    Caption,
+    Fault,
+    Level,
+    Report,
+    SourceChanged,
+    Transcript,
+    Utterance,
+    WorkerEnded,
+    WorkerReady,
+)
+from pipeline.ladder import Ladder
+from pipeline.mailbox import DRAFT_LIMIT, Drafts, Mailbox
+from pipeline.metrics import Metrics
+from pipeline.segmenter import Segmenter
+from pipeline.terminal import Screen
+from pipeline.operator_token import operator_token
+from pipeline.wire import Command, Mode
+from pipeline.workers import Worker
+from pipeline.workers.listen import Listen
+from pipeline.workers.transcribe import Transcribe
+from pipeline.workers.translate import Translate
+
+log = structlog.get_logger()
+
+_TICK_S = 0.25
+_HEALTH_S = 10.0
+_HANG_GRACE_S = 2.0
+"""A final translator that is so much past its own deadline hangs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Engines:
+    """Everything heavy: made by pipeline.assembly or by a test, loaded by the workers."""
+
+    source: AudioSource
+    detector: SpeechDetector
+    recognizer: Recognizer
+    partial: Translator | None
+    final: Translator | None
+
+
+class App:
+    """One session, from start to end."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        engines: Engines,
+        *,
+        dictionary: Dictionary,
+        screen: Screen,
+        mode: Mode,
+    ) -> None:
+        """Make the session folder and all parts; nothing runs yet. Raises SessionError."""
+        self._settings = settings
+        self._engines = engines
+        self._dictionary = dictionary
+        self._screen = screen
+        self._mode = mode
+        translate = settings.translate
+        sessions = Path(settings.session.directory)
+        self._recorder = Recorder(
+            sessions, source=translate.source, target=translate.target, on_fault=self._emit
+        )
+        self._metrics = Metrics()
+        self._ladder = Ladder()
+        board = Board(
+            self._recorder.folder.name, translate.source, translate.target, settings.server.history
+        )
+        self._hub = Hub(
+            board,
+            settings.server,
+            mode=mode,
+            token=settings.operator.token or operator_token(sessions),
+            on_command=self._command,
+            health=self.health,
+            metrics=self._metrics,
+        )
+        self._desk = Desk(
+            board=board,
+            hub=self._hub,
+            recorder=self._recorder,
+            metrics=self._metrics,
+            ladder=self._ladder,
+            screen=screen,
+            mode=mode,
+        )
+        self._make_workers()
+        self._started_s = time.monotonic()
+        self._ready: set[str] = set()
+        self._ended: dict[str, BaseException | None] = {}
+        self._stops = 0
+
+    def _make_workers(self) -> None:
+        settings, engines = self._settings, self._engines
+        # A file played as fast as possible has no clock to fall behind: then queues wait instead.
+        self._shed = not (settings.audio.input and settings.audio.pace == "fast")
+        self._mailbox = Mailbox()
+        drafts: Drafts | None = Drafts(DRAFT_LIMIT) if engines.final else None
+        self._listen = Listen(
+            source=engines.source,
+            detector=engines.detector,
+            segmenter=Segmenter(settings.vad),
+            mailbox=self._mailbox,
+            ladder=self._ladder,
+            emit=self._emit,
+        )
+        self._transcribe = Transcribe(
+            settings=settings,
+            recognizer=engines.recognizer,
+            partial=engines.partial,
+            dictionary=self._dictionary,
+            mailbox=self._mailbox,
+            drafts=drafts,
+            ladder=self._ladder,
+            emit=self._emit,
+            shed=self._shed,
+        )
+        self._translate: Translate | None = None
+        self._workers: list[Worker] = [self._listen, self._transcribe]
+        if engines.final is not None and drafts is not None:
+            self._translate = Translate(
+                settings=settings,
+                translator=engines.final,
+                drafts=drafts,
+                ladder=self._ladder,
+                emit=self._emit,
+            )
+            self._workers.append(self._translate)
+
+    @property
+    def folder(self) -> Path:
+        """The session's folder."""
+        return self._recorder.folder
+
+    async def run(self) -> int:
+        """Serve until the source ends, a signal comes or a worker breaks; return the exit code.
+
+        Raises ServerError when the port cannot be had.
+        """
+        self._loop = asyncio.get_running_loop()
+        self._changed = asyncio.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            self._loop.add_signal_handler(number, self.stop)
+        self._loop.add_signal_handler(signal.SIGHUP, self._reload)
+        self._recorder.start()
+        try:
+            await self._hub.start()
+            log.info("serving", address=self._hub.address, session=str(self.folder))
+            self._screen.started(self._hub.address, self._mode, self.folder)
+            self._desk.announce()
+            watch = asyncio.create_task(self._watch())
+            try:
+                await self._serve()
+            finally:
+                watch.cancel()
+                await asyncio.gather(watch, return_exceptions=True)
+            self._desk.ended = not self._desk.broken
+            self._desk.announce()
+            await self._hub.close()
+        finally:
+            self._recorder.event("end", unfinished=self._desk.unfinished)
+            self._recorder.close(self._settings.session.drain_s)
+        return 1 if self._desk.broken else 0
+
+    def stop(self) -> None:
+        """Ask for the end; asked twice, wait for nothing any more."""
+        self._stops += 1
+        self._changed.set()
+
+    @property
+    def stuck(self) -> bool:
+        """Whether a worker's thread is still inside an engine."""
+        return any(worker.is_alive() for worker in self._workers)
+
+    def health(self) -> dict[str, Any]:
+        """Return what /healthz tells and what the health record holds."""
+        state, reason = self._desk.state
+        return {
+            "state": state,
+            "reason": reason,
+            "mode": self._mode,
+            "session": self.folder.name,
+            "uptime_s": round(time.monotonic() - self._started_s, 1),
+            "audio_s": round(self._listen.heard_s, 1),
+            "lag_s": round(self._desk.lag_s(time.monotonic()), 2),
+            "rung": self._ladder.rung.name.lower().replace("_", "-"),
+            "source": self._engines.source.name,
+            "recognizer": self._engines.recognizer.name,
+            "queues": {
+                "mailbox": len(self._mailbox),
+                "drafts": self._translate.waiting if self._translate else 0,
+            },
+            "dropped": {
+                "blocks": self._engines.source.dropped_blocks,
+                "partials": self._mailbox.replaced_partials,
+                "records": self._recorder.dropped,
+            },
+            "shed_finals": self._transcribe.full_drafts,
+            "memory_mb": round(psutil.Process().memory_info().rss / 1e6, 1),
+        }
+
+    async def _serve(self) -> None:
+        for worker in self._workers:
+            worker.start()
+        everyone = {worker.name for worker in self._workers}
+        await self._until(lambda: self._ready == everyone)
+        if self._ready == everyone:
+            log.info("ready", took_s=round(time.monotonic() - self._started_s, 2))
+            self._desk.begun = True
+            self._desk.announce()
+        for worker in self._workers:
+            worker.begin()
+        await self._until(lambda: set(self._ended) == everyone)
+        self._listen.stop()
+        if "transcribe" in self._ended:
+            self._mailbox.close()
+        await self._drained(everyone)
+        if self._translate is not None:
+            for caption in self._translate.rescue():
+                self._desk.show(caption)
+        if self._desk.unfinished:
+            log.error("unfinished", utterances=self._desk.unfinished)
+
+    async def _until(self, reached: Callable[[], bool]) -> None:
+        """Wait until `reached`, a stop is asked for, or a worker has broken."""
+        while not (reached() or self._stops or any(self._ended.values())):
+            self._changed.clear()
+            await self._changed.wait()
+
+    async def _drained(self, everyone: set[str]) -> None:
+        """Wait until all workers have ended, for `drain_s` at most, or until asked twice to stop."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._settings.session.drain_s):
+                while set(self._ended) != everyone and self._stops < 2:
+                    self._changed.clear()
+                    await self._changed.wait()
+
+    def _emit(self, report: Report) -> None:
+        """Take a worker's report from any thread."""
+        self._loop.call_soon_threadsafe(self._take, report)
+
+    def _take(self, report: Report) -> None:
+        match report:
+            case Caption():
+                self._desk.show(report)
+            case Utterance():
+                self._desk.closed(report)
+            case Transcript():
+                self._desk.filtered(report)
+            case Level():
+                self._desk.level(report)
+            case Fault():
+                self._desk.fault(report)
+            case SourceChanged():
+                self._desk.source(report)
+            case WorkerReady(name):
+                self._ready.add(name)
+                self._changed.set()
+            case WorkerEnded(name, error):
+                self._worker_ended(name, error)
+
+    def _worker_ended(self, name: str, error: BaseException | None) -> None:
+        self._ended[name] = error
+        self._changed.set()
+        if error is None:
+            return
+        code = error.code if isinstance(error, StarkError) else "crash"
+        # A StarkError says all there is to say; anything else is a bug, and its trace is wanted.
+        trace = None if isinstance(error, StarkError) else error
+        log.error("worker broken", worker=name, code=code, error=str(error), exc_info=trace)
+        self._recorder.event("broken", worker=name, code=code, message=str(error))
+        self._desk.broken = f"{name}: {error}"
+        self._desk.announce()
+
+    async def _watch(self) -> None:
+        """Look after the parts four times a second."""
+        next_health_s = next_dictionary_s = 0.0
+        while True:
+            now_s = time.monotonic()
+            if self._shed and self._ladder.observe(self._desk.lag_s(now_s), now_s):
+                log.warning("rung", rung=self._ladder.rung.name, lag_s=self._desk.lag_s(now_s))
+                self._recorder.event("rung", rung=self._ladder.rung.name)
+            self._look_after_translator(now_s)
+            self._desk.announce()
+            if now_s >= next_health_s:
+                next_health_s = now_s + _HEALTH_S
+                self._recorder.health(self.health())
+            if now_s >= next_dictionary_s:
+                next_dictionary_s = now_s + self._settings.dictionary.watch_s
+                if self._dictionary.changed():
+                    self._reload()
+            await asyncio.sleep(_TICK_S)
+
+    def _look_after_translator(self, now_s: float) -> None:
+        """Take over from a final translator that hangs, and give it back once it has returned."""
+        if self._translate is None:
+            return
+        doing = self._translate.doing
+        deadline_s = self._settings.translate.final.deadline_s + _HANG_GRACE_S
+        hangs = doing is not None and now_s - doing[1] > deadline_s
+        if hangs and not self._transcribe.final_engine_lost:
+            self._desk.fault(Fault("translate", "final-hangs", "The final translator hangs."))
+            for caption in self._translate.rescue():
+                self._desk.show(caption)
+        self._transcribe.final_engine_lost = hangs
+        self._desk.degraded = "the final translator hangs" if hangs else self._translate.setback
+
+    def _command(self, command: Command) -> None:
+        self._desk.command(command)
+        self._listen.paused = self._desk.paused
+
+    def _reload(self) -> None:
+        try:
+            self._dictionary.load()
+        except DictionaryError as error:
+            self._desk.fault(Fault("dictionary", error.code, str(error)))
+        else:
+            log.info("dictionary reloaded", rules=len(self._dictionary.lexicon))
+            self._recorder.event("dictionary", rules=len(self._dictionary.lexicon))

@@ -1,0 +1,207 @@
+"""The main thread's desk: every report of a worker ends up on the board, the displays, the record.
+
+Runs on the asyncio loop only. What state the daemon is in is not stored but worked out of a few
+plain facts, so that no two of them can disagree.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import structlog
+
+from pipeline.broadcast import Hub
+from pipeline.captions import Board
+from pipeline.diagnostics import Recorder
+from pipeline.errors import ProtocolError
+from pipeline.events import Caption, Fault, Level, SourceChanged, State, Transcript, Utterance
+from pipeline.ladder import REASON, Ladder, Rung
+from pipeline.metrics import Metrics
+from pipeline.records import filtered_record, utterance_record
+from pipeline.terminal import Screen
+from pipeline.wire import Command, Message, Mode
+
+log = structlog.get_logger()
+
+
+@dataclass(slots=True)
+class Track:
+    """What happened to an utterance on its way, until its record is written."""
+
+    closed_s: float | None = None
+    """When its final was closed; None while it is being spoken."""
+    draft: Caption | None = None
+    shown: list[str] = field(default_factory=list)
+    first_shown_s: float | None = None
+
+
+class Desk:
+    """Publishes captions and states, writes records, answers operators."""
+
+    def __init__(
+        self,
+        *,
+        board: Board,
+        hub: Hub,
+        recorder: Recorder,
+        metrics: Metrics,
+        ladder: Ladder,
+        screen: Screen,
+        mode: Mode,
+    ) -> None:
+        self._board = board
+        self._hub = hub
+        self._recorder = recorder
+        self._metrics = metrics
+        self._ladder = ladder
+        self._screen = screen
+        self._mode = mode
+        self._tracks: dict[int, Track] = {}
+        self._speaking = False
+        self._last_state: tuple[State, str] | None = None
+        self.begun = False
+        self.ended = False
+        self.paused = False
+        self.blank = False
+        self.source_lost = ""
+        self.broken = ""
+        """Why the daemon cannot go on."""
+        self.degraded = ""
+        """Which engine is set aside."""
+
+    @property
+    def state(self) -> tuple[State, str]:
+        """The state to show, and why."""
+        rung = self._ladder.rung
+        reason = REASON[rung] or self.degraded
+        facts: list[tuple[object, State, str]] = [
+            (self.ended, "ended", ""),
+            (self.broken, "fault", self.broken),
+            (not self.begun, "starting", ""),
+            (self.paused, "paused", "paused by the operator"),
+            (self.blank, "blank", "blanked by the operator"),
+            (self.source_lost, "no-audio", self.source_lost),
+            (rung >= Rung.SOURCE_CAPTIONS, "behind", reason),
+            (self._speaking, "speech", reason),
+        ]
+        return next(((s, why) for fact, s, why in facts if fact), ("listening", reason))
+
+    def announce(self) -> None:
+        """Tell every display and the terminal if the state has changed."""
+        if self.state != self._last_state:
+            self._last_state = self.state
+            self._hub.set_state(*self.state)
+            self._screen.state(*self.state)
+
+    def lag_s(self, now_s: float) -> float:
+        """Return the age of the oldest closed utterance without a final caption."""
+        closed = [t.closed_s for t in self._tracks.values() if t.closed_s is not None]
+        return now_s - min(closed) if closed else 0.0
+
+    @property
+    def unfinished(self) -> int:
+        """Closed utterances that have neither a final caption nor a reason to have none."""
+        return sum(track.closed_s is not None for track in self._tracks.values())
+
+    def closed(self, utterance: Utterance) -> None:
+        """Note that a final utterance is on its way."""
+        self._tracks.setdefault(utterance.id, Track()).closed_s = utterance.closed_s
+
+    def show(self, caption: Caption) -> None:
+        """Publish a caption; with a final, write the journal and the utterance's record."""
+        message = self._board.show(caption)
+        if message is None:
+            return
+        self._hub.publish(message)
+        published_s = time.monotonic()
+        track = self._tracks.setdefault(caption.id, Track())
+        track.shown.append(caption.text)
+        utterance = caption.transcript.utterance
+        if track.first_shown_s is None:
+            track.first_shown_s = published_s
+        if not caption.final:
+            if utterance.final and track.draft is None:
+                track.draft = caption
+            self._screen.caption(message)
+            return
+        self._recorder.caption(message)
+        self._tracks.pop(caption.id)
+        record = utterance_record(
+            caption,
+            draft=track.draft,
+            shown=track.shown,
+            published_s=published_s,
+            first_shown_s=track.first_shown_s,
+            mode=self._mode,
+            utc=_utc(),
+            queues={"unfinished": self.unfinished},
+        )
+        self._recorder.utterance(record)
+        self._hub.utterance(record)
+        self._metrics.utterance(record)
+        self._screen.caption(message)
+
+    def filtered(self, transcript: Transcript) -> None:
+        """Take back what was shown of a text that turned out not to be one, and record it."""
+        self._tracks.pop(transcript.utterance.id, None)
+        message = self._board.retract(transcript.utterance.id)
+        if message is not None:
+            self._hub.publish(message)
+            self._recorder.caption(message)
+            self._screen.caption(message)
+        record = filtered_record(transcript, mode=self._mode, utc=_utc())
+        self._recorder.utterance(record)
+        self._hub.utterance(record)
+        self._metrics.utterance(record)
+        log.info("filtered", reason=transcript.filtered, text=transcript.raw_text)
+
+    def level(self, level: Level) -> None:
+        """Pass the input level on, and what it says of the state."""
+        self._speaking = level.speaking
+        self._hub.level(level.dbfs, level.clipped)
+        self._screen.level(level)
+        self.announce()
+
+    def fault(self, fault: Fault) -> None:
+        """Log and record something that went wrong."""
+        log.warning("fault", stage=fault.stage, code=fault.code, message=fault.message)
+        self._recorder.event("fault", stage=fault.stage, code=fault.code, message=fault.message)
+        self._metrics.fault(fault)
+        self._screen.fault(fault)
+
+    def source(self, change: SourceChanged) -> None:
+        """Show that the microphone is lost, or back."""
+        log.warning("source", lost=change.lost, message=change.message)
+        self._recorder.event("source", lost=change.lost, message=change.message)
+        self.source_lost = change.message if change.lost else ""
+        self._speaking = False
+        self.announce()
+
+    def command(self, command: Command) -> None:
+        """Do what an authorized operator asks. Raises ProtocolError."""
+        match command.name:
+            case "pause" | "resume":
+                self.paused = command.name == "pause"
+            case "blank" | "unblank":
+                self.blank = command.name == "blank"
+            case "edit":
+                self._revise(self._board.edit(command.id, command.text))
+            case "hide":
+                self._revise(self._board.hide(command.id))
+            case _:
+                raise ProtocolError("unknown-command", f"There is no command {command.name!r}.")
+        log.info("command", name=command.name, id=command.id)
+        self._recorder.event("command", name=command.name, id=command.id)
+        self.announce()
+
+    def _revise(self, message: Message | None) -> None:
+        if message is not None:
+            self._hub.publish(message)
+            self._recorder.caption(message)
+            self._screen.caption(message)
+
+
+def _utc() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

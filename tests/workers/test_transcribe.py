@@ -1,0 +1,199 @@
+"""The transcribe thread: captions at once, finals handed on, and what happens when engines fail."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pipeline.config import Settings
+from pipeline.dictionary import Dictionary
+from pipeline.engines import Recognizer, Translator
+from pipeline.events import Caption, Fault, Recognition, Report, Transcript, Utterance, WorkerEnded
+from pipeline.ladder import Ladder, Rung
+from pipeline.mailbox import Drafts, Mailbox
+from pipeline.workers.transcribe import Transcribe
+from tests.fakes import FakeRecognizer, FakeTranslator, Speech, pcm_of
+
+SCRIPT = [Speech(0.0, 2.0, "the lord is good")]
+
+
+def partial(id: int, revision: int, share: float) -> Utterance:  # noqa: A002
+    pcm = pcm_of(SCRIPT, 2.0)[: round(32000 * share)]
+    return Utterance(id, revision, False, "partial", 0, len(pcm), pcm)
+
+
+def final(id: int = 1, revision: int = 9) -> Utterance:  # noqa: A002
+    pcm = pcm_of(SCRIPT, 2.2)
+    return Utterance(id, revision, True, "silence", 0, 32000, pcm, spoken_s=1.0, closed_s=1.4)
+
+
+class Bench:
+    """A transcribe worker with everything around it, run to the end of its input."""
+
+    def __init__(
+        self,
+        *utterances: Utterance,
+        recognizer: Recognizer | None = None,
+        translator: Translator | None = FakeTranslator("es"),
+        drafts: int | None = 4,
+        rung: Rung = Rung.FULL,
+        shed: bool = True,
+        read_all: bool = True,
+    ) -> None:
+        self.reports: list[Report] = []
+        self.drafts: Drafts | None = Drafts(drafts) if drafts else None
+        mailbox, ladder = Mailbox(), Ladder()
+        ladder.rung = rung
+        settings = Settings()
+        self.worker = Transcribe(
+            settings=settings,
+            recognizer=recognizer or FakeRecognizer(SCRIPT),
+            partial=translator,
+            dictionary=Dictionary(settings),
+            mailbox=mailbox,
+            drafts=self.drafts,
+            ladder=ladder,
+            emit=self.reports.append,
+            shed=shed,
+        )
+        self.worker.load()
+        for utterance in utterances:
+            mailbox.put(utterance)
+            if not utterance.final:  # or the next would replace it
+                self.worker._take(mailbox.get())  # type: ignore[arg-type]
+        mailbox.close()
+        if read_all:
+            self.worker.begin()
+            self.worker.run()
+
+    @property
+    def captions(self) -> list[tuple[str, bool, int]]:
+        return [(c.text, c.final, c.stable) for c in self.reports if isinstance(c, Caption)]
+
+    @property
+    def handed(self) -> list[Caption]:
+        assert self.drafts is not None
+        out = []
+        while (draft := self.drafts.get_nowait()) is not None:
+            out.append(draft[0])
+        return out
+
+
+def test_partials_are_shown_with_their_stable_part_and_the_final_is_handed_on() -> None:
+    bench = Bench(partial(1, 1, 0.5), partial(1, 2, 0.75), final())
+    assert bench.captions == [
+        ("the-es lord-es", False, 0),
+        ("the-es lord-es is-es", False, len("the-es lord-es")),
+        ("the-es lord-es is-es good-es", False, len("the-es lord-es is-es")),
+    ]
+    assert [c.text for c in bench.handed] == ["the-es lord-es is-es good-es"]
+
+
+def test_without_a_final_translator_the_first_is_final_at_once() -> None:
+    bench = Bench(final(), drafts=None)
+    assert bench.captions[-1] == ("the-es lord-es is-es good-es", True, 28)
+    assert len(bench.captions) == 1
+
+
+def test_without_a_partial_translator_the_source_stands_in_until_the_final() -> None:
+    bench = Bench(final(), translator=None)
+    shown = [c for c in bench.reports if isinstance(c, Caption)]
+    assert [(c.text, c.engine, c.lang) for c in shown] == [("the lord is good", "source", "en")]
+    assert len(bench.handed) == 1
+
+
+def test_a_full_queue_makes_the_draft_final() -> None:
+    bench = Bench(final(1), final(2), final(3), drafts=2, read_all=False)
+    bench.worker.begin()
+    assert bench.drafts is not None
+    # run() would wait to put the end into the full queue: take the work only
+    while (utterance := bench.worker._mailbox.get()) is not None:
+        bench.worker._take(utterance)
+    assert [f for _, f, _ in bench.captions] == [False, False, False, True]
+    assert bench.worker.full_drafts == 1
+
+
+@pytest.mark.parametrize("rung", [Rung.PARTIAL_ENGINE_FINALS, Rung.SOURCE_CAPTIONS, Rung.BEHIND])
+def test_high_rungs_make_finals_at_once(rung: Rung) -> None:
+    bench = Bench(final(), rung=rung)
+    expected = "the-es lord-es is-es good-es" if rung == 3 else "the lord is good"
+    assert [(text, is_final) for text, is_final, _ in bench.captions] == [(expected, True)]
+
+
+def test_a_hanging_final_translator_gets_nothing_more() -> None:
+    bench = Bench(final(), read_all=False)
+    bench.worker.final_engine_lost = True
+    bench.worker.begin()
+    bench.worker.run()
+    assert [f for _, f, _ in bench.captions] == [True]
+
+
+def test_a_recognizer_error_costs_the_utterance_but_not_what_was_heard_of_it() -> None:
+    failing = FakeRecognizer(SCRIPT, fails=lambda call: call == 2)
+    bench = Bench(partial(1, 1, 0.75), final(), recognizer=failing)
+    assert [c.text for c in bench.handed] == ["the-es lord-es is-es"]
+    assert [r.code for r in bench.reports if isinstance(r, Fault)] == ["stt-failed"]
+
+
+def test_a_recognizer_error_without_a_partial_is_accounted_for() -> None:
+    bench = Bench(final(), recognizer=FakeRecognizer(SCRIPT, fails=lambda _: True))
+    filtered = [r for r in bench.reports if isinstance(r, Transcript)]
+    assert [(t.utterance.id, t.filtered) for t in filtered] == [(1, "stt-failed")]
+    assert bench.captions == []
+
+
+def test_five_recognizer_errors_in_a_row_end_the_worker() -> None:
+    failing = FakeRecognizer(SCRIPT, fails=lambda _: True)
+    bench = Bench(*[final(number) for number in range(1, 8)], recognizer=failing)
+    ended = bench.reports[-1]
+    assert isinstance(ended, WorkerEnded)
+    assert "told to fail" in str(ended.error)
+    assert failing.calls == 5
+
+
+def test_a_success_between_errors_starts_the_count_anew() -> None:
+    failing = FakeRecognizer(SCRIPT, fails=lambda call: call % 3 != 0)
+    bench = Bench(
+        *[final(number) for number in range(1, 13)], recognizer=failing, shed=True, drafts=20
+    )
+    assert bench.reports[-1] == WorkerEnded("transcribe", None)
+    assert len(bench.handed) == 4
+
+
+def test_a_failing_partial_translator_leaves_the_source_text_as_the_draft() -> None:
+    bench = Bench(final(), translator=FakeTranslator("es", fails=lambda _: True))
+    assert [c.engine for c in bench.handed] == ["source"]
+
+
+def test_a_hallucination_is_reported_with_its_reason_and_not_shown() -> None:
+    class Imagines(FakeRecognizer):
+        def recognize(self, pcm: object, *, final: bool) -> Recognition:
+            return Recognition("Thank you for watching.", -1.5, 0.9, 1.0)
+
+    bench = Bench(partial(1, 1, 0.5), final(), recognizer=Imagines(SCRIPT))
+    assert bench.captions == []
+    filtered = [r for r in bench.reports if isinstance(r, Transcript)]
+    assert len(filtered) == 1  # the partial is not worth a report
+    assert filtered[0].filtered
+
+
+def test_the_dictionary_corrects_before_translation(tmp_path: Path) -> None:
+    script = [Speech(0.0, 2.0, "turn to the book of row mans")]
+    pcm = pcm_of(script, 2.2)
+    own = tmp_path / "own.toml"
+    own.write_text(
+        '[[rule]]\nhear = ["row mans"]\nwrite = "Romans"\nexample = "row mans"\nbecomes = "Romans"\n'
+    )
+    settings = Settings()
+    settings = settings.model_copy(
+        update={"dictionary": settings.dictionary.model_copy(update={"file": str(own)})}
+    )
+    bench = Bench(read_all=False, recognizer=FakeRecognizer(script))
+    bench.worker._dictionary = Dictionary(settings)
+    bench.worker._take(Utterance(1, 1, True, "silence", 0, len(pcm), pcm.astype(np.float32)))
+    (shown,) = [c for c in bench.reports if isinstance(c, Caption)]
+    assert shown.transcript.text == "turn to the book of Romans"
+    assert shown.transcript.raw_text == "turn to the book of row mans"
+    assert "Romans-es" in shown.text

@@ -1,0 +1,164 @@
+"""The translate thread: whatever happens to its engine, every draft becomes a final."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from pipeline.config import Settings
+from pipeline.engines import Translator
+from pipeline.errors import ModelError
+from pipeline.events import (
+    Caption,
+    Fault,
+    Recognition,
+    Report,
+    Transcript,
+    Translation,
+    Utterance,
+    WorkerEnded,
+)
+from pipeline.ladder import Ladder, Rung
+from pipeline.mailbox import Drafts
+from pipeline.workers import FAULTS_IN_A_ROW
+from pipeline.workers.translate import Translate
+from tests.fakes import FakeTranslator
+
+
+def draft(id: int) -> Caption:  # noqa: A002
+    utterance = Utterance(id, 1, True, "silence", 0, 1, np.zeros(1, np.float32))
+    transcript = Transcript(utterance, "en", "amen brother", "amen brother", Recognition("x"))
+    return Caption(transcript, "es", "amén hermano", "marian", final=False)
+
+
+def worker(
+    translator: Translator, reports: list[Report], *, count: int = 1, rung: Rung = Rung.FULL
+) -> Translate:
+    drafts = Drafts(50)
+    for number in range(1, count + 1):
+        drafts.put((draft(number), time.monotonic()))
+    drafts.put(None)
+    ladder = Ladder()
+    ladder.rung = rung
+    return Translate(
+        settings=Settings(),
+        translator=translator,
+        drafts=drafts,
+        ladder=ladder,
+        emit=reports.append,
+    )
+
+
+def run(translator: Translator, *, count: int = 1, rung: Rung = Rung.FULL) -> list[Report]:
+    reports: list[Report] = []
+    made = worker(translator, reports, count=count, rung=rung)
+    made.begin()
+    made.run()
+    assert reports[-1] == WorkerEnded("translate", None)
+    return reports
+
+
+def finals(reports: list[Report]) -> list[tuple[int, str, str]]:
+    return [(c.id, c.text, c.engine) for c in reports if isinstance(c, Caption) and c.final]
+
+
+def test_every_draft_becomes_a_final_in_order() -> None:
+    made = finals(run(FakeTranslator("gemma"), count=3))
+    assert made == [(n, "amen-gemma brother-gemma", "gemma") for n in (1, 2, 3)]
+
+
+def test_an_error_makes_the_draft_final() -> None:
+    reports = run(FakeTranslator("gemma", fails=lambda call: call == 2), count=3)
+    assert [engine for _, _, engine in finals(reports)] == ["gemma", "marian", "gemma"]
+    assert [r.code for r in reports if isinstance(r, Fault)] == ["final-failed"]
+
+
+def test_after_errors_in_a_row_the_engine_rests_and_finals_go_on() -> None:
+    failing = FakeTranslator("gemma", fails=lambda _: True)
+    reports: list[Report] = []
+    made = worker(failing, reports, count=FAULTS_IN_A_ROW + 4)
+    assert made.setback == ""
+    made.begin()
+    made.run()
+    assert len(finals(reports)) == FAULTS_IN_A_ROW + 4
+    assert failing.calls == FAULTS_IN_A_ROW
+    assert "failed" in made.setback
+
+
+class Broken(FakeTranslator):
+    code = "model-broken"
+
+    def load(self) -> None:
+        raise ModelError(self.code, "The model cannot be loaded.")
+
+
+def test_a_broken_model_is_reported_and_drafts_become_finals() -> None:
+    reports = run(Broken(), count=2)
+    assert [engine for _, _, engine in finals(reports)] == ["marian", "marian"]
+    assert [r.code for r in reports if isinstance(r, Fault)] == ["model-broken"]
+
+
+def test_a_missing_model_ends_the_start() -> None:
+    broken = Broken()
+    broken.code = "model-missing"
+    reports: list[Report] = []
+    worker(broken, reports).run()
+    ended = reports[-1]
+    assert isinstance(ended, WorkerEnded)
+    assert isinstance(ended.error, ModelError)
+    assert finals(reports) == []
+
+
+@pytest.mark.parametrize(
+    "garbage", [Translation("", "gemma"), Translation("no no no", "gemma", stopped="loop")]
+)
+def test_garbage_is_not_shown(garbage: Translation) -> None:
+    class Babbles(FakeTranslator):
+        def translate(self, text: str, on_text: Callable[[str], None] | None = None) -> Translation:
+            return garbage
+
+    reports = run(Babbles())
+    assert finals(reports) == [(1, "amén hermano", "marian")]
+    assert [r.code for r in reports if isinstance(r, Fault)] == ["final-unusable"]
+
+
+def test_high_rungs_leave_the_engine_alone() -> None:
+    engine = FakeTranslator("gemma")
+    assert finals(run(engine, rung=Rung.PARTIAL_ENGINE_FINALS)) == [(1, "amén hermano", "marian")]
+    assert engine.calls == 0
+
+
+def test_words_are_streamed_over_the_draft() -> None:
+    class Slow(FakeTranslator):
+        def translate(self, text: str, on_text: Callable[[str], None] | None = None) -> Translation:
+            assert on_text is not None
+            on_text("too soon to show")
+            time.sleep(0.3)
+            on_text("Amén")
+            return Translation("Amén, hermano", "gemma")
+
+    shown = [r for r in run(Slow()) if isinstance(r, Caption)]
+    assert [(c.text, c.final, c.stable) for c in shown] == [
+        ("Amén hermano", False, 4),
+        ("Amén, hermano", True, 13),
+    ]
+
+
+def test_rescue_takes_what_a_hanging_engine_holds() -> None:
+    hang = threading.Event()
+    reports: list[Report] = []
+    made = worker(FakeTranslator("gemma", hang=hang), reports, count=3)
+    made.start()
+    made.begin()
+    while made.doing is None:
+        time.sleep(0.01)
+    assert [(c.id, c.final) for c in made.rescue()] == [(1, True), (2, True), (3, True)]
+    assert made.waiting == 1  # the end
+    hang.set()
+    made.join(5)
+    assert not made.is_alive()
+    assert made.doing is None
