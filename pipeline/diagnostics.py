@@ -1,0 +1,149 @@
+"""Keeps the record of a session: who spoke what, what was shown, how long it took, what went wrong.
+
+A thread of its own writes the files, so that a slow disk delays no caption. Nobody ever waits for
+it: what finds its queue full is dropped and counted, and the count is written later.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from pipeline.events import Fault
+from pipeline.session_files import LineFile, Transcripts, make_folder, unwritable
+from pipeline.wire import Message, encode
+
+_QUEUE = 1000
+
+
+class Recorder:
+    """The folder of one session. Any thread may call its methods; none of them waits but `close`.
+
+    `diagnostics.jsonl` gets utterance, health and event records, `captions.jsonl` every final
+    caption and every later edit, `transcript.<lang>.srt|vtt|txt` the text as it stands.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        source: str,
+        target: str,
+        on_fault: Callable[[Fault], None],
+        started_utc: datetime | None = None,
+    ) -> None:
+        """Make `directory/<start time>` and its files. Raises SessionError (session-unwritable).
+
+        `source` and `target` are languages. `on_fault` is called from the writing thread, once
+        each time that writing stops working.
+        """
+        self.folder = make_folder(directory, started_utc or datetime.now(UTC))
+        try:
+            self._diagnostics = LineFile(self.folder / "diagnostics.jsonl")
+            self._journal = LineFile(self.folder / "captions.jsonl", sync=True)
+            self._transcripts = Transcripts(self.folder, {"source": source, "target": target})
+        except OSError as error:
+            raise unwritable(self.folder, error.strerror or str(error)) from None
+        self._on_fault = on_fault
+        self._queue: queue.Queue[Message | bytes | None] = queue.Queue(_QUEUE)
+        self._thread = threading.Thread(target=self._run, name="diagnostics", daemon=True)
+        self._lock = threading.Lock()
+        self._full = 0
+        self._told = 0
+        self._failing = False
+
+    @property
+    def dropped(self) -> int:
+        """Records and captions given up so far: the queue or the disk was full for too long."""
+        return self._full + self._diagnostics.lost + self._journal.lost
+
+    @property
+    def unwritten(self) -> int:
+        """Lines that wait because the disk cannot be written."""
+        return len(self._diagnostics) + len(self._journal)
+
+    def start(self) -> None:
+        """Begin to write."""
+        self._thread.start()
+
+    def utterance(self, record: Mapping[str, Any]) -> None:
+        """Keep an utterance's record (pipeline.records)."""
+        self._put(_line(record))
+
+    def health(self, record: Mapping[str, Any]) -> None:
+        """Keep a record of how the daemon is."""
+        self._put(_line({"type": "health", "utc": _utc(), **record}))
+
+    def event(self, name: str, /, **facts: Any) -> None:
+        """Keep a record of something that happened."""
+        self._put(_event(name, facts))
+
+    def caption(self, message: Message) -> None:
+        """Keep a caption for good; one that is not final is not kept."""
+        if message.final:
+            self._put(message)
+
+    def close(self, timeout_s: float) -> bool:
+        """Write what waits, for `timeout_s` at most; return whether everything is on disk."""
+        until_s = time.monotonic() + timeout_s
+        if self._thread.is_alive():
+            with suppress(queue.Full):
+                self._queue.put(None, timeout=timeout_s)
+            self._thread.join(max(0.0, until_s - time.monotonic()))
+        return not (self._thread.is_alive() or self.unwritten or self.dropped)
+
+    def _put(self, item: Message | bytes) -> None:
+        try:
+            self._queue.put_nowait(item)
+        except queue.Full:
+            with self._lock:
+                self._full += 1
+
+    def _run(self) -> None:
+        while (item := self._queue.get()) is not None:
+            if isinstance(item, Message):
+                self._journal.add(encode(item) + b"\n")
+                self._transcripts.add(item)
+            else:
+                self._diagnostics.add(item)
+            self._write()
+        self._write()
+        for file in (self._journal, self._transcripts, self._diagnostics):
+            file.close()
+
+    def _write(self) -> None:
+        if self.dropped > self._told:
+            self._told = self.dropped
+            self._diagnostics.add(_event("records-dropped", {"count": self._told}))
+        failed: OSError | None = None
+        for file in (self._journal, self._transcripts, self._diagnostics):
+            try:
+                file.flush()
+            except OSError as error:
+                failed = failed or error
+        if failed is not None and not self._failing:
+            message = unwritable(self.folder, failed.strerror or str(failed)).message
+            message += " What is missing is written as soon as it can be."
+            with suppress(RuntimeError):  # the event loop that wants to know may be gone
+                self._on_fault(Fault("diagnostics", "session-unwritable", message))
+        self._failing = failed is not None
+
+
+def _event(name: str, facts: Mapping[str, Any]) -> bytes:
+    return _line({"type": "event", "utc": _utc(), "event": name, **facts})
+
+
+def _line(record: Mapping[str, Any]) -> bytes:
+    return orjson.dumps(record, default=str, option=orjson.OPT_APPEND_NEWLINE)
+
+
+def _utc() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

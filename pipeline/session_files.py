@@ -1,0 +1,222 @@
+"""The files of a session: made to survive a crash, a power cut and a full disk.
+
+Everything here is called from one thread. A file always holds whole pieces: a write that fails
+is taken back, and what it should have written waits for the next attempt.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+
+from pipeline.errors import SessionError
+from pipeline.subtitles import (
+    SIDES,
+    Cue,
+    Side,
+    cues,
+    follow,
+    srt,
+    srt_cue,
+    txt,
+    txt_cue,
+    vtt,
+    vtt_cue,
+)
+from pipeline.wire import Message
+
+_WAITING = 5_000
+"""Lines kept while the disk cannot be written: a service's worth."""
+
+
+def make_folder(directory: Path, started_utc: datetime) -> Path:
+    """Make and return `directory/<start time>`, with a number behind it if there is one already.
+
+    Raises SessionError (session-unwritable).
+    """
+    stamp = started_utc.strftime("%Y-%m-%dT%H-%M-%S")
+    names = (stamp, *(f"{stamp}-{number}" for number in range(2, 100)))
+    for name in names:
+        try:
+            (directory / name).mkdir(parents=True)
+        except FileExistsError:
+            if directory.is_dir():
+                continue
+            raise unwritable(directory, "there is a file of that name") from None
+        except OSError as error:
+            raise unwritable(directory / name, error.strerror or str(error)) from None
+        return directory / name
+    raise unwritable(directory / stamp, "there are a hundred of them")
+
+
+def unwritable(path: Path, reason: str) -> SessionError:
+    """Return the error of a session that cannot be kept."""
+    return SessionError(
+        "session-unwritable",
+        f"{path} cannot be written: {reason}.",
+        "Set session.directory (or --sessions) to a folder that can be written.",
+    )
+
+
+class GrowingFile:
+    """A file that gets whole pieces at its end, or a whole new content, or stays as it was."""
+
+    def __init__(self, path: Path, *, sync: bool = False) -> None:
+        """Make an empty file. With `sync`, what is appended outlives a power cut."""
+        self._path = path
+        self._sync = sync
+        self._size = 0
+        self._fd = _open(path)
+
+    def append(self, piece: bytes) -> None:
+        """Write a piece at the end. Raises OSError; then nothing of it is in the file."""
+        try:
+            _write(self._fd, piece)
+            if self._sync:
+                os.fdatasync(self._fd)
+        except OSError:
+            with suppress(OSError):
+                os.ftruncate(self._fd, self._size)
+            raise
+        self._size += len(piece)
+
+    def replace(self, content: bytes) -> None:
+        """Put a new content in the file's place at once. Raises OSError; then the old one stays."""
+        temporary = self._path.with_name(f"{self._path.name}.tmp")
+        fd = -1
+        try:
+            fd = _open(temporary)
+            _write(fd, content)
+            os.fsync(fd)
+            temporary.replace(self._path)
+        except OSError:
+            if fd >= 0:
+                os.close(fd)
+            with suppress(OSError):
+                temporary.unlink(missing_ok=True)
+            raise
+        os.close(self._fd)
+        self._fd, self._size = fd, len(content)
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._fd)
+
+
+class LineFile:
+    """A file that grows by lines. Lines that could not be written go first the next time."""
+
+    def __init__(self, path: Path, *, sync: bool = False) -> None:
+        self._file = GrowingFile(path, sync=sync)
+        self._waiting: deque[bytes] = deque()
+        self.lost = 0
+        """Lines given up because too many waited."""
+
+    def __len__(self) -> int:
+        """Return how many lines wait."""
+        return len(self._waiting)
+
+    def add(self, line: bytes) -> None:
+        """Let a line wait for `flush`; its line feed is in it. The oldest of too many is lost."""
+        if len(self._waiting) == _WAITING:
+            self._waiting.popleft()
+            self.lost += 1
+        self._waiting.append(line)
+
+    def flush(self) -> None:
+        """Write the lines that wait. Raises OSError; those not written wait on."""
+        while self._waiting:
+            self._file.append(self._waiting[0])
+            self._waiting.popleft()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+class _Subtitles:
+    """One subtitle file; `written` counts its cues, None asks for a new content."""
+
+    def __init__(
+        self,
+        path: Path,
+        whole: Callable[[Iterable[Cue]], str],
+        one: Callable[[int, Cue], str],
+    ) -> None:
+        self.file = GrowingFile(path)
+        self.file.append(whole([]).encode())
+        self.written: int | None = 0
+        self._whole = whole
+        self._one = one
+
+    def flush(self, all_cues: list[Cue]) -> None:
+        if self.written is None:
+            self.file.replace(self._whole(all_cues).encode())
+            self.written = len(all_cues)
+        for number, cue in enumerate(all_cues[self.written :], self.written + 1):
+            self.file.append(self._one(number, cue).encode())
+            self.written = number
+
+
+class Transcripts:
+    """The session's text as srt, vtt and txt, spoken and translated, growing with each caption."""
+
+    def __init__(self, folder: Path, langs: dict[Side, str]) -> None:
+        self._messages: dict[int, Message] = {}
+        self._cues: dict[Side, list[Cue]] = {side: [] for side in SIDES}
+        self._files = {
+            side: [
+                _Subtitles(folder / f"transcript.{langs[side]}.{ending}", whole, one)
+                for ending, whole, one in (
+                    ("srt", srt, srt_cue),
+                    ("vtt", vtt, lambda _, cue: vtt_cue(cue)),
+                    ("txt", txt, lambda _, cue: txt_cue(cue)),
+                )
+            ]
+            for side in SIDES
+        }
+
+    def add(self, message: Message) -> None:
+        """Take a final caption in. A version of an earlier one makes the files anew."""
+        latest = message.id > max(self._messages, default=-1)
+        self._messages[message.id] = message
+        for side, made in self._cues.items():
+            if not latest:
+                made[:] = cues(self._messages.values(), side)
+                for subtitles in self._files[side]:
+                    subtitles.written = None
+            elif cue := follow(made[-1] if made else None, message, side):
+                made.append(cue)
+
+    def flush(self) -> None:
+        """Write what the files lack. Raises the first OSError, having tried every file."""
+        failed: OSError | None = None
+        for side, files in self._files.items():
+            for subtitles in files:
+                try:
+                    subtitles.flush(self._cues[side])
+                except OSError as error:
+                    failed = failed or error
+        if failed is not None:
+            raise failed
+
+    def close(self) -> None:
+        """Close the files."""
+        for files in self._files.values():
+            for subtitles in files:
+                subtitles.file.close()
+
+
+def _open(path: Path) -> int:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC
+    return os.open(path, flags, 0o644)
+
+
+def _write(fd: int, data: bytes) -> None:
+    left = memoryview(data)
+    while left:
+        left = left[os.write(fd, left) :]
