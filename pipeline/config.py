@@ -286,7 +286,7 @@ def _nearest(word: str, known: list[str]) -> str:
 
 
 def _explain(error: ValidationError, origins: Mapping[str, str]) -> ConfigError:
-    known = [path for path, _ in leaves(Settings().model_dump())]
+    keys = [path for path, _ in leaves(Settings().model_dump())]
     lines = []
     code = "config-bad-value"
     for detail in error.errors():
@@ -297,6 +297,7 @@ def _explain(error: ValidationError, origins: Mapping[str, str]) -> ConfigError:
         where = f"{origin}: {path}".removeprefix(": ").removesuffix(": ")
         if detail["type"] == "extra_forbidden":
             code = "config-unknown-key"
+            known = keys if "." in path else list(Settings.model_fields)
             lines.append(f"{where}: unknown key. {_nearest(path, known)}")
         else:
             reason = detail["msg"].removeprefix("Value error, ")

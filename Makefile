@@ -1,0 +1,67 @@
+# Two commands do everything on a fresh machine: `make demo` and `make test`.
+# Both make .venv from hashed, pinned requirements first; nothing else on the machine is touched.
+
+PYTHON ?= python3
+BIN := .venv/bin
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: help venv dev demo test check format lint bench screenshots starter-evaluate lock wheel clean
+
+help:  ## Show this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
+
+.venv/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "stark-translate needs Python 3.11 or newer; try: make PYTHON=python3.12 demo"; exit 1; }
+	$(PYTHON) -m venv .venv
+
+.venv/runtime: requirements.lock pyproject.toml | .venv/bin/python
+	@echo "Installing what the daemon needs. llama.cpp is compiled once: about 4 minutes on 2 cores."
+	$(BIN)/python -m pip install --quiet --require-hashes --no-deps -r requirements.lock
+	$(BIN)/python -m pip install --quiet --no-deps --editable .
+	@touch $@
+
+.venv/dev: requirements-dev.lock .venv/runtime
+	@echo "Installing what the tests need."
+	$(BIN)/python -m pip install --quiet --require-hashes --no-deps -r requirements-dev.lock
+	@touch $@
+
+venv: .venv/runtime  ## Make .venv with what the daemon needs
+dev: .venv/dev  ## ... and with what the tests need
+
+demo: .venv/runtime  ## Play the demo sermon through everything, in real time, and score the captions
+	$(BIN)/stark-translate demo $(ARGS)
+
+test: .venv/dev  ## Run all tests
+	$(BIN)/python -m pytest -m "not train" $(ARGS)
+
+check: lint  ## Format, lint, types and the fast tests
+	$(BIN)/python -m pytest -q -m "not slow and not browser and not sound and not train" $(ARGS)
+
+lint: .venv/dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+format: .venv/dev  ## Format the code and mend what can be mended
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+screenshots: .venv/dev  ## Take pictures of the pages into docs/images
+	$(BIN)/python scripts/screenshots.py
+
+bench: .venv/runtime  ## Measure latency on the demo sermon
+	$(BIN)/python scripts/benchmark_latency.py $(ARGS)
+
+lock: .venv/dev  ## Pin the newest versions that fit pyproject.toml
+	$(BIN)/uv pip compile -q pyproject.toml --universal --generate-hashes --no-header --no-annotate \
+	  --no-emit-index-url --upgrade -o requirements.lock
+	$(BIN)/uv pip compile -q pyproject.toml --extra dev --universal --generate-hashes --no-header --no-annotate \
+	  --no-emit-index-url -c requirements.lock -o requirements-dev.lock
+
+wheel: .venv/dev  ## Build the wheel into dist
+	$(BIN)/uv build --wheel
+
+clean:  ## Remove everything made here, sessions excepted
+	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

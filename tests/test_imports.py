@@ -1,0 +1,98 @@
+"""Who may import whom: data flows one way, and nothing heavy loads before it is needed."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1] / "pipeline"
+
+LAYERS = [
+    ["errors", "events", "bundled", "level"],
+    ["config"],
+    # Pure: no thread, clock, socket, file or engine.
+    [
+        "attempts", "captions", "corrections", "fields", "hallucinations", "ladder", "loops", "prompts", "records",
+        "resample", "rules", "segmenter", "sentences", "stabilizer", "subtitles", "wire",
+    ],
+    ["mailbox", "models", "operator_token", "portaudio", "inbox"],
+    ["engines"],
+    ["stages", "dictionary", "devices", "metrics", "pages", "ports", "clients", "diagnostics", "session_files", "scoring", "terminal", "logs"],
+    ["workers", "broadcast"],
+    ["desk", "assembly"],
+    ["app"],
+    ["cli"],
+]  # fmt: skip
+PURE = LAYERS[2] + ["errors", "events", "level"]
+FORBIDDEN_IN_PURE = {
+    "asyncio", "ctranslate2", "faster_whisper", "http", "llama_cpp", "multiprocessing", "onnxruntime", "os", "pathlib",
+    "psutil", "queue", "random", "socket", "sounddevice", "soundfile", "subprocess", "threading", "time", "websockets",
+}  # fmt: skip
+HEAVY = ["torch", "ctranslate2", "faster_whisper", "llama_cpp", "sounddevice", "onnxruntime"]
+
+
+def modules() -> list[Path]:
+    return [path for path in sorted(ROOT.rglob("*.py")) if path != ROOT / "__init__.py"]
+
+
+def unit(path: Path) -> str:
+    """Return the name under which a file stands in LAYERS: its module or its package."""
+    return path.relative_to(ROOT).parts[0].removesuffix(".py")
+
+
+def imported(path: Path) -> set[str]:
+    """Return the dotted names that a file imports, wherever in it."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            found.add(node.module or "")
+            if node.module == "pipeline":
+                found |= {f"pipeline.{alias.name}" for alias in node.names}
+    return found
+
+
+def rank(name: str) -> int:
+    return next(index for index, layer in enumerate(LAYERS) if name in layer)
+
+
+def test_every_module_has_its_layer() -> None:
+    assert {unit(path) for path in modules()} == {name for layer in LAYERS for name in layer}
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_imports_point_upward(path: Path) -> None:
+    own = rank(unit(path))
+    parts = [name.split(".")[1] for name in imported(path) if name.startswith("pipeline.")]
+    assert [p for p in parts if p != "__version__" and rank(p) > own] == []
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_pure_modules_are_pure(path: Path) -> None:
+    if unit(path) in PURE:
+        assert {name.split(".")[0] for name in imported(path)} & FORBIDDEN_IN_PURE == set()
+
+
+def test_modules_stay_small() -> None:
+    sizes = {str(p.relative_to(ROOT)): len(p.read_text().splitlines()) for p in modules()}
+    assert {name: size for name, size in sizes.items() if size > 330} == {}
+
+
+def test_every_module_has_its_test_file() -> None:
+    tests = {path.name for path in Path(__file__).parent.rglob("test_*.py")}
+    untested = [p for p in modules() if p.name != "__init__.py" and f"test_{p.name}" not in tests]
+    assert untested == []
+
+
+def test_importing_the_app_loads_nothing_heavy() -> None:
+    code = (
+        f"import sys, pipeline.app, pipeline.cli; print([m for m in {HEAVY} if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
