@@ -1,0 +1,199 @@
+from __future__ import annotations
+
+import gzip
+from http import HTTPStatus
+from pathlib import Path
+
+import pytest
+from websockets.datastructures import Headers
+from websockets.http11 import Request
+
+from pipeline.bundled import bundled
+from pipeline.errors import ServerError
+from pipeline.pages import Pages, refuse, respond
+
+AUDIENCE = b"<!doctype html><title>Captions</title>" + b"<p>amen</p>" * 50
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A displays folder, beside a file that nobody may get."""
+    (tmp_path / "secret.html").write_text("secret")
+    displays = tmp_path / "displays"
+    files = {
+        "audience.html": AUDIENCE,
+        "projector.html": b"<p>projector</p>",
+        "notes.txt": b"not a page",
+        "js/connection.js": b"export const protocol = 1\n" * 20,
+        "css/audience.css": b"body{margin:0}",
+        "icons/icon.png": b"\x89PNG" + b"\0" * 500,
+        "icon.svg": b"<svg/>",
+    }
+    for name, body in files.items():
+        (displays / name).parent.mkdir(parents=True, exist_ok=True)
+        (displays / name).write_bytes(body)
+    return displays
+
+
+def get(pages: Pages, path: str, **headers: str) -> tuple[int, Headers, bytes]:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    response = pages.answer(Request(path, Headers(named)))
+    return response.status_code, response.headers, bytes(response.body)
+
+
+@pytest.mark.parametrize(
+    ("path", "content_type"),
+    [
+        ("/", "text/html; charset=utf-8"),
+        ("/?lang=es&size=3", "text/html; charset=utf-8"),
+        ("/projector", "text/html; charset=utf-8"),
+        ("/js/connection.js", "text/javascript; charset=utf-8"),
+        ("/css/audience.css", "text/css; charset=utf-8"),
+        ("/icons/icon.png", "image/png"),
+        ("/icon.svg", "image/svg+xml"),
+    ],
+)
+def test_pages_have_their_type(folder: Path, path: str, content_type: str) -> None:
+    status, headers, body = get(Pages(folder), path)
+    assert status == HTTPStatus.OK
+    assert headers["Content-Type"] == content_type
+    assert headers["Content-Length"] == str(len(body)) != "0"
+    assert headers["Cache-Control"] == "no-cache"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "",
+        "/audience",
+        "/operator",
+        "/audience.html",
+        "/notes.txt",
+        "/js",
+        "/js/",
+        "/../secret",
+        "/../secret.html",
+        "/js/../../secret.html",
+        "/js/../js/connection.js",
+        "/%2e%2e/secret.html",
+        "/..%2fsecret.html",
+        "/..\\secret.html",
+        "//projector",
+        "/projector/",
+        "/PROJECTOR",
+        "/js/connection.js%00",
+        "http://host/projector",
+        "/etc/passwd",
+    ],
+)
+def test_anything_else_is_not_found(folder: Path, path: str) -> None:
+    status, headers, body = get(Pages(folder), path)
+    assert status == HTTPStatus.NOT_FOUND
+    assert b"secret" not in body
+    assert "ETag" not in headers
+
+
+def test_files_are_read_at_start_only(folder: Path) -> None:
+    pages = Pages(folder)
+    (folder / "audience.html").write_text("changed")
+    (folder / "late.html").write_text("late")
+    assert get(pages, "/")[2] == AUDIENCE
+    assert get(pages, "/late")[0] == HTTPStatus.NOT_FOUND
+
+
+@pytest.mark.parametrize("accepted", ["gzip", "br, gzip;q=0.5", "deflate,gzip ; q=1"])
+def test_text_is_compressed_for_who_takes_it(folder: Path, accepted: str) -> None:
+    _, headers, body = get(Pages(folder), "/", Accept_Encoding=accepted)
+    assert headers["Content-Encoding"] == "gzip"
+    assert headers["Vary"] == "Accept-Encoding"
+    assert headers["Content-Length"] == str(len(body))
+    assert len(body) < len(AUDIENCE)
+    assert gzip.decompress(body) == AUDIENCE
+
+
+@pytest.mark.parametrize("accepted", ["br", "gzip;q=0", "gzip; q=0.000", "xgzip", ""])
+def test_and_for_nobody_else(folder: Path, accepted: str) -> None:
+    _, headers, body = get(Pages(folder), "/", Accept_Encoding=accepted)
+    assert "Content-Encoding" not in headers
+    assert body == AUDIENCE
+
+
+@pytest.mark.parametrize("path", ["/icons/icon.png", "/icon.svg"])
+def test_what_compression_does_not_shrink_is_sent_as_it_is(folder: Path, path: str) -> None:
+    _, headers, _ = get(Pages(folder), path, Accept_Encoding="gzip")
+    assert "Content-Encoding" not in headers
+
+
+def test_a_page_that_has_not_changed_is_not_sent_again(folder: Path) -> None:
+    pages = Pages(folder)
+    etag = get(pages, "/")[1]["ETag"]
+    for known in (etag, f"W/{etag}", f'"other", {etag}'):
+        status, headers, body = get(pages, "/", If_None_Match=known)
+        assert (status, body) == (HTTPStatus.NOT_MODIFIED, b"")
+        assert headers["ETag"] == etag
+        assert "Content-Length" not in headers
+    assert get(pages, "/", If_None_Match='"other"')[0] == HTTPStatus.OK
+    assert get(pages, "/", If_None_Match=etag, Accept_Encoding="gzip")[0] == HTTPStatus.OK
+
+
+def test_an_etag_changes_with_the_file_only(folder: Path) -> None:
+    before = get(Pages(folder), "/")[1]["ETag"]
+    assert get(Pages(folder), "/")[1]["ETag"] == before
+    (folder / "audience.html").write_bytes(AUDIENCE + b"!")
+    assert get(Pages(folder), "/")[1]["ETag"] != before
+
+
+def test_every_answer_is_secured(folder: Path) -> None:
+    pages = Pages(folder)
+    answers = [
+        get(pages, "/")[1],
+        get(pages, "/nothing")[1],
+        respond(HTTPStatus.OK, b"{}", "application/json").headers,
+        refuse(HTTPStatus.SERVICE_UNAVAILABLE, "Full.", {"Retry-After": "10"}).headers,
+    ]
+    for headers in answers:
+        policy = headers["Content-Security-Policy"]
+        assert policy.startswith("default-src 'self'; connect-src 'self' ws: wss:;")
+        assert "unsafe" not in policy
+        assert headers["X-Content-Type-Options"] == "nosniff"
+        assert headers["Referrer-Policy"] == "no-referrer"
+        assert headers["Connection"] == "close"
+    assert answers[3]["Retry-After"] == "10"
+
+
+def test_the_documented_policy_is_the_one_sent(folder: Path) -> None:
+    document = (Path(__file__).parents[1] / "docs" / "PROTOCOL.md").read_text()
+    _, headers, _ = get(Pages(folder), "/")
+    for name in ("Content-Security-Policy", "X-Content-Type-Options", "Referrer-Policy"):
+        assert f"{name}: {headers[name]}\n" in document
+
+
+@pytest.mark.parametrize("create", [True, False])
+def test_without_an_audience_page_there_is_no_server(tmp_path: Path, create: bool) -> None:
+    displays = tmp_path / "displays"
+    if create:
+        displays.mkdir()
+    with pytest.raises(ServerError, match="audience") as caught:
+        Pages(displays)
+    assert caught.value.code == "pages-missing"
+
+
+def test_a_page_that_cannot_be_read_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unreadable(self: Path) -> bytes:
+        raise PermissionError(13, "Permission denied", str(self))
+
+    monkeypatch.setattr(Path, "read_bytes", unreadable)  # root can read everything
+    with pytest.raises(ServerError, match="Permission denied") as caught:
+        Pages(folder)
+    assert caught.value.code == "pages-missing"
+
+
+def test_the_shipped_pages_are_served_and_stay_small() -> None:
+    pages = Pages(bundled("displays"))
+    sent = 0
+    for path in ("/", "/projector"):
+        status, _, body = get(pages, path)
+        assert status == HTTPStatus.OK
+        assert b"<script>" not in body
+        sent += len(body)
+    assert sent < 100_000
