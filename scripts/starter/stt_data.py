@@ -13,6 +13,7 @@ import torch
 from corpora import words
 from numpy.typing import NDArray
 from spoken import spoken
+from stt_context import Contexts
 from stt_model import CTC_SYMBOLS, END, NO_SPEECH, NO_TIMESTAMPS, PREVIOUS, START
 from tokenizers import Tokenizer
 from torch import Tensor
@@ -20,7 +21,8 @@ from torch import Tensor
 FRAMES_PER_S = 100
 IGNORED = -100  # the target that cross entropy leaves out
 ROUND = 3000
-CONTEXT_SHARE = 0.2
+CONTEXT_SHARE = 0.5  # of the batches
+MAX_CONTEXT = 223  # tokens that faster-whisper lets stand before a transcript
 NO_SPEECH_SHARE = 0.05
 
 
@@ -81,7 +83,7 @@ class Shards:
 
 def window_frames(longest: int, progress: float, draw: random.Random) -> int:
     """How many frames a batch is padded to: tight, the runtime's short window, or the full 30 s."""
-    short, full = (0.4, 0.02) if progress < 0.8 else (0.6, 0.1)
+    short, full = (0.15, 0.01) if progress < 0.7 else (0.5, 0.06)
     kind = draw.random()
     if kind < full:
         return 3000
@@ -106,42 +108,23 @@ def batches(
     yield from groups
 
 
-def context(text: str, other: list[Clip], draw: random.Random) -> str:
-    """What stands before a transcript: another sentence, or words, some of them in the text."""
-    if draw.random() < 0.3:
-        return draw.choice(other).text
-    own = [word for word in text.replace(",", " ").replace(".", " ").split() if len(word) > 4]
-    chosen = draw.sample(own, min(len(own), draw.randint(0, 4)))
-    for clip in draw.choices(other, k=draw.randint(1, 20)):
-        long = [word.strip(",.;:?!") for word in clip.text.split() if len(word) > 5]
-        chosen += long[:1]
-    draw.shuffle(chosen)
-    return draw.choice((", ", " ")).join(chosen)
-
-
-def tokens_of(
-    clip: Clip, tokenizer: Tokenizer, other: list[Clip], draw: random.Random
-) -> tuple[list[int], list[int]]:
-    """The decoder's input and what it must say after each token.
+def tokens_of(text: str, tokenizer: Tokenizer, context: str) -> tuple[list[int], list[int]]:
+    """The decoder's input and what it must say after each token; no text means noise.
 
     A recognizer reads the chance of no speech right after the start token, whatever follows it.
     """
-    if not clip.text:
-        return [START, NO_TIMESTAMPS], [NO_SPEECH, END]
-    text = tokenizer.encode(" " + clip.text, add_special_tokens=False).ids
-    tokens, targets = [START, NO_TIMESTAMPS, *text], [NO_TIMESTAMPS, *text, END]
-    if draw.random() < CONTEXT_SHARE:
-        words_before = context(clip.text, other, draw)
-        before = [
-            PREVIOUS,
-            *tokenizer.encode(" " + words_before, add_special_tokens=False).ids[:100],
-        ]
-        return before + tokens, [IGNORED] * len(before) + targets
-    return tokens, targets
+    tokens, targets = [START, NO_TIMESTAMPS], [NO_SPEECH, END]
+    if text:
+        ids = tokenizer.encode(" " + text, add_special_tokens=False).ids
+        tokens, targets = [*tokens, *ids], [NO_TIMESTAMPS, *ids, END]
+    if not context:
+        return tokens, targets
+    before = tokenizer.encode(" " + context, add_special_tokens=False).ids[:MAX_CONTEXT]
+    return [PREVIOUS, *before, *tokens], [IGNORED] * (1 + len(before)) + targets
 
 
 def collate(
-    clips: list[Clip], window: int, tokenizer: Tokenizer, other: list[Clip], draw: random.Random
+    clips: list[Clip], window: int, tokenizer: Tokenizer, contexts: Contexts, draw: random.Random
 ) -> Batch:
     """Pad and augment one batch. Padding is zeros after the features, as faster-whisper pads."""
     # Noise in the features is fresh each time; masks are small.
@@ -154,12 +137,16 @@ def collate(
         if clip.text:
             mask(mel, draw)
         row[: len(mel)] = mel
-    pairs = [tokens_of(clip, tokenizer, other, draw) for clip in clips]
+    given = draw.random() < CONTEXT_SHARE
+    pairs = [
+        tokens_of(clip.text, tokenizer, contexts.draw(clip.text, draw) if given else "")
+        for clip in clips
+    ]
     longest = max(len(tokens) for tokens, _ in pairs)
     tokens = torch.full((len(clips), longest), END)
     targets = torch.full((len(clips), longest), IGNORED)
-    for i, (given, wanted) in enumerate(pairs):
-        tokens[i, : len(given)] = torch.tensor(given)
+    for i, (row_tokens, wanted) in enumerate(pairs):
+        tokens[i, : len(row_tokens)] = torch.tensor(row_tokens)
         targets[i, : len(wanted)] = torch.tensor(wanted)
     letters = [characters(clip.text) for clip in clips]
     return Batch(

@@ -10,7 +10,13 @@ import torch
 from ct2_weights import read_weights
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from torch import Tensor
-from transformers import WhisperConfig, WhisperForConditionalGeneration
+from transformers import (
+    AttentionInterface,
+    AttentionMaskInterface,
+    WhisperConfig,
+    WhisperForConditionalGeneration,
+)
+from transformers.masking_utils import eager_mask
 
 BPE_TOKENS = 1500
 TIMESTAMPS = 1501
@@ -46,6 +52,26 @@ def train_tokenizer(texts: Iterable[str]) -> Tokenizer:
     return tokenizer
 
 
+def _attention(
+    _module: torch.nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None,
+    **_: object,
+) -> tuple[Tensor, None]:
+    # Plain attention: on a CPU in bf16 a step is a third faster than with the fused kernel.
+    # Whisper scales the query before this, so the scores, a large matrix, need no scaling.
+    scores = query @ key.transpose(2, 3)
+    if attention_mask is not None:
+        scores = scores + attention_mask[..., : key.shape[2]]
+    return (scores.softmax(-1) @ value).transpose(1, 2).contiguous(), None
+
+
+AttentionInterface.register("starter", _attention)
+AttentionMaskInterface.register("starter", eager_mask)
+
+
 def new_model() -> WhisperForConditionalGeneration:
     """About 6.8 million parameters: 4 encoder and 2 decoder layers, d_model 256, no dropout."""
     config = WhisperConfig(
@@ -58,8 +84,7 @@ def new_model() -> WhisperForConditionalGeneration:
         suppress_tokens=[], begin_suppress_tokens=[],
     )  # fmt: skip
     model = WhisperForConditionalGeneration(config)
-    # Measured on a CPU in bf16: plain attention makes a step 29 % faster than the fused one.
-    model.set_attn_implementation("eager")
+    model.set_attn_implementation("starter")
     return model
 
 
@@ -134,12 +159,17 @@ def encode(model: WhisperForConditionalGeneration, features: Tensor) -> Tensor:
     return encoder.layer_norm(hidden)
 
 
-def decode(model: WhisperForConditionalGeneration, tokens: Tensor, encoded: Tensor) -> Tensor:
-    """Logits (batch, tokens, vocabulary) after each token."""
+def decode(
+    model: WhisperForConditionalGeneration,
+    tokens: Tensor,
+    encoded: Tensor,
+    wanted: Tensor | None = None,
+) -> Tensor:
+    """Logits (batch, tokens, vocabulary) after each token, or (n, vocabulary) where `wanted`."""
     hidden = model.model.decoder(
         input_ids=tokens, encoder_hidden_states=encoded, use_cache=False
     ).last_hidden_state
-    return model.proj_out(hidden)
+    return model.proj_out(hidden if wanted is None else hidden[wanted])
 
 
 @torch.no_grad()

@@ -34,13 +34,13 @@ def losses(
     device: torch.device,
 ) -> tuple[Tensor, Tensor]:
     """(cross entropy of the tokens, CTC of the characters or zero)."""
+    targets = batch.targets
     with torch.autocast(device.type, dtype=torch.bfloat16):
         encoded = encode(model, batch.features.to(device))
-        logits = decode(model, batch.tokens.to(device), encoded)
+        logits = decode(model, batch.tokens.to(device), encoded, (targets != IGNORED).to(device))
     attention = nn.functional.cross_entropy(
-        logits.flatten(0, 1).float(), batch.targets.to(device).flatten(),
-        ignore_index=IGNORED, label_smoothing=0.05,
-    )  # fmt: skip
+        logits.float(), targets[targets != IGNORED].to(device), label_smoothing=0.05
+    )
     if not ctc_weight:
         return attention, torch.zeros(())
     with torch.autocast(device.type, dtype=torch.bfloat16):

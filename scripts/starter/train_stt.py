@@ -19,6 +19,7 @@ from pathlib import Path
 
 import torch
 from nonspeech import noise_clips
+from stt_context import Contexts
 from stt_data import Clip, Shards, batches, collate
 from stt_model import load_tokenizer, train_tokenizer
 from stt_run import Run, quick_check
@@ -50,6 +51,7 @@ def train(run: Run, shards: Shards, held_out: list[Clip], options: argparse.Name
     total_s = options.minutes * 60
     noise = noise_clips(500, options.seed)
     quiet = noise_clips(40, options.seed + 1)
+    contexts = Contexts(clip.text for clip in shards.clips)
     log = options.out / "check.jsonl"
     began, check_at, save_at = time.monotonic() - run.elapsed_s, run.elapsed_s, run.elapsed_s + 120
     with tqdm(total=round(total_s), initial=round(run.elapsed_s), unit="s", mininterval=20) as bar:
@@ -64,7 +66,7 @@ def train(run: Run, shards: Shards, held_out: list[Clip], options: argparse.Name
                 if run.elapsed_s >= check_at:
                     report(run, held_out, quiet, log)
                     check_at += options.check_minutes * 60
-                batch = collate(group, window, run.tokenizer, clips, draw)
+                batch = collate(group, window, run.tokenizer, contexts, draw)
                 progress = run.elapsed_s / total_s
                 attention, ctc = run.step(batch, options.peak, progress, options.ctc)
                 run.heard_s += sum(len(clip.features) for clip in group) / 100

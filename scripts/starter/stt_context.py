@@ -1,0 +1,38 @@
+"""What may stand before a transcript: words to listen for, or what was said before."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+_WORD = re.compile(r"[A-Za-z][A-Za-z'-]{3,}")
+_NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]{3,}")
+MAX_WORDS = 45
+
+
+class Contexts:
+    """Draws contexts from the words and sentences of the training texts."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self.texts = list(texts)
+        names = Counter(name for text in self.texts for name in _NAME.findall(text))
+        words = Counter(word for text in self.texts for word in _WORD.findall(text))
+        self.rare = [name for name in names if names[name] > 1]
+        self.rare += [word for word in words if len(word) > 7 and words[word] < 40]
+        self.counts = words
+
+    def draw(self, text: str, draw: random.Random) -> str:
+        """A context for this text: one in six an earlier sentence, else up to 45 words in a list.
+
+        Some of the rarer words of the text are among them, and often none.
+        """
+        if draw.random() < 1 / 6:
+            return draw.choice(self.texts)
+        own = [word for word in _WORD.findall(text) if self.counts[word] < 60]
+        chosen = draw.sample(own, min(len(own), draw.choice((0, 0, 1, 1, 2, 3))))
+        count = draw.choice((draw.randint(1, 8), draw.randint(9, MAX_WORDS), MAX_WORDS))
+        chosen += draw.choices(self.rare, k=max(0, count - len(chosen)))
+        draw.shuffle(chosen)
+        return ", ".join(chosen)
