@@ -1,0 +1,739 @@
+"""The hub over real sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import http.client
+import re
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from typing import Any
+
+import orjson
+import pytest
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+
+from pipeline import broadcast
+from pipeline.attempts import LIMIT
+from pipeline.broadcast import Hub
+from pipeline.captions import Board
+from pipeline.clients import BACKLOG_BYTES
+from pipeline.config import Server
+from pipeline.errors import ProtocolError, ServerError
+from pipeline.metrics import Metrics
+from pipeline.wire import MAX_BYTES, Command, Message, Mode
+from tests.scripted import caption
+
+TOKEN = "Wf3kq1c2v8ñ"
+
+
+def in_loop(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
+    """Run a test on an event loop of its own; a task that it leaves behind fails it."""
+
+    @functools.wraps(test)
+    def run(*args: object, **kwargs: object) -> None:
+        async def main() -> None:
+            async with asyncio.timeout(60):
+                await test(*args, **kwargs)
+            await asyncio.sleep(0)
+            assert asyncio.all_tasks() == {asyncio.current_task()}
+
+        asyncio.run(main())
+
+    return run
+
+
+class Service:
+    """A hub with what the daemon gives it."""
+
+    def __init__(self, mode: Mode = "live", **server: Any) -> None:
+        self.board = Board("session", "en", "es", server.get("history", 200))
+        self.metrics = Metrics()
+        self.commands: list[Command] = []
+        self.settings = Server(**{"port": 0, **server})
+        self.hub = Hub(
+            self.board,
+            self.settings,
+            mode=mode,
+            token=TOKEN,
+            on_command=self.obey,
+            health=lambda: {"queues": {"translate": 2}},
+            metrics=self.metrics,
+        )
+
+    def obey(self, command: Command) -> None:
+        if command.name == "resume":
+            raise ProtocolError("not-paused", "Nothing is paused.")
+        self.commands.append(command)
+        if command.name == "edit":
+            message = self.board.edit(command.id, command.text)
+            assert message
+            self.hub.publish(message)
+
+    def say(self, key: int, text: str = "amén", *, final: bool = True) -> Message:
+        message = self.board.show(caption(key, text, text, final=final))
+        assert message
+        self.hub.publish(message)
+        return message
+
+    def connect(self, query: str = "", **options: Any) -> Any:
+        uri = f"ws://127.0.0.1:{self.hub.port}/ws?{query}"
+        return connect(uri, compression=None, **options)
+
+    async def get(self, path: str, method: str = "GET", **headers: str) -> Reply:
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return await asyncio.to_thread(fetch, self.hub.port, path, method, named)
+
+    def sample(self, name: str, **labels: str) -> float:
+        return self.metrics.registry.get_sample_value(name, labels) or 0.0
+
+
+class Reply:
+    def __init__(self, response: http.client.HTTPResponse) -> None:
+        self.status = response.status
+        self.headers = {name.lower(): value for name, value in response.getheaders()}
+        self.body = response.read()
+
+
+def fetch(port: int, path: str, method: str, headers: Mapping[str, str]) -> Reply:
+    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=10)) as client:
+        client.request(method, path, headers=dict(headers))
+        return Reply(client.getresponse())
+
+
+@contextlib.asynccontextmanager
+async def serving(mode: Mode = "live", **server: Any) -> AsyncIterator[Service]:
+    service = Service(mode, **server)
+    await service.hub.start()
+    try:
+        yield service
+    finally:
+        await service.hub.close()
+
+
+async def receive(display: ClientConnection) -> Any:
+    return orjson.loads(await asyncio.wait_for(display.recv(), 10))
+
+
+async def send(display: ClientConnection, **message: object) -> None:
+    await display.send(orjson.dumps(message).decode())
+
+
+async def silent(display: ClientConnection) -> bool:
+    """Tell that nothing is on its way: a pong overtakes no message."""
+    await asyncio.wait_for(await display.ping(), 10)
+    try:
+        message = await asyncio.wait_for(display.recv(), 0.01)
+    except TimeoutError:
+        return True
+    pytest.fail(f"got {message!r}")
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(20):
+        while not condition():
+            await asyncio.sleep(0.01)
+
+
+async def closed(display: ClientConnection) -> int | None:
+    """Read to the end and return the close code."""
+    with contextlib.suppress(ConnectionClosed):
+        while True:
+            await asyncio.wait_for(display.recv(), 10)
+    return display.close_code
+
+
+async def operator(service: Service) -> ClientConnection:
+    display: ClientConnection = await service.connect("kind=operator")
+    assert (await receive(display))["type"] == "hello"
+    await send(display, type="auth", token=TOKEN)
+    assert await receive(display) == {"type": "authorized"}
+    return display
+
+
+# Captions
+
+
+@in_loop
+async def test_a_display_gets_captions_as_they_are_published() -> None:
+    async with serving() as service, service.connect() as display:
+        assert (await receive(display))["captions"] == []
+        partial, final = service.say(1, "a", final=False), service.say(1, "a b")
+        for message in (partial, final):
+            assert await receive(display) == orjson.loads(orjson.dumps(message))
+
+
+@in_loop
+async def test_a_late_joiner_gets_what_is_on_the_board() -> None:
+    async with serving() as service:
+        service.say(1, "uno", final=False)
+        service.say(1, "uno.")
+        service.say(2, "dos", final=False)
+        service.hub.set_state("speech", "")
+        async with service.connect("lang=en&kind=projector") as display:
+            hello = await receive(display)
+        captions = hello.pop("captions")
+        assert hello == {
+            "type": "hello",
+            "protocol": 1,
+            "session": "session",
+            "mode": "live",
+            "seq": 3,
+            "source": "en",
+            "targets": ["es"],
+            "lang": "en",
+            "state": "speech",
+            "reason": "",
+            "resumed": False,
+        }
+        assert [(c["id"], c["seq"], c["target"]["text"]) for c in captions] == [
+            (1, 2, "uno."),
+            (2, 3, "dos"),
+        ]
+
+
+@in_loop
+async def test_no_caption_falls_between_snapshot_and_live() -> None:
+    """Eighty displays join while captions are published without a pause."""
+    last = 600
+
+    async def follow(service: Service, wait: int) -> None:
+        await until(lambda: service.board.seq >= wait)
+        async with service.connect() as display:
+            hello = await receive(display)
+            has = {each["id"]: each["seq"] for each in hello["captions"]}
+            seq = hello["seq"]
+            while seq < last:
+                message = await receive(display)
+                seq += 1
+                assert message["seq"] == seq
+                has[message["id"]] = seq
+        assert has == {m.id: m.seq for m in service.board.snapshot().messages}
+
+    async with serving(history=1000) as service, asyncio.TaskGroup() as displays:
+        for number in range(80):
+            displays.create_task(follow(service, number * 6))
+        for number in range(last):
+            service.say(number // 3, str(number), final=number % 3 == 2)
+            await asyncio.sleep(0.002)
+
+
+@in_loop
+async def test_a_display_that_comes_back_gets_what_it_missed_and_no_more() -> None:
+    async with serving() as service:
+        for key in range(10):
+            service.say(key)
+        for key in range(10, 60):
+            service.say(key)
+        hidden = service.board.hide(3)
+        assert hidden
+        service.hub.publish(hidden)
+        async with service.connect("since=10&session=session") as display:
+            hello = await receive(display)
+            assert hello["resumed"]
+            assert [each["id"] for each in hello["captions"]] == [3, *range(10, 60)]
+            assert hello["captions"][0]["target"]["text"] == ""
+            service.say(60)
+            assert (await receive(display))["seq"] == hello["seq"] + 1
+
+
+@pytest.mark.parametrize("query", ["since=2&session=last-week", "since=99", ""])
+@in_loop
+async def test_one_that_has_something_else_gets_everything(query: str) -> None:
+    async with serving() as service:
+        for key in range(4):
+            service.say(key)
+        async with service.connect(query) as display:
+            hello = await receive(display)
+        assert not hello["resumed"]
+        assert [each["id"] for each in hello["captions"]] == [0, 1, 2, 3]
+
+
+@in_loop
+async def test_states_reach_everyone_once() -> None:
+    async with serving() as service, service.connect() as display:
+        assert (await receive(display))["state"] == "starting"
+        service.hub.set_state("starting", "")
+        service.say(1)
+        service.hub.set_state("no-audio", "microphone lost: USB")
+        service.hub.set_state("no-audio", "microphone lost: USB")
+        assert (await receive(display))["type"] == "caption"
+        assert await receive(display) == {
+            "type": "status",
+            "mode": "live",
+            "seq": 1,
+            "state": "no-audio",
+            "reason": "microphone lost: USB",
+        }
+        assert await silent(display)
+        assert service.sample("stark_state", state="no-audio") == 1
+
+
+# Displays that misbehave
+
+
+@pytest.mark.parametrize(
+    ("query", "code"),
+    [("lang=fr", "unknown-lang"), ("since=-1", "bad-field"), ("kind=toaster", "bad-field")],
+)
+@in_loop
+async def test_a_wrong_subscription_is_told_and_closed(query: str, code: str) -> None:
+    async with serving() as service, service.connect(query) as display:
+        message = await receive(display)
+        assert (message["type"], message["code"]) == ("error", code)
+        assert await closed(display) == 1008
+        assert service.sample("stark_client_errors_total", code=code) == 1
+
+
+@in_loop
+async def test_what_is_not_a_message_gets_an_error_and_the_captions_go_on() -> None:
+    wrong: list[tuple[str | bytes, str]] = [
+        ("amen", "bad-json"),
+        (b'{"type":"ack","seq":1}', "binary-not-accepted"),
+        ('{"type":"subscribe"}', "unknown-type"),
+        ('{"type":"command","name":"reboot"}', "unknown-command"),
+        ('{"type":"ack","seq":"1"}', "bad-field"),
+        ('{"type":"command","name":"pause"}', "not-authorized"),
+        ("x" * (MAX_BYTES + 1), "too-large"),
+    ]
+    async with serving() as service, service.connect() as display:
+        await receive(display)
+        for raw, code in wrong:
+            await display.send(raw)
+            message = await receive(display)
+            assert (message["type"], message["code"]) == ("error", code)
+        service.say(1)
+        assert (await receive(display))["type"] == "caption"
+        assert service.commands == []
+
+
+@in_loop
+async def test_a_megabyte_ends_the_connection_and_nobody_elses() -> None:
+    async with serving() as service, service.connect() as display, service.connect() as other:
+        await receive(other)
+        await display.send("x" * 1_000_000)
+        assert await closed(display) == 1009
+        service.say(1)
+        assert (await receive(other))["type"] == "caption"
+
+
+@in_loop
+async def test_twenty_errors_end_the_connection() -> None:
+    async with serving() as service, service.connect() as display:
+        await receive(display)
+        for _ in range(20):
+            await display.send("amen")
+        codes = [(await receive(display))["code"] for _ in range(20)]
+        assert codes == ["bad-json"] * 20
+        assert await closed(display) == 1008
+
+
+@in_loop
+async def test_a_full_hall_is_told_by_503_and_a_free_place_is_given_again() -> None:
+    async with serving(max_clients=2) as service:
+        async with service.connect() as one, service.connect() as two:
+            await receive(one)
+            await receive(two)
+            with pytest.raises(InvalidStatus) as refused:
+                await service.connect()
+            assert refused.value.response.status_code == 503
+            assert refused.value.response.headers["Retry-After"] == "10"
+            assert (await service.get("/")).status == 200
+            await one.close()
+            await until(lambda: service.sample("stark_clients", kind="audience") == 1)
+            async with service.connect() as three:
+                assert (await receive(three))["type"] == "hello"
+
+
+def deaf(service: Service) -> socket.socket:
+    """Open a display that reads nothing, not even the answer to its handshake."""
+    display = socket.socket()
+    display.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    display.connect(("127.0.0.1", service.hub.port))
+    display.sendall(
+        b"GET /ws HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+    )
+    return display
+
+
+@in_loop
+async def test_displays_that_never_read_cost_the_others_nothing() -> None:
+    """200 displays, 20 of them deaf. Each of the others gets every caption in order."""
+    count, text = 600, "x" * 3000
+    got = [0] * 180
+
+    async def follow(service: Service, number: int) -> None:
+        async with service.connect() as display:
+            assert (await receive(display))["seq"] == 0
+            for seq in range(1, count + 1):
+                assert (await receive(display))["seq"] == seq
+                got[number] = seq
+
+    async with serving() as service:
+        stones = [deaf(service) for _ in range(20)]
+        async with asyncio.TaskGroup() as displays:
+            for number in range(180):
+                displays.create_task(follow(service, number))
+            await until(lambda: service.sample("stark_clients", kind="audience") == 200)
+            buffered = 0
+            for key in range(count):
+                service.say(key, f"{key} {text}")
+                buffered = max(
+                    buffered,
+                    *(
+                        client.connection.transport.get_write_buffer_size()
+                        for client in service.hub._clients
+                    ),
+                )
+                if key % 10 == 9:  # the hearing ones are not held up by the deaf
+                    await until(lambda sent=key + 1: min(got) == sent)  # type: ignore[misc]
+        assert got == [count] * 180
+        assert service.sample("stark_slow_clients_total") == 20
+        assert buffered <= BACKLOG_BYTES + 1000
+        await until(lambda: not len(service.hub._clients))
+        for stone in stones:
+            stone.close()
+
+
+@pytest.mark.slow
+@in_loop
+async def test_a_display_that_does_not_answer_pings_is_gone() -> None:
+    async with serving(ping_s=1) as service:
+        stone = deaf(service)
+        await until(lambda: len(service.hub._clients) == 1)
+        await until(lambda: len(service.hub._clients) == 0)
+        stone.close()
+        assert service.sample("stark_clients", kind="audience") == 0
+
+
+# Operators
+
+
+@in_loop
+async def test_an_operator_with_the_token_may_command() -> None:
+    async with serving() as service, service.connect() as display:
+        await receive(display)
+        service.say(1, "cordero")
+        desk = await operator(service)
+        await send(desk, type="command", name="pause")
+        await send(desk, type="command", name="edit", id=1, text="Cordero de Dios")
+        edited = await receive(desk)
+        assert edited["target"] == {"lang": "es", "text": "Cordero de Dios", "engine": "operator"}
+        assert service.commands == [Command("pause"), Command("edit", 1, "Cordero de Dios")]
+        assert (await receive(display))["seq"] == 1
+        assert await receive(display) == edited
+        await desk.close()
+
+
+@in_loop
+async def test_a_refused_command_is_told() -> None:
+    async with serving() as service:
+        desk = await operator(service)
+        await send(desk, type="command", name="resume")
+        assert await receive(desk) == {
+            "type": "error",
+            "code": "not-paused",
+            "message": "Nothing is paused.",
+        }
+        await send(desk, type="command", name="edit", id=9, text="x")
+        assert (await receive(desk))["code"] == "unknown-caption"
+        await desk.close()
+
+
+@in_loop
+async def test_level_and_utterances_are_for_operators_only() -> None:
+    async with serving() as service, service.connect("kind=operator") as nosy:
+        await receive(nosy)
+        desk = await operator(service)
+        service.hub.level(-23.42, clipped=True)
+        service.hub.utterance({"id": 1, "raw_text": "amen"})
+        assert await receive(desk) == {"type": "level", "dbfs": -23.4, "clipped": True}
+        assert await receive(desk) == {"type": "utterance", "id": 1, "raw_text": "amen"}
+        assert await silent(nosy)
+        await desk.close()
+
+
+@in_loop
+async def test_a_wrong_token_is_answered_late_and_gives_nothing() -> None:
+    async with serving() as service, service.connect() as display, service.connect() as other:
+        await receive(display)
+        await receive(other)
+        clock = asyncio.get_running_loop().time
+        asked_s = clock()
+        await send(display, type="auth", token=TOKEN[:-1])
+        service.say(1)  # the wait holds up nobody, not even this display's captions
+        for each in (other, display):
+            assert (await receive(each))["type"] == "caption"
+        message = await receive(display)
+        assert (message["type"], message["code"]) == ("error", "not-authorized")
+        assert clock() - asked_s >= broadcast._WRONG_TOKEN_S * 0.9
+        await send(display, type="command", name="pause")
+        assert (await receive(display))["code"] == "not-authorized"
+        assert service.commands == []
+
+
+@in_loop
+async def test_guessing_locks_the_address_out_and_no_other() -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(broadcast, "_WRONG_TOKEN_S", 0.0)
+        async with serving() as service, service.connect() as display:
+            await receive(display)
+            for _ in range(LIMIT):
+                await send(display, type="auth", token="guess")
+                assert (await receive(display))["code"] == "not-authorized"
+            await send(display, type="auth", token=TOKEN)
+            assert (await receive(display))["code"] == "too-many-attempts"
+            async with service.connect(local_addr=("127.0.0.2", 0)) as desk:
+                await receive(desk)
+                await send(desk, type="auth", token=TOKEN)
+                assert (await receive(desk))["type"] == "authorized"
+
+
+@in_loop
+async def test_without_a_token_of_its_own_a_hub_has_no_operators() -> None:
+    async with serving() as service, service.connect() as display:
+        service.hub._token = b""
+        await receive(display)
+        await display.send('{"type":"auth","token":""}')
+        assert (await receive(display))["code"] == "bad-field"
+
+
+# Dry-run
+
+
+@in_loop
+async def test_a_dry_run_shows_captions_to_operators_only() -> None:
+    async with serving("dry-run") as service, service.connect() as display:
+        hello = await receive(display)
+        assert (hello["mode"], hello["captions"]) == ("dry-run", [])
+        service.say(1, "secreto")
+        desk = await operator(service)
+        again = await receive(desk)
+        assert (again["type"], again["mode"], again["resumed"]) == ("hello", "dry-run", False)
+        assert [each["target"]["text"] for each in again["captions"]] == ["secreto"]
+        service.say(2, "secreto")
+        assert (await receive(desk))["seq"] == 2
+        service.hub.set_state("listening", "")
+        assert await receive(display) == {
+            "type": "status",
+            "mode": "dry-run",
+            "seq": 2,
+            "state": "listening",
+            "reason": "",
+        }
+        assert await silent(display)
+        for query in ("since=0", "kind=operator", "since=1&session=session"):
+            async with service.connect(query) as late:
+                hello = await receive(late)
+                assert (hello["captions"], hello["resumed"]) == ([], False)
+        await desk.close()
+
+
+# Acks
+
+
+@in_loop
+async def test_an_ack_measures_the_latency_at_the_glass_once() -> None:
+    async with serving() as service:
+        service.say(1)
+        async with service.connect("kind=projector") as display:
+            await receive(display)
+            service.say(2)
+            service.say(3)
+            for seq in (1, 3, 3, 2, 99):  # from hello, painted, repeated, late, not published yet
+                await send(display, type="ack", seq=seq)
+            assert await silent(await drained(display, 2))
+        assert service.sample("stark_glass_seconds_count", kind="projector") == 1
+        assert 0 < service.sample("stark_glass_seconds_sum", kind="projector") < 10
+
+
+async def drained(display: ClientConnection, messages: int) -> ClientConnection:
+    for _ in range(messages):
+        await receive(display)
+    return display
+
+
+@in_loop
+async def test_times_of_publishing_are_bounded() -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(broadcast, "_TIMED", 3)
+        async with serving() as service:
+            for key in range(9):
+                service.say(key)
+            assert list(service.hub._published) == [7, 8, 9]
+
+
+# Pages, health, metrics
+
+
+@in_loop
+async def test_pages_come_from_the_same_port() -> None:
+    async with serving() as service:
+        page = await service.get("/")
+        assert page.status == 200
+        assert page.headers["content-type"] == "text/html; charset=utf-8"
+        assert b"<html" in page.body
+        assert (await service.get("/projector")).status == 200
+        again = await service.get("/", If_None_Match=page.headers["etag"])
+        assert (again.status, again.body) == (304, b"")
+        head = await service.get("/", "HEAD")
+        assert (head.status, head.body) == (200, b"")
+        assert head.headers["content-length"] == str(len(page.body))
+        assert (await service.get("/nothing")).status == 404
+        assert (await service.get("/", "POST")).status == 405
+        assert (await service.get("/ws")).status == 426
+        assert "server" not in page.headers
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        b"GET /../pyproject.toml HTTP/1.1",
+        b"GET /../../../../etc/passwd HTTP/1.1",
+        b"GET /%2e%2e/%2e%2e/etc/passwd HTTP/1.1",
+        b"GET /js/..%2f..%2fpyproject.toml HTTP/1.1",
+        b"GET /js/\\..\\..\\pyproject.toml HTTP/1.1",
+        b"GET file:///etc/passwd HTTP/1.1",
+        b"GET / HTTP/3.7",
+        b"\x16\x03\x01\x02\x00\x01\x00",
+        b"GET /" + b"a" * 20_000 + b" HTTP/1.1",
+        b"",
+    ],
+)
+@in_loop
+async def test_raw_requests_get_no_file_and_break_nothing(start: bytes) -> None:
+    async with serving() as service:
+        reader, writer = await asyncio.open_connection("127.0.0.1", service.hub.port)
+        writer.write(start + b"\r\nHost: x\r\n\r\n")
+        answer = await asyncio.wait_for(reader.read(), 10)
+        writer.close()
+        assert not re.match(rb"HTTP/1.1 [1235]", answer)
+        assert b"root:" not in answer
+        assert b"[project]" not in answer
+        async with service.connect() as display:
+            assert (await receive(display))["type"] == "hello"
+
+
+@in_loop
+async def test_health_says_how_it_is() -> None:
+    expected = {
+        "starting": 200,
+        "listening": 200,
+        "speech": 200,
+        "paused": 200,
+        "blank": 200,
+        "behind": 200,
+        "no-audio": 503,
+        "fault": 503,
+        "ended": 503,
+    }
+    async with serving() as service, service.connect("kind=obs") as display:
+        await receive(display)
+        service.say(1)
+        for state, status in expected.items():
+            service.hub.set_state(state, "because")  # type: ignore[arg-type]
+            health = await service.get("/healthz")
+            assert health.status == status
+            assert health.headers["content-type"] == "application/json"
+            assert orjson.loads(health.body) == {
+                "state": state,
+                "reason": "because",
+                "mode": "live",
+                "session": "session",
+                "protocol": 1,
+                "seq": 1,
+                "clients": {"audience": 0, "projector": 0, "obs": 1, "operator": 0},
+                "queues": {"translate": 2},
+            }
+
+
+@in_loop
+async def test_metrics_are_served() -> None:
+    async with serving() as service, service.connect("kind=obs") as display:
+        await receive(display)
+        reply = await service.get("/metrics")
+        assert reply.headers["content-type"].startswith("text/plain; version=0.0.4")
+        assert b'stark_clients{kind="obs"} 1.0\n' in reply.body
+
+
+# Start and stop
+
+
+@in_loop
+async def test_closing_says_goodbye_and_waits_for_nobody_long() -> None:
+    service = Service()
+    await service.hub.start()
+    clock = asyncio.get_running_loop().time
+    async with service.connect() as display:
+        await receive(display)
+        stones = [deaf(service)]
+        stones.append(socket.create_connection(("127.0.0.1", service.hub.port)))  # asks nothing
+        await until(lambda: len(service.hub._clients) == 2)
+        started_s = clock()
+        await service.hub.close()
+        assert clock() - started_s < 5
+        assert await closed(display) == 1001
+    for stone in stones:
+        stone.close()
+    assert len(service.hub._clients) == 0
+    await service.hub.close()
+
+
+@in_loop
+async def test_a_hub_that_never_started_can_be_closed() -> None:
+    service = Service()
+    await service.hub.close()
+    with pytest.raises(ServerError, match="before it is started"):
+        _ = service.hub.port
+
+
+@in_loop
+async def test_a_taken_port_is_said_so_and_a_closed_hub_frees_it() -> None:
+    async with serving() as first:
+        second = Service(port=first.hub.port)
+        with pytest.raises(ServerError, match=str(first.hub.port)) as caught:
+            await second.hub.start()
+        assert caught.value.code == "port-in-use"
+        await second.hub.close()
+    async with serving(port=second.settings.port) as third:
+        assert third.hub.port == second.settings.port
+
+
+@pytest.mark.parametrize("host", ["192.0.2.7", "no such host"])
+@in_loop
+async def test_an_address_that_is_not_ours_is_said_so(host: str) -> None:
+    with pytest.raises(ServerError, match=host) as caught:
+        await Service(host=host).hub.start()
+    assert caught.value.code == "address-unavailable"
+
+
+@pytest.mark.parametrize(
+    ("host", "address"),
+    [
+        ("127.0.0.1", r"http://127\.0\.0\.1:\d+/"),
+        ("localhost", r"http://(127\.0\.0\.1|\[::1\]):\d+/"),
+        ("0.0.0.0", r"http://(?!0\.0\.0\.0)[\d.]+:\d+/"),
+        ("::1", r"http://\[::1\]:\d+/"),
+    ],
+)
+@in_loop
+async def test_the_address_can_be_opened(host: str, address: str) -> None:
+    if host == "::1" and not has_ipv6():
+        pytest.skip("this machine has no IPv6")
+    async with serving(host=host) as service:
+        assert re.fullmatch(address, service.hub.address)
+        name = re.sub(r"^http|/$", "", service.hub.address)
+        async with connect(f"ws{name}/ws", compression=None) as display:
+            assert (await receive(display))["type"] == "hello"
+
+
+def has_ipv6() -> bool:
+    try:
+        with socket.create_server(("::1", 0), family=socket.AF_INET6):
+            return True
+    except OSError:
+        return False
