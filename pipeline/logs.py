@@ -1,0 +1,107 @@
+"""Logs on standard error: lines for people on a terminal, JSON lines for everything else.
+
+structlog for the program's own words; what libraries log through the standard library takes the
+same way, from `warning` up. While a screen owns the terminal, lines go through it (`divert`).
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Callable
+from typing import Any, Literal
+
+import orjson
+import structlog
+from structlog.typing import Processor
+
+Level = Literal["debug", "info", "warning", "error"]
+Format = Literal["auto", "console", "json"]
+
+_OWN = "pipeline"
+"""Loggers below this name are the program's own."""
+
+
+class _Handler(logging.Handler):
+    """Writes a line to what standard error is at that moment, or to whoever has asked for it."""
+
+    to: Callable[[str], None] | None = None
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write one record."""
+        try:
+            line = self.format(record)
+            if (to := self.to) is not None:
+                to(line)
+            else:
+                sys.stderr.write(f"{line}\n")
+                sys.stderr.flush()
+        except Exception:  # noqa: BLE001 - a log line must not break what it tells of
+            self.handleError(record)
+
+
+_handler = _Handler()
+
+
+def configure(level: Level, format: Format) -> None:  # noqa: A002 - the setting's name
+    """Send all logs to standard error. "auto" is console on a terminal and JSON otherwise."""
+    terminal = sys.stderr.isatty()
+    console = format == "console" or (format == "auto" and terminal)
+    stamper = structlog.processors.TimeStamper
+    shared: list[Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+        stamper("%H:%M:%S", utc=False) if console else stamper("iso", utc=True, key="utc"),
+    ]
+    _handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=shared,
+            processors=[
+                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                *(
+                    _console(colors=terminal and not os.environ.get("NO_COLOR"))
+                    if console
+                    else _json()
+                ),
+            ],
+        )
+    )
+    structlog.configure(
+        processors=[
+            structlog.stdlib.filter_by_level,
+            *shared,
+            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+        ],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+    )
+    number = logging.getLevelNamesMapping()[level.upper()]
+    logging.getLogger(_OWN).setLevel(number)
+    root = logging.getLogger()
+    root.setLevel(number if level == "debug" else max(number, logging.WARNING))
+    if _handler not in root.handlers:
+        root.addHandler(_handler)
+    logging.captureWarnings(capture=True)
+
+
+def divert(to: Callable[[str], None] | None) -> None:
+    """Hand every line, without its line feed, to `to` from now on; None: standard error again."""
+    _handler.to = to
+
+
+def _console(*, colors: bool) -> list[Processor]:
+    return [
+        structlog.dev.ConsoleRenderer(
+            colors=colors, exception_formatter=structlog.dev.plain_traceback
+        )
+    ]
+
+
+def _json() -> list[Processor]:
+    return [structlog.processors.format_exc_info, structlog.processors.JSONRenderer(_dumps)]
+
+
+def _dumps(event: Any, **_: Any) -> str:
+    return orjson.dumps(event, default=str, option=orjson.OPT_NON_STR_KEYS).decode()

@@ -1,0 +1,295 @@
+"""What the person at the terminal sees: captions, level, state and how long things take.
+
+On a terminal finals scroll by and stay in its history, while a few lines at the bottom show what
+is being spoken; elsewhere finals are log lines. Nothing here waits for the terminal: the lines at
+the bottom are drawn by a thread of their own, eight times a second.
+"""
+
+from __future__ import annotations
+
+import atexit
+import queue
+import sys
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+import structlog
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.rule import Rule
+from rich.text import Text
+
+from pipeline import logs
+from pipeline.events import Fault, Level, State
+from pipeline.wire import Message, Mode
+
+log = structlog.get_logger()
+
+_REFRESH_S = 1 / 8
+_METER_CELLS = 20
+_METER_FLOOR_DBFS = -60.0
+_OPEN_CAPTIONS = 3
+_STYLES: dict[State, str] = {
+    "speech": "bold green",
+    "listening": "green",
+    "behind": "bold yellow",
+    "no-audio": "bold red",
+    "fault": "bold red",
+}
+_STAGES = {
+    "pause": "vad_wait_ms",
+    "stt": "stt_ms",
+    "partial": "partial_ms",
+    "final": "final_ms",
+    "rest": "overhead_ms",
+}
+
+
+class Screen(Protocol):
+    """A terminal or what stands in for it. Called on the event loop, so nothing may wait."""
+
+    def started(self, address: str, mode: Mode, folder: Path) -> None:
+        """The server is up."""
+
+    def caption(self, message: Message) -> None:
+        """A caption is new or has changed."""
+
+    def utterance(self, record: Mapping[str, Any]) -> None:
+        """An utterance is done; `record` is that of pipeline.records."""
+
+    def state(self, state: State, reason: str) -> None:
+        """The daemon's state or its reason has changed."""
+
+    def level(self, level: Level) -> None:
+        """How loud the input is."""
+
+    def fault(self, fault: Fault) -> None:
+        """Something went wrong; the log has it too."""
+
+    def summary(self, what: RenderableType) -> None:
+        """Print the session's result, after `close`."""
+
+    def close(self) -> None:
+        """Leave the terminal as it was. Harmless when called twice."""
+
+
+def make_screen() -> Screen:
+    """Return a RichScreen when standard output is a terminal that can do it, else a LineScreen."""
+    console = Console()
+    return (
+        RichScreen(console)
+        if console.is_terminal and not console.is_dumb_terminal
+        else LineScreen()
+    )
+
+
+class LineScreen:
+    """Final captions and states as log lines, for systemd's journal and for pipes."""
+
+    def started(self, address: str, mode: Mode, folder: Path) -> None:
+        """Say nothing: the log tells the address."""
+
+    def caption(self, message: Message) -> None:
+        """Log a final."""
+        if message.final:
+            log.info(
+                "caption",
+                id=message.id,
+                start_s=message.start_s,
+                source=message.source.text,
+                target=message.target.text,
+                engine=message.target.engine,
+            )
+
+    def utterance(self, record: Mapping[str, Any]) -> None:
+        """Say nothing: the session folder has it."""
+
+    def state(self, state: State, reason: str) -> None:
+        """Log the state, but not every start and end of speech."""
+        if state not in ("speech", "listening") or reason:
+            log.info("state", state=state, reason=reason)
+
+    def level(self, level: Level) -> None:
+        """Say nothing."""
+
+    def fault(self, fault: Fault) -> None:
+        """Say nothing: the log has it."""
+
+    def summary(self, what: RenderableType) -> None:
+        """Print it to standard output."""
+        Console(width=100).print(what)
+
+    def close(self) -> None:
+        """Nothing to do."""
+
+
+class RichScreen:
+    """A live view at the bottom of a terminal."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._printed: queue.SimpleQueue[Text] = queue.SimpleQueue()
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="screen", daemon=True)
+        # The thread only reads these; the loop puts new values in their place.
+        self._address = ""
+        self._mode: Mode = "live"
+        self._state: tuple[State, str] = ("starting", "")
+        self._level = Level(_METER_FLOOR_DBFS, _METER_FLOOR_DBFS, clipped=False, speaking=False)
+        self._record: Mapping[str, Any] = {}
+        self._fault: Fault | None = None
+        self._open: dict[int, Message] = {}
+
+    def started(self, address: str, mode: Mode, folder: Path) -> None:  # noqa: ARG002
+        """Take the lower part of the terminal."""
+        self._address, self._mode = address, mode
+        if sys.stderr.isatty():
+            logs.divert(lambda line: self._printed.put(Text.from_ansi(line)))
+        atexit.register(self.close)
+        self._thread.start()
+
+    def caption(self, message: Message) -> None:
+        """Show a partial at the bottom; let a final scroll by."""
+        others = {key: open_ for key, open_ in self._open.items() if key != message.id}
+        was_open = len(others) < len(self._open)
+        if message.final:
+            self._open = others
+            if message.target.text or not was_open:
+                self._printed.put(_final(message))
+        else:
+            self._open = dict(sorted((others | {message.id: message}).items())[-_OPEN_CAPTIONS:])
+
+    def utterance(self, record: Mapping[str, Any]) -> None:
+        """Show how long the last final took."""
+        if record["final"] is not None:
+            self._record = record
+
+    def state(self, state: State, reason: str) -> None:
+        """Show the state."""
+        self._state = state, reason
+
+    def level(self, level: Level) -> None:
+        """Move the meter."""
+        self._level = level
+
+    def fault(self, fault: Fault) -> None:
+        """Show the latest fault."""
+        self._fault = fault
+
+    def summary(self, what: RenderableType) -> None:
+        """Print it."""
+        self._console.print(what)
+
+    def close(self) -> None:
+        """Draw for the last time and give the terminal back."""
+        atexit.unregister(self.close)
+        self._closing.set()
+        if self._thread.is_alive():
+            self._thread.join(1.0)
+        logs.divert(None)
+        if not self._thread.is_alive():
+            self._print()
+
+    def _run(self) -> None:
+        try:
+            with Live(
+                get_renderable=self._render,
+                console=self._console,
+                auto_refresh=False,
+                transient=True,
+            ) as live:
+                closing = False
+                while not closing:
+                    closing = self._closing.wait(_REFRESH_S)
+                    self._print()
+                    live.refresh()
+        except OSError:  # the terminal is gone; the service goes on
+            logs.divert(None)
+
+    def _print(self) -> None:
+        while not self._printed.empty():
+            self._console.print(self._printed.get(), soft_wrap=True)
+
+    def _render(self) -> RenderableType:
+        width, height = self._console.size
+        shown = max(1, min(_OPEN_CAPTIONS, (height - 5) // 4))
+        return Group(
+            *(_partial(message, 2 * width - 1) for message in list(self._open.values())[-shown:]),
+            Rule(style="dim"),
+            self._header(),
+            self._meter(),
+            self._latency(),
+        )
+
+    def _header(self) -> Text:
+        state, reason = self._state
+        parts = [
+            (f"{state} ", _STYLES.get(state, "bold")),
+            (f"{reason} ", "yellow"),
+            (f"{self._address} {self._mode}", "dim"),
+        ]
+        if self._fault is not None:
+            parts.append((f" {self._fault.stage}: {self._fault.code}", "red"))
+        return Text.assemble(*parts, no_wrap=True, overflow="ellipsis")
+
+    def _meter(self) -> Text:
+        level = self._level
+        share = 1 - max(_METER_FLOOR_DBFS, min(0.0, level.dbfs)) / _METER_FLOOR_DBFS
+        cells = round(share * _METER_CELLS)
+        style = "red" if level.clipped else "green" if level.speaking else "cyan"
+        return Text.assemble(
+            ("█" * cells, style),
+            ("·" * (_METER_CELLS - cells), "dim"),
+            f" {level.dbfs:4.0f} dBFS" + (" CLIPPED" if level.clipped else ""),
+            no_wrap=True,
+            overflow="ellipsis",
+        )
+
+    def _latency(self) -> Text:
+        if not self._record:
+            return Text("no final yet", "dim")
+        stages = (
+            f"{name} {self._record[key]:.0f}"
+            for name, key in _STAGES.items()
+            if self._record[key] is not None
+        )
+        after_ms = self._record["last_syllable_to_final_ms"]
+        return Text.assemble(
+            f"final {after_ms:.0f} ms after the last syllable: ",
+            (", ".join(stages), "dim"),
+            no_wrap=True,
+            overflow="ellipsis",
+        )
+
+
+def _partial(message: Message, most: int) -> Text:
+    source = _end(_printable(message.source.text), most)
+    target = _printable(message.target.text)
+    shaky = _end(target, most)
+    stable = max(0, len(shaky) - len(target) + message.stable)
+    return Text.assemble(
+        (f"{source}\n", "dim"), (shaky[:stable], "italic"), (shaky[stable:], "italic dim")
+    )
+
+
+def _final(message: Message) -> Text:
+    minutes, seconds = divmod(int(message.start_s), 60)
+    mark = f"{minutes:02}:{seconds:02} "
+    if not message.target.text:
+        return Text(f"{mark}caption {message.id} was taken away", "dim")
+    return Text.assemble(
+        (f"{mark}{_printable(message.source.text)}\n", "dim"),
+        (f"{' ' * len(mark)}{_printable(message.target.text)}", "bold"),
+        (f"  {message.target.engine}", "dim"),
+    )
+
+
+def _printable(text: str) -> str:
+    """Return the text without what could steer a terminal, of the same length."""
+    return "".join(sign if sign.isprintable() else " " for sign in text)
+
+
+def _end(text: str, most: int) -> str:
+    return text if len(text) <= most else f"…{text[1 - most :]}"
