@@ -28,10 +28,11 @@ _WORD_COUNT = 6  # "no, no, no, no" is emphasis
 _WORSHIP_COUNT = 10
 _LOOP_SHARE = 0.6
 _ANNOTATION = re.compile(r"\[[^]]*\]|\([^)]*\)|\*[^*]*\*|[♪♫]")
-_WORSHIP = frozenset(
+_WORSHIP_WORDS = (
     "hallelujah alleluia holy hosanna amen glory worthy praise bless thank you jesus lord god come "
-    "yes oh the him he is and we our my king father spirit christ mercy maranatha".split()  # noqa: SIM905
+    "yes oh the him he is and we our my king father spirit christ mercy maranatha"
 )
+_WORSHIP = frozenset(_WORSHIP_WORDS.split())
 _STOCK = re.compile(
     r"(?:thank you|thanks)(?: (?:so|very) much)? for (?:watching|listening|viewing)\b.*"
     r"|(?:please |don't forget to |remember to )?(?:(?:like|share|comment|and) )*subscribe\b.*"

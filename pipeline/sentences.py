@@ -7,12 +7,13 @@ from collections.abc import Callable
 
 _END = re.compile(r"[.!?…]+[\"'”’»)\]]*\s+")
 _CLAUSE = re.compile(r"(?<=[,;:—–])\s+")
-_TITLES = frozenset("mr mrs ms dr st jr rev prof vs cf".split())  # noqa: SIM905
-_NUMBERED = frozenset(
+_TITLES = frozenset(("mr", "mrs", "ms", "dr", "st", "jr", "rev", "prof", "vs", "cf"))
+_NUMBERED_WORDS = (
     "no vol ch v vv gen ex exod lev num deut josh judg sam kgs chr neh ps prov eccl isa jer lam "
     "ezek dan hos mic hab zeph hag zech mal matt mk lk jn rom cor gal eph phil col thess tim heb "
-    "jas pet rev".split()  # noqa: SIM905
+    "jas pet rev"
 )
+_NUMBERED = frozenset(_NUMBERED_WORDS.split())
 
 
 def split(text: str) -> list[str]:

@@ -1,0 +1,220 @@
+"""Text to text at its best: an instruct model such as TranslateGemma, in llama.cpp."""
+
+from __future__ import annotations
+
+import codecs
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal, TypedDict
+
+from pipeline import loops, prompts, sentences
+from pipeline.engines import llama
+from pipeline.engines.parts import join
+from pipeline.errors import EngineError, ModelError
+from pipeline.events import Translation
+
+_KEY = "translate.final.model"
+_UNSPACED = frozenset({"ja", "km", "lo", "my", "th", "zh"})
+_WARM_UP = "Grace to you and peace."
+
+
+class _Settings(TypedDict):
+    threads: int
+    context: int
+    flash_attention: bool
+
+
+class Gemma:
+    """A Translator on a GGUF file.
+
+    `prompt` is a style or "auto", `gpu_layers` 0 for none and -1 for all, `context` in tokens. A
+    translation that takes longer than `deadline_s` is given up. `on_step` hears of every retreat
+    from the GPU while the model is loaded.
+    """
+
+    name = "gemma"
+    _llama: llama.Llama
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        prompt: Literal["auto", "translategemma", "starter"] = "auto",
+        source: str = "en",
+        target: str = "es",
+        gpu_layers: int = 0,
+        threads: int = 2,
+        context: int = 2048,
+        flash_attention: bool = True,
+        deadline_s: float = 8.0,
+        on_step: Callable[[str], None] | None = None,
+    ) -> None:
+        self._path = path
+        self._style = prompts.style_for(path) if prompt == "auto" else prompt
+        self._source = source
+        self._target = target
+        self._gpu_layers = gpu_layers
+        self._settings = _Settings(
+            threads=threads, context=context, flash_attention=flash_attention
+        )
+        self._deadline_s = deadline_s
+        self._on_step = on_step or (lambda _: None)
+
+    def load(self) -> None:
+        """Load the model, on fewer layers or the CPU where the GPU refuses, and warm it up.
+
+        Raises ModelError, or ConfigError for a language that the prompt cannot name.
+        """
+        prompts.render(self._style, "", self._source, self._target)
+        if not self._path.is_file():
+            raise ModelError(
+                "model-missing", f"{_KEY}: there is no file {self._path}.", "Give a .gguf file."
+            )
+        try:
+            steps = self._steps()
+            for step, fewer in zip(steps, [*steps[1:], None], strict=True):
+                try:
+                    self._start(step)
+                except llama.LlamaError as error:
+                    if fewer is None:
+                        raise
+                    self._on_step(f"{_layers(step)}: {error}; trying {_layers(fewer)}")
+                else:
+                    return
+        except (llama.LlamaError, EngineError) as error:
+            raise ModelError(
+                "model-broken",
+                f"{_KEY}: {self._path} cannot be loaded: {error}.",
+                "Copy or convert it again; if memory is short, lower translate.final.context.",
+            ) from error
+
+    def translate(self, text: str, on_text: Callable[[str], None] | None = None) -> Translation:
+        """Translate `text`; `on_text` gets the text so far, whole words only, as it grows.
+
+        Raises EngineError: `final-late` after `deadline_s`, `text-too-long` for a word that does
+        not fit into the context, `gemma-failed` for what llama.cpp refuses.
+        """
+        deadline_s = time.monotonic() + self._deadline_s
+        parts: list[Translation] = []
+
+        def check() -> None:
+            if time.monotonic() > deadline_s:
+                raise EngineError("final-late", f"No translation within {self._deadline_s:g} s.")
+
+        def grow(part: str) -> None:
+            if on_text is not None:
+                on_text(" ".join([*(before.text for before in parts), part]))
+
+        if not text.strip():
+            return Translation("", self.name)
+        try:
+            for part in sentences.pack(text, self._fits):
+                done = self._part(part, check, grow)
+                parts.append(done)
+        except llama.LlamaError as error:
+            raise EngineError("gemma-failed", f"{self._path.name}: {error}.") from error
+        return join(self.name, parts)
+
+    def _part(
+        self, source: str, check: Callable[[], None], grow: Callable[[str], None]
+    ) -> Translation:
+        prompt, cap = self._prompt(source)
+        if len(prompt) + cap > self._llama.context:
+            raise EngineError("text-too-long", f"{source[:40]!r}... does not fit the context.")
+        reused = self._llama.prompt(prompt, check)
+        repeats = loops.longest(loops.words(source)).count
+        words = _Words(self._target, grow)
+        made: list[int] = []
+        logprob = 0.0
+        loop: loops.Loop | None = None
+        stopped: Literal["end", "length", "loop"] = "length"
+        while len(made) < cap:
+            token, token_logprob = self._llama.best()
+            if self._llama.ends(token):
+                stopped = "end"
+                break
+            made.append(token)
+            logprob += token_logprob
+            if loop := loops.at_end(made, repeats):
+                stopped = "loop"
+                break
+            words.add(self._llama.piece(token))
+            check()
+            self._llama.feed([token])
+        kept = loops.cut(made, loop, repeats) if loop else made
+        return Translation(
+            text=_plain(b"".join(map(self._llama.piece, kept)).decode(errors="replace")),
+            engine=self.name,
+            tokens=len(made),
+            avg_logprob=logprob / len(made) if made else None,
+            prompt_tokens=len(prompt),
+            reused_tokens=reused,
+            stopped=stopped,
+        )
+
+    def _fits(self, text: str) -> bool:
+        prompt, cap = self._prompt(text)
+        return len(prompt) + cap <= self._llama.context
+
+    def _prompt(self, text: str) -> tuple[list[int], int]:
+        """Return the prompt's tokens and how many tokens its answer may have."""
+        prompt = prompts.render(self._style, text, self._source, self._target)
+        spoken = self._llama.tokenize(prompt.text, special=False)
+        tokens = [
+            *self._llama.begin,
+            *self._llama.tokenize(prompt.head, special=True),
+            *spoken,
+            *self._llama.tokenize(prompt.tail, special=True),
+        ]
+        return tokens, 20 + int(2.5 * len(spoken))
+
+    def _start(self, gpu_layers: int) -> None:
+        self._llama = llama.Llama(self._path, gpu_layers=gpu_layers, **self._settings)
+        # Reads the weights into memory, and leaves the prompt's head in the cache.
+        self._part(_WARM_UP, lambda: None, lambda _: None)
+
+    def _steps(self) -> list[int]:
+        """Return the numbers of layers on the GPU to be tried in turn."""
+        total = llama.layers(self._path)
+        if self._gpu_layers == 0:
+            return [0]
+        if not llama.has_gpu():
+            self._on_step(
+                f"{_layers(self._gpu_layers)}: no GPU that llama.cpp can use; {_layers(0)}"
+            )
+            return [0]
+        asked = total if self._gpu_layers < 0 else min(total, self._gpu_layers)
+        return list(dict.fromkeys([self._gpu_layers, asked // 2, 0]))
+
+
+class _Words:
+    """Collects pieces of text and hands on what is whole."""
+
+    def __init__(self, target: str, grow: Callable[[str], None]) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._spaced = target not in _UNSPACED
+        self._grow = grow
+        self._text = ""
+        self._shown = ""
+
+    def add(self, piece: bytes) -> None:
+        self._text += self._decoder.decode(piece)
+        whole = self._text
+        if self._spaced:  # the last word may go on
+            whole = whole[: max(whole.rfind(" "), whole.rfind("\n"), 0)]
+        whole = _plain(whole)
+        if whole != self._shown:
+            self._shown = whole
+            self._grow(whole)
+
+
+def _plain(text: str) -> str:
+    """A caption is one line."""
+    return " ".join(text.split())
+
+
+def _layers(count: int) -> str:
+    if count == 0:
+        return "the CPU alone"
+    return f"{'all' if count < 0 else count} layers on the GPU"

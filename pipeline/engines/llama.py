@@ -1,0 +1,195 @@
+"""A GGUF model in llama.cpp, greedy, one context: the plain C interface, with nothing around it.
+
+`llama_cpp.Llama` is not used: while it loads it points the whole process's stdout and stderr at
+/dev/null, it compiles the chat template of the file, and it keeps no logits.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import weakref
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import structlog
+
+log = structlog.get_logger()
+
+_BATCH = 128
+"""Tokens evaluated at once. Small, so that a deadline is noticed within a prompt too."""
+
+_INFO, _WARNING, _ERROR = 2, 3, 4  # ggml_log_level; below and above: spam and line ends
+_errors: list[str] = []
+_callback: Any = None
+
+
+class LlamaError(Exception):
+    """llama.cpp refused; the message holds what it said."""
+
+
+class Llama:
+    """One model, one context. `context` in tokens, `gpu_layers` 0 for none and -1 for all.
+
+    Belongs to one thread. Raises LlamaError where the model or the context cannot be made.
+    """
+
+    def __init__(
+        self, path: Path, *, gpu_layers: int, threads: int, context: int, flash_attention: bool
+    ) -> None:
+        self._c = c = library()
+        _errors.clear()
+        settings = c.llama_model_default_params()
+        settings.n_gpu_layers = gpu_layers if gpu_layers >= 0 else 0x7FFFFFFF
+        model = c.llama_model_load_from_file(str(path).encode(), settings)
+        if not model:
+            raise LlamaError(said())
+        self._context = c.llama_init_from_model(
+            model, self._context_settings(threads, context, flash_attention)
+        )
+        if not self._context:
+            c.llama_model_free(model)
+            raise LlamaError(said())
+        # Not at exit: a thread may still be inside, and the memory goes with the process anyway.
+        weakref.finalize(self, _free, c, self._context, model).atexit = False
+        self._memory = c.llama_get_memory(self._context)
+        self._vocab = c.llama_model_get_vocab(model)
+        self._vocab_size = c.llama_vocab_n_tokens(self._vocab)
+        self._evaluated: list[int] = []
+        self.context: int = c.llama_n_ctx(self._context)
+        self.begin = [c.llama_vocab_bos(self._vocab)] if self._adds_begin() else []
+
+    def tokenize(self, text: str, *, special: bool) -> list[int]:
+        """Return the tokens of `text`; control tokens are recognized in it only if `special`."""
+        data = text.encode()
+        size = len(data) + 8
+        tokens = (ctypes.c_int32 * size)()
+        count = self._c.llama_tokenize(self._vocab, data, len(data), tokens, size, False, special)
+        return list(tokens[: max(0, count)])
+
+    def piece(self, token: int) -> bytes:
+        """Return the text of a token, which may be a part of a character; b"" for control."""
+        buffer = ctypes.create_string_buffer(256)
+        size = self._c.llama_token_to_piece(self._vocab, token, buffer, len(buffer), 0, False)
+        return buffer.raw[: max(0, size)]
+
+    def ends(self, token: int) -> bool:
+        """Whether a token ends generation. Gemma has several; the file's own eos is one of them."""
+        return bool(self._c.llama_vocab_is_eog(self._vocab, token))
+
+    def prompt(self, tokens: Sequence[int], check: Callable[[], None]) -> int:
+        """Start anew with `tokens`; return how many were still known from before.
+
+        `check` is called between batches and may raise. Raises LlamaError.
+        """
+        reused = 0
+        while reused < min(len(tokens) - 1, len(self._evaluated)):
+            if tokens[reused] != self._evaluated[reused]:
+                break
+            reused += 1
+        if not self._c.llama_memory_seq_rm(self._memory, 0, reused, -1):
+            self.reset()
+            reused = 0
+        del self._evaluated[reused:]
+        for start in range(reused, len(tokens), _BATCH):
+            check()
+            self.feed(tokens[start : start + _BATCH])
+        return reused
+
+    def feed(self, tokens: Sequence[int]) -> None:
+        """Evaluate `tokens` behind those before. Raises LlamaError; all is forgotten then."""
+        array = (ctypes.c_int32 * len(tokens))(*tokens)
+        code = self._c.llama_decode(self._context, self._c.llama_batch_get_one(array, len(tokens)))
+        if code:
+            self.reset()
+            raise LlamaError(f"llama_decode returned {code}")
+        self._evaluated += tokens
+
+    def best(self) -> tuple[int, float]:
+        """Return the most likely next token and its log-probability. Raises LlamaError."""
+        pointer = self._c.llama_get_logits_ith(self._context, -1)
+        logits = np.ctypeslib.as_array(pointer, shape=(self._vocab_size,))
+        token = int(logits.argmax())
+        logprob = -float(np.log(np.exp(logits - logits[token]).sum()))
+        if not np.isfinite(logprob):
+            self.reset()
+            raise LlamaError("the model computes no numbers")
+        return token, logprob
+
+    def reset(self) -> None:
+        """Forget everything evaluated so far."""
+        self._c.llama_memory_clear(self._memory, True)
+        self._evaluated.clear()
+
+    def _context_settings(self, threads: int, context: int, flash_attention: bool) -> Any:
+        settings = self._c.llama_context_default_params()
+        settings.n_ctx = context
+        settings.n_batch = settings.n_ubatch = _BATCH
+        settings.n_threads = settings.n_threads_batch = threads
+        settings.flash_attn_type = (
+            self._c.LLAMA_FLASH_ATTN_TYPE_ENABLED
+            if flash_attention
+            else self._c.LLAMA_FLASH_ATTN_TYPE_DISABLED
+        )
+        # Gemma's local layers would otherwise forget the prompt's head, which is to be reused.
+        settings.swa_full = True
+        return settings
+
+    def _adds_begin(self) -> bool:
+        return bool(self._c.llama_vocab_get_add_bos(self._vocab))
+
+
+def layers(path: Path) -> int:
+    """Return how many layers a GGUF file has, reading no weights; 0 if it does not say."""
+    c = library()
+    _errors.clear()
+    settings = c.llama_model_default_params()
+    settings.vocab_only = True
+    model = c.llama_model_load_from_file(str(path).encode(), settings)
+    if not model:
+        raise LlamaError(said())
+    try:
+        buffer = ctypes.create_string_buffer(64)
+        c.llama_model_meta_val_str(model, b"general.architecture", buffer, len(buffer))
+        key = buffer.value + b".block_count"
+        found = c.llama_model_meta_val_str(model, key, buffer, len(buffer))
+        return int(buffer.value) if found > 0 else 0
+    finally:
+        c.llama_model_free(model)
+
+
+def has_gpu() -> bool:
+    """Whether llama.cpp was built for a GPU and finds one."""
+    return bool(library().llama_supports_gpu_offload())
+
+
+def library() -> Any:
+    """Return llama-cpp-python's C interface, its log handed to ours at debug level."""
+    global _callback  # noqa: PLW0603 - the C side keeps one pointer for the whole process
+    import llama_cpp  # noqa: PLC0415 - heavy
+
+    if _callback is None:
+
+        @llama_cpp.llama_log_callback  # type: ignore[untyped-decorator]
+        def forward(level: int, text: bytes, _data: Any) -> None:
+            if level in {_INFO, _WARNING, _ERROR}:
+                line = text.decode(errors="replace").strip()
+                if level == _ERROR:
+                    _errors.append(line)
+                log.debug("llama.cpp", line=line)
+
+        _callback = forward
+        llama_cpp.llama_log_set(_callback, None)
+        llama_cpp.llama_backend_init()
+    return llama_cpp
+
+
+def said() -> str:
+    """Return llama.cpp's own error lines since loading began, in one."""
+    return "; ".join(_errors) or "llama.cpp gave no reason"
+
+
+def _free(c: Any, context: Any, model: Any) -> None:
+    c.llama_free(context)
+    c.llama_model_free(model)
