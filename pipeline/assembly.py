@@ -36,7 +36,7 @@ def recognizer(settings: Settings, dictionary: Dictionary) -> Recognizer:
     """Return Whisper, told the dictionary's rare words. Raises ModelError."""
     stt = settings.stt
     return Whisper(
-        stt.model,
+        resolve("stt", stt.model),
         device=stt.device,
         compute_type=stt.compute_type,
         threads=stt.threads,

@@ -8,11 +8,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Literal, TypedDict
 
+import structlog
+
 from pipeline import loops, prompts, sentences
 from pipeline.engines import llama
 from pipeline.engines.parts import join
 from pipeline.errors import EngineError, ModelError
 from pipeline.events import Translation
+
+log = structlog.get_logger()
 
 _KEY = "translate.final.model"
 _UNSPACED = frozenset({"ja", "km", "lo", "my", "th", "zh"})
@@ -30,7 +34,7 @@ class Gemma:
 
     `prompt` is a style or "auto", `gpu_layers` 0 for none and -1 for all, `context` in tokens. A
     translation that takes longer than `deadline_s` is given up. `on_step` hears of every retreat
-    from the GPU while the model is loaded.
+    from the GPU while the model is loaded; without it the log does.
     """
 
     name = "gemma"
@@ -59,7 +63,7 @@ class Gemma:
             threads=threads, context=context, flash_attention=flash_attention
         )
         self._deadline_s = deadline_s
-        self._on_step = on_step or (lambda _: None)
+        self._on_step = on_step or (lambda step: log.warning("gpu", step=step))
 
     def load(self) -> None:
         """Load the model, on fewer layers or the CPU where the GPU refuses, and warm it up.
