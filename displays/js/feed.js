@@ -3,9 +3,9 @@
 import { glide } from "./glide.js";
 import { reconcile } from "./view.js";
 
-const AT_END_PX = 40;
+const AT_END_PX = 12;
 
-/** Captions in `list` inside `scroller`. `onFollow(following)` hears when the reader leaves or reaches the end. */
+/** Captions in `list`, the last thing inside `scroller`. `onFollow(following)` hears when the reader leaves or reaches the end. */
 export class Feed {
   #scroller;
   #list;
@@ -49,8 +49,10 @@ export class Feed {
   }
 
   #look() {
-    const { scrollTop, scrollHeight, clientHeight } = this.#scroller;
-    const following = scrollHeight - scrollTop - clientHeight < AT_END_PX;
+    // Not by scrollHeight: while the list glides that counts where it comes from as well.
+    const { scrollTop, clientHeight } = this.#scroller;
+    const { offsetTop, offsetHeight } = this.#list;
+    const following = offsetTop + offsetHeight - scrollTop - clientHeight < AT_END_PX;
     if (following === this.following) return;
     this.following = following;
     this.#onFollow(following);

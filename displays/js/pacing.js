@@ -2,12 +2,13 @@
 
 const READ_MS_PER_CHARACTER = 55; // 18 characters a second: fast, but usual for subtitles.
 const SHORTEST_MS = 1_000;
+const LONGEST_MS = 7_000; // The usual limit of a subtitle: who has not read it by then is not reading.
 const HURRIED_MS = 500; // However far behind, every caption is seen for so long.
 const PATIENCE_MS = 10_000; // A partial waits for its final on the screen, but not for ever.
 
 /** Milliseconds on the screen for `unread` characters while `waiting` captions want the place. */
 export function dwellMs(unread, waiting) {
-  const dwell = Math.max(SHORTEST_MS, unread * READ_MS_PER_CHARACTER);
+  const dwell = Math.min(LONGEST_MS, Math.max(SHORTEST_MS, unread * READ_MS_PER_CHARACTER));
   return Math.max(HURRIED_MS, dwell / Math.max(1, waiting));
 }
 
