@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import hmac
 import logging
+import socket
 import time
 import weakref
 from collections.abc import Callable, Mapping
@@ -35,6 +36,7 @@ from pipeline.ports import local_address, unbound
 from pipeline.wire import Ack, Auth, Command, Message, Mode
 
 _FRAME_BYTES = 64 * 1024  # more than wire.MAX_BYTES, so that most oversized messages get an answer
+_SOCKET_BYTES = 64 * 1024  # what the system may buffer for one display
 _MAX_ERRORS = 20  # refused messages before a connection is closed
 _WRONG_TOKEN_S = 1.0  # how long a wrong token's answer is held back
 _CLOSE_S = 2.0  # how long displays may take to say goodbye
@@ -89,6 +91,9 @@ class Hub:
             def connection_made(self, transport: asyncio.BaseTransport) -> None:
                 super().connection_made(transport)
                 connections.add(self)
+                # The system's own buffer grows to megabytes for a display that never reads.
+                its_socket = self.transport.get_extra_info("socket")
+                its_socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SOCKET_BYTES)
 
         log = logging.getLogger(f"{__name__}.connections")
         log.setLevel(logging.WARNING)  # it tells of every page request otherwise
