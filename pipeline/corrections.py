@@ -17,7 +17,7 @@ from pipeline.rules import ANY_NUMBER, WORD, Rule, key, parse_rules
 
 __all__ = ["Lexicon", "Rule", "compile_lexicon", "correct", "parse_rules"]
 
-_JOIN = re.compile(r"\s+|-")  # what may stand between the words of one phrase
+_JOIN = re.compile(r"['’]?\s+|-")  # what may stand between the words of one phrase
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +48,11 @@ class Lexicon:
     def hotwords(self, limit: int) -> str:
         """At most `limit` terms marked `hotword`, to bias speech recognition: "Isaiah, Golgotha".
 
-        The latest rules come first, so a church's own words win over the shipped ones.
+        A file's terms keep their order; a later file's come first: the church's before the shipped.
         """
-        terms = dict.fromkeys(rule.write for rule in reversed(self.rules) if rule.hotword)
-        return ", ".join(list(terms)[: max(limit, 0)])
+        order = {rule.source: -number for number, rule in enumerate(self.rules)}
+        marked = sorted((r for r in self.rules if r.hotword), key=lambda rule: order[rule.source])
+        return ", ".join(list(dict.fromkeys(rule.write for rule in marked))[: max(limit, 0)])
 
 
 @dataclass(frozen=True, slots=True)
