@@ -38,9 +38,9 @@ from pipeline.events import (
 from pipeline.ladder import Ladder
 from pipeline.mailbox import DRAFT_LIMIT, Drafts, Mailbox
 from pipeline.metrics import Metrics
+from pipeline.operator_token import operator_token
 from pipeline.segmenter import Segmenter
 from pipeline.terminal import Screen
-from pipeline.operator_token import operator_token
 from pipeline.wire import Command, Mode
 from pipeline.workers import Worker
 from pipeline.workers.listen import Listen
@@ -214,17 +214,21 @@ class App:
             "rung": self._ladder.rung.name.lower().replace("_", "-"),
             "source": self._engines.source.name,
             "recognizer": self._engines.recognizer.name,
-            "queues": {
-                "mailbox": len(self._mailbox),
-                "drafts": self._translate.waiting if self._translate else 0,
-            },
-            "dropped": {
-                "blocks": self._engines.source.dropped_blocks,
-                "partials": self._mailbox.replaced_partials,
-                "records": self._recorder.dropped,
-            },
+            "queues": self._queues(),
+            "dropped": self._dropped(),
             "shed_finals": self._transcribe.full_drafts,
             "memory_mb": round(psutil.Process().memory_info().rss / 1e6, 1),
+        }
+
+    def _queues(self) -> dict[str, int]:
+        drafts = self._translate.waiting if self._translate else 0
+        return {"mailbox": len(self._mailbox), "drafts": drafts}
+
+    def _dropped(self) -> dict[str, int]:
+        return {
+            "blocks": self._engines.source.dropped_blocks,
+            "partials": self._mailbox.replaced_partials,
+            "records": self._recorder.dropped,
         }
 
     async def _serve(self) -> None:
@@ -238,11 +242,11 @@ class App:
             self._desk.announce()
         for worker in self._workers:
             worker.begin()
-        await self._until(lambda: set(self._ended) == everyone)
+        await self._until(self._done)
         self._listen.stop()
         if "transcribe" in self._ended:
             self._mailbox.close()
-        await self._drained(everyone)
+        await self._drained()
         if self._translate is not None:
             for caption in self._translate.rescue():
                 self._desk.show(caption)
@@ -255,17 +259,24 @@ class App:
             self._changed.clear()
             await self._changed.wait()
 
-    async def _drained(self, everyone: set[str]) -> None:
-        """Wait until all workers have ended, for `drain_s` at most, or until asked twice to stop."""
+    def _done(self) -> bool:
+        """Whether all workers have ended, but for a final translator that hangs."""
+        return (self._transcribe.final_engine_lost and "transcribe" in self._ended) or (
+            len(self._ended) == len(self._workers)
+        )
+
+    async def _drained(self) -> None:
+        """Wait for all workers to end: `drain_s` at most, or until asked twice to stop."""
         with suppress(TimeoutError):
             async with asyncio.timeout(self._settings.session.drain_s):
-                while set(self._ended) != everyone and self._stops < 2:
+                while not self._done() and self._stops < 2:
                     self._changed.clear()
                     await self._changed.wait()
 
     def _emit(self, report: Report) -> None:
         """Take a worker's report from any thread."""
-        self._loop.call_soon_threadsafe(self._take, report)
+        with suppress(RuntimeError):  # an engine that hung may come back after the end
+            self._loop.call_soon_threadsafe(self._take, report)
 
     def _take(self, report: Report) -> None:
         match report:
@@ -310,6 +321,7 @@ class App:
                 self._recorder.event("rung", rung=self._ladder.rung.name)
             self._look_after_translator(now_s)
             self._desk.announce()
+            self._metrics.queues(self._queues(), self._dropped())
             if now_s >= next_health_s:
                 next_health_s = now_s + _HEALTH_S
                 self._recorder.health(self.health())
@@ -330,6 +342,7 @@ class App:
             self._desk.fault(Fault("translate", "final-hangs", "The final translator hangs."))
             for caption in self._translate.rescue():
                 self._desk.show(caption)
+            self._changed.set()
         self._transcribe.final_engine_lost = hangs
         self._desk.degraded = "the final translator hangs" if hangs else self._translate.setback
 
@@ -343,5 +356,5 @@ class App:
         except DictionaryError as error:
             self._desk.fault(Fault("dictionary", error.code, str(error)))
         else:
-            log.info("dictionary reloaded", rules=len(self._dictionary.lexicon))
-            self._recorder.event("dictionary", rules=len(self._dictionary.lexicon))
+            log.info("dictionary reloaded", rules=len(self._dictionary.lexicon.rules))
+            self._recorder.event("dictionary", rules=len(self._dictionary.lexicon.rules))

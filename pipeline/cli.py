@@ -6,21 +6,28 @@ import argparse
 import asyncio
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import structlog
+import orjson
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
 
 from pipeline import __version__, assembly, logs
 from pipeline.app import App, Engines
 from pipeline.bundled import bundled
-from pipeline.config import Loaded, Settings, leaves, load
+from pipeline.config import Audio, Loaded, Settings, leaves, load
 from pipeline.devices import devices, meter
 from pipeline.dictionary import Dictionary
+from pipeline.engines.microphone import Microphone
 from pipeline.errors import StarkError
-from pipeline.terminal import Screen, make_screen
+from pipeline.scoring import score, table
+from pipeline.terminal import level_bar, make_screen
 from pipeline.wire import Mode
+
+Run = Callable[[argparse.Namespace], int]
 
 _EPILOG = """\
 examples:
@@ -82,21 +89,25 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(required=True, metavar="command")
 
-    def command(name: str, run: Any, help_text: str) -> argparse.ArgumentParser:
+    def command(name: str, run: Run, help_text: str) -> argparse.ArgumentParser:
         sub = commands.add_parser(name, help=help_text, description=help_text)
         sub.set_defaults(command=run)
-        sub.add_argument("--config", type=Path, metavar="FILE", help="settings instead of ./config.toml")
+        sub.add_argument(
+            "--config", type=Path, metavar="FILE", help="settings instead of ./config.toml"
+        )
         sub.add_argument("--log-level", choices=["debug", "info", "warning", "error"])
         return sub
 
-    def serving(name: str, run: Any, help_text: str) -> argparse.ArgumentParser:
+    def serving(name: str, run: Run, help_text: str) -> argparse.ArgumentParser:
         sub = command(name, run, help_text)
         sub.add_argument("--host", help="address to serve on; 0.0.0.0 lets phones in")
-        sub.add_argument("--port", type=int, help="port to serve on; 0 picks a free one and prints it")
+        sub.add_argument(
+            "--port", type=int, help="port to serve on; 0 picks a free one and prints it"
+        )
         sub.add_argument("--sessions", metavar="DIR", help="where session folders are made")
         return sub
 
-    def hearing(name: str, run: Any, help_text: str) -> None:
+    def hearing(name: str, run: Run, help_text: str) -> None:
         sub = serving(name, run, help_text)
         sub.add_argument("--device", help="part of the microphone's name (see `devices`)")
         sub.add_argument("--channel", type=int, help="channel of the device or file; 0 mixes all")
@@ -106,7 +117,9 @@ def _parser() -> argparse.ArgumentParser:
     hearing("run", _run, "Caption a service.")
     hearing("dry-run", _dry_run, "Rehearse: captions reach operators and this terminal only.")
     demo = serving("demo", _demo, "Play the demo sermon through everything and score the captions.")
-    demo.add_argument("--fast", action="store_true", help="as fast as the machine can, not in real time")
+    demo.add_argument(
+        "--fast", action="store_true", help="as fast as the machine can, not in real time"
+    )
     demo.add_argument("--loop", action="store_true", help="play it again and again until Ctrl-C")
     listing = command("devices", _devices, "List microphones and other inputs.")
     listing.add_argument("--meter", action="store_true", help="show the level of one until Ctrl-C")
@@ -119,8 +132,7 @@ def _parser() -> argparse.ArgumentParser:
 def _load(arguments: argparse.Namespace, extra: dict[str, Any] | None = None) -> Loaded:
     given = vars(arguments)
     flags = {key: given[flag] for flag, key in _FLAGS.items() if given.get(flag) is not None}
-    loaded = load(arguments.config, flags | (extra or {}))
-    return loaded
+    return load(arguments.config, flags | (extra or {}))
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -138,10 +150,6 @@ def _demo(arguments: argparse.Namespace) -> int:
         arguments, STARTER | {"audio.input": str(sermon), "audio.pace": pace, "audio.channel": 1}
     ).settings
     code, folder = _serve(settings, "demo", loop=arguments.loop)
-    from pipeline.scoring import score, table
-
-    from rich.console import Console
-
     Console().print(table(score(folder, bundled("demo", "sermon.json"))))
     print(f"The session is kept in {folder}")
     return code
@@ -172,12 +180,41 @@ def _serve(settings: Settings, mode: Mode, *, loop: bool = False) -> tuple[int, 
 
 
 def _devices(arguments: argparse.Namespace) -> int:
-    raise NotImplementedError
+    audio = _load(arguments).settings.audio
+    console = Console()
+    if arguments.meter:
+        _meter(console, audio)
+        return 0
+    rows = Table("name", "system", "channels", "rate", box=None, header_style="bold")
+    for device in devices():
+        mark = " (default)" if device.is_default else ""
+        rate = f"{device.default_rate} Hz"
+        rows.add_row(device.name + mark, device.host_api, str(device.input_channels), rate)
+    if not rows.row_count:
+        console.print(
+            "No recording device was found. Is the microphone plugged in and switched on?"
+        )
+        return 1
+    console.print(rows)
+    console.print('\nPut a part of a name into config.toml: [audio] device = "..."', style="dim")
+    return 0
+
+
+def _meter(console: Console, audio: Audio) -> None:
+    microphone = Microphone(audio.device, channel=audio.channel)
+    with Live(console=console, refresh_per_second=8) as live:
+        for level in meter(microphone):
+            live.update(level_bar(level))
 
 
 def _config(arguments: argparse.Namespace) -> int:
     loaded = _load(arguments)
+    section = ""
     for path, value in leaves(loaded.settings.model_dump()):
-        shown = "(set)" if path == "operator.token" and value else repr(value)
-        print(f"{path} = {shown}  # {loaded.origins[path]}")
+        table, key = path.rsplit(".", 1)
+        if table != section:
+            print(f"[{table}]")
+            section = table
+        shown = "set" if path == "operator.token" and value else value
+        print(f"{key} = {orjson.dumps(shown).decode():<24} # {loaded.origins[path]}")
     return 0

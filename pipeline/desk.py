@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Any
 
 import structlog
 
@@ -116,6 +117,7 @@ class Desk:
             return
         self._hub.publish(message)
         published_s = time.monotonic()
+        self._metrics.captions.labels("final" if caption.final else "partial", caption.engine).inc()
         track = self._tracks.setdefault(caption.id, Track())
         track.shown.append(caption.text)
         utterance = caption.transcript.utterance
@@ -138,23 +140,19 @@ class Desk:
             utc=_utc(),
             queues={"unfinished": self.unfinished},
         )
-        self._recorder.utterance(record)
-        self._hub.utterance(record)
-        self._metrics.utterance(record)
+        self._keep(record)
         self._screen.caption(message)
 
     def filtered(self, transcript: Transcript) -> None:
         """Take back what was shown of a text that turned out not to be one, and record it."""
-        self._tracks.pop(transcript.utterance.id, None)
+        track = self._tracks.pop(transcript.utterance.id, Track())
         message = self._board.retract(transcript.utterance.id)
         if message is not None:
             self._hub.publish(message)
             self._recorder.caption(message)
             self._screen.caption(message)
-        record = filtered_record(transcript, mode=self._mode, utc=_utc())
-        self._recorder.utterance(record)
-        self._hub.utterance(record)
-        self._metrics.utterance(record)
+        record = filtered_record(transcript, mode=self._mode, utc=_utc(), shown=track.shown)
+        self._keep(record)
         log.info("filtered", reason=transcript.filtered, text=transcript.raw_text)
 
     def level(self, level: Level) -> None:
@@ -168,7 +166,7 @@ class Desk:
         """Log and record something that went wrong."""
         log.warning("fault", stage=fault.stage, code=fault.code, message=fault.message)
         self._recorder.event("fault", stage=fault.stage, code=fault.code, message=fault.message)
-        self._metrics.fault(fault)
+        self._metrics.engine_errors.labels(fault.stage).inc()
         self._screen.fault(fault)
 
     def source(self, change: SourceChanged) -> None:
@@ -195,6 +193,12 @@ class Desk:
         log.info("command", name=command.name, id=command.id)
         self._recorder.event("command", name=command.name, id=command.id)
         self.announce()
+
+    def _keep(self, record: dict[str, Any]) -> None:
+        self._recorder.utterance(record)
+        self._hub.utterance(record)
+        self._metrics.utterance(record)
+        self._screen.utterance(record)
 
     def _revise(self, message: Message | None) -> None:
         if message is not None:

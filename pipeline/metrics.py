@@ -6,7 +6,8 @@ prometheus_client locks each value: any thread may count.
 
 from __future__ import annotations
 
-from typing import Final, get_args
+from collections.abc import Mapping
+from typing import Any, Final, get_args
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
@@ -83,6 +84,7 @@ class Metrics:
         self._state = Gauge(
             "stark_state", "1 for the daemon's state, 0 for others.", ["state"], registry=registry
         )
+        self._dropped: dict[str, int] = {}
         for kind in KINDS:
             self.clients.labels(kind).set(0)
         self.set_state("starting")
@@ -91,6 +93,27 @@ class Metrics:
         """Mark one state as the daemon's."""
         for each in get_args(State):
             self._state.labels(each).set(each == state)
+
+    def utterance(self, record: Mapping[str, Any]) -> None:
+        """Count a record of pipeline.records: times in milliseconds, None where there is none."""
+        self.utterances.inc()
+        self.corrections.inc(len(record["corrections"]))
+        if record["filtered"]:
+            self.filtered.labels(record["filtered"]).inc()
+        for stage in ("stt", "partial", "final", "overhead"):
+            if record[f"{stage}_ms"] is not None:
+                self.stage.labels(stage).observe(record[f"{stage}_ms"] / 1000)
+        for each in ("partial", "final"):
+            if record[f"last_syllable_to_{each}_ms"] is not None:
+                self.latency.labels(each).observe(record[f"last_syllable_to_{each}_ms"] / 1000)
+
+    def queues(self, depth: Mapping[str, int], dropped: Mapping[str, int]) -> None:
+        """Take what waits in each queue, and what each has dropped since the start."""
+        for queue, waiting in depth.items():
+            self.queue_depth.labels(queue).set(waiting)
+        for queue, total in dropped.items():
+            self.dropped.labels(queue).inc(total - self._dropped.get(queue, 0))
+        self._dropped = dict(dropped)
 
     def exposition(self) -> bytes:
         """Return everything as Prometheus reads it; its type is `CONTENT_TYPE`."""
