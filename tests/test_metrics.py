@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from typing import get_args
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from pipeline.events import State
+from pipeline.events import Correction, Span, State
 from pipeline.metrics import Metrics
+from pipeline.records import filtered_record, utterance_record
 from pipeline.wire import KINDS
+from tests.scripted import caption
 
 
 def samples(metrics: Metrics) -> dict[tuple[str, str], float]:
@@ -92,3 +95,54 @@ def test_threads_count_together() -> None:
     for thread in threads:
         thread.join()
     assert samples(metrics)["stark_utterances_total", ""] == 2000
+
+
+def test_a_record_of_an_utterance_is_counted() -> None:
+    metrics = Metrics()
+    final = caption(1, "lam of god", "Cordero de Dios", final=True, engine="gemma")
+    rule = Correction("lamb", "lam", "lamb", 0)
+    transcript = replace(final.transcript, corrections=(rule, rule), span=Span(10.0, 10.25))
+    spoken = replace(transcript.utterance, spoken_s=9.5, closed_s=9.9)
+    final = replace(
+        final, transcript=replace(transcript, utterance=spoken), span=Span(10.25, 10.75)
+    )
+    metrics.utterance(
+        utterance_record(
+            final,
+            draft=None,
+            shown=[],
+            published_s=11.0,
+            first_shown_s=None,
+            mode="live",
+            utc="",
+            queues={},
+        )
+    )
+    read = samples(metrics)
+    assert read["stark_utterances_total", ""] == 1
+    assert read["stark_corrections_total", ""] == 2
+    assert read["stark_stage_seconds_sum", "stt"] == 0.25
+    assert read["stark_stage_seconds_sum", "final"] == 0.5
+    assert read["stark_last_syllable_to_caption_seconds_sum", "final"] == 1.5
+    assert ("stark_stage_seconds_sum", "partial") not in read
+    assert ("stark_last_syllable_to_caption_seconds_sum", "partial") not in read
+
+
+def test_a_filtered_utterance_is_counted_by_its_reason() -> None:
+    metrics = Metrics()
+    transcript = replace(caption(1, "thanks", "", final=True).transcript, filtered="stock-phrase")
+    metrics.utterance(filtered_record(transcript, mode="live", utc=""))
+    read = samples(metrics)
+    assert read["stark_filtered_total", "stock-phrase"] == 1
+    assert read["stark_utterances_total", ""] == 1
+
+
+def test_drops_are_totals_of_which_the_growth_is_counted() -> None:
+    metrics = Metrics()
+    metrics.queues({"mailbox": 3}, {"blocks": 2})
+    metrics.queues({"mailbox": 1}, {"blocks": 2, "records": 1})
+    metrics.queues({"mailbox": 0}, {"blocks": 5, "records": 1})
+    read = samples(metrics)
+    assert read["stark_queue_depth", "mailbox"] == 0
+    assert read["stark_dropped_total", "blocks"] == 5
+    assert read["stark_dropped_total", "records"] == 1
