@@ -26,8 +26,6 @@ class BlockCutter:
         self.rate = rate
         self.bad_samples = 0
         """Samples that were not finite numbers and were replaced by 0."""
-        self.lost_samples = 0
-        """At 16 kHz: what `skip` jumped over, with what it had to throw away."""
         self._channel = channel
         self._origin = start_sample
         self._start = start_sample
@@ -61,14 +59,18 @@ class BlockCutter:
             mono = self._resampler.resample_chunk(np.ascontiguousarray(mono))
         yield from self._cut(mono, arrived_s)
 
-    def skip(self, frames: int) -> None:
-        """Jump over frames that were lost. The part block before the hole is lost with them."""
+    def skip(self, frames: int) -> int:
+        """Jump over frames that were lost, and return the samples (16 kHz) that this costs.
+
+        The part block before the hole is lost with them.
+        """
         self._frames += frames
-        self.lost_samples += self.position - self._start
+        lost = self.position - self._start
         self._start = self.position
         self._held = self._held[:0]
         if self._resampler is not None:
             self._resampler.clear()
+        return lost
 
     def flush(self, arrived_s: float = 0.0) -> Iterator[AudioBlock]:
         """Yield what is left, the last block filled up with zeros. Nothing may follow."""

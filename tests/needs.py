@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes.util
 import os
 import shutil
 from pathlib import Path
@@ -14,6 +15,13 @@ def needs_program(*names: str) -> None:
     missing = [name for name in names if shutil.which(name) is None]
     if missing:
         _without(f"not installed: {', '.join(missing)}")
+
+
+def needs_library(*names: str) -> None:
+    """Skip the test when one of these shared libraries (`portaudio`) is not installed."""
+    missing = [name for name in names if ctypes.util.find_library(name) is None]
+    if missing:
+        _without(f"no shared library: {', '.join(missing)}")
 
 
 def needs_file(*paths: str | Path) -> None:
