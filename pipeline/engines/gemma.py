@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -13,13 +12,13 @@ import structlog
 from pipeline import loops, prompts, sentences
 from pipeline.engines import llama
 from pipeline.engines.parts import join
+from pipeline.engines.whole_words import WholeWords, one_line
 from pipeline.errors import EngineError, ModelError
 from pipeline.events import Translation
 
 log = structlog.get_logger()
 
 _KEY = "translate.final.model"
-_UNSPACED = frozenset({"ja", "km", "lo", "my", "th", "zh"})
 _WARM_UP = "Grace to you and peace."
 
 
@@ -84,6 +83,7 @@ class Gemma:
                     if fewer is None:
                         raise
                     self._on_step(f"{_layers(step)}: {error}; trying {_layers(fewer)}")
+                    self.__dict__.pop("_llama", None)  # its memory is needed for the next try
                 else:
                     return
         except (llama.LlamaError, EngineError) as error:
@@ -128,7 +128,7 @@ class Gemma:
             raise EngineError("text-too-long", f"{source[:40]!r}... does not fit the context.")
         reused = self._llama.prompt(prompt, check)
         repeats = loops.longest(loops.words(source)).count
-        words = _Words(self._target, grow)
+        words = WholeWords(self._target, grow)
         made: list[int] = []
         logprob = 0.0
         loop: loops.Loop | None = None
@@ -148,7 +148,7 @@ class Gemma:
             self._llama.feed([token])
         kept = loops.cut(made, loop, repeats) if loop else made
         return Translation(
-            text=_plain(b"".join(map(self._llama.piece, kept)).decode(errors="replace")),
+            text=one_line(b"".join(map(self._llama.piece, kept)).decode(errors="replace")),
             engine=self.name,
             tokens=len(made),
             avg_logprob=logprob / len(made) if made else None,
@@ -180,7 +180,6 @@ class Gemma:
 
     def _steps(self) -> list[int]:
         """Return the numbers of layers on the GPU to be tried in turn."""
-        total = llama.layers(self._path)
         if self._gpu_layers == 0:
             return [0]
         if not llama.has_gpu():
@@ -188,34 +187,9 @@ class Gemma:
                 f"{_layers(self._gpu_layers)}: no GPU that llama.cpp can use; {_layers(0)}"
             )
             return [0]
+        total = llama.layers(self._path)
         asked = total if self._gpu_layers < 0 else min(total, self._gpu_layers)
         return list(dict.fromkeys([self._gpu_layers, asked // 2, 0]))
-
-
-class _Words:
-    """Collects pieces of text and hands on what is whole."""
-
-    def __init__(self, target: str, grow: Callable[[str], None]) -> None:
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._spaced = target not in _UNSPACED
-        self._grow = grow
-        self._text = ""
-        self._shown = ""
-
-    def add(self, piece: bytes) -> None:
-        self._text += self._decoder.decode(piece)
-        whole = self._text
-        if self._spaced:  # the last word may go on
-            whole = whole[: max(whole.rfind(" "), whole.rfind("\n"), 0)]
-        whole = _plain(whole)
-        if whole != self._shown:
-            self._shown = whole
-            self._grow(whole)
-
-
-def _plain(text: str) -> str:
-    """A caption is one line."""
-    return " ".join(text.split())
 
 
 def _layers(count: int) -> str:

@@ -66,13 +66,17 @@ class Llama:
         size = len(data) + 8
         tokens = (ctypes.c_int32 * size)()
         count = self._c.llama_tokenize(self._vocab, data, len(data), tokens, size, False, special)
-        return list(tokens[: max(0, count)])
+        if count < 0:
+            raise LlamaError(f"{-count} tokens in {len(data)} bytes of text")
+        return list(tokens[:count])
 
     def piece(self, token: int) -> bytes:
         """Return the text of a token, which may be a part of a character; b"" for control."""
         buffer = ctypes.create_string_buffer(256)
         size = self._c.llama_token_to_piece(self._vocab, token, buffer, len(buffer), 0, False)
-        return buffer.raw[: max(0, size)]
+        if size < 0:
+            raise LlamaError(f"token {token} has a text of {-size} bytes")
+        return buffer.raw[:size]
 
     def ends(self, token: int) -> bool:
         """Whether a token ends generation. Gemma has several; the file's own eos is one of them."""
@@ -109,6 +113,9 @@ class Llama:
     def best(self) -> tuple[int, float]:
         """Return the most likely next token and its log-probability. Raises LlamaError."""
         pointer = self._c.llama_get_logits_ith(self._context, -1)
+        if not pointer:
+            self.reset()
+            raise LlamaError("nothing has been evaluated")
         logits = np.ctypeslib.as_array(pointer, shape=(self._vocab_size,))
         token = int(logits.argmax())
         logprob = -float(np.log(np.exp(logits - logits[token]).sum()))

@@ -8,6 +8,7 @@ from typing import Any
 
 import llama_cpp
 import pytest
+import structlog
 
 from pipeline.bundled import bundled
 from pipeline.engines.gemma import Gemma
@@ -312,6 +313,42 @@ def test_a_full_gpu(
     assert len(steps) == len(tried) - 1
     assert all("on the GPU: " in step and "; trying " in step for step in steps)
     assert engine.translate("God is good.").tokens > 0
+
+
+def test_a_gpu_that_fails_at_work(gguf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The weights fit but the work does not: the first model must go before the second comes."""
+    events: list[str] = []
+    real = {name: getattr(llama_cpp, name) for name in ("llama_init_from_model", "llama_free")}
+
+    def watched(name: str) -> Callable[..., Any]:
+        def call(*arguments: Any) -> Any:
+            events.append(name)
+            return real[name](*arguments)
+
+        return call
+
+    for name in real:
+        monkeypatch.setattr(llama_cpp, name, watched(name))
+    decode = llama_cpp.llama_decode
+    monkeypatch.setattr(
+        llama_cpp,
+        "llama_decode",
+        lambda *a: -2 if events == ["llama_init_from_model"] else decode(*a),
+    )
+    monkeypatch.setattr(llama_cpp, "llama_supports_gpu_offload", lambda: True)
+    steps: list[str] = []
+    loaded(gguf, gpu_layers=4, on_step=steps.append)
+    assert events[:3] == ["llama_init_from_model", "llama_free", "llama_init_from_model"]
+    assert steps == ["4 layers on the GPU: llama_decode returned -2; trying 2 layers on the GPU"]
+
+
+def test_a_retreat_is_logged(gguf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(llama_cpp, "llama_supports_gpu_offload", lambda: False)
+    with structlog.testing.capture_logs() as logs:
+        loaded(gguf, gpu_layers=5)
+    assert [entry["step"] for entry in logs if entry["log_level"] == "warning"] == [
+        "5 layers on the GPU: no GPU that llama.cpp can use; the CPU alone"
+    ]
 
 
 def test_every_step_fails(gguf: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -150,6 +150,23 @@ def test_a_model_that_computes_no_numbers(model: Llama, monkeypatch: pytest.Monk
         model.best()
 
 
+def test_a_model_without_an_answer(model: Llama, monkeypatch: pytest.MonkeyPatch) -> None:
+    null = ctypes.POINTER(ctypes.c_float)()
+    monkeypatch.setattr(llama_cpp, "llama_get_logits_ith", lambda *_: null)
+    with pytest.raises(LlamaError, match="nothing has been evaluated"):
+        model.best()
+
+
+def test_text_is_never_lost_in_silence(model: Llama, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The C functions return a negative size where a buffer is too small."""
+    monkeypatch.setattr(llama_cpp, "llama_tokenize", lambda *_: -99)
+    with pytest.raises(LlamaError, match="99 tokens in 5 bytes"):
+        model.tokenize("Amen.", special=False)
+    monkeypatch.setattr(llama_cpp, "llama_token_to_piece", lambda *_: -999)
+    with pytest.raises(LlamaError, match="token 7 has a text of 999 bytes"):
+        model.piece(7)
+
+
 def test_memory_that_cannot_be_cut_is_cleared(
     model: Llama, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 from types import SimpleNamespace
 
+import ctranslate2
 import pytest
 
 from pipeline.bundled import bundled
@@ -133,6 +134,20 @@ def test_the_end_token_is_added_once(copy: Path, marian: Marian) -> None:
     engine = Marian(copy)
     engine.load()
     assert engine.translate("God is good.") == marian.translate("God is good.")
+
+
+def test_settings_are_not_needed(copy: Path, marian: Marian) -> None:
+    (copy / "config.json").unlink()
+    engine = Marian(copy)
+    engine.load()
+    assert engine.translate("God is good.").text == marian.translate("God is good.").text
+
+
+def test_a_model_that_loads_and_does_not_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    needs_file(STARTER)
+    monkeypatch.setattr(ctranslate2.Translator, "translate_batch", lambda *_, **__: [])
+    with pytest.raises(ModelError, match=r"translate\.partial\.model: marian.*\[model-broken\]"):
+        Marian(STARTER).load()
 
 
 @pytest.mark.parametrize("name", ["model.bin", "source.spm", "target.spm"])

@@ -165,6 +165,14 @@ def test_a_broken_tokenizer(copy: Path) -> None:
         Whisper(copy).load()
 
 
+def test_a_model_that_loads_and_does_not_work(copy: Path) -> None:
+    """Another number of mel bands than the weights were made for is noticed in the warm-up."""
+    config = json.loads((copy / "preprocessor_config.json").read_text())
+    (copy / "preprocessor_config.json").write_text(json.dumps(config | {"feature_size": 128}))
+    with pytest.raises(ModelError, match=r"\[model-broken\]"):
+        Whisper(copy).load()
+
+
 @pytest.mark.parametrize("name", ["model.bin", "tokenizer.json"])
 def test_an_incomplete_model(copy: Path, name: str) -> None:
     (copy / name).unlink()
