@@ -9,10 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hmac
 import logging
 import socket
-import time
 import weakref
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
@@ -24,23 +22,20 @@ from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 
 from pipeline import config, wire
-from pipeline.attempts import Attempts
 from pipeline.bundled import bundled
 from pipeline.captions import Board, Snapshot
 from pipeline.clients import BACKLOG_BYTES, Client, Clients
 from pipeline.errors import ProtocolError, ServerError
 from pipeline.events import State
+from pipeline.incoming import Incoming
 from pipeline.metrics import CONTENT_TYPE, Metrics
 from pipeline.pages import Pages, refuse, respond
 from pipeline.ports import local_address, unbound
-from pipeline.wire import Ack, Auth, Command, Message, Mode
+from pipeline.wire import Command, Message, Mode
 
 _FRAME_BYTES = 64 * 1024  # more than wire.MAX_BYTES, so that most oversized messages get an answer
 _SOCKET_BYTES = 64 * 1024  # what the system may buffer for one display
-_MAX_ERRORS = 20  # refused messages before a connection is closed
-_WRONG_TOKEN_S = 1.0  # how long a wrong token's answer is held back
 _CLOSE_S = 2.0  # how long displays may take to say goodbye
-_TIMED = 4096  # captions whose time of publishing is remembered for acks
 _DOWN: frozenset[State] = frozenset({"no-audio", "fault", "ended"})
 
 
@@ -67,16 +62,19 @@ class Hub:
         self._board = board
         self._settings = settings
         self._mode: Mode = mode
-        self._token = token.encode()
-        self._on_command = on_command
         self._health = health
         self._metrics = metrics
         self._pages = Pages(pages or bundled("displays"))
         self._state: State = "starting"
         self._reason = ""
         self._clients = Clients(metrics)
-        self._published: dict[int, float] = {}  # seq -> when, monotonic seconds; oldest first
-        self._attempts = Attempts()
+        self._incoming = Incoming(
+            self._clients,
+            metrics,
+            token=token,
+            on_command=on_command,
+            on_operator=self._let_in,
+        )
         self._connections: weakref.WeakSet[ServerConnection] = weakref.WeakSet()
         self._server: Server | None = None
 
@@ -132,9 +130,7 @@ class Hub:
 
     def publish(self, message: Message) -> None:
         """Send a caption that the board has just made."""
-        self._published[message.seq] = time.monotonic()
-        if len(self._published) > _TIMED:
-            del self._published[next(iter(self._published))]
+        self._incoming.published(message.seq)
         recipients = self._clients.authorized() if self._mode == "dry-run" else self._clients
         self._clients.send(recipients, wire.encode(message))
 
@@ -226,7 +222,7 @@ class Hub:
         try:
             with contextlib.suppress(ConnectionClosed):
                 async for raw in connection:
-                    await self._take(client, raw)
+                    await self._incoming.take(client, raw)
         finally:
             self._clients.remove(client)
 
@@ -250,47 +246,8 @@ class Hub:
         client.backlog = BACKLOG_BYTES + len(message)
         self._clients.send([client], message)
 
-    async def _take(self, client: Client, raw: str | bytes) -> None:
-        """Do what a display's message says, or tell it why not."""
-        try:
-            match wire.parse(raw):
-                case Ack(seq):
-                    self._painted(client, seq)
-                case Auth(token):
-                    await self._authorize(client, token)
-                case Command() as command:
-                    self._obey(client, command)
-        except ProtocolError as problem:
-            client.errors += 1
-            self._metrics.client_errors.labels(problem.code).inc()
-            self._clients.send([client], wire.error(problem))
-            if client.errors >= _MAX_ERRORS:
-                await client.connection.close(1008, "too many errors")
-
-    def _obey(self, client: Client, command: Command) -> None:
-        if not client.authorized:
-            raise ProtocolError("not-authorized", "Send the operator's token first.")
-        self._on_command(command)
-
-    def _painted(self, client: Client, seq: int) -> None:
-        published_s = self._published.get(seq)
-        if seq > client.acked and published_s is not None:
-            client.acked = seq
-            self._metrics.glass.labels(client.kind).observe(time.monotonic() - published_s)
-
-    async def _authorize(self, client: Client, token: str) -> None:
-        """Make an operator of a client. Raises ProtocolError, a wrong token after a delay."""
-        peer = client.connection.remote_address
-        address = str(peer[0]) if peer else ""
-        if self._attempts.locked(address, time.monotonic()):
-            raise ProtocolError("too-many-attempts", "Too many wrong tokens; wait a minute.")
-        if not hmac.compare_digest(token.encode(), self._token):
-            self._attempts.failed(address, time.monotonic())
-            await asyncio.sleep(_WRONG_TOKEN_S)
-            raise ProtocolError("not-authorized", "The token is wrong.")
-        self._attempts.succeeded(address)
-        client.authorized = True
-        self._clients.send([client], wire.authorized())
+    def _let_in(self, client: Client) -> None:
+        """Show a new operator what a dry-run hides from the others."""
         if self._mode == "dry-run":
             self._welcome(client, None)
 

@@ -21,7 +21,7 @@ LAYERS = [
     ],
     ["mailbox", "models", "operator_token", "portaudio", "inbox"],
     ["engines"],
-    ["stages", "dictionary", "devices", "metrics", "pages", "ports", "clients", "diagnostics", "session_files", "scoring", "terminal", "logs"],
+    ["stages", "dictionary", "devices", "metrics", "pages", "ports", "clients", "incoming", "diagnostics", "session_files", "scoring", "terminal", "logs"],
     ["workers", "broadcast"],
     ["desk", "assembly"],
     ["app"],
