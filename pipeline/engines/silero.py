@@ -1,0 +1,76 @@
+"""Silero VAD in onnxruntime: how likely is it that a block is speech?
+
+The model (Silero team, MIT licence, https://github.com/snakers4/silero-vad) takes 512 samples at
+16 kHz behind the last 64 of the block before. Without those 64 it runs all the same and calls
+nearly everything silence.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pipeline.bundled import bundled
+from pipeline.errors import ModelError
+from pipeline.events import BLOCK_SAMPLES, SAMPLE_RATE, Pcm
+
+_CONTEXT_SAMPLES = 64
+_RATE = np.array(SAMPLE_RATE, np.int64)
+
+
+class Silero:
+    """A voice activity model with memory; 0.1 ms a block on one thread."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._path = path or bundled("models", "silero", "silero_vad_16k.onnx")
+        self._session: Any = None
+        self._input = np.zeros((1, _CONTEXT_SAMPLES + BLOCK_SAMPLES), np.float32)
+        self._state: Pcm = np.zeros((2, 1, 128), np.float32)
+
+    def load(self) -> None:
+        """Load the model and try it. Raises ModelError: model-missing, model-broken."""
+        import onnxruntime  # noqa: PLC0415
+
+        if not self._path.is_file():
+            raise ModelError(
+                "model-missing",
+                f"{self._path}: the voice activity model is not there.",
+                "It comes with the program: install it again.",
+            )
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1
+        options.inter_op_num_threads = 1
+        options.log_severity_level = 4
+        try:
+            self._session = onnxruntime.InferenceSession(
+                str(self._path), options, providers=["CPUExecutionProvider"]
+            )
+            self.probability(np.zeros(BLOCK_SAMPLES, np.float32))
+        except Exception as error:  # onnxruntime's errors have no common base
+            raise ModelError(
+                "model-broken",
+                f"{self._path} is not a Silero VAD model that onnxruntime can run: {error}",
+                "It comes with the program: install it again.",
+            ) from error
+        self.reset()
+
+    def probability(self, pcm: Pcm) -> float:
+        """Return the probability in 0..1 that `pcm`, shape (512,), is speech.
+
+        It depends on what was heard since `reset`. Raises ValueError for another shape.
+        """
+        if pcm.shape != (BLOCK_SAMPLES,):
+            raise ValueError(f"a block has {BLOCK_SAMPLES} samples, not {pcm.shape}")
+        self._input[0, :_CONTEXT_SAMPLES] = self._input[0, -_CONTEXT_SAMPLES:]
+        self._input[0, _CONTEXT_SAMPLES:] = pcm
+        output, self._state = self._session.run(
+            ["output", "stateN"], {"input": self._input, "state": self._state, "sr": _RATE}
+        )
+        return float(output[0, 0])
+
+    def reset(self) -> None:
+        """Forget what was heard."""
+        self._input = np.zeros_like(self._input)
+        self._state = np.zeros_like(self._state)
