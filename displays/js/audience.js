@@ -1,6 +1,6 @@
 // The audience page: captions on a phone, with their history.
 
-import { Captions } from "./captions.js";
+import { Captions, textFor } from "./captions.js";
 import { condition, tone } from "./condition.js";
 import { Connection } from "./connection.js";
 import { Feed } from "./feed.js";
@@ -62,7 +62,7 @@ function tell() {
 }
 
 function show() {
-  feed.render(captions.visible(), server.lang);
+  feed.render(captions.visible(server.lang), server.lang);
   tell();
 }
 
@@ -70,8 +70,7 @@ function show() {
 function announce(caption) {
   if (!caption.final || announced.has(caption.id)) return;
   announced.add(caption.id);
-  const { source, target } = caption;
-  const shown = server.lang === source.lang ? source : target;
+  const shown = textFor(caption, server.lang);
   if (shown.text === "" || server.state === "blank") return;
   const line = document.createElement("p");
   line.lang = shown.lang;

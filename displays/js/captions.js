@@ -1,8 +1,8 @@
 // What has been said so far: the newest revision of each caption, in order. No document in here.
 
-/** True if there is nothing to show: an operator hid it, or it turned out not to be speech. */
-function isHidden(caption) {
-  return caption.source.text === "" && caption.target.text === "";
+/** What of a caption a reader of `lang` reads: `{lang, text}`. Without text there is nothing to show. */
+export function textFor({ source, target }, lang) {
+  return lang === source.lang ? source : target;
 }
 
 /** The newest `limit` captions of a session. */
@@ -30,8 +30,10 @@ export class Captions {
     return this.#byId.has(caption.id);
   }
 
-  /** The captions that have something to show, oldest first. */
-  visible() {
-    return [...this.#byId.values()].filter((c) => !isHidden(c)).sort((a, b) => a.id - b.id);
+  /** The captions that have something to show to a reader of `lang`, oldest first. */
+  visible(lang) {
+    return [...this.#byId.values()]
+      .filter((caption) => textFor(caption, lang).text !== "")
+      .sort((a, b) => a.id - b.id);
   }
 }

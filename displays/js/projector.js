@@ -4,7 +4,7 @@
 //   ?captions=3         at most so many captions at a time; fewer where they do not fit
 //   ?lang=es            the language; default: the server's target
 
-import { Captions } from "./captions.js";
+import { Captions, textFor } from "./captions.js";
 import { condition, tone } from "./condition.js";
 import { Connection } from "./connection.js";
 import { glide } from "./glide.js";
@@ -41,7 +41,7 @@ let clearTimer = 0;
 let painted = 0;
 
 const pacer = new Pacer({
-  textOf: ({ source, target }) => (server.lang === source.lang ? source : target).text,
+  textOf: (caption) => textFor(caption, server.lang).text,
   fits: (wanted) => {
     if (wanted.length > most) return false;
     reconcile(gauge, gaugeViews, wanted, server.lang);
@@ -101,13 +101,13 @@ function greet(hello) {
     for (const caption of hello.captions) take(caption);
   } else {
     painted = hello.seq;
-    pacer.jump(captions.visible(), performance.now());
+    pacer.jump(captions.visible(server.lang), performance.now());
   }
 }
 
 /** Give a caption, of which this is the newest revision, its place. */
 function take(caption) {
-  if (caption.source.text === "" && caption.target.text === "") pacer.remove(caption.id);
+  if (textFor(caption, server.lang).text === "") pacer.remove(caption.id);
   else pacer.offer(caption);
 }
 

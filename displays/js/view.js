@@ -1,5 +1,7 @@
 // One caption in the document. Its element lives as long as its id: a final replaces its partial in place.
 
+import { textFor } from "./captions.js";
+
 const RIGHT_TO_LEFT = new Set(["ar", "ckb", "dv", "fa", "he", "ps", "sd", "ug", "ur", "yi"]);
 
 /** The `dir` of a language tag such as "es" or "ar-EG". */
@@ -60,8 +62,8 @@ export class CaptionView {
 
   /** Show this revision to a reader of `lang`. */
   update(caption, lang) {
-    const { source, target, final } = caption;
-    const shown = lang === source.lang ? source : target;
+    const { source, final } = caption;
+    const shown = textFor(caption, lang);
     // `stable` is about the target text; source text that is not final is shown solid.
     const solid = final || shown === source ? Infinity : caption.stable;
     const [stable, rest] = splitAt(shown.text, solid);

@@ -32,7 +32,7 @@ def until(page: Page, expression: str) -> None:
     raise AssertionError(f"never came true: {expression}")
 
 
-# Of a module, not of the session: while playwright runs, asyncio.run() does not work in this thread.
+# Of a module, not of the session: while playwright runs, this thread cannot use asyncio.run().
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """Share one chromium: its start takes a second."""

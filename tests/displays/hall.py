@@ -7,44 +7,15 @@ import threading
 from collections.abc import Callable, Coroutine
 from typing import Any, Self, TypeVar
 
-import numpy as np
-
 from pipeline import config
 from pipeline.broadcast import Hub
 from pipeline.captions import Board
-from pipeline.events import Caption, Recognition, State, Transcript, Utterance
+from pipeline.events import Caption, State
 from pipeline.metrics import Metrics
 from pipeline.wire import Command, Message, Mode
+from tests.scripted import caption
 
 T = TypeVar("T")
-SECOND = 16_000
-
-
-def caption(
-    caption_id: int,
-    text: str,
-    source: str = "",
-    *,
-    final: bool = False,
-    stable: int = 0,
-    lang: str = "es",
-    source_lang: str = "en",
-) -> Caption:
-    """Build a caption as the pipeline does. Every utterance is four seconds long."""
-    start = caption_id * 5 * SECOND
-    utterance = Utterance(
-        id=caption_id,
-        revision=1,
-        final=final,
-        cause="silence" if final else "partial",
-        start_sample=start,
-        end_sample=start + 4 * SECOND,
-        pcm=np.zeros(0, np.float32),
-    )
-    source = source or f"Source of {caption_id}."
-    transcript = Transcript(utterance, source_lang, source, source, Recognition(source))
-    engine = "gemma" if final else "marian"
-    return Caption(transcript, lang, text, engine, final=final, stable=stable)
 
 
 class Hall:
@@ -88,7 +59,7 @@ class Hall:
                 self.board,
                 config.Server(port=self._port),
                 mode=self.mode,
-                token="secret",  # noqa: S106
+                token="secret",
                 on_command=self._command,
                 health=dict,
                 metrics=self.metrics,
@@ -114,15 +85,16 @@ class Hall:
         self.board = board
         self.open()
 
-    def show(self, caption: Caption) -> None:
+    def show(self, shown: Caption) -> None:
         """Publish a caption."""
-        self._publish(lambda: self.board.show(caption))
+        self._publish(lambda: self.board.show(shown))
 
     def say(
         self, caption_id: int, text: str, source: str = "", *, final: bool = False, stable: int = 0
     ) -> None:
         """Publish a caption in Spanish."""
-        self.show(caption(caption_id, text, source, final=final, stable=stable))
+        source = source or f"Source of {caption_id}."
+        self.show(caption(caption_id, source, text, final=final, stable=stable))
 
     def edit(self, caption_id: int, text: str) -> None:
         """Do as an operator who corrects a caption."""

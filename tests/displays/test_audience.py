@@ -10,7 +10,8 @@ from playwright.sync_api import Page, WebSocketRoute, expect
 
 from pipeline.events import State
 from tests.displays.conftest import Visit, until
-from tests.displays.hall import Hall, caption
+from tests.displays.hall import Hall
+from tests.scripted import caption
 
 pytestmark = pytest.mark.browser
 
@@ -174,7 +175,9 @@ def test_text_is_never_markup(hall: Hall, visit: Visit) -> None:
 
 
 def test_a_language_from_right_to_left(hall: Hall, visit: Visit) -> None:
-    hall.show(caption(1, "الرب راعي فلا يعوزني شيء.", lang="ar", final=True))
+    hall.show(
+        caption(1, "The Lord is my shepherd.", "الرب راعي فلا يعوزني شيء.", lang="ar", final=True)
+    )
     page = visit()
     text = page.locator(".caption .text")
     expect(text).to_have_attribute("lang", "ar")
@@ -448,7 +451,7 @@ def test_what_is_not_known_is_ignored(visit: Visit, hall: Hall) -> None:
 
     def answer(socket: WebSocketRoute) -> None:
         server = socket.connect_to_server()
-        server.on_message(lambda data: socket.send(data))
+        server.on_message(socket.send)
         socket.send(json.dumps({"type": "bulletin", "text": "?"}))
 
     page.route_web_socket("**/ws**", answer)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -25,7 +26,7 @@ def run(page: Page, module: str, body: str) -> Any:
 def message(caption_id: int, seq: int, text: str, final: str = "true") -> str:
     return (
         f"{{id: {caption_id}, seq: {seq}, final: {final}, stable: 0,"
-        f" source: {{lang: 'en', text: ''}}, target: {{lang: 'es', text: '{text}'}}}}"
+        f" source: {{lang: 'en', text: 'x'}}, target: {{lang: 'es', text: '{text}'}}}}"
     )
 
 
@@ -46,10 +47,10 @@ def test_the_newest_revision_wins_in_any_order(page: Page) -> None:
         f"""const c = new m.Captions(3);
         const changed = [{message(2, 5, "b2")}, {message(2, 4, "b1")}, {message(1, 3, "a")},
           {message(3, 6, "c")}, {message(3, 7, "")}, {message(3, 6, "c")}].map((x) => c.put(x));
-        const first = c.visible().map((x) => x.target.text);
+        const first = c.visible("es").map((x) => x.target.text);
         c.put({message(4, 8, "d")});
         const old = c.put({message(1, 3, "a")});
-        return [changed, first, c.visible().map((x) => x.target.text), old];""",
+        return [changed, first, c.visible("es").map((x) => x.target.text), old];""",
     )
     assert shown == [[True, False, True, True, True, False], ["a", "b2"], ["b2", "d"], False]
 
@@ -58,7 +59,7 @@ def test_a_hello_adds_or_replaces(page: Page) -> None:
     shown = run(
         page,
         "captions",
-        f"""const c = new m.Captions(9), texts = () => c.visible().map((x) => x.target.text).join();
+        f"""const c = new m.Captions(9), texts = () => c.visible("es").map((x) => x.target.text).join();
         c.greet({{resumed: false, captions: [{message(1, 1, "a")}, {message(2, 2, "b")}]}});
         c.greet({{resumed: true, captions: [{message(2, 4, "")}, {message(3, 5, "c")}]}});
         const added = texts();
@@ -83,7 +84,7 @@ def test_the_pages_language_is_one_that_they_speak(page: Page) -> None:
         page,
         "words",
         """return [m.pickLang(["", "es-MX", "en"]), m.pickLang(["fr", "EN-us"]), m.pickLang(["fr"]),
-                   m.languageName("es"), m.PAGE_LANGS.map((l) => Object.keys(m.words(l)).join())];""",
+            m.languageName("es"), m.PAGE_LANGS.map((l) => `${Object.keys(m.words(l))}`)];""",
     )
     assert picked[:4] == ["es", "en", "en", "Español"]
     assert len(set(picked[4])) == 1  # every language has every word
@@ -123,7 +124,7 @@ def test_those_that_wait_shorten_the_time(page: Page) -> None:
     return seen;"""
     seen = pace(page, body, fits=1)
     assert [int(number) for number, _ in seen] == list(range(1, 31))
-    stays = [after - at for (_, at), (_, after) in zip(seen, seen[1:], strict=False)]
+    stays = [after - at for (_, at), (_, after) in pairwise(seen)]
     assert stays[0] == 500
     assert stays == sorted(stays)
     assert 5480 <= stays[-1] <= 5510

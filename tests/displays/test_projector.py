@@ -6,7 +6,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.displays.conftest import Visit, until
-from tests.displays.hall import Hall, caption
+from tests.displays.hall import Hall
+from tests.scripted import caption
 
 pytestmark = pytest.mark.browser
 
@@ -16,10 +17,11 @@ LONG = "Porque de tal manera amó Dios al mundo, que ha dado a su Hijo unigénit
 RECORD = """
 window.arrived = [];
 addEventListener("DOMContentLoaded", () => new MutationObserver((records) => {
-  const now = performance.now();
+  const note = (node, what) =>
+    window.arrived.push([Number(node.dataset.id), what, performance.now()]);
   for (const record of records) {
-    for (const node of record.addedNodes) window.arrived.push([Number(node.dataset.id), "in", now]);
-    for (const node of record.removedNodes) window.arrived.push([Number(node.dataset.id), "out", now]);
+    for (const node of record.addedNodes) note(node, "in");
+    for (const node of record.removedNodes) note(node, "out");
   }
 }).observe(document.querySelector("#captions"), {childList: true}));
 """
@@ -34,7 +36,7 @@ def cut_off(page: Page) -> list[str]:
     script = """() => {
       const out = [...document.querySelectorAll("#captions p")].filter((e) => {
         const b = e.getBoundingClientRect();
-        return b.width && (b.top < 0 || b.left < 0 || b.right > innerWidth || b.bottom > innerHeight);
+        return b.top < 0 || b.left < 0 || b.right > innerWidth || b.bottom > innerHeight;
       }).map((e) => e.textContent.slice(0, 40));
       const d = document.documentElement;
       if (d.scrollWidth > innerWidth || d.scrollHeight > innerHeight) out.push("scrolls");
