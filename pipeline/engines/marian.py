@@ -14,7 +14,7 @@ from pipeline.errors import EngineError, ModelError
 from pipeline.events import Translation
 
 _KEY = "translate.partial.model"
-_FILES = ("model.bin", "source.spm", "target.spm")
+_FILES = ("model.bin", "config.json", "source.spm", "target.spm")
 _MAX_PIECES = 80
 """Longest source handed over at once. Models have 256 positions or more; the cap stays below."""
 
@@ -99,8 +99,5 @@ class Marian:
 
     def _adds_end(self) -> bool:
         """Whether CTranslate2 appends the end token itself; that depends on the converter."""
-        try:
-            config = json.loads((self._path / "config.json").read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            return False
+        config = json.loads((self._path / "config.json").read_text(encoding="utf-8"))
         return bool(config.get("add_source_eos", False))

@@ -136,13 +136,6 @@ def test_the_end_token_is_added_once(copy: Path, marian: Marian) -> None:
     assert engine.translate("God is good.") == marian.translate("God is good.")
 
 
-def test_settings_are_not_needed(copy: Path, marian: Marian) -> None:
-    (copy / "config.json").unlink()
-    engine = Marian(copy)
-    engine.load()
-    assert engine.translate("God is good.").text == marian.translate("God is good.").text
-
-
 def test_a_model_that_loads_and_does_not_work(monkeypatch: pytest.MonkeyPatch) -> None:
     needs_file(STARTER)
     monkeypatch.setattr(ctranslate2.Translator, "translate_batch", lambda *_, **__: [])
@@ -150,7 +143,7 @@ def test_a_model_that_loads_and_does_not_work(monkeypatch: pytest.MonkeyPatch) -
         Marian(STARTER).load()
 
 
-@pytest.mark.parametrize("name", ["model.bin", "source.spm", "target.spm"])
+@pytest.mark.parametrize("name", ["model.bin", "config.json", "source.spm", "target.spm"])
 def test_an_incomplete_model(copy: Path, name: str) -> None:
     (copy / name).unlink()
     with pytest.raises(
