@@ -24,7 +24,7 @@ from pipeline.dictionary import Dictionary
 from pipeline.engines.microphone import Microphone
 from pipeline.errors import StarkError
 from pipeline.scoring import score, table
-from pipeline.terminal import level_bar, make_screen
+from pipeline.terminal import Screen, level_bar, make_screen
 from pipeline.wire import Mode
 
 Run = Callable[[argparse.Namespace], int]
@@ -149,13 +149,13 @@ def _demo(arguments: argparse.Namespace) -> int:
     settings = _load(
         arguments, STARTER | {"audio.input": str(sermon), "audio.pace": pace, "audio.channel": 1}
     ).settings
-    code, folder = _serve(settings, "demo", loop=arguments.loop)
-    Console().print(table(score(folder, bundled("demo", "sermon.json"))))
-    print(f"The session is kept in {folder}")
+    code, folder, screen = _serve(settings, "demo", loop=arguments.loop)
+    screen.summary(table(score(folder, bundled("demo", "sermon.json"))))
+    screen.summary(f"The session is kept in {folder}")
     return code
 
 
-def _serve(settings: Settings, mode: Mode, *, loop: bool = False) -> tuple[int, Path]:
+def _serve(settings: Settings, mode: Mode, *, loop: bool = False) -> tuple[int, Path, Screen]:
     screen = make_screen()
     logs.configure(settings.log.level, settings.log.format)
     dictionary = Dictionary(settings)
@@ -176,7 +176,7 @@ def _serve(settings: Settings, mode: Mode, *, loop: bool = False) -> tuple[int, 
         sys.stderr.flush()
         sys.stdout.flush()
         os._exit(code)
-    return code, app.folder
+    return code, app.folder, screen
 
 
 def _devices(arguments: argparse.Namespace) -> int:
@@ -218,3 +218,7 @@ def _config(arguments: argparse.Namespace) -> int:
         shown = "set" if path == "operator.token" and value else value
         print(f"{key} = {orjson.dumps(shown).decode():<24} # {loaded.origins[path]}")
     return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

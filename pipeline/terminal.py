@@ -85,6 +85,20 @@ def make_screen() -> Screen:
     )
 
 
+def level_bar(level: Level) -> Text:
+    """Return a meter from -60 dBFS to full scale: green in speech, red when it clips."""
+    share = 1 - max(_METER_FLOOR_DBFS, min(0.0, level.dbfs)) / _METER_FLOOR_DBFS
+    cells = round(share * _METER_CELLS)
+    style = "red" if level.clipped else "green" if level.speaking else "cyan"
+    return Text.assemble(
+        ("█" * cells, style),
+        ("·" * (_METER_CELLS - cells), "dim"),
+        f" {level.dbfs:4.0f} dBFS" + (" CLIPPED" if level.clipped else ""),
+        no_wrap=True,
+        overflow="ellipsis",
+    )
+
+
 class LineScreen:
     """Final captions and states as log lines, for systemd's journal and for pipes."""
 
@@ -219,7 +233,7 @@ class RichScreen:
             *(_partial(message, 2 * width - 1) for message in list(self._open.values())[-shown:]),
             Rule(style="dim"),
             self._header(),
-            self._meter(),
+            level_bar(self._level),
             self._latency(),
         )
 
@@ -233,19 +247,6 @@ class RichScreen:
         if self._fault is not None:
             parts.append((f" {self._fault.stage}: {self._fault.code}", "red"))
         return Text.assemble(*parts, no_wrap=True, overflow="ellipsis")
-
-    def _meter(self) -> Text:
-        level = self._level
-        share = 1 - max(_METER_FLOOR_DBFS, min(0.0, level.dbfs)) / _METER_FLOOR_DBFS
-        cells = round(share * _METER_CELLS)
-        style = "red" if level.clipped else "green" if level.speaking else "cyan"
-        return Text.assemble(
-            ("█" * cells, style),
-            ("·" * (_METER_CELLS - cells), "dim"),
-            f" {level.dbfs:4.0f} dBFS" + (" CLIPPED" if level.clipped else ""),
-            no_wrap=True,
-            overflow="ellipsis",
-        )
 
     def _latency(self) -> Text:
         if not self._record:
