@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from datetime import datetime
+from itertools import count
 from pathlib import Path
 
 from pipeline.errors import SessionError
@@ -39,18 +40,17 @@ def make_folder(directory: Path, started_utc: datetime) -> Path:
     Raises SessionError (session-unwritable).
     """
     stamp = started_utc.strftime("%Y-%m-%dT%H-%M-%S")
-    names = (stamp, *(f"{stamp}-{number}" for number in range(2, 100)))
-    for name in names:
+    folder = directory / stamp
+    for number in count(2):
         try:
-            (directory / name).mkdir(parents=True)
+            folder.mkdir(parents=True)
         except FileExistsError:
-            if directory.is_dir():
-                continue
-            raise unwritable(directory, "there is a file of that name") from None
+            folder = directory / f"{stamp}-{number}"
         except OSError as error:
-            raise unwritable(directory / name, error.strerror or str(error)) from None
-        return directory / name
-    raise unwritable(directory / stamp, "there are a hundred of them")
+            raise unwritable(folder, error.strerror or str(error)) from None
+        else:
+            break
+    return folder
 
 
 def unwritable(path: Path, reason: str) -> SessionError:
