@@ -3,156 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import functools
-import http.client
 import re
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from typing import Any
 
 import orjson
 import pytest
-from websockets.asyncio.client import ClientConnection, connect
-from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.asyncio.client import connect
+from websockets.exceptions import InvalidStatus
 
-from pipeline import broadcast
-from pipeline.attempts import LIMIT
-from pipeline.broadcast import Hub
-from pipeline.captions import Board
 from pipeline.clients import BACKLOG_BYTES
-from pipeline.config import Server
-from pipeline.errors import ProtocolError, ServerError
-from pipeline.metrics import Metrics
-from pipeline.wire import MAX_BYTES, Command, Message, Mode
-from tests.scripted import caption
-
-TOKEN = "Wf3kq1c2v8ñ"
-
-
-def in_loop(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
-    """Run a test on an event loop of its own; a task that it leaves behind fails it."""
-
-    @functools.wraps(test)
-    def run(*args: object, **kwargs: object) -> None:
-        async def main() -> None:
-            async with asyncio.timeout(60):
-                await test(*args, **kwargs)
-            await asyncio.sleep(0)
-            assert asyncio.all_tasks() == {asyncio.current_task()}
-
-        asyncio.run(main())
-
-    return run
-
-
-class Service:
-    """A hub with what the daemon gives it."""
-
-    def __init__(self, mode: Mode = "live", **server: Any) -> None:
-        self.board = Board("session", "en", "es", server.get("history", 200))
-        self.metrics = Metrics()
-        self.commands: list[Command] = []
-        self.settings = Server(**{"port": 0, **server})
-        self.hub = Hub(
-            self.board,
-            self.settings,
-            mode=mode,
-            token=TOKEN,
-            on_command=self.obey,
-            health=lambda: {"queues": {"translate": 2}},
-            metrics=self.metrics,
-        )
-
-    def obey(self, command: Command) -> None:
-        if command.name == "resume":
-            raise ProtocolError("not-paused", "Nothing is paused.")
-        self.commands.append(command)
-        if command.name == "edit":
-            message = self.board.edit(command.id, command.text)
-            assert message
-            self.hub.publish(message)
-
-    def say(self, key: int, text: str = "amén", *, final: bool = True) -> Message:
-        message = self.board.show(caption(key, text, text, final=final))
-        assert message
-        self.hub.publish(message)
-        return message
-
-    def connect(self, query: str = "", **options: Any) -> Any:
-        uri = f"ws://127.0.0.1:{self.hub.port}/ws?{query}"
-        return connect(uri, compression=None, **options)
-
-    async def get(self, path: str, method: str = "GET", **headers: str) -> Reply:
-        named = {name.replace("_", "-"): value for name, value in headers.items()}
-        return await asyncio.to_thread(fetch, self.hub.port, path, method, named)
-
-    def sample(self, name: str, **labels: str) -> float:
-        return self.metrics.registry.get_sample_value(name, labels) or 0.0
-
-
-class Reply:
-    def __init__(self, response: http.client.HTTPResponse) -> None:
-        self.status = response.status
-        self.headers = {name.lower(): value for name, value in response.getheaders()}
-        self.body = response.read()
-
-
-def fetch(port: int, path: str, method: str, headers: Mapping[str, str]) -> Reply:
-    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=10)) as client:
-        client.request(method, path, headers=dict(headers))
-        return Reply(client.getresponse())
-
-
-@contextlib.asynccontextmanager
-async def serving(mode: Mode = "live", **server: Any) -> AsyncIterator[Service]:
-    service = Service(mode, **server)
-    await service.hub.start()
-    try:
-        yield service
-    finally:
-        await service.hub.close()
-
-
-async def receive(display: ClientConnection) -> Any:
-    return orjson.loads(await asyncio.wait_for(display.recv(), 10))
-
-
-async def send(display: ClientConnection, **message: object) -> None:
-    await display.send(orjson.dumps(message).decode())
-
-
-async def silent(display: ClientConnection) -> bool:
-    """Tell that nothing is on its way: a pong overtakes no message."""
-    await asyncio.wait_for(await display.ping(), 10)
-    try:
-        message = await asyncio.wait_for(display.recv(), 0.01)
-    except TimeoutError:
-        return True
-    pytest.fail(f"got {message!r}")
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20):
-        while not condition():
-            await asyncio.sleep(0.01)
-
-
-async def closed(display: ClientConnection) -> int | None:
-    """Read to the end and return the close code."""
-    with contextlib.suppress(ConnectionClosed):
-        while True:
-            await asyncio.wait_for(display.recv(), 10)
-    return display.close_code
-
-
-async def operator(service: Service) -> ClientConnection:
-    display: ClientConnection = await service.connect("kind=operator")
-    assert (await receive(display))["type"] == "hello"
-    await send(display, type="auth", token=TOKEN)
-    assert await receive(display) == {"type": "authorized"}
-    return display
-
+from pipeline.errors import ServerError
+from tests.service import (
+    Service,
+    closed,
+    in_loop,
+    operator,
+    receive,
+    serving,
+    silent,
+    until,
+)
 
 # Captions
 
@@ -289,49 +159,6 @@ async def test_a_wrong_subscription_is_told_and_closed(query: str, code: str) ->
 
 
 @in_loop
-async def test_what_is_not_a_message_gets_an_error_and_the_captions_go_on() -> None:
-    wrong: list[tuple[str | bytes, str]] = [
-        ("amen", "bad-json"),
-        (b'{"type":"ack","seq":1}', "binary-not-accepted"),
-        ('{"type":"subscribe"}', "unknown-type"),
-        ('{"type":"command","name":"reboot"}', "unknown-command"),
-        ('{"type":"ack","seq":"1"}', "bad-field"),
-        ('{"type":"command","name":"pause"}', "not-authorized"),
-        ("x" * (MAX_BYTES + 1), "too-large"),
-    ]
-    async with serving() as service, service.connect() as display:
-        await receive(display)
-        for raw, code in wrong:
-            await display.send(raw)
-            message = await receive(display)
-            assert (message["type"], message["code"]) == ("error", code)
-        service.say(1)
-        assert (await receive(display))["type"] == "caption"
-        assert service.commands == []
-
-
-@in_loop
-async def test_a_megabyte_ends_the_connection_and_nobody_elses() -> None:
-    async with serving() as service, service.connect() as display, service.connect() as other:
-        await receive(other)
-        await display.send("x" * 1_000_000)
-        assert await closed(display) == 1009
-        service.say(1)
-        assert (await receive(other))["type"] == "caption"
-
-
-@in_loop
-async def test_twenty_errors_end_the_connection() -> None:
-    async with serving() as service, service.connect() as display:
-        await receive(display)
-        for _ in range(20):
-            await display.send("amen")
-        codes = [(await receive(display))["code"] for _ in range(20)]
-        assert codes == ["bad-json"] * 20
-        assert await closed(display) == 1008
-
-
-@in_loop
 async def test_a_full_hall_is_told_by_503_and_a_free_place_is_given_again() -> None:
     async with (
         serving(max_clients=2) as service,
@@ -413,38 +240,7 @@ async def test_a_display_that_does_not_answer_pings_is_gone() -> None:
         assert service.sample("stark_clients", kind="audience") == 0
 
 
-# Operators
-
-
-@in_loop
-async def test_an_operator_with_the_token_may_command() -> None:
-    async with serving() as service, service.connect() as display:
-        await receive(display)
-        service.say(1, "cordero")
-        desk = await operator(service)
-        await send(desk, type="command", name="pause")
-        await send(desk, type="command", name="edit", id=1, text="Cordero de Dios")
-        edited = await receive(desk)
-        assert edited["target"] == {"lang": "es", "text": "Cordero de Dios", "engine": "operator"}
-        assert service.commands == [Command("pause"), Command("edit", 1, "Cordero de Dios")]
-        assert (await receive(display))["seq"] == 1
-        assert await receive(display) == edited
-        await desk.close()
-
-
-@in_loop
-async def test_a_refused_command_is_told() -> None:
-    async with serving() as service:
-        desk = await operator(service)
-        await send(desk, type="command", name="resume")
-        assert await receive(desk) == {
-            "type": "error",
-            "code": "not-paused",
-            "message": "Nothing is paused.",
-        }
-        await send(desk, type="command", name="edit", id=9, text="x")
-        assert (await receive(desk))["code"] == "unknown-caption"
-        await desk.close()
+# Operators and dry-runs
 
 
 @in_loop
@@ -458,54 +254,6 @@ async def test_level_and_utterances_are_for_operators_only() -> None:
         assert await receive(desk) == {"type": "utterance", "id": 1, "raw_text": "amen"}
         assert await silent(nosy)
         await desk.close()
-
-
-@in_loop
-async def test_a_wrong_token_is_answered_late_and_gives_nothing() -> None:
-    async with serving() as service, service.connect() as display, service.connect() as other:
-        await receive(display)
-        await receive(other)
-        clock = asyncio.get_running_loop().time
-        asked_s = clock()
-        await send(display, type="auth", token=TOKEN[:-1])
-        service.say(1)  # the wait holds up nobody, not even this display's captions
-        for each in (other, display):
-            assert (await receive(each))["type"] == "caption"
-        message = await receive(display)
-        assert (message["type"], message["code"]) == ("error", "not-authorized")
-        assert clock() - asked_s >= broadcast._WRONG_TOKEN_S * 0.9
-        await send(display, type="command", name="pause")
-        assert (await receive(display))["code"] == "not-authorized"
-        assert service.commands == []
-
-
-@in_loop
-async def test_guessing_locks_the_address_out_and_no_other() -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(broadcast, "_WRONG_TOKEN_S", 0.0)
-        async with serving() as service, service.connect() as display:
-            await receive(display)
-            for _ in range(LIMIT):
-                await send(display, type="auth", token="guess")
-                assert (await receive(display))["code"] == "not-authorized"
-            await send(display, type="auth", token=TOKEN)
-            assert (await receive(display))["code"] == "too-many-attempts"
-            async with service.connect(local_addr=("127.0.0.2", 0)) as desk:
-                await receive(desk)
-                await send(desk, type="auth", token=TOKEN)
-                assert (await receive(desk))["type"] == "authorized"
-
-
-@in_loop
-async def test_without_a_token_of_its_own_a_hub_has_no_operators() -> None:
-    async with serving() as service, service.connect() as display:
-        service.hub._token = b""
-        await receive(display)
-        await display.send('{"type":"auth","token":""}')
-        assert (await receive(display))["code"] == "bad-field"
-
-
-# Dry-run
 
 
 @in_loop
@@ -534,40 +282,6 @@ async def test_a_dry_run_shows_captions_to_operators_only() -> None:
                 hello = await receive(late)
                 assert (hello["captions"], hello["resumed"]) == ([], False)
         await desk.close()
-
-
-# Acks
-
-
-@in_loop
-async def test_an_ack_measures_the_latency_at_the_glass_once() -> None:
-    async with serving() as service:
-        service.say(1)
-        async with service.connect("kind=projector") as display:
-            await receive(display)
-            service.say(2)
-            service.say(3)
-            for seq in (1, 3, 3, 2, 99):  # from hello, painted, repeated, late, not published yet
-                await send(display, type="ack", seq=seq)
-            assert await silent(await drained(display, 2))
-        assert service.sample("stark_glass_seconds_count", kind="projector") == 1
-        assert 0 < service.sample("stark_glass_seconds_sum", kind="projector") < 10
-
-
-async def drained(display: ClientConnection, messages: int) -> ClientConnection:
-    for _ in range(messages):
-        await receive(display)
-    return display
-
-
-@in_loop
-async def test_times_of_publishing_are_bounded() -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(broadcast, "_TIMED", 3)
-        async with serving() as service:
-            for key in range(9):
-                service.say(key)
-            assert list(service.hub._published) == [7, 8, 9]
 
 
 # Pages, health, metrics

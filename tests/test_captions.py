@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import orjson
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline import wire
@@ -272,6 +272,7 @@ _OPERATIONS = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(operations=_OPERATIONS, history=st.integers(1, 5), leaves=st.integers(0, 60))
 def test_a_display_that_comes_back_is_up_to_date(
     operations: list[tuple[str, int, str]], history: int, leaves: int

@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 import orjson
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline import wire
@@ -195,6 +195,7 @@ _VALUES = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(
     st.fixed_dictionaries(
         {"type": st.sampled_from(["ack", "auth", "command"]) | _VALUES},
@@ -215,6 +216,7 @@ def test_any_object_is_parsed_or_refused(value: dict[str, Any]) -> None:
     assert isinstance(answer, Ack | Auth | Command) or answer in DOCUMENTED_CODES
 
 
+@settings(deadline=None)
 @given(st.text() | st.binary())
 def test_any_text_is_parsed_or_refused(raw: str | bytes) -> None:
     refused(raw)
