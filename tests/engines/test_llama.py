@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,13 @@ def test_the_log_probability_is_that_of_the_softmax(model: Llama) -> None:
     logits = np.ctypeslib.as_array(pointer, shape=(model._vocab_size,)).astype(np.float64)
     assert logprob == pytest.approx(float(logits[token] - np.log(np.exp(logits).sum())), abs=1e-4)
     assert token == int(logits.argmax())
+
+
+def test_agrees_with_the_library_itself(gguf: Path, model: Llama) -> None:
+    prompt = [*model.begin, *model.tokenize("The Lord is my shepherd", special=False)]
+    theirs = llama_cpp.Llama(str(gguf), n_ctx=512, n_threads=1, flash_attn=True, verbose=False)
+    made = list(itertools.islice(theirs.generate(prompt, temp=0.0), 16))
+    assert [token for token, _ in go_on(model, prompt, 16)] == made
 
 
 def test_what_is_known_is_not_evaluated_again(model: Llama) -> None:
