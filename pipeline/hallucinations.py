@@ -27,7 +27,7 @@ _LOOP_COUNT = 4
 _WORD_COUNT = 6  # "no, no, no, no" is emphasis
 _WORSHIP_COUNT = 10
 _LOOP_SHARE = 0.6
-_ANNOTATION = re.compile(r"\[[^]]*\]|\([^)]*\)|\*[^*]*\*|[♪♫]")
+_ANNOTATION = re.compile(r"\[[^]]{0,40}\]|\([^)]{0,40}\)|\*[^*]{0,40}\*|[♪♫]")
 _WORSHIP_WORDS = (
     "hallelujah alleluia holy hosanna amen glory worthy praise bless thank you jesus lord god come "
     "yes oh the him he is and we our my king father spirit christ mercy maranatha"

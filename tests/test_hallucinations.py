@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import json
 import zlib
 
 import pytest
 
+from pipeline.bundled import bundled
 from pipeline.config import Stt
 from pipeline.events import Recognition
 from pipeline.hallucinations import reason
@@ -48,10 +50,19 @@ def judge(
         "We subscribe to no other gospel.",
         "The music was loud.",
         "3:16",
+        "(For Joab and all Israel stayed there six months, until he had cut off every male.)",
     ],
 )
 def test_what_a_church_says_stays(text: str) -> None:
     assert judge(text) == ""
+
+
+def test_the_demo_sermon_stays() -> None:
+    sentences = json.loads(bundled("demo", "sermon.json").read_text())["sentences"]
+    assert len(sentences) > 20
+    for sentence in sentences:
+        duration_s = sentence["end_s"] - sentence["start_s"]
+        assert judge(sentence["en"], duration_s=duration_s) == "", sentence["en"]
 
 
 @pytest.mark.parametrize("text", ["Thank you.", "Amen.", "Yes.", "Hallelujah!", "Okay."])
