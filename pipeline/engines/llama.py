@@ -54,6 +54,8 @@ class Llama:
         # Not at exit: a thread may still be inside, and the memory goes with the process anyway.
         weakref.finalize(self, _free, c, self._context, model).atexit = False
         self._memory = c.llama_get_memory(self._context)
+        if not self._memory:
+            raise LlamaError("this model makes vectors, not text")
         self._vocab = c.llama_model_get_vocab(model)
         self._vocab_size = c.llama_vocab_n_tokens(self._vocab)
         self._evaluated: list[int] = []

@@ -206,6 +206,16 @@ def test_a_context_that_cannot_be_made(gguf: Path, monkeypatch: pytest.MonkeyPat
     assert len(freed) == 1
 
 
+def test_a_model_that_makes_no_text(gguf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An embedding model has no memory of tokens, and the C functions do not check for that."""
+    freed = watch(monkeypatch, "llama_free")
+    monkeypatch.setattr(llama_cpp, "llama_get_memory", lambda *_: None)
+    with pytest.raises(LlamaError, match="vectors, not text"):
+        start(gguf)
+    gc.collect()
+    assert len(freed) == 1
+
+
 def test_the_library_speaks_through_our_log_only(
     gguf: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
