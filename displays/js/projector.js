@@ -35,7 +35,7 @@ const [stage, list, gauge, status, statusText] = ["stage", "captions", "gauge", 
 const captions = new Captions(HISTORY);
 const views = new Map();
 const gaugeViews = new Map();
-const server = { link: "connecting", mode: "", state: "", lang: query.get("lang") ?? "" };
+const server = { link: "connecting", mode: "", state: "", lang: query.get("lang") ?? "", refusal: "" };
 let advanceTimer = 0;
 let clearTimer = 0;
 let painted = 0;
@@ -90,12 +90,13 @@ function tell() {
   status.dataset.tone = tone(name);
   // Nothing but captions while all is well, and on a blanked screen nothing at all.
   status.hidden = name === "listening" || name === "blank";
-  statusText.textContent = words(lang)[name] ?? "";
+  // The server says in its own words what it does not like about this page's address.
+  statusText.textContent = (server.link === "lost" && server.refusal) || (words(lang)[name] ?? "");
   stage.classList.toggle("blank", server.state === "blank");
 }
 
 function greet(hello) {
-  Object.assign(server, { mode: hello.mode, state: hello.state, lang: hello.lang });
+  Object.assign(server, { mode: hello.mode, state: hello.state, lang: hello.lang, refusal: "" });
   captions.greet(hello);
   if (hello.resumed && hello.captions.length <= CATCH_UP) {
     for (const caption of hello.captions) take(caption);
@@ -115,6 +116,7 @@ function receive(message) {
   if (message.type === "hello") greet(message);
   else if (message.type === "caption" && captions.put(message)) take(message);
   else if (message.type === "status") Object.assign(server, { mode: message.mode, state: message.state });
+  else if (message.type === "error") server.refusal = message.message;
   else return;
   tell();
   hold();

@@ -59,7 +59,8 @@ def test_a_hello_adds_or_replaces(page: Page) -> None:
     shown = run(
         page,
         "captions",
-        f"""const c = new m.Captions(9), texts = () => c.visible("es").map((x) => x.target.text).join();
+        f"""const c = new m.Captions(9);
+        const texts = () => c.visible("es").map((x) => x.target.text).join();
         c.greet({{resumed: false, captions: [{message(1, 1, "a")}, {message(2, 2, "b")}]}});
         c.greet({{resumed: true, captions: [{message(2, 4, "")}, {message(3, 5, "c")}]}});
         const added = texts();

@@ -157,6 +157,12 @@ def test_the_state_is_small_and_in_the_captions_language(hall: Hall, visit: Visi
     expect(page.locator(SHOWN)).to_have_text("Entre tanto.")
 
 
+def test_an_address_that_the_server_refuses_is_explained(visit: Visit) -> None:
+    page = visit("/projector?lang=fr", **HD)
+    expect(page.locator("#status-text")).to_contain_text("fr")
+    expect(page.locator("#status-text")).to_contain_text("es")
+
+
 def test_blank_is_black(hall: Hall, visit: Visit) -> None:
     hall.say(1, "No mostrar.", final=True)
     page = visit("/projector", **HD)

@@ -1,0 +1,104 @@
+"""Write the pictures of the pages in docs/images/: `python -m scripts.screenshots`.
+
+The real pages, served by the real hub, show the demo sermon's reference captions in Debian's
+chromium.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, Page
+
+from tests.displays.browser import chromium
+from tests.displays.hall import Hall
+
+ROOT = Path(__file__).resolve().parents[1]
+IMAGES = ROOT / "docs" / "images"
+MOST_BYTES = 150_000
+
+PHONE = {"viewport": {"width": 390, "height": 844}, "device_scale_factor": 1.5, "locale": "es-MX"}
+HD = {"viewport": {"width": 1280, "height": 720}, "locale": "es-MX"}
+HEARD = 28  # sentences of the sermon said so far
+GUESSED_WORDS = 6  # words of the next that are there ...
+STABLE_WORDS = 4  # ... and of those, certain ones
+CALM_MS = 800  # until fades and glides have ended
+
+
+def perform(hall: Hall) -> None:
+    """Say the first sentences of the sermon, and half of the next."""
+    sermon = json.loads((ROOT / "demo" / "sermon.json").read_text("utf-8"))
+    *said, saying = sermon["sentences"][: HEARD + 1]
+    for number, sentence in enumerate(said, 1):
+        hall.say(number, sentence["es"], sentence["en"], final=True)
+    words = saying["es"].split()
+    stable = len(" ".join(words[:STABLE_WORDS]))
+    heard = " ".join(saying["en"].split()[:GUESSED_WORDS])
+    hall.say(HEARD + 1, " ".join(words[:GUESSED_WORDS]), heard, stable=stable)
+    hall.state("speech")
+
+
+def with_source(page: Page) -> None:
+    """Let the reader see the spoken language as well."""
+    page.locator("#open").click()
+    page.locator("#source").check()
+    page.locator("#done").click()
+
+
+def open_settings(page: Page) -> None:
+    """Open the settings sheet."""
+    page.locator("#open").click()
+
+
+def leave(page: Page) -> None:
+    """Show the page as it opens."""
+    page.mouse.move(0, 0)
+
+
+SHOTS: list[tuple[str, str, dict[str, Any], Callable[[Page], None]]] = [
+    ("audience-light", "/", {**PHONE, "color_scheme": "light"}, leave),
+    ("audience-dark", "/", {**PHONE, "color_scheme": "dark"}, with_source),
+    ("audience-settings", "/", {**PHONE, "color_scheme": "light"}, open_settings),
+    ("projector", "/projector", HD, leave),
+    ("projector-both", "/projector?show=both", HD, leave),
+]
+
+
+def shoot(
+    browser: Browser, url: str, options: dict[str, Any], act: Callable[[Page], None]
+) -> bytes:
+    """Open a page in a new profile, do something, take the picture."""
+    context = browser.new_context(**options)
+    try:
+        page = context.new_page()
+        page.goto(url)
+        page.locator("#captions .caption.partial").wait_for()
+        act(page)
+        page.wait_for_timeout(CALM_MS)
+        return page.screenshot()
+    finally:
+        context.close()
+
+
+def main() -> int:
+    """Take all pictures; 1 if one is too large for the repository."""
+    IMAGES.mkdir(parents=True, exist_ok=True)
+    too_large = False
+    with Hall() as hall, chromium() as browser:
+        perform(hall)
+        for name, path, options, act in SHOTS:
+            picture = shoot(browser, hall.url + path, options, act)
+            too_large |= len(picture) > MOST_BYTES
+            (IMAGES / f"{name}.png").write_bytes(picture)
+            print(f"docs/images/{name}.png  {len(picture) / 1000:.0f} kB")
+    if too_large:
+        print(f"A picture is larger than {MOST_BYTES / 1000:.0f} kB.", file=sys.stderr)
+    return int(too_large)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
