@@ -113,23 +113,22 @@ class Desk:
     def show(self, caption: Caption) -> None:
         """Publish a caption; with a final, write the journal and the utterance's record."""
         message = self._board.show(caption)
-        if message is None:
-            return
-        self._hub.publish(message)
         published_s = time.monotonic()
-        self._metrics.captions.labels("final" if caption.final else "partial", caption.engine).inc()
         track = self._tracks.setdefault(caption.id, Track())
-        track.shown.append(caption.text)
-        utterance = caption.transcript.utterance
-        if track.first_shown_s is None:
-            track.first_shown_s = published_s
+        if message is not None:
+            self._publish(message)
+            kind = "final" if caption.final else "partial"
+            self._metrics.captions.labels(kind, caption.engine).inc()
+            track.shown.append(caption.text)
+            if track.first_shown_s is None:
+                track.first_shown_s = published_s
         if not caption.final:
-            if utterance.final and track.draft is None:
+            if caption.transcript.utterance.final and track.draft is None:
                 track.draft = caption
-            self._screen.caption(message)
             return
-        self._recorder.caption(message)
         self._tracks.pop(caption.id)
+        if message is None and track.closed_s is None:
+            return  # an engine that hung came back: its draft is long the final
         record = utterance_record(
             caption,
             draft=track.draft,
@@ -141,16 +140,11 @@ class Desk:
             queues={"unfinished": self.unfinished},
         )
         self._keep(record)
-        self._screen.caption(message)
 
     def filtered(self, transcript: Transcript) -> None:
         """Take back what was shown of a text that turned out not to be one, and record it."""
         track = self._tracks.pop(transcript.utterance.id, Track())
-        message = self._board.retract(transcript.utterance.id)
-        if message is not None:
-            self._hub.publish(message)
-            self._recorder.caption(message)
-            self._screen.caption(message)
+        self._publish(self._board.retract(transcript.utterance.id))
         record = filtered_record(transcript, mode=self._mode, utc=_utc(), shown=track.shown)
         self._keep(record)
         log.info("filtered", reason=transcript.filtered, text=transcript.raw_text)
@@ -185,9 +179,9 @@ class Desk:
             case "blank" | "unblank":
                 self.blank = command.name == "blank"
             case "edit":
-                self._revise(self._board.edit(command.id, command.text))
+                self._publish(self._board.edit(command.id, command.text))
             case "hide":
-                self._revise(self._board.hide(command.id))
+                self._publish(self._board.hide(command.id))
             case _:
                 raise ProtocolError("unknown-command", f"There is no command {command.name!r}.")
         log.info("command", name=command.name, id=command.id)
@@ -200,10 +194,10 @@ class Desk:
         self._metrics.utterance(record)
         self._screen.utterance(record)
 
-    def _revise(self, message: Message | None) -> None:
+    def _publish(self, message: Message | None) -> None:
         if message is not None:
             self._hub.publish(message)
-            self._recorder.caption(message)
+            self._recorder.caption(message)  # which keeps finals only
             self._screen.caption(message)
 
 

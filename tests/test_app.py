@@ -384,3 +384,18 @@ def test_a_changed_dictionary_takes_effect_and_a_bad_one_changes_nothing(tmp_pat
         },
     )
     assert service.run(change) == 0
+
+
+def test_an_edit_of_an_open_caption_stands_and_leaves_nothing_unfinished(tmp_path: Path) -> None:
+    async def edit(service: Service) -> None:
+        async with service.connect("?kind=operator") as socket:
+            await socket.send('{"type":"auth","token":"secret"}')
+            await until(socket, lambda m: m["type"] == "caption" and m["id"] == 1)
+            await socket.send('{"type":"command","name":"edit","id":1,"text":"Corregido"}')
+            await until(socket, lambda m: m["type"] == "utterance" and m["id"] == 1)
+            assert service.app._desk.unfinished == 0
+
+    service = Service(tmp_path, source=FakeSource(pcm_of(SCRIPT, DURATION_S), speed=2))
+    assert service.run(edit) == 0
+    assert service.journal()[0]["target"]["text"] == "Corregido"
+    assert len(service.records()) == len(SCRIPT)
