@@ -143,6 +143,7 @@ def table(result: Score) -> Table:
     for row in rows:
         out.add_row(*row)
     out.add_section()
+    out.add_row("milliseconds", "p50 / p95 / p99 / max")
     times: dict[str, Spread | None] = {
         "start of speech to first text": result.start_to_first_text,
         "last syllable to final, as detected": result.last_syllable_to_final,
@@ -221,7 +222,5 @@ def _share(terms: Found) -> str:
 
 
 def _milliseconds(spread: Spread) -> str:
-    figures = {"p50": spread.p50, "p95": spread.p95, "p99": spread.p99, "max": spread.max}
-    return (
-        ", ".join(f"{name} {ms:.{0 if ms >= 100 else 1}f}" for name, ms in figures.items()) + " ms"
-    )
+    figures = (spread.p50, spread.p95, spread.p99, spread.max)
+    return " / ".join(f"{ms:.{0 if ms >= 100 else 1}f}" for ms in figures)
