@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import sys
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, TypeVar
@@ -31,6 +32,7 @@ def call(action: Callable[[Any], T], *, doing: str, timeout_s: float = 5.0) -> T
     audio-device-failed, and audio-stuck when it takes longer than `timeout_s` or when an earlier
     call is still waiting; nothing but the end of the process, or the sound server, ends that.
     """
+    give_up_s = time.monotonic() + timeout_s
     if not _TURN.acquire(timeout=timeout_s):
         raise _stuck(doing)
     done: Future[T] = Future()
@@ -49,7 +51,7 @@ def call(action: Callable[[Any], T], *, doing: str, timeout_s: float = 5.0) -> T
 
     thread = threading.Thread(target=run, name="portaudio", daemon=True)
     thread.start()
-    thread.join(timeout_s)
+    thread.join(max(0.0, give_up_s - time.monotonic()))
     if not done.done():
         _leave_portaudio_open_at_exit()
         raise _stuck(doing)

@@ -23,6 +23,7 @@ from pipeline.resample import BlockCutter
 _FIRST_S = 5.0
 """How long a device may take to begin. Virtual ones have taken 2 s."""
 _LOST_S = 1.0
+_WAIT_S = 0.25
 _LATENCY_S = 0.1
 """What the driver may hold back: a callback every 25 ms, and room for a busy machine."""
 _CLOSE_S = 2.0
@@ -80,12 +81,18 @@ class Microphone:
         AudioLostError (audio-lost) when the device stops or is silent for a second.
         """
         inbox = self._inbox
+        quiet_s = 0.0
         while not self._closed.is_set():
-            wait_s = _LOST_S if self._expected else _FIRST_S
+            # Several short waits: when the whole program stood still, that is one of them, and not
+            # the device's fault.
             try:
-                chunk = inbox.get(wait_s)
+                chunk = inbox.get(_WAIT_S)
             except queue.Empty:
-                raise self._lost(f"no audio for {wait_s:.0f} s") from None
+                quiet_s += _WAIT_S
+                if quiet_s < (_LOST_S if self._expected else _FIRST_S):
+                    continue
+                raise self._lost(f"no audio for {quiet_s:.0f} s") from None
+            quiet_s = 0.0
             if chunk is None:
                 if self._closed.is_set():
                     return
@@ -118,7 +125,7 @@ class Microphone:
                 f"{device.name} has {device.input_channels} input channels, not {self._channel}.",
                 f"Set audio.channel to 1..{device.input_channels}, or to 0 to mix them.",
             )
-        how = {"device": device.index, "channels": _channels(device, self._channel)}
+        how = {"device": device.index, "channels": channels_to_open(device, self._channel)}
         inbox = Inbox(_rate(sounddevice, device, how))
         try:
             stream = sounddevice.InputStream(
@@ -164,7 +171,7 @@ class Microphone:
         )
 
 
-def _channels(device: Device, channel: int) -> int:
+def channels_to_open(device: Device, channel: int) -> int:
     """Return how many channels to open.
 
     One channel of a stereo device must be asked for as two: ALSA's software devices answer a

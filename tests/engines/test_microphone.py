@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import itertools
 import os
 import subprocess
@@ -17,7 +18,8 @@ import pytest
 import soundfile
 
 from pipeline import inbox
-from pipeline.engines.microphone import Microphone
+from pipeline.devices import Device
+from pipeline.engines.microphone import Microphone, channels_to_open
 from pipeline.errors import AudioError, AudioLostError
 from pipeline.events import AudioBlock, Pcm
 from tests.pulse import Pulse, pulse_here
@@ -185,6 +187,26 @@ def test_a_sound_server_that_hangs_is_noticed(pulse: Pulse) -> None:
     assert "no audio for 1 s" in caught.value.message
 
 
+def test_a_program_that_stands_still_is_not_a_lost_device(pulse: Pulse) -> None:
+    source = Microphone("church")
+    source.open()
+    starts: list[int] = []
+    reader = threading.Thread(target=lambda: starts.extend(b.start_sample for b in source.blocks()))
+    reader.start()
+    while len(starts) < 10:
+        time.sleep(0.05)
+    stood_still_at = starts[-1]
+    ctypes.PyDLL(None).usleep(1_500_000)  # no Python runs meanwhile: PyDLL keeps the GIL
+    give_up_s = time.monotonic() + 10
+    while reader.is_alive() and starts[-1] < stood_still_at + 2 * 16_000:
+        assert time.monotonic() < give_up_s
+        time.sleep(0.05)
+    assert reader.is_alive()
+    source.close()
+    reader.join(0.5)
+    assert starts == [512 * i for i in range(len(starts))], "PulseAudio kept it meanwhile"
+
+
 def test_a_reader_that_is_too_slow_loses_the_oldest_and_sees_a_jump(
     pulse: Pulse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -237,7 +259,8 @@ def test_what_cannot_be_opened_is_refused_with_the_reason(
 HANGING = """
 import sys
 import time
-from pipeline.engines.microphone import Microphone
+from pipeline.devices import Device
+from pipeline.engines.microphone import Microphone, channels_to_open
 from pipeline.errors import AudioError
 
 def step(name, since_s=0.0):
@@ -312,3 +335,22 @@ def test_a_sound_server_that_hangs_holds_up_neither_the_reader_nor_the_end(pulse
         finally:
             pulse.wake()
             process.kill()
+
+
+@pytest.mark.parametrize(
+    ("name", "inputs", "channel", "opened"),
+    [
+        ("Mixer: USB Audio (hw:1,0)", 18, 0, 18),
+        ("Mixer: USB Audio (hw:1,0)", 18, 1, 2),
+        ("Mixer: USB Audio (hw:1,0)", 18, 7, 7),
+        ("Mono: USB Audio (hw:2,0)", 1, 1, 1),
+        ("Mono: USB Audio (hw:2,0)", 1, 0, 1),
+        ("pulse", 32, 0, 2),
+        ("pulse", 32, 1, 2),
+    ],
+)
+def test_as_many_channels_are_opened_as_are_needed(
+    name: str, inputs: int, channel: int, opened: int
+) -> None:
+    device = Device(name, "ALSA", inputs, 48_000, is_default=False, index=0)
+    assert channels_to_open(device, channel) == opened

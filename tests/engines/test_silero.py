@@ -80,11 +80,8 @@ def test_the_sermon_is_told_apart_into_speech_and_the_rest(silero: Silero) -> No
         spoken = within(sentence["start_s"] + 0.1, sentence["end_s"] - 0.1)
         assert (spoken >= 0.5).mean() > 0.75, sentence["en"]
     for section in times["sections"]:
-        if section["kind"] == "pause":
+        if section["kind"] != "speech":
             assert within(section["start_s"] + 0.5, section["end_s"]).max() < 0.35
-        if section["kind"] == "music":
-            # A block or two may sound like a voice; never enough of them to be an utterance.
-            assert (within(section["start_s"] + 0.5, section["end_s"]) >= 0.5).mean() < 0.05
 
 
 def test_reset_forgets_what_was_heard(silero: Silero) -> None:
