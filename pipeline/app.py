@@ -9,7 +9,6 @@ import signal
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +18,10 @@ import structlog
 from pipeline.broadcast import Hub
 from pipeline.captions import Board
 from pipeline.config import Settings
+from pipeline.crew import Crew, Engines
 from pipeline.desk import Desk
 from pipeline.diagnostics import Recorder
 from pipeline.dictionary import Dictionary
-from pipeline.engines import AudioSource, Recognizer, SpeechDetector, Translator
 from pipeline.errors import DictionaryError, StarkError
 from pipeline.events import (
     Caption,
@@ -36,34 +35,15 @@ from pipeline.events import (
     WorkerReady,
 )
 from pipeline.ladder import Ladder
-from pipeline.mailbox import DRAFT_LIMIT, Drafts, Mailbox
 from pipeline.metrics import Metrics
 from pipeline.operator_token import operator_token
-from pipeline.segmenter import Segmenter
 from pipeline.terminal import Screen
 from pipeline.wire import Command, Mode
-from pipeline.workers import Worker
-from pipeline.workers.listen import Listen
-from pipeline.workers.transcribe import Transcribe
-from pipeline.workers.translate import Translate
 
 log = structlog.get_logger()
 
 _TICK_S = 0.25
 _HEALTH_S = 10.0
-_HANG_GRACE_S = 2.0
-"""A final translator that is so much past its own deadline hangs."""
-
-
-@dataclass(frozen=True, slots=True)
-class Engines:
-    """Everything heavy: made by pipeline.assembly or by a test, loaded by the workers."""
-
-    source: AudioSource
-    detector: SpeechDetector
-    recognizer: Recognizer
-    partial: Translator | None
-    final: Translator | None
 
 
 class App:
@@ -112,48 +92,13 @@ class App:
             screen=screen,
             mode=mode,
         )
-        self._make_workers()
+        self._crew = Crew(
+            settings, engines, dictionary=dictionary, ladder=self._ladder, emit=self._emit
+        )
         self._started_s = time.monotonic()
-        self._ready: set[str] = set()
-        self._ended: dict[str, BaseException | None] = {}
         self._stops = 0
-
-    def _make_workers(self) -> None:
-        settings, engines = self._settings, self._engines
-        # A file played as fast as possible has no clock to fall behind: then queues wait instead.
-        self._shed = not (settings.audio.input and settings.audio.pace == "fast")
-        self._mailbox = Mailbox()
-        drafts: Drafts | None = Drafts(DRAFT_LIMIT) if engines.final else None
-        self._listen = Listen(
-            source=engines.source,
-            detector=engines.detector,
-            segmenter=Segmenter(settings.vad),
-            mailbox=self._mailbox,
-            ladder=self._ladder,
-            emit=self._emit,
-        )
-        self._transcribe = Transcribe(
-            settings=settings,
-            recognizer=engines.recognizer,
-            partial=engines.partial,
-            dictionary=self._dictionary,
-            mailbox=self._mailbox,
-            drafts=drafts,
-            ladder=self._ladder,
-            emit=self._emit,
-            shed=self._shed,
-        )
-        self._translate: Translate | None = None
-        self._workers: list[Worker] = [self._listen, self._transcribe]
-        if engines.final is not None and drafts is not None:
-            self._translate = Translate(
-                settings=settings,
-                translator=engines.final,
-                drafts=drafts,
-                ladder=self._ladder,
-                emit=self._emit,
-            )
-            self._workers.append(self._translate)
+        self.failure: BaseException | None = None
+        """What ended the first worker that broke."""
 
     @property
     def folder(self) -> Path:
@@ -198,7 +143,7 @@ class App:
     @property
     def stuck(self) -> bool:
         """Whether a worker's thread is still inside an engine."""
-        return any(worker.is_alive() for worker in self._workers)
+        return self._crew.stuck
 
     def health(self) -> dict[str, Any]:
         """Return what /healthz tells and what the health record holds."""
@@ -209,67 +154,48 @@ class App:
             "mode": self._mode,
             "session": self.folder.name,
             "uptime_s": round(time.monotonic() - self._started_s, 1),
-            "audio_s": round(self._listen.heard_s, 1),
+            "audio_s": round(self._crew.listen.heard_s, 1),
             "lag_s": round(self._desk.lag_s(time.monotonic()), 2),
             "rung": self._ladder.rung.name.lower().replace("_", "-"),
             "source": self._engines.source.name,
             "recognizer": self._engines.recognizer.name,
-            "queues": self._queues(),
+            "queues": self._crew.queues(),
             "dropped": self._dropped(),
-            "shed_finals": self._transcribe.full_drafts,
             "memory_mb": round(psutil.Process().memory_info().rss / 1e6, 1),
         }
 
-    def _queues(self) -> dict[str, int]:
-        drafts = self._translate.waiting if self._translate else 0
-        return {"mailbox": len(self._mailbox), "drafts": drafts}
-
     def _dropped(self) -> dict[str, int]:
-        return {
-            "blocks": self._engines.source.dropped_blocks,
-            "partials": self._mailbox.replaced_partials,
-            "records": self._recorder.dropped,
-        }
+        blocks, records = self._engines.source.dropped_blocks, self._recorder.dropped
+        return {"blocks": blocks, "records": records, **self._crew.shed()}
 
     async def _serve(self) -> None:
-        for worker in self._workers:
-            worker.start()
-        everyone = {worker.name for worker in self._workers}
-        await self._until(lambda: self._ready == everyone)
-        if self._ready == everyone:
+        crew = self._crew
+        crew.start()
+        await self._until(lambda: crew.loaded)
+        if crew.loaded:
             log.info("ready", took_s=round(time.monotonic() - self._started_s, 2))
             self._desk.begun = True
             self._desk.announce()
-        for worker in self._workers:
-            worker.begin()
-        await self._until(self._done)
-        self._listen.stop()
-        if "transcribe" in self._ended:
-            self._mailbox.close()
+        crew.begin()
+        await self._until(lambda: crew.done)
+        crew.stop()
         await self._drained()
-        if self._translate is not None:
-            for caption in self._translate.rescue():
-                self._desk.show(caption)
+        for caption in crew.rescue():
+            self._desk.show(caption)
         if self._desk.unfinished:
             log.error("unfinished", utterances=self._desk.unfinished)
 
     async def _until(self, reached: Callable[[], bool]) -> None:
         """Wait until `reached`, a stop is asked for, or a worker has broken."""
-        while not (reached() or self._stops or any(self._ended.values())):
+        while not (reached() or self._stops or self._crew.broken):
             self._changed.clear()
             await self._changed.wait()
-
-    def _done(self) -> bool:
-        """Whether all workers have ended, but for a final translator that hangs."""
-        return (self._transcribe.final_engine_lost and "transcribe" in self._ended) or (
-            len(self._ended) == len(self._workers)
-        )
 
     async def _drained(self) -> None:
         """Wait for all workers to end: `drain_s` at most, or until asked twice to stop."""
         with suppress(TimeoutError):
             async with asyncio.timeout(self._settings.session.drain_s):
-                while not self._done() and self._stops < 2:
+                while not self._crew.done and self._stops < 2:
                     self._changed.clear()
                     await self._changed.wait()
 
@@ -293,16 +219,17 @@ class App:
             case SourceChanged():
                 self._desk.source(report)
             case WorkerReady(name):
-                self._ready.add(name)
+                self._crew.ready.add(name)
                 self._changed.set()
             case WorkerEnded(name, error):
                 self._worker_ended(name, error)
 
     def _worker_ended(self, name: str, error: BaseException | None) -> None:
-        self._ended[name] = error
+        self._crew.ended[name] = error
         self._changed.set()
         if error is None:
             return
+        self.failure = self.failure or error
         code = error.code if isinstance(error, StarkError) else "crash"
         # A StarkError says all there is to say; anything else is a bug, and its trace is wanted.
         trace = None if isinstance(error, StarkError) else error
@@ -316,12 +243,14 @@ class App:
         next_health_s = next_dictionary_s = 0.0
         while True:
             now_s = time.monotonic()
-            if self._shed and self._ladder.observe(self._desk.lag_s(now_s), now_s):
+            if self._crew.sheds and self._ladder.observe(self._desk.lag_s(now_s), now_s):
                 log.warning("rung", rung=self._ladder.rung.name, lag_s=self._desk.lag_s(now_s))
                 self._recorder.event("rung", rung=self._ladder.rung.name)
-            self._look_after_translator(now_s)
+            if self._crew.look(now_s):
+                self._take_over()
+            self._desk.degraded = self._crew.setback
             self._desk.announce()
-            self._metrics.queues(self._queues(), self._dropped())
+            self._metrics.queues(self._crew.queues(), self._dropped())
             if now_s >= next_health_s:
                 next_health_s = now_s + _HEALTH_S
                 self._recorder.health(self.health())
@@ -331,24 +260,16 @@ class App:
                     self._reload()
             await asyncio.sleep(_TICK_S)
 
-    def _look_after_translator(self, now_s: float) -> None:
-        """Take over from a final translator that hangs, and give it back once it has returned."""
-        if self._translate is None:
-            return
-        doing = self._translate.doing
-        deadline_s = self._settings.translate.final.deadline_s + _HANG_GRACE_S
-        hangs = doing is not None and now_s - doing[1] > deadline_s
-        if hangs and not self._transcribe.final_engine_lost:
-            self._desk.fault(Fault("translate", "final-hangs", "The final translator hangs."))
-            for caption in self._translate.rescue():
-                self._desk.show(caption)
-            self._changed.set()
-        self._transcribe.final_engine_lost = hangs
-        self._desk.degraded = "the final translator hangs" if hangs else self._translate.setback
+    def _take_over(self) -> None:
+        """Make finals of what a hanging final translator holds."""
+        self._desk.fault(Fault("translate", "final-hangs", "The final translator hangs."))
+        for caption in self._crew.rescue():
+            self._desk.show(caption)
+        self._changed.set()
 
     def _command(self, command: Command) -> None:
         self._desk.command(command)
-        self._listen.paused = self._desk.paused
+        self._crew.listen.paused = self._desk.paused
 
     def _reload(self) -> None:
         try:

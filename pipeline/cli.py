@@ -16,9 +16,10 @@ from rich.live import Live
 from rich.table import Table
 
 from pipeline import __version__, assembly, logs
-from pipeline.app import App, Engines
+from pipeline.app import App
 from pipeline.bundled import bundled
 from pipeline.config import Audio, Loaded, Settings, leaves, load
+from pipeline.crew import Engines
 from pipeline.devices import devices, meter
 from pipeline.dictionary import Dictionary
 from pipeline.engines.microphone import Microphone
@@ -171,6 +172,8 @@ def _serve(settings: Settings, mode: Mode, *, loop: bool = False) -> tuple[int, 
         code = asyncio.run(app.run())
     finally:
         screen.close()
+    if app.failure is not None:
+        print(f"stark-translate: {app.failure}", file=sys.stderr)
     if app.stuck:
         # A thread inside a hung engine would hold up (or crash) the interpreter's own end.
         sys.stderr.flush()

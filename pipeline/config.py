@@ -244,7 +244,7 @@ def _read(file: Path) -> dict[str, Any]:
 
 
 def _environment() -> dict[str, Any]:
-    known = [name for name in Settings.model_fields]
+    known = list(Settings.model_fields)
     for name in os.environ:
         if name.upper().startswith(PREFIX):
             section = name[len(PREFIX) :].split("__")[0].lower()

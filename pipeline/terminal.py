@@ -11,7 +11,8 @@ import atexit
 import queue
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -204,7 +205,8 @@ class RichScreen:
             self._thread.join(1.0)
         logs.divert(None)
         if not self._thread.is_alive():
-            self._print()
+            with suppress(OSError):
+                self._print()
 
     def _run(self) -> None:
         try:
@@ -223,19 +225,27 @@ class RichScreen:
             logs.divert(None)
 
     def _print(self) -> None:
+        waiting = []
         while not self._printed.empty():
-            self._console.print(self._printed.get(), soft_wrap=True)
+            waiting.append(self._printed.get())
+        if waiting:  # at once: each print draws the live lines again
+            self._console.print(*waiting, sep="\n", soft_wrap=True)
 
     def _render(self) -> RenderableType:
-        width, height = self._console.size
-        shown = max(1, min(_OPEN_CAPTIONS, (height - 5) // 4))
+        shown = max(1, min(_OPEN_CAPTIONS, (self._console.height - 5) // 4))
+        texts = [text for each in list(self._open.values())[-shown:] for text in _partial(each)]
         return Group(
-            *(_partial(message, 2 * width - 1) for message in list(self._open.values())[-shown:]),
+            *(line for text in texts for line in self._end(text)),
             Rule(style="dim"),
             self._header(),
             level_bar(self._level),
             self._latency(),
         )
+
+    def _end(self, text: Text) -> Iterable[Text]:
+        """Return the last two lines of a text that may be longer."""
+        lines = text.wrap(self._console, self._console.width - 1)
+        return lines if len(lines) <= 2 else (Text.assemble("…", lines[-2]), lines[-1])
 
     def _header(self) -> Text:
         state, reason = self._state
@@ -265,14 +275,11 @@ class RichScreen:
         )
 
 
-def _partial(message: Message, most: int) -> Text:
-    source = _end(_printable(message.source.text), most)
-    target = _printable(message.target.text)
-    shaky = _end(target, most)
-    stable = max(0, len(shaky) - len(target) + message.stable)
-    return Text.assemble(
-        (f"{source}\n", "dim"), (shaky[:stable], "italic"), (shaky[stable:], "italic dim")
-    )
+def _partial(message: Message) -> Iterable[Text]:
+    yield Text(_printable(message.source.text), "dim")
+    target = Text(_printable(message.target.text), "italic")
+    target.stylize("dim", message.stable)
+    yield target
 
 
 def _final(message: Message) -> Text:
@@ -290,7 +297,3 @@ def _final(message: Message) -> Text:
 def _printable(text: str) -> str:
     """Return the text without what could steer a terminal, of the same length."""
     return "".join(sign if sign.isprintable() else " " for sign in text)
-
-
-def _end(text: str, most: int) -> str:
-    return text if len(text) <= most else f"…{text[1 - most :]}"

@@ -13,8 +13,9 @@ import orjson
 import pytest
 from websockets.asyncio.client import ClientConnection, connect
 
-from pipeline.app import App, Engines
+from pipeline.app import App
 from pipeline.config import Settings, load
+from pipeline.crew import Engines
 from pipeline.dictionary import Dictionary
 from pipeline.engines import AudioSource, Recognizer, Translator
 from pipeline.errors import AudioError, ModelError, ServerError
@@ -26,6 +27,8 @@ SCRIPT = [
     for n, word in enumerate(["one", "two", "three", "four", "five", "six"])
 ]
 DURATION_S = 20.0
+MARIAN = FakeTranslator("marian")
+GEMMA = FakeTranslator("gemma")
 
 
 class Service:
@@ -37,8 +40,8 @@ class Service:
         *,
         source: AudioSource | None = None,
         recognizer: Recognizer | None = None,
-        partial: Translator | None = FakeTranslator("marian"),
-        final: Translator | None = FakeTranslator("gemma"),
+        partial: Translator | None = MARIAN,
+        final: Translator | None = GEMMA,
         fast: bool = True,
         mode: str = "live",
         flags: dict[str, Any] | None = None,
@@ -126,8 +129,7 @@ def test_a_display_sees_partials_finals_and_the_end(tmp_path: Path) -> None:
 
     async def watch(service: Service) -> None:
         async with service.connect("?lang=es&kind=projector") as socket:
-            async for raw in socket:
-                seen.append(orjson.loads(raw))
+            seen.extend([orjson.loads(raw) async for raw in socket])
 
     service = Service(tmp_path, source=FakeSource(pcm_of(SCRIPT, DURATION_S), speed=20))
     assert service.run(watch) == 0
@@ -183,7 +185,7 @@ def test_a_hanging_final_translator_is_taken_over_from_and_does_not_hold_up_the_
     assert service.finals() == all_finals("marian")
     assert "final-hangs" in {e.get("code") for e in service.records("event")}
     hang.set()
-    service.app._translate.join(5)  # type: ignore[union-attr]
+    service.app._crew._translate.join(5)  # type: ignore[union-attr]
 
 
 def test_without_any_translator_the_source_text_is_shown(tmp_path: Path) -> None:
@@ -272,7 +274,7 @@ def test_asked_twice_it_waits_for_nothing(tmp_path: Path) -> None:
     async def twice(service: Service) -> None:
         async with service.connect() as socket:
             await until(socket, lambda m: m["type"] == "caption" and m["id"] == 1)
-            while service.app._translate.doing is None:  # type: ignore[union-attr]
+            while service.app._crew._translate.doing is None:  # type: ignore[union-attr]
                 await asyncio.sleep(0.01)
             service.app.stop()
             service.app.stop()
@@ -313,7 +315,7 @@ def test_an_operator_pauses_blanks_edits_and_hides(tmp_path: Path) -> None:
             await command("unblank")
             await command("pause")
             await until(display, lambda m: m["type"] == "status" and m["state"] == "paused")
-            assert service.app._listen.paused
+            assert service.app._crew.listen.paused
             await command("resume")
             await until(display, lambda m: m["type"] == "status" and m["state"] != "paused")
             service.app.stop()
@@ -330,8 +332,7 @@ def test_a_dry_run_shows_the_audience_nothing(tmp_path: Path) -> None:
 
     async def watch(service: Service) -> None:
         async with service.connect() as socket:
-            async for raw in socket:
-                seen.append(orjson.loads(raw))
+            seen.extend([orjson.loads(raw) async for raw in socket])
 
     source = FakeSource(pcm_of(SCRIPT, DURATION_S), speed=20)
     service = Service(tmp_path, source=source, mode="dry-run")

@@ -61,9 +61,10 @@ class Program:
 
     def wait_for(self, event: str, timeout_s: float = 60) -> dict[str, Any]:
         """Return the first log line of this event."""
-        return self.until(
-            lambda: next((e for e in self.log if e.get("event") == event), None), timeout_s, event
+        lines: list[dict[str, Any]] = self.until(
+            lambda: [line for line in self.log if line.get("event") == event], timeout_s, event
         )
+        return lines[0]
 
     def until(self, find: Callable[[], Any], timeout_s: float = 60, what: str = "it") -> Any:
         """Return the first true result of `find`."""

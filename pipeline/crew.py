@@ -1,0 +1,160 @@
+"""The worker threads and the queues between them, as the main thread handles them: together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pipeline.config import Settings
+from pipeline.dictionary import Dictionary
+from pipeline.engines import AudioSource, Recognizer, SpeechDetector, Translator
+from pipeline.events import Caption
+from pipeline.ladder import Ladder
+from pipeline.mailbox import DRAFT_LIMIT, Drafts, Mailbox
+from pipeline.segmenter import Segmenter
+from pipeline.workers import Emit, Worker
+from pipeline.workers.listen import Listen
+from pipeline.workers.transcribe import Transcribe
+from pipeline.workers.translate import Translate
+
+HANG_GRACE_S = 2.0
+"""A final translator that is so much past its own deadline hangs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Engines:
+    """Everything heavy: made by pipeline.assembly or by a test, loaded by the workers."""
+
+    source: AudioSource
+    detector: SpeechDetector
+    recognizer: Recognizer
+    partial: Translator | None
+    final: Translator | None
+
+
+class Crew:
+    """Listen, transcribe and, where there is a final translator, translate."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        engines: Engines,
+        *,
+        dictionary: Dictionary,
+        ladder: Ladder,
+        emit: Emit,
+    ) -> None:
+        # A file played as fast as possible has no clock to fall behind: then queues wait instead.
+        self.sheds = not (settings.audio.input and settings.audio.pace == "fast")
+        self._deadline_s = settings.translate.final.deadline_s + HANG_GRACE_S
+        self._mailbox = Mailbox()
+        drafts = Drafts(DRAFT_LIMIT)
+        self.listen = Listen(
+            source=engines.source,
+            detector=engines.detector,
+            segmenter=Segmenter(settings.vad),
+            mailbox=self._mailbox,
+            ladder=ladder,
+            emit=emit,
+        )
+        self._transcribe = Transcribe(
+            settings=settings,
+            recognizer=engines.recognizer,
+            partial=engines.partial,
+            dictionary=dictionary,
+            mailbox=self._mailbox,
+            drafts=drafts if engines.final else None,
+            ladder=ladder,
+            emit=emit,
+            shed=self.sheds,
+        )
+        self._translate: Translate | None = None
+        if engines.final is not None:
+            self._translate = Translate(
+                settings=settings,
+                translator=engines.final,
+                drafts=drafts,
+                ladder=ladder,
+                emit=emit,
+            )
+        workers = (self.listen, self._transcribe, self._translate)
+        self._workers: list[Worker] = [worker for worker in workers if worker is not None]
+        self.ready: set[str] = set()
+        """Names of the workers that have loaded their engines."""
+        self.ended: dict[str, BaseException | None] = {}
+        """Names of the workers that have ended, and the error of those that broke."""
+
+    def start(self) -> None:
+        """Let all workers load."""
+        for worker in self._workers:
+            worker.start()
+
+    def begin(self) -> None:
+        """Let all workers work."""
+        for worker in self._workers:
+            worker.begin()
+
+    def stop(self) -> None:
+        """Close the source; the others end as the data runs out."""
+        self.listen.stop()
+        if "transcribe" in self.ended:
+            self._mailbox.close()  # nobody reads it any more: the listener must not wait for room
+
+    @property
+    def loaded(self) -> bool:
+        """Whether every worker is ready."""
+        return len(self.ready) == len(self._workers)
+
+    @property
+    def broken(self) -> bool:
+        """Whether a worker ended with an error."""
+        return any(self.ended.values())
+
+    @property
+    def done(self) -> bool:
+        """Whether every worker has ended, but for a final translator that hangs."""
+        left = {worker.name for worker in self._workers} - set(self.ended)
+        return not left or (left == {"translate"} and self.translator_hangs)
+
+    @property
+    def stuck(self) -> bool:
+        """Whether a thread is still inside an engine."""
+        return any(worker.is_alive() for worker in self._workers)
+
+    @property
+    def translator_hangs(self) -> bool:
+        """Whether the last look found the final translator hanging."""
+        return self._transcribe.final_engine_lost
+
+    @property
+    def setback(self) -> str:
+        """Why finals do not come from the final translator at present, empty when they do."""
+        if self._translate is None:
+            return ""
+        return "the final translator hangs" if self.translator_hangs else self._translate.setback
+
+    def look(self, now_s: float) -> bool:
+        """Look whether the final translator hangs; return True when that is new.
+
+        While it hangs, new finals do without it; when it comes back it is used again.
+        """
+        doing = self._translate.doing if self._translate else None
+        hangs = doing is not None and now_s - doing[1] > self._deadline_s
+        new = hangs and not self.translator_hangs
+        self._transcribe.final_engine_lost = hangs
+        return new
+
+    def rescue(self) -> list[Caption]:
+        """Take what the final translator has not finished, as finals."""
+        return self._translate.rescue() if self._translate else []
+
+    def queues(self) -> dict[str, int]:
+        """Return what waits in each queue."""
+        drafts = self._translate.waiting if self._translate else 0
+        return {"mailbox": len(self._mailbox), "drafts": drafts}
+
+    def shed(self) -> dict[str, int]:
+        """Return what was given up so far: partials never recognized, finals never sent on."""
+        return {
+            "partials": self._mailbox.replaced_partials,
+            "drafts": self._transcribe.full_drafts,
+        }
