@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from corpora import Pair
 
@@ -18,6 +18,7 @@ SHARES: Mapping[str, float] = {
     "kjv": 0.10,
     "sermon": 4.0,
 }
+SHORT_SOURCES = ("tatoeba", "sermon")
 # Speech recognition sometimes loses case and punctuation.
 PLAIN_SHARE = 0.08
 NAME_SHARE = 0.35
@@ -42,17 +43,36 @@ _WORD = re.compile(r"[^\w\s']+")
 
 
 def one_pass(
-    training: Mapping[str, Sequence[Pair]], rng: random.Random
+    training: Mapping[str, Sequence[Pair]], rng: random.Random, join_share: float = 0.0
 ) -> list[tuple[str, str]]:
-    """English and Spanish of one pass over the sources, in random order."""
+    """English and Spanish of one pass over the sources, in random order.
+
+    `join_share` of the short pairs are followed by another one, as an utterance may hold several
+    sentences."""
     chosen: list[tuple[str, str]] = []
     for source, share in SHARES.items():
         pairs = training.get(source, ())
         whole, part = int(share), share - int(share)
         drawn = [*pairs] * whole + rng.sample(list(pairs), int(part * len(pairs)))
-        chosen += [_vary(pair.en, pair.es, rng) for pair in drawn]
+        rng.shuffle(drawn)
+        texts = [(pair.en, pair.es) for pair in drawn]
+        if source in SHORT_SOURCES:
+            texts = list(_join(texts, join_share, rng))
+        chosen += [_vary(english, spanish, rng) for english, spanish in texts]
     rng.shuffle(chosen)
     return chosen
+
+
+def _join(
+    texts: Sequence[tuple[str, str]], share: float, rng: random.Random
+) -> Iterator[tuple[str, str]]:
+    waiting = iter(texts)
+    for english, spanish in waiting:
+        following = next(waiting, None) if rng.random() < share else None
+        if following is None:
+            yield english, spanish
+        else:
+            yield f"{english} {following[0]}", f"{spanish} {following[1]}"
 
 
 def _vary(english: str, spanish: str, rng: random.Random) -> tuple[str, str]:

@@ -32,6 +32,7 @@ from training import Plan, smoothed_loss, to, train
 # One static shape, because each is compiled for a minute; longer pairs are left out.
 ROW_TOKENS = 112
 ROWS = 42
+JOIN_SHARE = 0.12
 DEV_SENTENCES = 30
 DEV_LENGTH = 64
 
@@ -86,7 +87,7 @@ def batches(
     """Batches without end, every pass newly mixed. Pairs meet in a row by chance, so that each
     batch has short and long ones."""
     while True:
-        examples = encode(processor, one_pass(split.training, rng))
+        examples = encode(processor, one_pass(split.training, rng, JOIN_SHARE))
         examples = [example for example in examples if len(example[0]) <= ROW_TOKENS]
         rows = pack(examples, lambda example: len(example[0]), ROW_TOKENS)
         rng.shuffle(rows)

@@ -104,7 +104,7 @@ def train(
             optimizer.step()
             optimizer.zero_grad(set_to_none=True)
         step += 1
-        keep = min(0.98, step / (step + 1))
+        keep = min(0.98, 1 - 1 / step)
         average = keep * average + (1 - keep) * loss.item()
         elapsed_s = time.monotonic() - began
         if elapsed_s - reported >= REPORT_S:
