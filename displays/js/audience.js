@@ -84,7 +84,7 @@ function greet(hello) {
   Object.assign(server, { mode: hello.mode, state: hello.state, lang: hello.lang, source: hello.source });
   settings.offer([...hello.targets, hello.source], hello.lang, hello.source);
   captions.greet(hello);
-  for (const caption of hello.captions) announced.add(caption.id);
+  for (const { id, final } of hello.captions) if (final) announced.add(id);
   show();
 }
 

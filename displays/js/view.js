@@ -44,6 +44,8 @@ export class CaptionView {
   #source = document.createTextNode("");
   #text;
   #under;
+  #caption = null;
+  #lang = "";
 
   constructor(id) {
     const stable = document.createElement("span");
@@ -62,6 +64,9 @@ export class CaptionView {
 
   /** Show this revision to a reader of `lang`. */
   update(caption, lang) {
+    if (caption === this.#caption && lang === this.#lang) return;
+    this.#caption = caption;
+    this.#lang = lang;
     const { source, final } = caption;
     const shown = textFor(caption, lang);
     // `stable` is about the target text; source text that is not final is shown solid.

@@ -365,12 +365,15 @@ def test_a_remembered_language_that_is_not_offered_gives_way(hall: Hall, visit: 
 
 def test_only_new_finals_are_read_out(hall: Hall, visit: Visit) -> None:
     hall.say(1, "Dicho antes.", final=True)
+    hall.say(2, "A me")
     page = visit()
-    expect(page.locator(".caption")).to_have_count(1)
+    expect(page.locator(".caption")).to_have_count(2)
+    hall.edit(1, "Dicho mucho antes.")
+    expect(page.locator(".caption .text").first).to_have_text("Dicho mucho antes.")
     announcer = page.locator("#announcer")
     assert announcer.get_attribute("aria-live") == "polite"
     hall.say(2, "A medias", stable=1)
-    expect(page.locator(".caption")).to_have_count(2)
+    expect(page.locator(".caption .text").last).to_have_text("A medias")
     assert announcer.text_content() == ""
     hall.say(2, "A medias no.", final=True)
     expect(announcer).to_have_text("A medias no.")
