@@ -165,8 +165,7 @@ def _view(words: list[str], chosen: list[_Match]) -> tuple[list[str], list[int]]
 
 
 def _inflected(phrase: str, write: str) -> Iterator[tuple[str, str]]:
-    if not phrase.endswith("'s"):
-        yield f"{phrase}'s", f"{write}'s"
+    yield f"{phrase}'s", f"{write}'s"
     is_name = _has_capital(write.rsplit(maxsplit=1)[-1])
     if not (is_name or phrase.endswith("s") or write.endswith("s")):
         yield _plural(phrase), _plural(write)
