@@ -131,7 +131,8 @@ class App:
             self._desk.announce()
             await self._hub.close()
         finally:
-            self._recorder.event("end", unfinished=self._desk.unfinished)
+            heard_s = round(self._crew.listen.heard_s, 2)
+            self._recorder.event("end", unfinished=self._desk.unfinished, audio_s=heard_s)
             self._recorder.close(self._settings.session.drain_s)
         return 1 if self._desk.broken else 0
 

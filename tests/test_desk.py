@@ -1,4 +1,4 @@
-"""The desk: one state out of many facts, one record per utterance, in whatever order things come."""
+"""The desk: one state out of many facts, and one record per utterance, whatever the order."""
 
 from __future__ import annotations
 
