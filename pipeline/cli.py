@@ -7,6 +7,7 @@ import asyncio
 import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import orjson
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
+from rich.text import Text
 
 from pipeline import __version__, assembly, logs
 from pipeline.app import App
@@ -205,7 +207,7 @@ def _devices(arguments: argparse.Namespace) -> int:
 
 def _meter(console: Console, audio: Audio) -> None:
     microphone = Microphone(audio.device, channel=audio.channel)
-    with Live(console=console, refresh_per_second=8) as live:
+    with suppress(KeyboardInterrupt), Live(console=console, refresh_per_second=8) as live:
         for level in meter(microphone):
             live.update(level_bar(level))
 

@@ -19,6 +19,7 @@ from pipeline.workers import Emit, Worker
 
 _LEVEL_BLOCKS = 8
 _REOPEN_S = (0.5, 1.0, 2.0, 5.0)
+_STUCK = 2
 
 
 class Listen(Worker):
@@ -75,18 +76,22 @@ class Listen(Worker):
             self._mailbox.close()
 
     def _reopen(self) -> None:
-        attempt = 0
+        attempt = stuck = 0
         while not self._stopping.wait(_REOPEN_S[min(attempt, len(_REOPEN_S) - 1)]):
             attempt += 1
             try:
                 self._source.open()
-            except AudioError:
+            except AudioError as error:
+                stuck = stuck + 1 if error.code == "audio-stuck" else 0
+                if stuck >= _STUCK:
+                    raise  # the audio system hangs in this process: only a new one helps
                 continue
-            self._detector.reset()
             self.emit(SourceChanged(lost=False, message=f"{self._source.name} is back"))
             return
 
     def _take(self, block: AudioBlock) -> None:
+        if block.start_sample != round(self.heard_s * SAMPLE_RATE):
+            self._detector.reset()  # what it remembers does not lead up to this block
         self.heard_s = (block.start_sample + len(block.pcm)) / SAMPLE_RATE
         self._measure(block)
         now_at_zero = block.arrived_s - self.heard_s

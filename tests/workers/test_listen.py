@@ -161,3 +161,20 @@ def test_a_missing_device_is_told_before_anything_runs() -> None:
     ended = reports[-1]
     assert isinstance(ended, WorkerEnded)
     assert isinstance(ended.error, AudioError)
+
+
+def test_an_audio_system_that_hangs_ends_the_worker() -> None:
+    class Stuck(Unplugged):
+        def open(self) -> None:
+            self.opened += 1
+            if self.opened > 1:
+                raise AudioError("audio-stuck", "PortAudio does not answer.")
+
+    source = Stuck(pcm_of(SCRIPT, 6.0))
+    worker, mailbox, reports = listen(source)
+    run(worker)
+    ended = reports[-1]
+    assert isinstance(ended, WorkerEnded)
+    assert isinstance(ended.error, AudioError)
+    assert source.opened == 3
+    assert mailbox.get() is not None  # what was said before is not lost
