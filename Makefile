@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help venv dev demo test check format lint bench screenshots starter-evaluate lock wheel clean
+.PHONY: help venv dev demo test check lint format screenshots bench lock wheel clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -48,7 +48,7 @@ format: .venv/dev  ## Format the code and mend what can be mended
 	$(BIN)/ruff check --fix .
 
 screenshots: .venv/dev  ## Take pictures of the pages into docs/images
-	$(BIN)/python scripts/screenshots.py
+	$(BIN)/python -m scripts.screenshots
 
 bench: .venv/runtime  ## Measure latency on the demo sermon
 	$(BIN)/python scripts/benchmark_latency.py $(ARGS)

@@ -45,6 +45,8 @@ Settings come from config.toml, then STARK_TRANSLATE__SECTION__KEY variables, th
 exit codes: 0 clean, 1 something broke, 2 wrong usage, 78 wrong settings
 """
 
+_DEVICE_HINT = '\nPut a part of a name into config.toml: [audio] device = "..."'
+
 _FLAGS = {
     "device": "audio.device",
     "channel": "audio.channel",
@@ -201,7 +203,7 @@ def _devices(arguments: argparse.Namespace) -> int:
         )
         return 1
     console.print(rows)
-    console.print('\nPut a part of a name into config.toml: [audio] device = "..."', style="dim")
+    console.print(Text(_DEVICE_HINT, style="dim"))
     return 0
 
 

@@ -126,8 +126,8 @@ class Unplugged(FakeSource):
 
 
 def test_a_lost_microphone_closes_the_utterance_and_is_opened_again() -> None:
-    source = Unplugged(pcm_of(SCRIPT[:1] + [Speech(3.5, 4.0, "x")], 4.0))
-    worker, mailbox, reports = listen(source)
+    source = Unplugged(pcm_of([*SCRIPT[:1], Speech(3.5, 4.0, "x")], 4.0))
+    worker, _, reports = listen(source)
     run(worker)
     changes = [r for r in reports if isinstance(r, SourceChanged)]
     assert [c.lost for c in changes] == [True, False]

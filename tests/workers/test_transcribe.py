@@ -17,6 +17,7 @@ from pipeline.workers.transcribe import Transcribe
 from tests.fakes import FakeRecognizer, FakeTranslator, Speech, pcm_of
 
 SCRIPT = [Speech(0.0, 2.0, "the lord is good")]
+SPANISH = FakeTranslator("es")
 
 
 def partial(id: int, revision: int, share: float) -> Utterance:  # noqa: A002
@@ -36,7 +37,7 @@ class Bench:
         self,
         *utterances: Utterance,
         recognizer: Recognizer | None = None,
-        translator: Translator | None = FakeTranslator("es"),
+        translator: Translator | None = SPANISH,
         drafts: int | None = 4,
         rung: Rung = Rung.FULL,
         shed: bool = True,
@@ -184,7 +185,7 @@ def test_the_dictionary_corrects_before_translation(tmp_path: Path) -> None:
     pcm = pcm_of(script, 2.2)
     own = tmp_path / "own.toml"
     own.write_text(
-        '[[rule]]\nhear = ["row mans"]\nwrite = "Romans"\nexample = "row mans"\nbecomes = "Romans"\n'
+        '[[rule]]\nhear = "row mans"\nwrite = "Romans"\nexample = "row mans"\nbecomes = "Romans"\n'
     )
     settings = Settings()
     settings = settings.model_copy(
