@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,8 @@ from pipeline.corrections import compile_lexicon
 from pipeline.rules import Rule, parse_rules
 from tests.corrected import corrected
 
-FILE = Path(__file__).parents[1] / "dictionary" / "en.toml"
+ROOT = Path(__file__).parents[1]
+FILE = ROOT / "dictionary" / "en.toml"
 RULES = parse_rules(FILE.read_text(encoding="utf-8"), FILE.name)
 LEXICON = compile_lexicon(RULES)
 HOTWORDS = 40
@@ -201,6 +203,24 @@ def test_a_garbled_sermon_comes_out_right() -> None:
 def test_every_hotword_reaches_the_recognizer() -> None:
     assert LEXICON.hotwords(HOTWORDS) == LEXICON.hotwords(len(RULES))
     assert "Nebuchadnezzar" in LEXICON.hotwords(HOTWORDS)
+
+
+def test_the_manual_shows_rules_that_work_and_names_every_error() -> None:
+    manual = (ROOT / "docs" / "DICTIONARY.md").read_text(encoding="utf-8")
+    shown = re.findall(r"```toml\n(.*?)```", manual, re.DOTALL)
+    own = [rule for text in shown if "[[rule]]" in text for rule in parse_rules(text, "church")]
+    church = compile_lexicon([*RULES, *own])
+    assert corrected(church, "Here is pastor oil a ran's wife").text.startswith("Here is Pastor Oy")
+    assert corrected(church, "He stood before the alter").corrections == ()
+    tried = [rule for rule in own if rule.example]
+    assert tried
+    for rule in tried:
+        assert corrected(church, rule.example).text == rule.becomes
+        for text in rule.untouched:
+            assert corrected(church, text).text == text
+    source = (ROOT / "pipeline" / "rules.py").read_text(encoding="utf-8")
+    for code in re.findall(r'"(dictionary-[a-z-]+)"', source):
+        assert f"`{code}`" in manual
 
 
 @given(
