@@ -81,12 +81,12 @@ def test_an_unknown_section_gets_its_nearest_neighbour() -> None:
 
 def test_an_unknown_variable_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STARK_TRANSLATE__SEVER__PORT", "1")
-    with pytest.raises(ConfigError, match="STARK_TRANSLATE__SEVER__PORT.*Did you mean server"):
+    with pytest.raises(ConfigError, match=r"STARK_TRANSLATE__SEVER__PORT.*Did you mean server"):
         load()
     monkeypatch.delenv("STARK_TRANSLATE__SEVER__PORT")
     monkeypatch.setenv("STARK_TRANSLATE__SERVER__PROT", "1")
     with pytest.raises(
-        ConfigError, match="environment: server.prot: unknown key. Did you mean server.port"
+        ConfigError, match=r"environment: server\.prot: unknown key\. Did you mean server.port"
     ):
         load()
 
