@@ -1,6 +1,6 @@
 """Write a trained starter Gemma as a GGUF that llama.cpp loads as `gemma3`.
 
-    python scripts/starter/export_gemma.py --model DIR --out models/starter/gemma/model.gguf
+python scripts/starter/export_gemma.py --model DIR --out models/starter/gemma/model.gguf
 """
 
 from __future__ import annotations
@@ -127,6 +127,7 @@ def _token_type(processor: sentencepiece.SentencePieceProcessor, index: int) -> 
 
 
 def main() -> None:
+    """Export as the options say."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--model", type=Path, required=True, help="the trainer's --out")
     parser.add_argument("--out", type=Path, required=True)

@@ -1,6 +1,6 @@
 """Write a trained starter Marian as a CTranslate2 INT8 directory with its SentencePiece files.
 
-    python scripts/starter/export_marian.py --model DIR --out models/starter/marian
+python scripts/starter/export_marian.py --model DIR --out models/starter/marian
 """
 
 from __future__ import annotations
@@ -15,33 +15,17 @@ import numpy as np
 import sentencepiece
 import torch
 from ctranslate2.specs import TransformerSpec, common_spec
-from marian_model import Marian, MarianShape, stored_name
+from marian_model import Marian, from_state, stored_name
 from numpy.typing import NDArray
 
 INDEXED = re.compile(r"(layer|linear|embeddings)_(\d+)")
 
 
 def load_checkpoint(directory: Path) -> Marian:
-    """The model that train_marian.py left in its `--out` directory; its sizes are in the weights."""
+    """The model that train_marian.py left in its `--out` directory."""
     saved = torch.load(directory / "checkpoint.pt", weights_only=False, map_location="cpu")
-    weights = saved["model"]
     print(f"checkpoint: {saved['elapsed_s'] / 60:.1f} minutes, step {saved['step']}")
-    vocabulary, width = weights["embeddings.weight"].shape
-    layers = {
-        part: 1 + max(int(n.split(".")[1][6:]) for n in weights if n.startswith(part))
-        for part in ("encoder", "decoder")
-    }
-    model = Marian(
-        MarianShape(
-            vocabulary=vocabulary,
-            width=width,
-            encoder_layers=layers["encoder"],
-            decoder_layers=layers["decoder"],
-            hidden=weights["encoder.layer_0.ffn.linear_0.weight"].shape[0],
-        )
-    )
-    model.load_state_dict(weights)
-    return model
+    return from_state(saved["model"])
 
 
 def write_ctranslate2(
@@ -72,7 +56,6 @@ def write_ctranslate2(
     end = processor.id_to_piece(processor.eos_id())
     spec.config.eos_token = spec.config.decoder_start_token = end
     spec.config.unk_token = processor.id_to_piece(processor.unk_id())
-    spec.config.bos_token = "<s>"
     spec.validate()
     spec.optimize(quantization=quantization)
     shutil.rmtree(directory, ignore_errors=True)
@@ -95,6 +78,7 @@ def _put(spec: Any, name: str, array: NDArray[np.float32]) -> None:
 
 
 def main() -> None:
+    """Export as the options say."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--model", type=Path, required=True, help="the trainer's --out")
     parser.add_argument("--out", type=Path, required=True)

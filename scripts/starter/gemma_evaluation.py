@@ -16,7 +16,10 @@ HEAD, TAIL = "<start_of_turn>user\n", "<end_of_turn>\n<start_of_turn>model\n"
 def rows(directory: Path, split: corpora.Split, threads: int) -> Iterator[Row]:
     """Greedy, one utterance at a time, as finals are translated."""
     model = Llama(
-        str(directory / "model.gguf"), n_ctx=512, n_threads=threads, n_threads_batch=threads,
+        str(directory / "model.gguf"),
+        n_ctx=512,
+        n_threads=threads,
+        n_threads_batch=threads,
         verbose=False,
     )
     head = model.tokenize(HEAD.encode(), add_bos=True, special=True)

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from packing import Packed
 from torch import Tensor, nn
-from torch.nn import functional as F
+from torch.nn.functional import gelu, linear
 
 GLOBAL_EVERY = 6
 LOCAL_ROPE_BASE = 10_000.0
@@ -36,6 +36,7 @@ class GemmaShape:
     norm_epsilon: float = 1e-6
 
     def as_dict(self) -> dict[str, Any]:
+        """For shape.json beside the checkpoint."""
         return asdict(self)
 
 
@@ -48,6 +49,7 @@ class Norm(nn.Module):
         self.epsilon = epsilon
 
     def forward(self, x: Tensor) -> Tensor:
+        """x (..., width) to the same shape, in float32."""
         wide = x.float()
         wide = wide * torch.rsqrt(wide.square().mean(-1, keepdim=True) + self.epsilon)
         return wide * (1.0 + self.weight)
@@ -74,12 +76,14 @@ class Block(nn.Module):
         self.k_norm = Norm(shape.head_width, shape.norm_epsilon)
 
     def forward(self, x: Tensor, hidden_from: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+        """`hidden_from` (batch, 1, length, length) is true where a key must not be seen."""
         x = x + self.after_attention(self.attend(self.attention_norm(x), hidden_from, cos, sin))
         y = self.feed_norm(x)
-        y = self.down(F.gelu(self.gate(y), approximate="tanh") * self.up(y))
+        y = self.down(gelu(self.gate(y), approximate="tanh") * self.up(y))
         return x + self.after_feed(y)
 
     def attend(self, x: Tensor, hidden_from: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+        """x (batch, length, width) to the same shape."""
         batch, length, _ = x.shape
         split = (batch, length, -1, self.shape.head_width)
         v = self.v(x).view(split)
@@ -113,6 +117,7 @@ class Gemma(nn.Module):
                 nn.init.normal_(layer.weight, std=layer.in_features**-0.5)
 
     def forward(self, rows: Packed) -> Tensor:
+        """Sequences of one row do not see each other."""
         x = self.embeddings(rows.ids) * self.shape.width**0.5
         tables = [
             rotary_table(rows.position, self.shape.head_width, base)
@@ -127,7 +132,8 @@ class Gemma(nn.Module):
         return self.final_norm(x)
 
     def logits(self, hidden: Tensor) -> Tensor:
-        return F.linear(hidden, self.embeddings.weight)
+        """Hidden states (..., width) -> (..., vocabulary)."""
+        return linear(hidden, self.embeddings.weight)
 
 
 def rotary_table(position: Tensor, width: int, base: float) -> tuple[Tensor, Tensor]:
@@ -139,5 +145,6 @@ def rotary_table(position: Tensor, width: int, base: float) -> tuple[Tensor, Ten
 
 
 def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    """x (batch, length, heads, width) with each pair of its halves turned by its position."""
     first, second = x.chunk(2, -1)
     return x * cos + torch.cat([-second, first], -1) * sin

@@ -6,6 +6,7 @@ embedding, and a decoder that starts from a zero embedding (Junczys-Dowmunt et a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import ct2_weights
 import torch
 from packing import Packed
 from torch import Tensor, nn
-from torch.nn import functional as F
+from torch.nn.functional import linear, pad, silu
 
 
 @dataclass(frozen=True)
@@ -29,35 +30,52 @@ class MarianShape:
     positions: int = 512
 
 
-class Attention(nn.Module):
-    """Self-attention (one fused input matrix) or attention to the encoder (two), then its norm."""
+class SelfAttention(nn.Module):
+    """Attention within a sequence, then its norm."""
 
-    def __init__(self, shape: MarianShape, to_encoder: bool) -> None:
+    def __init__(self, shape: MarianShape) -> None:
         super().__init__()
-        width, self.heads, self.to_encoder = shape.width, shape.heads, to_encoder
-        self.linear_0 = nn.Linear(width, width if to_encoder else 3 * width)
-        self.linear_1 = nn.Linear(width, 2 * width if to_encoder else width)
-        if to_encoder:
-            self.linear_2 = nn.Linear(width, width)
-        self.layer_norm = nn.LayerNorm(width)
+        self.heads = shape.heads
+        self.linear_0 = nn.Linear(shape.width, 3 * shape.width)
+        self.linear_1 = nn.Linear(shape.width, shape.width)
+        self.layer_norm = nn.LayerNorm(shape.width)
 
-    def forward(self, x: Tensor, hidden_from: Tensor, memory: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, hidden_from: Tensor) -> Tensor:
         """x (batch, length, width); `hidden_from` is true where a key must not be seen."""
-        if self.to_encoder:
-            assert memory is not None
-            q, (k, v) = self.linear_0(x), self.linear_1(memory).chunk(2, -1)
-            last = self.linear_2
-        else:
-            q, k, v = self.linear_0(x).chunk(3, -1)
-            last = self.linear_1
-        q, k, v = (y.unflatten(-1, (self.heads, -1)).transpose(1, 2) for y in (q, k, v))
-        scores = (q @ k.transpose(2, 3)).float() * q.shape[-1] ** -0.5
-        share_of = scores.masked_fill(hidden_from, -1e9).softmax(-1).to(v.dtype)
-        out = last((share_of @ v).transpose(1, 2).flatten(2))
+        q, k, v = self.linear_0(x).chunk(3, -1)
+        out = self.linear_1(attend(q, k, v, hidden_from, self.heads))
         return self.layer_norm((x + out).float())
 
 
+class EncoderAttention(nn.Module):
+    """Attention of the decoder to the encoder's states, then its norm."""
+
+    def __init__(self, shape: MarianShape) -> None:
+        super().__init__()
+        self.heads = shape.heads
+        self.linear_0 = nn.Linear(shape.width, shape.width)
+        self.linear_1 = nn.Linear(shape.width, 2 * shape.width)
+        self.linear_2 = nn.Linear(shape.width, shape.width)
+        self.layer_norm = nn.LayerNorm(shape.width)
+
+    def forward(self, x: Tensor, memory: Tensor, hidden_from: Tensor) -> Tensor:
+        """x (batch, m, width) attends to memory (batch, n, width)."""
+        k, v = self.linear_1(memory).chunk(2, -1)
+        out = self.linear_2(attend(self.linear_0(x), k, v, hidden_from, self.heads))
+        return self.layer_norm((x + out).float())
+
+
+def attend(q: Tensor, k: Tensor, v: Tensor, hidden_from: Tensor, heads: int) -> Tensor:
+    """Scaled dot-product attention of (batch, length, width), split into heads."""
+    q, k, v = (y.unflatten(-1, (heads, -1)).transpose(1, 2) for y in (q, k, v))
+    scores = (q @ k.transpose(2, 3)).float() * q.shape[-1] ** -0.5
+    share_of = scores.masked_fill(hidden_from, -1e9).softmax(-1).to(v.dtype)
+    return (share_of @ v).transpose(1, 2).flatten(2)
+
+
 class Feed(nn.Module):
+    """Two matrices with swish between them, then the norm."""
+
     def __init__(self, shape: MarianShape) -> None:
         super().__init__()
         self.linear_0 = nn.Linear(shape.width, shape.hidden)
@@ -65,27 +83,38 @@ class Feed(nn.Module):
         self.layer_norm = nn.LayerNorm(shape.width)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.layer_norm((x + self.linear_1(F.silu(self.linear_0(x)))).float())
+        """x (batch, length, width) to the same shape."""
+        return self.layer_norm((x + self.linear_1(silu(self.linear_0(x)))).float())
 
 
-class Layer(nn.Module):
-    def __init__(self, shape: MarianShape, decoder: bool) -> None:
+class EncoderLayer(nn.Module):
+    """Self-attention and feed-forward."""
+
+    def __init__(self, shape: MarianShape) -> None:
         super().__init__()
-        self.self_attention = Attention(shape, to_encoder=False)
-        self.attention = Attention(shape, to_encoder=True) if decoder else None
+        self.self_attention = SelfAttention(shape)
+        self.ffn = Feed(shape)
+
+    def forward(self, x: Tensor, hidden_from: Tensor) -> Tensor:
+        """x (batch, length, width) to the same shape."""
+        return self.ffn(self.self_attention(x, hidden_from))
+
+
+class DecoderLayer(nn.Module):
+    """Self-attention, attention to the encoder and feed-forward."""
+
+    def __init__(self, shape: MarianShape) -> None:
+        super().__init__()
+        self.self_attention = SelfAttention(shape)
+        self.attention = EncoderAttention(shape)
         self.ffn = Feed(shape)
 
     def forward(
-        self,
-        x: Tensor,
-        hidden_from: Tensor,
-        memory: Tensor | None = None,
-        memory_hidden: Tensor | None = None,
+        self, x: Tensor, hidden_from: Tensor, memory: Tensor, memory_hidden: Tensor
     ) -> Tensor:
+        """x (batch, length, width) to the same shape."""
         x = self.self_attention(x, hidden_from)
-        if self.attention is not None and memory_hidden is not None:
-            x = self.attention(x, memory_hidden, memory)
-        return self.ffn(x)
+        return self.ffn(self.attention(x, memory, memory_hidden))
 
 
 class Marian(nn.Module):
@@ -96,10 +125,12 @@ class Marian(nn.Module):
         self.shape = shape
         self.embeddings = nn.Embedding(shape.vocabulary, shape.width)
         nn.init.normal_(self.embeddings.weight, std=shape.width**-0.5)
-        counts = {"encoder": shape.encoder_layers, "decoder": shape.decoder_layers}
-        for part, count in counts.items():
-            layers = {f"layer_{i}": Layer(shape, part == "decoder") for i in range(count)}
-            setattr(self, part, nn.ModuleDict(layers))
+        self.encoder = nn.ModuleDict(
+            {f"layer_{i}": EncoderLayer(shape) for i in range(shape.encoder_layers)}
+        )
+        self.decoder = nn.ModuleDict(
+            {f"layer_{i}": DecoderLayer(shape) for i in range(shape.decoder_layers)}
+        )
         table = sinusoids(shape.positions, shape.width)
         self.register_buffer("encodings", table, persistent=False)
 
@@ -110,6 +141,7 @@ class Marian(nn.Module):
         return self.decode(self.encode(source), source, target)
 
     def encode(self, source: Packed) -> Tensor:
+        """States of the source (batch, length, width)."""
         x = self.embeddings(source.ids) * self.shape.width**0.5
         x = x + self.encodings[source.position]
         hidden_from = differ(source.sequence, source.sequence)
@@ -118,10 +150,11 @@ class Marian(nn.Module):
         return x
 
     def decode(self, memory: Tensor, source: Packed, target: Packed) -> Tensor:
+        """As forward, from the encoder's states."""
         length = target.ids.shape[1]
         before = self.embeddings(target.ids[:, :-1]) * self.shape.width**0.5
         # Each sequence starts from a zero embedding, not from the end of the one before it.
-        before = F.pad(before, (0, 0, 1, 0)) * (target.position > 0)[..., None]
+        before = pad(before, (0, 0, 1, 0)) * (target.position > 0)[..., None]
         x = before + self.encodings[target.position]
         future = torch.ones(length, length, dtype=torch.bool, device=x.device).triu(1)
         hidden_from = differ(target.sequence, target.sequence) | future
@@ -131,7 +164,8 @@ class Marian(nn.Module):
         return x
 
     def logits(self, hidden: Tensor) -> Tensor:
-        return F.linear(hidden, self.embeddings.weight)
+        """Hidden states (..., width) -> (..., vocabulary)."""
+        return linear(hidden, self.embeddings.weight)
 
 
 def differ(left: Tensor, right: Tensor) -> Tensor:
@@ -154,24 +188,27 @@ def stored_name(name: str) -> str:
     return name.replace("layer_norm.bias", "layer_norm.beta").replace(".", "/")
 
 
-def from_ctranslate2(directory: Path) -> Marian:
-    """A module with the weights of a CTranslate2 Marian directory; raises KeyError on others."""
-    weights = ct2_weights.read_weights(directory / "model.bin")
-    embeddings = weights["decoder/embeddings/weight"]
-    layers = {
-        part: 1 + max(int(n.split("/")[1][6:]) for n in weights if n.startswith(f"{part}/layer_"))
-        for part in ("encoder", "decoder")
-    }
-    shape = MarianShape(
-        vocabulary=embeddings.shape[0],
-        width=embeddings.shape[1],
-        encoder_layers=layers["encoder"],
-        decoder_layers=layers["decoder"],
-        heads=int(weights["decoder/num_heads"]),
-        hidden=weights["encoder/layer_0/ffn/linear_0/weight"].shape[0],
+def from_state(weights: Mapping[str, Tensor], heads: int = MarianShape.heads) -> Marian:
+    """A module with these weights; its sizes are theirs."""
+    vocabulary, width = weights["embeddings.weight"].shape
+    encoder_layers, decoder_layers = (
+        len({name.split(".")[1] for name in weights if name.startswith(part)})
+        for part in ("encoder.", "decoder.")
     )
-    model = Marian(shape)
-    model.load_state_dict(
-        {name: torch.from_numpy(weights[stored_name(name)]) for name in model.state_dict()}
-    )
+    hidden = weights["encoder.layer_0.ffn.linear_0.weight"].shape[0]
+    model = Marian(MarianShape(vocabulary, width, encoder_layers, decoder_layers, heads, hidden))
+    model.load_state_dict(weights)
     return model
+
+
+def from_ctranslate2(directory: Path) -> Marian:
+    """A module with the weights of a CTranslate2 Marian directory."""
+    stored = ct2_weights.read_weights(directory / "model.bin")
+    weights = {"embeddings.weight": torch.from_numpy(stored["decoder/embeddings/weight"])}
+    for name, array in stored.items():
+        part, layer, *rest = name.split("/")
+        if layer.startswith("layer_"):
+            own = ".".join([part, layer, *rest]).replace("layer_norm.gamma", "layer_norm.weight")
+            own = own.replace("layer_norm.beta", "layer_norm.bias")
+            weights[own] = torch.from_numpy(array)
+    return from_state(weights, heads=int(stored["decoder/num_heads"]))

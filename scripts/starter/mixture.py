@@ -1,5 +1,6 @@
 """What a translator sees in one pass: how often each source, with which noise and which names."""
 
+# ruff: noqa: SIM905 - names read best as a text
 from __future__ import annotations
 
 import random
@@ -23,18 +24,16 @@ SHORT_SOURCES = ("tatoeba", "sermon")
 PLAIN_SHARE = 0.08
 NAME_SHARE = 0.35
 
-# Names that are the same in both languages, to practise copying. Tatoeba calls nearly every man
-# Tom and every woman Mary.
-MEN = """Daniel David Samuel Martin Oscar Hugo Bruno Omar Ivan Leon Simon Gabriel Rafael Ismael
-Hector Victor Nathan Kevin Brian Walter Edward Harold Patrick Dennis Frank Carl Louis Eric Peter
-Henry Robert Thomas William Charles George James John Paul Mark Stephen Andrew Philip Bartholomew
-Wesley Whitefield Spurgeon Calvin Carey Moody Graham Edwards Zwingli Ephraim Boaz Caleb Gideon
-Miller Johnson Anderson Walker Harris Bennett Foster Collins Bryant Hayes Owens""".split()
+# Names that are the same in both languages, to practise copying: Tatoeba calls nearly every man
+# Tom and every woman Mary. Biblical names that Spanish has its own forms of are left out.
+MEN = """Daniel David Samuel Gabriel Rafael Ismael Caleb Hugo Bruno Omar Kevin Brian Walter Edward
+Harold Patrick Dennis Frank Carl Eric Henry Robert William George Wesley Whitefield Spurgeon Carey
+Moody Graham Zwingli Miller Johnson Anderson Walker Harris Bennett Foster Collins Bryant Hayes
+Owens Kelly Murphy Gomez Alvarado Okoro Mbeki Nakamura Petrov Schmidt""".split()
 WOMEN = """Sara Ana Laura Marta Julia Carmen Elena Susan Karen Helen Alice Emily Grace Nancy Linda
-Betty Diana Irene Joan Ruth Noemi Deborah Naomi Rachel Rebecca Abigail Priscilla Lydia Eunice
-Hannah Miriam Tabitha Clara Norma Sandra Teresa""".split()
-PLACES = """London Boston Dallas Chicago Nebraska Ohio Nairobi Kampala Manila Lima Bogota Quito
-Antioch Bristol Oxford Wittenberg Leeds Memphis Tulsa Denver Nashville""".split()
+Betty Diana Irene Joan Eunice Clara Norma Sandra Teresa Karina Beatriz Megan Brenda""".split()
+PLACES = """Dallas Chicago Nebraska Ohio Nairobi Kampala Manila Lima Quito Bristol Oxford Wittenberg
+Leeds Memphis Tulsa Denver Nashville Houston Seattle""".split()
 STARTS = "b br c ch cl d dr f fl g gr h j k kr l m n p pr r s sh st t th tr v w y z".split()
 VOWELS = "a e i o u ai ea ee ia oo ou".split()
 ENDS = "n l r s m th ck nd rt ll tt x d ford ton ley man sen berg wick ez".split()

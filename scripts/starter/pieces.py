@@ -105,9 +105,7 @@ def train_unigram(
     return sentencepiece.SentencePieceProcessor(model_file=str(path))
 
 
-def add_bytes(
-    old: Path, path: Path
-) -> tuple[sentencepiece.SentencePieceProcessor, list[int]]:
+def add_bytes(old: Path, path: Path) -> tuple[sentencepiece.SentencePieceProcessor, list[int]]:
     """Copy a unigram vocabulary, its 256 rarest pieces replaced by bytes; also gives their ids.
 
     Single characters stay. A vocabulary that has bytes already is copied as it is."""

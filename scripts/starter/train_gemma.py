@@ -1,9 +1,8 @@
-"""Train the starter Gemma, English to Spanish, from scratch (its embeddings may come from a Marian).
+"""Train the starter Gemma, English to Spanish, from scratch.
 
     python scripts/starter/train_gemma.py --bible FILE --tatoeba FILE --out DIR --minutes 90
 
-Hidden matrices are trained with Muon (Jordan et al., 2024, kellerjordan.github.io/posts/muon),
-which reaches a loss in fewer steps than AdamW; embeddings and norms with AdamW.
+`--embeddings-from` a Marian gives it the sense of most pieces from the start.
 """
 
 from __future__ import annotations
@@ -20,20 +19,19 @@ import corpora
 import ct2_weights
 import numpy as np
 import pieces
-import sacrebleu
 import sentencepiece
 import torch
+from development import Development
 from gemma_model import Gemma, GemmaShape
 from mixture import one_pass
 from packing import Packed, lay_out, pack
 from torch import Tensor
-from training import Plan, smoothed_loss, to, train
+from training import Plan, optimizers, parser, smoothed_loss, to, train
 
 # One static shape, because each is compiled for a minute; longer pairs are left out.
 ROW_TOKENS = 112
 ROWS = 42
 JOIN_SHARE = 0.12
-DEV_SENTENCES = 30
 DEV_LENGTH = 64
 
 
@@ -96,6 +94,7 @@ def batches(
 
 
 def loss_of(model: Gemma, batch: Batch, autocast: torch.autocast) -> Tensor:
+    """Mean loss of the predicted tokens."""
     with autocast:
         logits = model.logits(model(batch.rows).flatten(0, 1)[batch.at])
     return smoothed_loss(logits, batch.targets, batch.weights)
@@ -109,110 +108,79 @@ def greedy(
     prompts = [tokens[: start + 1] for tokens, start in encode(processor, [(t, "") for t in texts])]
     device = model.embeddings.weight.device
     answers: list[list[int]] = [[] for _ in texts]
-    open_rows = list(range(len(texts)))
+    unfinished = list(range(len(texts)))
     for _ in range(DEV_LENGTH):
-        rows = [prompts[i] + answers[i] for i in open_rows]
-        ids = torch.zeros(len(rows), max(map(len, rows)), dtype=torch.long)
-        for index, row in enumerate(rows):
-            ids[index, : len(row)] = torch.tensor(row)
-        ids = ids.to(device)
+        rows = [prompts[i] + answers[i] for i in unfinished]
+        packed = to(lay_out([[row] for row in rows], max(map(len, rows))), device.type)
         last = torch.tensor([len(row) - 1 for row in rows], device=device)
-        rows_ = Packed(ids, torch.zeros_like(ids), torch.arange(ids.shape[1], device=device).expand_as(ids))
         with torch.autocast(device.type, torch.bfloat16):
-            hidden = model(rows_)[torch.arange(len(rows)), last]
-            chosen = model.logits(hidden).argmax(-1).tolist()
-        for index, token in zip(list(open_rows), chosen, strict=True):
-            if token in (pieces.END_OF_TURN_ID, pieces.EOS):
-                open_rows.remove(index)
+            chosen = model.logits(model(packed)[range(len(rows)), last]).argmax(-1).tolist()
+        for index, token in zip(list(unfinished), chosen, strict=True):
+            if token in {pieces.END_OF_TURN_ID, pieces.EOS}:
+                unfinished.remove(index)
             else:
                 answers[index].append(token)
-        if not open_rows:
+        if not unfinished:
             break
     return [processor.decode(answer) for answer in answers]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--bible", type=Path, required=True)
-    parser.add_argument("--tatoeba", type=Path, required=True)
-    parser.add_argument("--out", type=Path, required=True, help="checkpoints and vocabulary")
-    parser.add_argument("--embeddings-from", type=Path, help="a CTranslate2 Marian directory")
-    parser.add_argument("--minutes", type=float, default=90.0)
-    parser.add_argument("--evaluate-minutes", type=float, default=10.0)
-    parser.add_argument("--vocabulary", type=int, default=8000)
-    parser.add_argument("--width", type=int, default=256)
-    parser.add_argument("--layers", type=int, default=6)
-    parser.add_argument("--hidden", type=int, default=512)
-    parser.add_argument("--muon-rate", type=float, default=2e-3)
-    parser.add_argument("--adam-rate", type=float, default=2e-3)
-    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--resume", action="store_true")
-    parser.add_argument("--no-compile", dest="compile", action="store_false")
-    args = parser.parse_args()
-
+    """Train as the options say."""
+    options = parser(__doc__, minutes=90)
+    options.add_argument("--embeddings-from", type=Path, help="a CTranslate2 Marian directory")
+    options.add_argument(
+        "--width", type=int, default=256, help="a multiple of 64, the head's width"
+    )
+    options.add_argument("--layers", type=int, default=6)
+    options.add_argument("--hidden", type=int, default=512, help="width of the feed-forward")
+    args = options.parse_args()
     torch.set_num_threads(args.threads)
     torch.manual_seed(1)
     split = corpora.load(args.bible, args.tatoeba)
-    vocabulary = args.out / "gemma.spm"
-    if args.resume:
-        processor = sentencepiece.SentencePieceProcessor(model_file=str(vocabulary))
-        shape = GemmaShape(**json.loads((args.out / "shape.json").read_text()))
-    else:
-        pairs = one_pass(split.training, random.Random(0))
-        texts = (text for pair in pairs for text in pair)
-        processor = pieces.train_bpe(texts, args.vocabulary, vocabulary)
-        shape = GemmaShape(
-            args.vocabulary, args.width, args.layers, args.width // 64, args.width // 64,
-            hidden=args.hidden,
-        )
-        (args.out / "shape.json").write_text(json.dumps(shape.as_dict(), indent=2) + "\n")
-    model = Gemma(shape)
-    if args.embeddings_from and not args.resume:
-        take_embeddings(model, processor, args.embeddings_from)
+    model, processor = prepare(args, split)
     model.to(args.device)
     count = sum(p.numel() for p in model.parameters())
-    print(f"{count / 1e6:.2f} M parameters, training pairs:",
-          {name: len(pairs) for name, pairs in split.training.items()}, flush=True)
-
-    hidden = [p for name, p in model.named_parameters() if p.ndim == 2 and "blocks" in name]
-    rest = [p for name, p in model.named_parameters() if p.ndim != 2 or "blocks" not in name]
-    optimizers = [
-        torch.optim.Muon(
-            hidden, lr=args.muon_rate, weight_decay=0.01, adjust_lr_fn="match_rms_adamw"
-        ),
-        torch.optim.AdamW(rest, lr=args.adam_rate, betas=(0.9, 0.98), weight_decay=0.0, fused=True),
-    ]
+    sizes = {name: len(pairs) for name, pairs in split.training.items()}
+    print(f"{count / 1e6:.2f} M parameters, training pairs: {sizes}", flush=True)
     autocast = torch.autocast(args.device, torch.bfloat16)
-
-    if args.compile:
-        compiled_loss = torch.compile(lambda batch: loss_of(model, batch, autocast), dynamic=False)
-    else:
-        compiled_loss = functools.partial(loss_of, model, autocast=autocast)
-
-    development = [*split.held_out_tatoeba[:DEV_SENTENCES], *split.held_out_books[:DEV_SENTENCES]]
+    loss = functools.partial(loss_of, model, autocast=autocast)
+    development = Development(split)
 
     def evaluate() -> str:
-        examples = encode(processor, [(pair.en, pair.es) for pair in development])
+        examples = encode(processor, development.pairs)
         batch = make_batch([[e] for e in examples], max(len(e[0]) for e in examples))
         with torch.no_grad():
-            loss = loss_of(model, to(batch, args.device), autocast).item()
-        answers = greedy(model, processor, [pair.en for pair in development])
-        scores = []
-        for part in (slice(None, DEV_SENTENCES), slice(DEV_SENTENCES, None)):
-            wanted = [pair.es for pair in development[part]]
-            scores.append(sacrebleu.corpus_chrf(answers[part], [wanted]).score)
-        shown = " | ".join([*answers[:3], answers[-1]])
-        return f"loss {loss:.3f}, chrF Tatoeba {scores[0]:.1f} books {scores[1]:.1f}: {shown}"
+            value = loss(to(batch, args.device)).item()
+        return development.line(value, greedy(model, processor, development.english))
 
     train(
         model,
-        optimizers,
-        lambda rng: (to(batch, args.device) for batch in batches(split, processor, rng)),
-        compiled_loss,
-        evaluate,
-        Plan(args.out, args.minutes, args.evaluate_minutes, args.resume),
+        optimizers(model, "blocks", args.muon_rate, args.adam_rate),
+        batches=lambda rng: (to(batch, args.device) for batch in batches(split, processor, rng)),
+        loss_of=torch.compile(loss, dynamic=False) if args.compile else loss,
+        evaluate=evaluate,
+        plan=Plan(args.out, args.minutes, args.evaluate_minutes, args.resume),
     )
+
+
+def prepare(
+    args: argparse.Namespace, split: corpora.Split
+) -> tuple[Gemma, sentencepiece.SentencePieceProcessor]:
+    """A new model and vocabulary, or those of `--out`; the loop loads the weights."""
+    vocabulary, sizes = args.out / "gemma.spm", args.out / "shape.json"
+    if args.resume:
+        processor = sentencepiece.SentencePieceProcessor(model_file=str(vocabulary))
+        return Gemma(GemmaShape(**json.loads(sizes.read_text()))), processor
+    texts = (text for pair in one_pass(split.training, random.Random(0)) for text in pair)
+    processor = pieces.train_bpe(texts, args.vocabulary, vocabulary)
+    heads = args.width // GemmaShape.head_width
+    shape = GemmaShape(args.vocabulary, args.width, args.layers, heads, heads, hidden=args.hidden)
+    sizes.write_text(json.dumps(shape.as_dict(), indent=2) + "\n")
+    model = Gemma(shape)
+    if args.embeddings_from:
+        take_embeddings(model, processor, args.embeddings_from)
+    return model, processor
 
 
 def take_embeddings(

@@ -18,19 +18,18 @@ from pathlib import Path
 
 import corpora
 import pieces
-import sacrebleu
 import sentencepiece
 import torch
-from marian_model import Marian, MarianShape, from_ctranslate2
+from development import Development
+from marian_model import Marian, MarianShape, from_ctranslate2, from_state
 from mixture import one_pass
 from packing import Packed, lay_out, pack
 from torch import Tensor
-from training import Plan, smoothed_loss, to, train
+from training import Plan, optimizers, parser, smoothed_loss, to, train
 
 # One static shape, because each is compiled for a minute; longer pairs are left out.
 ROW_TOKENS = 96
 ROWS = 40
-DEV_SENTENCES = 30
 DEV_LENGTH = 80
 
 Example = tuple[list[int], list[int]]
@@ -55,10 +54,12 @@ def encode(
 
 
 def longest(example: Example) -> int:
+    """Tokens of its longer side."""
     return max(len(example[0]), len(example[1]))
 
 
 def make_batch(rows: list[list[Example]], length: int) -> Batch:
+    """Both sides in rows of one static length."""
     source, target = (lay_out([[e[side] for e in row] for row in rows], length) for side in (0, 1))
     return Batch(source, target)
 
@@ -76,6 +77,7 @@ def batches(
 
 
 def loss_of(model: Marian, batch: Batch, autocast: torch.autocast) -> Tensor:
+    """Mean loss of the target tokens."""
     with autocast:
         logits = model.logits(model(batch.source, batch.target).flatten(0, 1))
     weights = (batch.target.sequence > 0).flatten().float()
@@ -105,80 +107,62 @@ def greedy(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--bible", type=Path, required=True)
-    parser.add_argument("--tatoeba", type=Path, required=True)
-    parser.add_argument("--out", type=Path, required=True, help="checkpoints and vocabulary")
-    parser.add_argument("--init", type=Path, help="continue from this CTranslate2 Marian directory")
-    parser.add_argument("--minutes", type=float, default=35.0)
-    parser.add_argument("--evaluate-minutes", type=float, default=10.0)
-    parser.add_argument("--vocabulary", type=int, default=8000, help="only without --init")
-    parser.add_argument("--muon-rate", type=float, default=1e-3)
-    parser.add_argument("--adam-rate", type=float, default=5e-4)
-    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--resume", action="store_true")
-    parser.add_argument("--no-compile", dest="compile", action="store_false")
-    args = parser.parse_args()
-
+    """Train as the options say."""
+    options = parser(__doc__, minutes=35)
+    options.add_argument(
+        "--init", type=Path, help="continue from this CTranslate2 Marian directory"
+    )
+    args = options.parse_args()
     torch.set_num_threads(args.threads)
     torch.manual_seed(1)
     split = corpora.load(args.bible, args.tatoeba)
-    vocabulary = args.out / "marian.spm"
-    model = from_ctranslate2(args.init) if args.init else Marian(MarianShape(args.vocabulary))
-    if args.resume:
-        processor = sentencepiece.SentencePieceProcessor(model_file=str(vocabulary))
-    elif args.init:
-        processor, replaced = pieces.add_bytes(args.init / "source.spm", vocabulary)
-        with torch.no_grad():
-            model.embeddings.weight[replaced] = model.embeddings.weight.mean(0)
-            model.embeddings.weight[replaced] += 0.02 * torch.randn(len(replaced), model.shape.width)
-    else:
-        texts = (text for pair in one_pass(split.training, random.Random(0)) for text in pair)
-        processor = pieces.train_unigram(texts, args.vocabulary, vocabulary)
+    model, processor = prepare(args, split)
     model.to(args.device)
     count = sum(p.numel() for p in model.parameters())
     sizes = {name: len(pairs) for name, pairs in split.training.items()}
     print(f"{count / 1e6:.2f} M parameters, training pairs: {sizes}", flush=True)
-
-    hidden = [p for name, p in model.named_parameters() if p.ndim == 2 and "layer_" in name]
-    rest = [p for name, p in model.named_parameters() if p.ndim != 2 or "layer_" not in name]
-    optimizers = [
-        torch.optim.Muon(
-            hidden, lr=args.muon_rate, weight_decay=0.01, adjust_lr_fn="match_rms_adamw"
-        ),
-        torch.optim.AdamW(rest, lr=args.adam_rate, betas=(0.9, 0.98), weight_decay=0.0, fused=True),
-    ]
     autocast = torch.autocast(args.device, torch.bfloat16)
-    if args.compile:
-        loss = torch.compile(lambda batch: loss_of(model, batch, autocast), dynamic=False)
-    else:
-        loss = functools.partial(loss_of, model, autocast=autocast)
-    development = [*split.held_out_tatoeba[:DEV_SENTENCES], *split.held_out_books[:DEV_SENTENCES]]
+    loss = functools.partial(loss_of, model, autocast=autocast)
+    development = Development(split)
 
     def evaluate() -> str:
-        examples = encode(processor, [(pair.en, pair.es) for pair in development])
+        examples = encode(processor, development.pairs)
         batch = make_batch([[e] for e in examples], max(map(longest, examples)))
         with torch.no_grad():
-            value = loss_of(model, to(batch, args.device), autocast).item()
-        answers = greedy(model, processor, [pair.en for pair in development])
-        scores = []
-        for part in (slice(None, DEV_SENTENCES), slice(DEV_SENTENCES, None)):
-            wanted = [pair.es for pair in development[part]]
-            scores.append(sacrebleu.corpus_chrf(answers[part], [wanted]).score)
-        shown = " | ".join([*answers[:3], answers[-1]])
-        return f"loss {value:.3f}, chrF Tatoeba {scores[0]:.1f} books {scores[1]:.1f}: {shown}"
+            value = loss(to(batch, args.device)).item()
+        return development.line(value, greedy(model, processor, development.english))
 
     if not args.resume:
         print(f"before training: {evaluate()}", flush=True)
     train(
         model,
-        optimizers,
-        lambda rng: (to(batch, args.device) for batch in batches(split, processor, rng)),
-        loss,
-        evaluate,
-        Plan(args.out, args.minutes, args.evaluate_minutes, args.resume),
+        optimizers(model, "layer_", args.muon_rate, args.adam_rate),
+        batches=lambda rng: (to(batch, args.device) for batch in batches(split, processor, rng)),
+        loss_of=torch.compile(loss, dynamic=False) if args.compile else loss,
+        evaluate=evaluate,
+        plan=Plan(args.out, args.minutes, args.evaluate_minutes, args.resume),
     )
+
+
+def prepare(
+    args: argparse.Namespace, split: corpora.Split
+) -> tuple[Marian, sentencepiece.SentencePieceProcessor]:
+    """A new model and vocabulary, or those of `--init`, or those of `--out` when resuming."""
+    vocabulary = args.out / "marian.spm"
+    if args.resume:
+        processor = sentencepiece.SentencePieceProcessor(model_file=str(vocabulary))
+        weights = torch.load(args.out / "checkpoint.pt", weights_only=False)["model"]
+        return from_state(weights), processor
+    if not args.init:
+        texts = (text for pair in one_pass(split.training, random.Random(0)) for text in pair)
+        processor = pieces.train_unigram(texts, args.vocabulary, vocabulary)
+        return Marian(MarianShape(args.vocabulary)), processor
+    model = from_ctranslate2(args.init)
+    processor, replaced = pieces.add_bytes(args.init / "source.spm", vocabulary)
+    with torch.no_grad():
+        table = model.embeddings.weight
+        table[replaced] = table.mean(0) + 0.02 * torch.randn(len(replaced), model.shape.width)
+    return model, processor
 
 
 if __name__ == "__main__":

@@ -14,8 +14,15 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("gguf")
 
+import ctranslate2  # noqa: E402
 import pieces  # noqa: E402
+import sentencepiece  # noqa: E402
 import training  # noqa: E402
+from export_gemma import write_gguf  # noqa: E402
+from export_marian import write_ctranslate2  # noqa: E402
+from gemma_model import Gemma, GemmaShape  # noqa: E402
+from llama_cpp import Llama  # noqa: E402
+from marian_model import Marian, MarianShape, from_ctranslate2  # noqa: E402
 from packing import lay_out, pack  # noqa: E402
 
 pytestmark = pytest.mark.train
@@ -38,7 +45,6 @@ def test_rows_hold_every_item_once_within_their_length() -> None:
 
 
 def tiny_gemma(tmp_path: Path) -> tuple[Any, Any]:
-    from gemma_model import Gemma, GemmaShape
 
     torch.manual_seed(2)
     processor = pieces.train_bpe(TEXTS * 20, 420, tmp_path / "tiny.spm")
@@ -91,8 +97,6 @@ def test_gemma_matches_the_reference_implementation(tmp_path: Path) -> None:
 
 
 def test_gemma_matches_llama_cpp(tmp_path: Path) -> None:
-    from export_gemma import write_gguf
-    from llama_cpp import Llama
 
     model, processor = tiny_gemma(tmp_path)
     path = tmp_path / "tiny.gguf"
@@ -113,7 +117,6 @@ def test_gemma_matches_llama_cpp(tmp_path: Path) -> None:
 
 
 def tiny_marian() -> Any:
-    from marian_model import Marian, MarianShape
 
     torch.manual_seed(2)
     return Marian(MarianShape(330, 32, 2, 2, heads=4, hidden=64, positions=64))
@@ -138,14 +141,11 @@ def test_sequences_packed_together_do_not_see_each_other() -> None:
 
 
 def test_marian_matches_ctranslate2(tmp_path: Path) -> None:
-    import ctranslate2
-    from export_marian import write_ctranslate2
-    from marian_model import from_ctranslate2
 
     model = tiny_marian()
     processor = pieces.train_unigram(TEXTS * 20, 330, tmp_path / "tiny.spm")
     write_ctranslate2(model, tmp_path / "tiny.spm", tmp_path / "ct2", quantization=None)
-    source, target = (processor.encode(text) + [processor.eos_id()] for text in TEXTS[:2])
+    source, target = ([*processor.encode(text), processor.eos_id()] for text in TEXTS[:2])
     expected = marian_logits(model, [source], [target])[: len(target)].log_softmax(-1)
     expected = expected[range(len(target)), target]
 
@@ -161,7 +161,6 @@ def test_marian_matches_ctranslate2(tmp_path: Path) -> None:
 
 def test_bytes_replace_the_rarest_pieces_of_an_old_vocabulary(tmp_path: Path) -> None:
     words = [f"w{a}{b}{c}" for a in "aeiou" for b in "lmnrst" for c in "abdefgiknoprstuvz"]
-    import sentencepiece
 
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(" ".join(words[n : n + 8]) for n in range(len(words) - 8)),
@@ -206,7 +205,14 @@ def test_a_resumed_training_goes_on_from_its_time_and_weights(
             return (model(batch) - batch.sum()).square().mean()
 
         plan = training.Plan(tmp_path, minutes, resume=resume)
-        training.train(model, [optimizer], batches, loss_of, lambda: "evaluated", plan)
+        training.train(
+            model,
+            [optimizer],
+            batches=batches,
+            loss_of=loss_of,
+            evaluate=lambda: "evaluated",
+            plan=plan,
+        )
         return model, torch.load(tmp_path / "checkpoint.pt", weights_only=False)
 
     _, first = run(1, resume=False)
