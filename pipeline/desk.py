@@ -113,6 +113,8 @@ class Desk:
     def show(self, caption: Caption) -> None:
         """Publish a caption; with a final, write the journal and the utterance's record."""
         message = self._board.show(caption)
+        if message is None and not caption.final:
+            return
         published_s = time.monotonic()
         track = self._tracks.setdefault(caption.id, Track())
         if message is not None:

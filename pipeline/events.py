@@ -200,9 +200,11 @@ class WorkerEnded:
     error: BaseException | None = None
 
 
-Report: TypeAlias = Transcript | Caption | Level | Fault | SourceChanged | WorkerReady | WorkerEnded
-"""What workers tell the main thread: of utterances and transcripts only these, a final when it is
-closed and a final transcript that is filtered."""
+Report: TypeAlias = (
+    Utterance | Transcript | Caption | Level | Fault | SourceChanged | WorkerReady | WorkerEnded
+)
+"""What workers tell the main thread. Of utterances only finals, when they are closed; of
+transcripts only those of finals that are filtered."""
 
 State = Literal[
     "starting", "listening", "speech", "paused", "blank", "behind", "no-audio", "fault", "ended"
