@@ -61,7 +61,9 @@ def write_gguf(
     path.parent.mkdir(parents=True, exist_ok=True)
     matrix_type, file_type = KINDS[kind]
     shape = model.shape
-    writer = gguf.GGUFWriter(path, "gemma3")
+    # A runtime may have the old file mapped into memory: never write into it.
+    fresh = path.with_suffix(".new")
+    writer = gguf.GGUFWriter(fresh, "gemma3")
     writer.add_name("stark-translate starter, English to Spanish")
     writer.add_file_type(file_type)
     writer.add_context_length(CONTEXT_LENGTH)
@@ -89,6 +91,7 @@ def write_gguf(
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
+    fresh.replace(path)
 
 
 def _stored_name(name: str) -> str:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from corpora import Pair
+from references import references
 
 # Tatoeba is the general English; the verses are long, so that even these shares are half of
 # all the words. The older English versions are there for their wording, in small doses.
@@ -17,8 +18,9 @@ SHARES: Mapping[str, float] = {
     "bbe": 0.30,
     "asv": 0.10,
     "kjv": 0.10,
-    "sermon": 4.0,
+    "sermon": 6.0,
 }
+REFERENCES = 2500
 SHORT_SOURCES = ("tatoeba", "sermon")
 # Speech recognition sometimes loses case and punctuation.
 PLAIN_SHARE = 0.08
@@ -38,13 +40,17 @@ STARTS = "b br c ch cl d dr f fl g gr h j k kr l m n p pr r s sh st t th tr v w 
 VOWELS = "a e i o u ai ea ee ia oo ou".split()
 ENDS = "n l r s m th ck nd rt ll tt x d ford ton ley man sen berg wick ez".split()
 
+_DIGITS = re.compile(r"\d+")
 _WORD = re.compile(r"[^\w\s']+")
 
 
 def one_pass(
-    training: Mapping[str, Sequence[Pair]], rng: random.Random, join_share: float = 0.0
+    training: Mapping[str, Sequence[Pair]],
+    rng: random.Random,
+    join_share: float = 0.0,
+    reference_count: int = REFERENCES,
 ) -> list[tuple[str, str]]:
-    """English and Spanish of one pass over the sources, in random order.
+    """English and Spanish of one pass over the sources and some Bible references, in random order.
 
     `join_share` of the short pairs are followed by another one, as an utterance may hold several
     sentences."""
@@ -58,6 +64,7 @@ def one_pass(
         if source in SHORT_SOURCES:
             texts = list(_join(texts, join_share, rng))
         chosen += [_vary(english, spanish, rng) for english, spanish in texts]
+    chosen += [_vary(pair.en, pair.es, rng) for pair in references(reference_count, rng)]
     rng.shuffle(chosen)
     return chosen
 
@@ -75,6 +82,7 @@ def _join(
 
 
 def _vary(english: str, spanish: str, rng: random.Random) -> tuple[str, str]:
+    english, spanish = _renumber(english, spanish, rng)
     if rng.random() < NAME_SHARE:
         english, spanish = _rename(english, spanish, rng)
     if rng.random() < PLAIN_SHARE:
@@ -89,6 +97,18 @@ def _rename(english: str, spanish: str, rng: random.Random) -> tuple[str, str]:
         if pattern.search(english) and pattern.search(spanish):
             new = rng.choice(others) if rng.random() < 0.7 else invented_name(rng)
             english, spanish = pattern.sub(new, english), pattern.sub(new, spanish)
+    return english, spanish
+
+
+def _renumber(english: str, spanish: str, rng: random.Random) -> tuple[str, str]:
+    """Other digits in half of the pairs that have the same numbers on both sides."""
+    numbers = _DIGITS.findall(english)
+    if not numbers or sorted(numbers) != sorted(_DIGITS.findall(spanish)) or rng.random() < 0.5:
+        return english, spanish
+    if "1" in numbers:  # one thing is not many things
+        return english, spanish
+    new = {n: str(rng.randrange(max(2, 10 ** (len(n) - 1)), 10 ** len(n))) for n in numbers}
+    english, spanish = (_DIGITS.sub(lambda m: new[m[0]], text) for text in (english, spanish))
     return english, spanish
 
 

@@ -6,6 +6,8 @@ import random
 import re
 
 import mixture
+import pytest
+import references
 from corpora import Pair
 
 
@@ -13,15 +15,27 @@ def pairs(count: int, source: str) -> tuple[Pair, ...]:
     return tuple(Pair(f"Tom saw {n}.", f"Tom vio {n}.", source) for n in range(count))
 
 
+def words_numbered(count: int) -> list[str]:
+    return ["x" + "".join(chr(97 + int(d)) for d in str(n)) for n in range(count)]
+
+
+def words_pairs(count: int) -> tuple[Pair, ...]:
+    return tuple(Pair(f"See {w}.", f"Vea {w}.", "tatoeba") for w in words_numbered(count))
+
+
+def one_pass(source: dict[str, tuple[Pair, ...]], join_share: float = 0.0) -> list[tuple[str, str]]:
+    return mixture.one_pass(source, random.Random(1), join_share, reference_count=0)
+
+
 def test_each_source_comes_as_often_as_its_share() -> None:
-    drawn = mixture.one_pass({"kjv": pairs(100, "kjv"), "sermon": ()}, random.Random(1))
+    drawn = one_pass({"kjv": pairs(100, "kjv"), "sermon": ()})
     assert len(drawn) == 10
-    drawn = mixture.one_pass({"sermon": pairs(5, "sermon")}, random.Random(1))
-    assert len(drawn) == 20
+    drawn = one_pass({"sermon": pairs(5, "sermon")})
+    assert len(drawn) == 30
 
 
 def test_a_name_changes_on_both_sides_alike() -> None:
-    drawn = mixture.one_pass({"tatoeba": pairs(300, "tatoeba")}, random.Random(1))
+    drawn = one_pass({"tatoeba": pairs(300, "tatoeba")})
     others = [(en, es) for en, es in drawn if not es.startswith("Tom ")]
     assert 60 < len(others) < 150
     for english, spanish in others:
@@ -31,7 +45,7 @@ def test_a_name_changes_on_both_sides_alike() -> None:
 
 
 def test_some_sources_lose_case_and_marks_but_no_target_does() -> None:
-    drawn = mixture.one_pass({"tatoeba": pairs(400, "tatoeba")}, random.Random(1))
+    drawn = one_pass({"tatoeba": pairs(400, "tatoeba")})
     plain = [english for english, _ in drawn if english == english.lower()]
     assert 10 < len(plain) < 80
     assert any("." not in english for english in plain)
@@ -39,12 +53,48 @@ def test_some_sources_lose_case_and_marks_but_no_target_does() -> None:
 
 
 def test_joining_loses_no_pair() -> None:
-    drawn = mixture.one_pass({"tatoeba": pairs(200, "tatoeba")}, random.Random(1), join_share=0.3)
+    drawn = one_pass({"tatoeba": words_pairs(200)}, join_share=0.3)
     assert len(drawn) < 200
-    numbers = [int(n) for _, spanish in drawn for n in re.findall(r"\d+", spanish)]
-    assert sorted(numbers) == list(range(200))
+    kept = [word for _, spanish in drawn for word in re.findall(r"x[a-z]+", spanish)]
+    assert sorted(kept) == sorted(words_numbered(200))
     for english, spanish in drawn:
-        assert re.findall(r"\d+", english) == re.findall(r"\d+", spanish)
+        assert re.findall(r"x[a-z]+", english.lower()) == re.findall(r"x[a-z]+", spanish)
+
+
+def test_numbers_change_on_both_sides_alike() -> None:
+    drawn = one_pass({"tatoeba": pairs(300, "tatoeba")})
+    numbers = [re.findall(r"\d+", spanish)[0] for _, spanish in drawn]
+    assert sum(numbers.count(number) > 1 for number in numbers) > 50
+    assert all(re.findall(r"\d+", english) == re.findall(r"\d+", es) for english, es in drawn)
+
+
+@pytest.mark.parametrize(
+    ("number", "english", "spanish"),
+    [
+        (1, "one", "uno"),
+        (16, "sixteen", "dieciséis"),
+        (22, "twenty-two", "veintidós"),
+        (30, "thirty", "treinta"),
+        (45, "forty-five", "cuarenta y cinco"),
+        (100, "one hundred", "cien"),
+        (119, "one hundred and nineteen", "ciento diecinueve"),
+    ],
+)
+def test_numbers_in_words(number: int, english: str, spanish: str) -> None:
+    assert references.english_number(number) == english
+    assert references.spanish_number(number) == spanish
+
+
+def test_references_name_the_same_place_in_both_languages() -> None:
+    made = references.references(400, random.Random(1))
+    spanish_of = {references.english_number(n): references.spanish_number(n) for n in range(1, 163)}
+    for pair in made:
+        assert re.findall(r"\d+", pair.en) == re.findall(r"\d+", pair.es)
+        for word in re.findall(r"(?:chapter|verse) ([a-z][a-z -]*?)(?=[,.]| verse)", pair.en):
+            if word in spanish_of:
+                assert spanish_of[word] in pair.es, pair
+    assert any("Primera de Corintios" in pair.es for pair in made)
+    assert sum(any(c.isdigit() for c in pair.en) for pair in made) in range(90, 180)
 
 
 def test_the_same_seed_gives_the_same_pass() -> None:
