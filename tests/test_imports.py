@@ -24,6 +24,7 @@ terminal
 broadcast workers
 assembly crew desk
 app
+commands
 cli
 """.strip().splitlines()
 """Modules and packages of pipeline; each imports from its own line and those above it only."""

@@ -1,0 +1,97 @@
+"""`run`, `dry-run` and `demo`: the daemon itself."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+from pipeline import assembly, logs
+from pipeline.app import App
+from pipeline.bundled import bundled
+from pipeline.commands import Commands, add_command, add_hearing, add_serving, settings_of
+from pipeline.config import Settings
+from pipeline.crew import Engines
+from pipeline.dictionary import Dictionary
+from pipeline.scoring import score, table
+from pipeline.terminal import Screen, make_screen
+from pipeline.wire import Mode
+
+STARTER = {
+    "stt.model": "starter",
+    "translate.source": "en",
+    "translate.target": "es",
+    "translate.partial.engine": "marian",
+    "translate.partial.model": "starter",
+    "translate.final.model": "starter",
+    "translate.final.prompt": "auto",
+}
+"""The demo runs what ships, whatever the church has set."""
+
+
+def add(commands: Commands) -> None:
+    """Describe the three commands."""
+    for name, run, says in (
+        ("run", _run, "Caption a service."),
+        ("dry-run", _dry_run, "Rehearse: captions reach operators and this terminal only."),
+    ):
+        parser = add_command(commands, name, run, says)
+        add_serving(parser)
+        add_hearing(parser)
+        parser.add_argument("--input", metavar="FILE", help="an audio file, not a microphone")
+        parser.add_argument("--pace", choices=["realtime", "fast"], help="how fast it is played")
+    says = "Play the demo sermon through everything and score the captions."
+    demo = add_command(commands, "demo", _demo, says)
+    add_serving(demo)
+    demo.add_argument("--fast", action="store_true", help="as fast as the machine can")
+    demo.add_argument("--loop", action="store_true", help="again and again, until Ctrl-C")
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    return _serve(settings_of(arguments).settings, "live")[0]
+
+
+def _dry_run(arguments: argparse.Namespace) -> int:
+    return _serve(settings_of(arguments).settings, "dry-run")[0]
+
+
+def _demo(arguments: argparse.Namespace) -> int:
+    pace = "fast" if arguments.fast else "realtime"
+    sermon = bundled("demo", "sermon.flac")
+    settings = settings_of(
+        arguments, STARTER | {"audio.input": str(sermon), "audio.pace": pace, "audio.channel": 1}
+    ).settings
+    code, folder, screen = _serve(settings, "demo", loop=arguments.loop)
+    if code:
+        return code
+    screen.summary(table(score(folder, bundled("demo", "sermon.json"))))
+    screen.summary(f"The session is kept in {folder}")
+    return code
+
+
+def _serve(settings: Settings, mode: Mode, *, loop: bool = False) -> tuple[int, Path, Screen]:
+    screen = make_screen()
+    logs.configure(settings.log.level, settings.log.format)
+    dictionary = Dictionary(settings)
+    engines = Engines(
+        source=assembly.audio_source(settings, loop=loop),
+        detector=assembly.speech_detector(),
+        recognizer=assembly.recognizer(settings, dictionary),
+        partial=assembly.partial_translator(settings),
+        final=assembly.final_translator(settings),
+    )
+    app = App(settings, engines, dictionary=dictionary, screen=screen, mode=mode)
+    try:
+        code = asyncio.run(app.run())
+    finally:
+        screen.close()
+    if app.failure is not None:
+        print(f"stark-translate: {app.failure}", file=sys.stderr)
+    if app.stuck:
+        # A thread inside a hung engine would hold up (or crash) the interpreter's own end.
+        sys.stderr.flush()
+        sys.stdout.flush()
+        os._exit(code)
+    return code, app.folder, screen
