@@ -112,7 +112,7 @@ def score(folder: Path, reference: Path, *, source: str = "en", target: str = "e
         last_syllable_to_final=_spread(r["last_syllable_to_final_ms"] for r in shown),
         true_last_syllable_to_final=_spread(_true_delays_ms(shown, told)),
         start_to_first_text=_spread(r["start_to_first_text_ms"] for r in shown),
-        stages={name: _spread(r[key] for r in shown) for name, key in _STAGES.items()},
+        stages={name: _spread(r[key] for r in utterances) for name, key in _STAGES.items()},
         normalized_erasure=round(sum(erasures) / len(erasures), 3) if erasures else None,
         dropped=health[-1]["dropped"] if health else {},
     )

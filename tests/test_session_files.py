@@ -1,0 +1,121 @@
+"""The files of a session: whole pieces or nothing, whatever the disk does."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline import session_files
+from pipeline.errors import SessionError
+from pipeline.session_files import GrowingFile, LineFile, Transcripts, make_folder, unwritable
+from pipeline.subtitles import SIDES, cues, srt, txt, vtt
+from tests.test_subtitles import message
+
+STARTED = datetime(2026, 11, 22, 9, 30, 0, tzinfo=UTC)
+
+
+def test_a_folder_is_named_after_its_start(tmp_path: Path) -> None:
+    assert make_folder(tmp_path / "a", STARTED) == tmp_path / "a" / "2026-11-22T09-30-00"
+    assert make_folder(tmp_path / "a", STARTED).name == "2026-11-22T09-30-00-2"
+
+
+def test_an_unwritable_folder_is_an_error_with_its_fix() -> None:
+    error = unwritable(Path("/srv/x"), "Read-only file system")
+    assert isinstance(error, SessionError)
+    assert str(error).startswith("/srv/x cannot be written: Read-only file system. Set session.")
+
+
+def test_a_file_grows_and_is_replaced_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    file = GrowingFile(path, sync=True)
+    file.append(b"one\n")
+    reader = path.open("rb")  # has the old file open, as a player would
+    file.replace(b"two\n")
+    file.append(b"three\n")
+    assert reader.read() == b"one\n"
+    reader.close()
+    assert path.read_bytes() == b"two\nthree\n"
+    assert [each.name for each in tmp_path.iterdir()] == ["file"]
+    file.close()
+
+
+def test_a_piece_that_does_not_fit_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "file"
+    file = GrowingFile(path)
+    file.append(b"whole\n")
+    write = os.write
+
+    def three_bytes_only(fd: int, data: memoryview) -> int:
+        if path.stat().st_size >= 9:
+            raise OSError(28, "No space left on device")
+        return write(fd, data[:3])
+
+    monkeypatch.setattr("os.write", three_bytes_only)
+    with pytest.raises(OSError, match="No space left"):
+        file.append(b"torn apart\n")
+    assert path.read_bytes() == b"whole\n"
+    monkeypatch.undo()
+    file.append(b"next\n")
+    assert path.read_bytes() == b"whole\nnext\n"
+    file.close()
+
+
+def test_a_replacement_that_fails_leaves_the_old_content(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    file = GrowingFile(path)
+    file.append(b"old\n")
+    (tmp_path / "file.tmp").mkdir()  # in the way
+    with pytest.raises(OSError, match="Is a directory"):
+        file.replace(b"new\n")
+    assert path.read_bytes() == b"old\n"
+    file.append(b"more\n")
+    assert path.read_bytes() == b"old\nmore\n"
+    file.close()
+
+
+def test_lines_wait_and_the_oldest_of_too_many_is_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session_files, "_WAITING", 3)
+    file = LineFile(tmp_path / "lines")
+    for number in range(5):
+        file.add(b"%d\n" % number)
+    assert (len(file), file.lost) == (3, 2)
+    assert (tmp_path / "lines").read_bytes() == b""
+    file.flush()
+    assert (tmp_path / "lines").read_bytes() == b"2\n3\n4\n"
+    assert len(file) == 0
+    file.close()
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 6), st.text("ab\n", max_size=3), st.booleans()), max_size=12)
+)
+def test_live_files_always_equal_the_journal_made_anew(
+    versions: list[tuple[int, str, bool]],
+) -> None:
+    """Finals in any order, edits and hidden captions, with and without a flush between them."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        transcripts = Transcripts(folder, {"source": "en", "target": "es"})
+        journal = []
+        for seq, (id_, text, flush) in enumerate(versions, 1):
+            journal.append(message(id_, text, text.upper(), seq=seq))
+            transcripts.add(journal[-1])
+            if flush:
+                transcripts.flush()
+        transcripts.flush()
+        transcripts.close()
+        for side, lang in zip(SIDES, ("en", "es"), strict=True):
+            for ending, whole in (("srt", srt), ("vtt", vtt), ("txt", txt)):
+                content = (folder / f"transcript.{lang}.{ending}").read_text()
+                assert content == whole(cues(journal, side)), (side, ending)
