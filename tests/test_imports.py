@@ -20,7 +20,7 @@ portaudio inbox mailbox models operator_token recording
 devices comparison
 engines
 clients diagnostics dictionary incoming logs metrics pages ports scoring session_files stages \
-terminal
+live_screen terminal
 broadcast workers
 assembly crew desk
 app
