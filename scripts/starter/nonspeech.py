@@ -6,22 +6,7 @@ import random
 
 import numpy as np
 import speech
-from faster_whisper.feature_extractor import FeatureExtractor
 from numpy.typing import NDArray
-from stt_data import Clip
-
-
-def noise_clips(count: int, seed: int) -> list[Clip]:
-    """Clips without speech: silence, hiss, hum, clicks, and chords like an organ's."""
-    draw = random.Random(seed)
-    extractor = FeatureExtractor(feature_size=80)
-    clips = []
-    for _ in range(count):
-        audio = speech.level(nonspeech(draw.uniform(0.6, 12.0), draw), draw)
-        if draw.random() < 0.1:
-            audio = np.zeros_like(audio)
-        clips.append(Clip(extractor(audio).T.astype(np.float16), ""))
-    return clips
 
 
 def nonspeech(length_s: float, draw: random.Random) -> speech.Audio:

@@ -13,10 +13,14 @@ MAX_WORDS = 45
 
 
 class Contexts:
-    """Draws contexts from the words and sentences of the training texts."""
+    """Draws contexts from the words and sentences of the training texts.
 
-    def __init__(self, texts: Iterable[str]) -> None:
+    `usual` is a list that the daemon always gives, such as its dictionary's rare words.
+    """
+
+    def __init__(self, texts: Iterable[str], usual: str = "") -> None:
         self.texts = list(texts)
+        self.usual = usual
         names = Counter(name for text in self.texts for name in _NAME.findall(text))
         words = Counter(word for text in self.texts for word in _WORD.findall(text))
         self.rare = [name for name in names if names[name] > 1]
@@ -24,10 +28,12 @@ class Contexts:
         self.counts = words
 
     def draw(self, text: str, draw: random.Random) -> str:
-        """A context for this text: one in six an earlier sentence, else up to 45 words in a list.
+        """A context for this text: the usual one, an earlier sentence, or up to 45 words in a list.
 
-        Some of the rarer words of the text are among them, and often none.
+        Some of the rarer words of the text are in the list, and often none.
         """
+        if self.usual and draw.random() < 0.3:
+            return self.usual
         if draw.random() < 1 / 6:
             return draw.choice(self.texts)
         own = [word for word in _WORD.findall(text) if self.counts[word] < 60]

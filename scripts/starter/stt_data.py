@@ -9,8 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import speech
 import torch
 from corpora import words
+from faster_whisper.feature_extractor import FeatureExtractor
+from nonspeech import nonspeech
 from numpy.typing import NDArray
 from spoken import spoken
 from stt_context import Contexts
@@ -81,6 +84,19 @@ class Shards:
         return [self.clips[i] for i in chosen]
 
 
+def noise_clips(count: int, seed: int) -> list[Clip]:
+    """Clips without speech: silence, hiss, hum, clicks, and chords like an organ's."""
+    draw = random.Random(seed)
+    extractor = FeatureExtractor(feature_size=80)
+    clips = []
+    for _ in range(count):
+        audio = speech.level(nonspeech(draw.uniform(0.6, 12.0), draw), draw)
+        if draw.random() < 0.1:
+            audio = np.zeros_like(audio)
+        clips.append(Clip(extractor(audio).T.astype(np.float16), ""))
+    return clips
+
+
 def window_frames(longest: int, progress: float, draw: random.Random) -> int:
     """How many frames a batch is padded to: tight, the runtime's short window, or the full 30 s."""
     short, full = (0.15, 0.01) if progress < 0.7 else (0.5, 0.06)
@@ -131,10 +147,10 @@ def collate(
     features = torch.zeros(len(clips), window, 80)
     for row, clip in zip(features, clips, strict=True):
         mel = torch.from_numpy(clip.features[:window].astype(np.float32))
-        if clip.text and draw.random() < 0.3:
+        if clip.text and draw.random() < 0.15:
             mel = noisy(mel, draw)
         mel = mel + draw.uniform(-0.15, 0.15) * (draw.random() < 0.3)
-        if clip.text:
+        if clip.text and draw.random() < 0.4:
             mask(mel, draw)
         row[: len(mel)] = mel
     given = draw.random() < CONTEXT_SHARE
@@ -160,11 +176,11 @@ def collate(
 
 
 def noisy(mel: Tensor, draw: random.Random) -> Tensor:
-    """The features (frames, 80) with coloured noise, 5 to 35 dB below the mean power, added."""
+    """The features (frames, 80) with coloured noise, 10 to 35 dB below the mean power, added."""
     power = 10 ** (mel * 4 - 4)
     slope = torch.linspace(0, draw.uniform(-2.5, 0.5), mel.shape[1])
     spread = -torch.log(torch.rand_like(mel) + 1e-6) * 0.5 + 0.5
-    level = power.mean() * 10 ** (-draw.uniform(5, 35) / 10)
+    level = power.mean() * 10 ** (-draw.uniform(10, 35) / 10)
     shape = 10**slope
     logarithm = torch.log10(power + level * shape / shape.mean() * spread)
     logarithm = torch.maximum(logarithm, logarithm.max() - 8)

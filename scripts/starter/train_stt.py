@@ -18,9 +18,8 @@ import time
 from pathlib import Path
 
 import torch
-from nonspeech import noise_clips
 from stt_context import Contexts
-from stt_data import Clip, Shards, batches, collate
+from stt_data import Clip, Shards, batches, collate, noise_clips
 from stt_model import load_tokenizer, train_tokenizer
 from stt_run import Run, quick_check
 from tqdm import tqdm
@@ -51,9 +50,10 @@ def train(run: Run, shards: Shards, held_out: list[Clip], options: argparse.Name
     total_s = options.minutes * 60
     noise = noise_clips(500, options.seed)
     quiet = noise_clips(40, options.seed + 1)
-    contexts = Contexts(clip.text for clip in shards.clips)
+    contexts = Contexts((clip.text for clip in shards.clips), options.hotwords)
     log = options.out / "check.jsonl"
-    began, check_at, save_at = time.monotonic() - run.elapsed_s, run.elapsed_s, run.elapsed_s + 120
+    began, save_at = time.monotonic() - run.elapsed_s, run.elapsed_s + 120
+    check_at = run.elapsed_s + (options.check_minutes * 60 if options.resume else 0)
     with tqdm(total=round(total_s), initial=round(run.elapsed_s), unit="s", mininterval=20) as bar:
         while run.elapsed_s < total_s:
             draw = random.Random(f"{options.seed}/{run.steps}")
@@ -97,6 +97,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--init", type=Path, help="CTranslate2 Whisper directory to go on from")
     parser.add_argument("--resume", action="store_true", help="go on from OUT/checkpoint.pt")
+    parser.add_argument("--hotwords", default="", help="list of words that is often the context")
     parser.add_argument("--minutes", type=float, default=90)
     parser.add_argument("--peak", type=float, default=1e-3, help="rate; from nothing take 1.5e-3")
     parser.add_argument(

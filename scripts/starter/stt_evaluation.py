@@ -1,22 +1,32 @@
-"""Figures of the committed speech model, through the daemon's own recognizer."""
+"""The starter speech model measured through the daemon's own recognizer."""
 
 from __future__ import annotations
 
 import random
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import corpora
+import ctranslate2
 import numpy as np
 import speech
+from evaluate import Row, size_of
+from faster_whisper.feature_extractor import FeatureExtractor
 from nonspeech import nonspeech
 from stt_held_out import Spoken, held_out
 from stt_score import word_error_rate
+from tokenizers import Tokenizer
 from tqdm import tqdm
 
-from pipeline.engines.whisper import Whisper
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from pipeline.corrections import compile_lexicon  # noqa: E402 - after the path to it
+from pipeline.engines.whisper import Whisper  # noqa: E402
+from pipeline.rules import parse_rules  # noqa: E402
 
 SENTENCES = 200  # from the held-out books, and as many from held-out Tatoeba
 NOISES = 100
@@ -51,13 +61,10 @@ def wer(heard: Sequence[Heard], source: str | None = None) -> float:
     )
 
 
-def no_speech_chances(folder: Path, audios: Sequence[speech.Audio]) -> list[float]:
+def no_speech_chances(directory: Path, audios: Sequence[speech.Audio], threads: int) -> list[float]:
     """The probability of no speech after the start token, in the short window, of each audio."""
-    import ctranslate2  # noqa: PLC0415 - the tests import this module without models
-    from faster_whisper.feature_extractor import FeatureExtractor  # noqa: PLC0415
-
-    model = ctranslate2.models.Whisper(str(folder), device="cpu", compute_type="int8")
-    extractor, start = FeatureExtractor(feature_size=80), "<|startoftranscript|>"
+    model = ctranslate2.models.Whisper(str(directory), compute_type="int8", intra_threads=threads)
+    extractor = FeatureExtractor(feature_size=80)
     chances = []
     for audio in audios:
         mel = extractor(audio)
@@ -65,7 +72,7 @@ def no_speech_chances(folder: Path, audios: Sequence[speech.Audio]) -> list[floa
         features[0, :, : mel.shape[1]] = mel
         found = model.generate(
             ctranslate2.StorageView.from_array(features),
-            [[start, "<|notimestamps|>"]],
+            [["<|startoftranscript|>", "<|notimestamps|>"]],
             beam_size=1,
             max_length=3,
             return_no_speech_prob=True,
@@ -74,32 +81,37 @@ def no_speech_chances(folder: Path, audios: Sequence[speech.Audio]) -> list[floa
     return chances
 
 
-def figures(folder: Path, split: corpora.Split, threads: int = 2) -> Iterator[tuple[str, str]]:
-    """(name, value) of every figure, as they are printed."""
+def hotwords() -> str:
+    """The words of the shipped dictionary that the daemon tells the recognizer."""
+    path = ROOT / "dictionary" / "en.toml"
+    rules = parse_rules(path.read_text(encoding="utf-8"), path.name)
+    return compile_lexicon(rules).hotwords(40)
+
+
+def rows(directory: Path, split: corpora.Split, threads: int) -> Iterator[Row]:
+    """Word errors and speed with three settings, and how sure the model is that noise is noise."""
     sentences = list(held_out(split, SENTENCES, SEED))
-    size = sum(path.stat().st_size for path in folder.iterdir())
-    yield "size", f"{size / 1e6:.1f} MB"
     audio_s = sum(len(one.audio) for one in sentences) / speech.SAMPLE_RATE_HZ
-    tokenizer = _tokenizer(folder)
-    for name, window_s in (("short window", SHORT_WINDOW_S), ("padded to 30 s", FULL_WINDOW_S)):
-        model = Whisper(folder, threads=threads, window_s=window_s)
+    tokenizer = Tokenizer.from_file(str(directory / "tokenizer.json"))
+    settings = (
+        ("short window", SHORT_WINDOW_S, ""),
+        ("short window, dictionary's words", SHORT_WINDOW_S, hotwords()),
+        ("padded to 30 s", FULL_WINDOW_S, ""),
+    )
+    for name, window_s, told in settings:
+        model = Whisper(directory, threads=threads, window_s=window_s, hotwords=told)
         model.load()
         heard = hear(model, sentences, f"stt, {name}")
         spent_s = sum(one.seconds for one in heard)
         tokens = sum(len(tokenizer.encode(one.text).ids) for one in heard)
         books, tatoeba = wer(heard, "books"), wer(heard, "tatoeba")
-        yield f"WER {name}", f"{wer(heard):.1%} (books {books:.1%}, Tatoeba {tatoeba:.1%})"
+        yield "stt", f"WER, {name}", f"{wer(heard):.1%} (books {books:.1%}, Tatoeba {tatoeba:.1%})"
         speed = f"{spent_s / len(heard) * 1e3:.0f} ms a sentence, {tokens / spent_s:.0f} tokens/s"
-        yield f"speed {name}", f"{speed}, {audio_s / spent_s:.0f} times real time"
+        yield "stt", f"speed, {name}", f"{speed}, {audio_s / spent_s:.0f} times real time"
     draw = random.Random(SEED)
     noises = [speech.level(nonspeech(draw.uniform(1, 8), draw), draw) for _ in range(NOISES)]
     for name, audios in (("noise", noises), ("speech", [one.audio for one in sentences[::4]])):
-        chances = np.array(no_speech_chances(folder, audios))
+        chances = np.array(no_speech_chances(directory, audios, threads))
         above = f"above 0.6 in {np.mean(chances > 0.6):.0%}"
-        yield f"no-speech probability in {name}", f"median {np.median(chances):.3f}, {above}"
-
-
-def _tokenizer(folder: Path) -> object:
-    from tokenizers import Tokenizer  # noqa: PLC0415
-
-    return Tokenizer.from_file(str(folder / "tokenizer.json"))
+        yield "stt", f"no-speech probability, {name}", f"median {np.median(chances):.3f}, {above}"
+    yield "stt", "size", size_of(directory)
