@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import queue
+from contextlib import suppress
 from dataclasses import dataclass
 
 from pipeline.config import Settings
@@ -47,7 +49,7 @@ class Crew:
         self.sheds = not (settings.audio.input and settings.audio.pace == "fast")
         self._deadline_s = settings.translate.final.deadline_s + HANG_GRACE_S
         self._mailbox = Mailbox()
-        drafts = Drafts(DRAFT_LIMIT)
+        self._drafts = Drafts(DRAFT_LIMIT)
         self.listen = Listen(
             source=engines.source,
             detector=engines.detector,
@@ -62,7 +64,7 @@ class Crew:
             partial=engines.partial,
             dictionary=dictionary,
             mailbox=self._mailbox,
-            drafts=drafts if engines.final else None,
+            drafts=self._drafts if engines.final else None,
             ladder=ladder,
             emit=emit,
             shed=self.sheds,
@@ -72,7 +74,7 @@ class Crew:
             self._translate = Translate(
                 settings=settings,
                 translator=engines.final,
-                drafts=drafts,
+                drafts=self._drafts,
                 ladder=ladder,
                 emit=emit,
             )
@@ -94,10 +96,17 @@ class Crew:
             worker.begin()
 
     def stop(self) -> None:
-        """Close the source; the others end as the data runs out."""
+        """Close the source; the others end as the data runs out.
+
+        What a worker that broke can no longer do is done for it: it told nobody behind it that
+        the end has come, and made no room for those before it.
+        """
         self.listen.stop()
+        if {"listen", "transcribe"} & set(self.ended):
+            self._mailbox.close()
         if "transcribe" in self.ended:
-            self._mailbox.close()  # nobody reads it any more: the listener must not wait for room
+            with suppress(queue.Full):
+                self._drafts.put_nowait(None)
 
     @property
     def loaded(self) -> bool:

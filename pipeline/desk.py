@@ -113,8 +113,8 @@ class Desk:
     def show(self, caption: Caption) -> None:
         """Publish a caption; with a final, write the journal and the utterance's record."""
         message = self._board.show(caption)
-        if message is None and not caption.final:
-            return
+        if message is None and caption.id not in self._tracks:
+            return  # it is long final: a late partial, or an engine that hung and came back
         published_s = time.monotonic()
         track = self._tracks.setdefault(caption.id, Track())
         if message is not None:
@@ -129,8 +129,6 @@ class Desk:
                 track.draft = caption
             return
         self._tracks.pop(caption.id)
-        if message is None and track.closed_s is None:
-            return  # an engine that hung came back: its draft is long the final
         record = utterance_record(
             caption,
             draft=track.draft,

@@ -113,12 +113,15 @@ def utterance_record(
     utterance = caption.transcript.utterance
     # A draft that became the final itself carries the same span: that time is not spent twice.
     own = caption.span if draft is None or caption.span != draft.span else Span()
+    # Where the final translator failed, the text is the draft's but the time its own.
+    same = draft is not None and caption.translation is draft.translation
+    made_in = draft.span if draft is not None and same else caption.span
     texts = [*shown] if shown and shown[-1] == caption.text else [*shown, caption.text]
     began_s = utterance.spoken_s - (utterance.end_s - utterance.start_s)
     spans = [caption.transcript.span, own]
     record = replace(
         _heard(caption.transcript, mode, utc, len(texts)),
-        final=_final(caption, own),
+        final=_final(caption, made_in),
         normalized_erasure=_rounded(normalized_erasure(texts), 4),
         final_busy_ms=_ms(own.busy_s) if own.end_s else None,
         final_ms=_ms(own.end_s - own.start_s) if own.end_s else None,

@@ -153,7 +153,7 @@ def test_a_draft_that_became_the_final_is_counted_once() -> None:
     made = record(replace(draft(), final=True), draft(), published_s=100.315)
     assert (made["final_ms"], made["final_busy_ms"]) == (None, None)
     assert made["final"]["engine"] == "marian"
-    assert made["final"]["tokens_per_s"] is None
+    assert made["final"]["tokens_per_s"] == 500.0
     assert made["partial_ms"] == 10.0
     assert made["agreement"] is None
     assert made["overhead_ms"] == pytest.approx(315 - 300 - 10)
@@ -253,3 +253,11 @@ def test_a_filtered_record_says_why_and_has_no_final() -> None:
     assert (made["updates"], made["normalized_erasure"]) == (2, None)
     assert made["stt_ms"] == 200.0
     assert made["raw_text"] == "the grace of gods"
+
+
+def test_a_failed_final_takes_its_time_but_keeps_the_drafts_speed() -> None:
+    failed = replace(draft(), final=True, span=Span(100.6, 101.0))
+    made = record(failed, draft())
+    assert made["final_ms"] == 400.0
+    assert made["final"]["tokens_per_s"] == 500.0
+    assert made["overhead_ms"] < 600

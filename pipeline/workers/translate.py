@@ -5,11 +5,12 @@ from __future__ import annotations
 import queue
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 from pipeline.config import Settings
 from pipeline.engines import Translator
 from pipeline.errors import EngineError, ModelError
-from pipeline.events import Caption, Fault
+from pipeline.events import Caption, Fault, Span
 from pipeline.ladder import Ladder, Rung
 from pipeline.mailbox import Draft, Drafts
 from pipeline.stages import as_final, blend, translate
@@ -89,6 +90,7 @@ class Translate(Worker):
     def _final(self, draft: Caption, handed_s: float) -> Caption:
         if self.setback or self._ladder.rung >= Rung.PARTIAL_ENGINE_FINALS:
             return as_final(draft)
+        start_s = time.monotonic()
         try:
             caption = translate(
                 self._translator,
@@ -103,14 +105,15 @@ class Translate(Worker):
             self.fault(error)
             if self.worn_out:
                 self._rest_until_s = time.monotonic() + _RETRY_S
-            return as_final(draft)
+            # The time was the engine's, though the text is not.
+            span = Span(start_s, time.monotonic(), max(0.0, self._free_s - handed_s))
+            return as_final(replace(draft, span=span))
         self.well()
         translation = caption.translation
         if not caption.text or (translation is not None and translation.stopped != "end"):
-            self.emit(
-                Fault(self.name, "final-unusable", f"The final was unusable: {caption.text!r}")
-            )
-            return as_final(draft)
+            text = caption.text or "(nothing)"
+            self.emit(Fault(self.name, "final-unusable", f"The final was unusable: {text}"))
+            return as_final(replace(draft, span=caption.span))
         return as_final(caption)
 
     def _streamer(self, draft: Caption) -> Callable[[str], None]:
