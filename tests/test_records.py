@@ -260,4 +260,3 @@ def test_a_failed_final_takes_its_time_but_keeps_the_drafts_speed() -> None:
     made = record(failed, draft())
     assert made["final_ms"] == 400.0
     assert made["final"]["tokens_per_s"] == 500.0
-    assert made["overhead_ms"] < 600
