@@ -256,7 +256,7 @@ def test_a_filtered_record_says_why_and_has_no_final() -> None:
 
 
 def test_a_failed_final_takes_its_time_but_keeps_the_drafts_speed() -> None:
-    failed = replace(draft(), final=True, span=Span(100.6, 101.0))
-    made = record(failed, draft())
+    own = draft()
+    made = record(replace(own, final=True, span=Span(100.6, 101.0)), own)
     assert made["final_ms"] == 400.0
     assert made["final"]["tokens_per_s"] == 500.0
