@@ -37,6 +37,7 @@ from pipeline.events import (
 from pipeline.ladder import Ladder
 from pipeline.metrics import Metrics
 from pipeline.operator_token import operator_token
+from pipeline.session_files import incomplete
 from pipeline.terminal import Screen
 from pipeline.wire import Command, Mode
 
@@ -98,7 +99,7 @@ class App:
         self._started_s = time.monotonic()
         self._stops = 0
         self.failure: BaseException | None = None
-        """What ended the first worker that broke."""
+        """What ended the first worker that broke, or kept the record from being whole."""
 
     @property
     def folder(self) -> Path:
@@ -118,7 +119,7 @@ class App:
         self._recorder.start()
         try:
             await self._hub.start()
-            log.info("serving", address=self._hub.address, session=str(self.folder))
+            log.info("serving", address=self._hub.address, session=str(self.folder.resolve()))
             self._screen.started(self._hub.address, self._mode, self.folder)
             self._desk.announce()
             watch = asyncio.create_task(self._watch())
@@ -133,8 +134,12 @@ class App:
         finally:
             heard_s = round(self._crew.listen.heard_s, 2)
             self._recorder.event("end", unfinished=self._desk.unfinished, audio_s=heard_s)
-            self._recorder.close(self._settings.session.drain_s)
-        return 1 if self._desk.broken else 0
+            if not self._recorder.close(self._settings.session.drain_s):
+                self.failure = self.failure or incomplete(self.folder)
+                log.error("incomplete", code="session-incomplete", session=str(self.folder))
+        if isinstance(self.failure, StarkError):
+            return self.failure.exit_code
+        return 1 if self.failure else 0
 
     def stop(self) -> None:
         """Ask for the end; asked twice, wait for nothing any more."""

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -88,9 +89,15 @@ class Program:
         return self.address.replace("http", "ws", 1) + "/ws" + query
 
     def health(self) -> dict[str, Any]:
-        with urllib.request.urlopen(f"{self.address}/healthz", timeout=10) as answer:
-            told: dict[str, Any] = orjson.loads(answer.read())
-            return told
+        """Return /healthz, whatever its status."""
+        try:
+            with urllib.request.urlopen(f"{self.address}/healthz", timeout=10) as answer:
+                body = answer.read()
+        except urllib.error.HTTPError as unwell:
+            with unwell:
+                body = unwell.read()
+        told: dict[str, Any] = orjson.loads(body)
+        return told
 
     def stop(self, number: int = signal.SIGTERM, timeout_s: float = 60) -> int:
         self.process.send_signal(number)
@@ -107,13 +114,15 @@ class Program:
             self._reader.join(10)
 
     def journal(self) -> list[dict[str, Any]]:
-        lines = (self.folder / "captions.jsonl").read_bytes().splitlines()
-        return [orjson.loads(line) for line in lines]
+        return self._lines("captions.jsonl")
 
     def records(self, kind: str = "utterance") -> list[dict[str, Any]]:
-        lines = (self.folder / "diagnostics.jsonl").read_bytes().splitlines()
-        return [record for line in lines if (record := orjson.loads(line))["type"] == kind]
+        return [record for record in self._lines("diagnostics.jsonl") if record["type"] == kind]
 
+    def _lines(self, name: str) -> list[dict[str, Any]]:
+        """Return the whole lines of a file that may just be written."""
+        lines = (self.folder / name).read_bytes().split(b"\n")[:-1]
+        return [orjson.loads(line) for line in lines]
 
 @contextmanager
 def started(*arguments: str, cwd: Path, **env: str) -> Iterator[Program]:

@@ -1,0 +1,47 @@
+"""`stark-translate run` from a real sound server: a voice in the room becomes captions, and an
+unplugged microphone is told, waited for and used again.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import soundfile
+
+from tests.e2e.program import SERMON, started
+from tests.needs import needs_program
+from tests.pulse import Pulse
+
+pytestmark = [pytest.mark.slow, pytest.mark.sound]
+
+
+def test_a_voice_in_the_room_is_captioned_and_an_unplugged_microphone_comes_back(
+    tmp_path: Path,
+) -> None:
+    needs_program("pulseaudio", "pactl", "paplay")
+    greeting = tmp_path / "greeting.wav"
+    pcm, rate = soundfile.read(SERMON, frames=16_000 * 18)
+    soundfile.write(greeting, pcm, rate)
+    with (
+        Pulse() as server,
+        started("run", "--device", "church", cwd=tmp_path, **server.environment) as program,
+    ):
+        program.wait_for("ready", 60)
+        server.play(greeting).wait(60)
+        program.until(lambda: len(program.records()) >= 4, 30)
+        before = program.records()
+        assert all(r["mode"] == "live" for r in before)
+
+        server.unplug("church")
+        program.until(lambda: program.health()["state"] == "no-audio", 10)
+        server.plug("church")
+        program.until(lambda: program.health()["state"] == "listening", 30)
+        server.play(greeting).wait(60)
+        program.until(lambda: len(program.records()) >= len(before) + 3, 30)
+
+        lost = [e for e in program.records("event") if e["event"] == "source"]
+        assert [e["lost"] for e in lost] == [True, False]
+        assert program.stop() == 0
+        after = program.records()[len(before) :]
+        assert after[0]["start_s"] > before[-1]["end_s"]
