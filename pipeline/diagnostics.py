@@ -98,7 +98,7 @@ class Recorder:
             with suppress(queue.Full):
                 self._queue.put(None, timeout=timeout_s)
             self._thread.join(max(0.0, until_s - time.monotonic()))
-        return not (self._thread.is_alive() or self.unwritten or self.dropped)
+        return not (self._thread.is_alive() or self._failing or self.unwritten or self.dropped)
 
     def _put(self, item: Message | bytes) -> None:
         try:

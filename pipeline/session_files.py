@@ -62,6 +62,15 @@ def unwritable(path: Path, reason: str) -> SessionError:
     )
 
 
+def incomplete(folder: Path) -> SessionError:
+    """Return the error of a session that ended with something still to be written."""
+    return SessionError(
+        "session-incomplete",
+        f"Not everything could be written to {folder}.",
+        "Is the disk full? Every whole line that is there can be used.",
+    )
+
+
 class GrowingFile:
     """A file that gets whole pieces at its end, or a whole new content, or stays as it was."""
 
