@@ -133,6 +133,7 @@ class App:
             await self._hub.close()
         finally:
             heard_s = round(self._crew.listen.heard_s, 2)
+            self._recorder.health(self.health())
             self._recorder.event("end", unfinished=self._desk.unfinished, audio_s=heard_s)
             if not self._recorder.close(self._settings.session.drain_s):
                 self.failure = self.failure or incomplete(self.folder)
@@ -162,13 +163,19 @@ class App:
             "uptime_s": round(time.monotonic() - self._started_s, 1),
             "audio_s": round(self._crew.listen.heard_s, 1),
             "lag_s": round(self._desk.lag_s(time.monotonic()), 2),
-            "rung": self._ladder.rung.name.lower().replace("_", "-"),
+            "rung": self._rung(),
             "source": self._engines.source.name,
             "recognizer": self._engines.recognizer.name,
+            "partial": self._engines.partial.name if self._engines.partial else "",
+            "final": self._engines.final.name if self._engines.final else "",
+            "setback": self._crew.setback,
             "queues": self._crew.queues(),
             "dropped": self._dropped(),
             "memory_mb": round(psutil.Process().memory_info().rss / 1e6, 1),
         }
+
+    def _rung(self) -> str:
+        return self._ladder.rung.name.lower().replace("_", "-")
 
     def _dropped(self) -> dict[str, int]:
         blocks, records = self._engines.source.dropped_blocks, self._recorder.dropped
@@ -251,7 +258,7 @@ class App:
             now_s = time.monotonic()
             if self._crew.sheds and self._ladder.observe(self._desk.lag_s(now_s), now_s):
                 log.warning("rung", rung=self._ladder.rung.name, lag_s=self._desk.lag_s(now_s))
-                self._recorder.event("rung", rung=self._ladder.rung.name)
+                self._recorder.event("rung", rung=self._rung())
             if self._crew.look(now_s):
                 self._take_over()
             self._desk.degraded = self._crew.setback

@@ -136,7 +136,7 @@ class Crew:
 
     @property
     def setback(self) -> str:
-        """Why finals do not come from the final translator at present, empty when they do."""
+        """What is not as it should be with the final translator, empty when all is."""
         if self._translate is None:
             return ""
         return "the final translator hangs" if self.translator_hangs else self._translate.setback

@@ -127,6 +127,7 @@ class FakeTranslator:
     """When given, `translate` waits for it."""
     streams: bool = False
     calls: int = 0
+    setback: str = ""
 
     def load(self) -> None: ...
 

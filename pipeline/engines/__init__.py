@@ -70,6 +70,10 @@ class Translator(Protocol):
     def name(self) -> str:
         """Short engine name: `marian`, `gemma`."""
 
+    @property
+    def setback(self) -> str:
+        """What had to be given up while loading, such as the GPU; empty when nothing."""
+
     def load(self) -> None:
         """Load the model and warm it up. Raises ModelError."""
 

@@ -63,6 +63,7 @@ class Gemma:
         )
         self._deadline_s = deadline_s
         self._on_step = on_step or (lambda step: log.warning("gpu", step=step))
+        self.setback = ""
 
     def load(self) -> None:
         """Load the model, on fewer layers or the CPU where the GPU refuses, and warm it up.
@@ -70,6 +71,12 @@ class Gemma:
         Raises ModelError, or ConfigError for a language that the prompt cannot name.
         """
         prompts.render(self._style, "", self._source, self._target)
+        if self._path.is_dir():
+            raise ModelError(
+                "model-wrong-kind",
+                f"{_KEY}: {self._path} is a folder, not a GGUF model.",
+                "Give a .gguf file.",
+            )
         if not self._path.is_file():
             raise ModelError(
                 "model-missing", f"{_KEY}: there is no file {self._path}.", "Give a .gguf file."
@@ -82,7 +89,7 @@ class Gemma:
                 except llama.LlamaError as error:
                     if fewer is None:
                         raise
-                    self._on_step(f"{_layers(step)}: {error}; trying {_layers(fewer)}")
+                    self._retreat(f"{_layers(step)}: {error}; trying {_layers(fewer)}")
                     self.__dict__.pop("_llama", None)  # its memory is needed for the next try
                 else:
                     return
@@ -178,12 +185,16 @@ class Gemma:
         # Reads the weights into memory, and leaves the prompt's head in the cache.
         self._part(_WARM_UP, lambda: None, lambda _: None)
 
+    def _retreat(self, step: str) -> None:
+        self.setback = step
+        self._on_step(step)
+
     def _steps(self) -> list[int]:
         """Return the numbers of layers on the GPU to be tried in turn."""
         if self._gpu_layers == 0:
             return [0]
         if not llama.has_gpu():
-            self._on_step(
+            self._retreat(
                 f"{_layers(self._gpu_layers)}: no GPU that llama.cpp can use; {_layers(0)}"
             )
             return [0]

@@ -27,6 +27,7 @@ class Marian:
     """
 
     name = "marian"
+    setback = ""
 
     def __init__(self, path: Path, *, compute_type: str = "int8", threads: int = 1) -> None:
         self._path = path
@@ -39,7 +40,7 @@ class Marian:
 
     def load(self) -> None:
         """Load the model and translate a word. Raises ModelError."""
-        require(self._path, _FILES, _KEY)
+        require(self._path, _FILES, _KEY, "translation")
         import ctranslate2  # noqa: PLC0415 - heavy
         import sentencepiece  # noqa: PLC0415 - heavy
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import closing
 from dataclasses import replace
 
 import numpy as np
@@ -71,9 +72,9 @@ class Listen(Worker):
                     self._send(self._segmenter.flush(), 0.0)
                     self.emit(SourceChanged(lost=True, message=str(lost)))
                     self._reopen()
-            self._send(self._segmenter.flush(), 0.0)
         finally:
-            self._mailbox.close()
+            with closing(self._mailbox):  # also when the source broke: what was said is kept
+                self._send(self._segmenter.flush(), 0.0)
 
     def _reopen(self) -> None:
         attempt = stuck = 0

@@ -53,20 +53,26 @@ class Translate(Worker):
 
     @property
     def setback(self) -> str:
-        """Why the translator is not used at present, empty when it is."""
-        if time.monotonic() < self._rest_until_s:
+        """What is not as it should be with the translator, empty when all is."""
+        if self._resting:
             return "the final translator failed; the quick one makes the finals"
-        return ""
+        return self._translator.setback
+
+    @property
+    def _resting(self) -> bool:
+        return time.monotonic() < self._rest_until_s
 
     def load(self) -> None:
         """Load the translator. A broken one is reported, and drafts become finals."""
         try:
             self._translator.load()
         except ModelError as error:
-            if error.code == "model-missing":
-                raise
+            if error.code != "model-broken":
+                raise  # a mistake in the settings
             self.emit(Fault(self.name, error.code, error.message))
             self._rest_until_s = float("inf")
+        if self._translator.setback:
+            self.emit(Fault(self.name, "gpu-unavailable", self._translator.setback))
 
     def work(self) -> None:
         """Take drafts until the end comes."""
@@ -88,7 +94,7 @@ class Translate(Worker):
         return [as_final(draft[0]) for draft in taken]
 
     def _final(self, draft: Caption, handed_s: float) -> Caption:
-        if self.setback or self._ladder.rung >= Rung.PARTIAL_ENGINE_FINALS:
+        if self._resting or self._ladder.rung >= Rung.PARTIAL_ENGINE_FINALS:
             return as_final(draft)
         start_s = time.monotonic()
         try:

@@ -162,3 +162,14 @@ def test_rescue_takes_what_a_hanging_engine_holds() -> None:
     made.join(5)
     assert not made.is_alive()
     assert made.doing is None
+
+
+def test_a_retreat_from_the_gpu_is_told_and_the_engine_used() -> None:
+    engine = FakeTranslator("gemma", setback="all layers on the GPU: out of memory")
+    reports: list[Report] = []
+    made = worker(engine, reports)
+    made.begin()
+    made.run()
+    assert [r.code for r in reports if isinstance(r, Fault)] == ["gpu-unavailable"]
+    assert "out of memory" in made.setback
+    assert finals(reports)[0][2] == "gemma"
