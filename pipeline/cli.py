@@ -6,8 +6,8 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from pipeline import __version__
-from pipeline.commands import config, devices, run
+from pipeline import __version__, standard_streams
+from pipeline.commands import check, config, devices, run
 from pipeline.errors import StarkError
 
 _EPILOG = """\
@@ -23,11 +23,12 @@ Settings come from config.toml, then STARK_TRANSLATE__SECTION__KEY variables, th
 exit codes: 0 clean, 1 something broke, 2 wrong usage, 78 wrong settings
 """
 
-COMMANDS = (run, devices, config)
+COMMANDS = (run, devices, config, check)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; return its exit code."""
+    standard_streams.ensure()
     parser = argparse.ArgumentParser(
         prog="stark-translate",
         description="Live sermon captions in another language.",
@@ -42,11 +43,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         code: int = arguments.run(arguments)
     except StarkError as error:
-        print(f"stark-translate: {error}", file=sys.stderr)
+        standard_streams.say(f"stark-translate: {error}")
         return error.exit_code
     except KeyboardInterrupt:
         return 1
-    return code
+    except OSError as error:
+        if not standard_streams.gone(error):
+            raise
+        return 1  # whoever was to read the result has left
+    else:
+        return code
+    finally:
+        standard_streams.settle()
 
 
 if __name__ == "__main__":

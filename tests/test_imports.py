@@ -12,17 +12,17 @@ import pytest
 ROOT = Path(__file__).parents[1] / "pipeline"
 
 LAYERS = """
-errors events bundled level
+errors events bundled level standard_streams
 config protocols
-attempts captions corrections fields hallucinations ladder loops prompts records resample rules \
-segmenter sentences stabilizer subtitles wire
-portaudio inbox mailbox models operator_token recording
+attempts captions corrections exports fields hallucinations ladder layout loops phrases prompts quality records resample \
+rules segmenter sentences session_records stabilizer subtitles tally wire
+portaudio inbox mailbox models operator_token recording verdicts
 devices comparison
 engines
-clients diagnostics dictionary incoming logs metrics pages ports scoring session_files stages \
+clients diagnostics dictionary golden incoming logs metrics pages pairs ports scoring session_files stages \
 live_screen terminal
 broadcast workers
-assembly crew desk
+assembly crew desk preflight rehearsal soundcheck
 app
 commands
 cli

@@ -5,10 +5,9 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
-import sys
 from pathlib import Path
 
-from pipeline import assembly, logs
+from pipeline import assembly, logs, standard_streams
 from pipeline.app import App
 from pipeline.bundled import bundled
 from pipeline.commands import Commands, add_command, add_hearing, add_serving, settings_of
@@ -88,10 +87,9 @@ def _serve(settings: Settings, mode: Mode, *, loop: bool = False) -> tuple[int, 
     finally:
         screen.close()
     if app.failure is not None:
-        print(f"stark-translate: {app.failure}", file=sys.stderr)
+        standard_streams.say(f"stark-translate: {app.failure}")
     if app.stuck:
         # A thread inside a hung engine would hold up (or crash) the interpreter's own end.
-        sys.stderr.flush()
-        sys.stdout.flush()
+        standard_streams.settle()
         os._exit(code)
     return code, app.folder, screen

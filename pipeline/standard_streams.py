@@ -1,0 +1,49 @@
+"""Standard input, output and error, which may be closed, or lose their reader, at any time.
+
+A closed one is worse than a silent one: the next file that the program opens gets its number, and
+what a C library writes to standard error then lands in the middle of the captions.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from contextlib import suppress
+
+_GONE = {errno.EPIPE, errno.EIO}
+"""What writing says when the reader, or the terminal, is no longer there."""
+
+
+def ensure() -> None:
+    """Put /dev/null in the place of those that are closed. Call before any file is opened."""
+    for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number: this one
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
+
+
+def gone(error: OSError) -> bool:
+    """Whether this error means that nobody reads any more."""
+    return error.errno in _GONE
+
+
+def say(line: str) -> None:
+    """Print a line on standard error, if anybody reads it."""
+    with suppress(OSError):
+        print(line, file=sys.stderr, flush=True)
+
+
+def settle() -> None:
+    """Write out what waits; drop what nobody reads, so that the program can end cleanly."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            # Python flushes once more at its end, and would turn the failure into exit code 120.
+            null = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(null, stream.fileno())
+            os.close(null)
