@@ -55,7 +55,7 @@ class Whisper:
     def load(self) -> None:
         """Load the model and transcribe a second of silence. Raises ModelError."""
         if self._path.exists():
-            require(self._path, ("model.bin", "tokenizer.json"), _KEY)
+            require(self._path, ("model.bin", "tokenizer.json"), _KEY, "Whisper")
         import faster_whisper  # noqa: PLC0415 - heavy
 
         try:

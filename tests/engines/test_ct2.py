@@ -4,25 +4,50 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.engines.ct2 import explain, require
+from pipeline.engines.ct2 import explain, kind_of, require
 from pipeline.errors import ModelError
 
 
 def test_a_whole_folder_is_accepted(tmp_path: Path) -> None:
     (tmp_path / "model.bin").touch()
-    require(tmp_path, ("model.bin",), "stt.model")
+    require(tmp_path, ("model.bin",), "stt.model", "Whisper")
 
 
 def test_missing_files_are_named(tmp_path: Path) -> None:
     (tmp_path / "model.bin").touch()
     with pytest.raises(ModelError, match=r"stt\.model: .* lacks a\.spm, b\.spm.*\[model-missing\]"):
-        require(tmp_path, ("model.bin", "a.spm", "b.spm"), "stt.model")
+        require(tmp_path, ("model.bin", "a.spm", "b.spm"), "stt.model", "Whisper")
 
 
 def test_a_file_is_not_a_folder(tmp_path: Path) -> None:
     (tmp_path / "model.bin").touch()
     with pytest.raises(ModelError, match=r"holds model\.bin.*\[model-wrong-kind\]"):
-        require(tmp_path / "model.bin", ("model.bin",), "stt.model")
+        require(tmp_path / "model.bin", ("model.bin",), "stt.model", "Whisper")
+
+
+@pytest.mark.parametrize(
+    ("head", "kind"),
+    [
+        (b"\6\0\0\0\x0c\0WhisperSpec\0\3\0\0\0", "Whisper"),
+        (b"\6\0\0\0\x10\0TransformerSpec\0\7\0\0\0", "translation"),
+        (b"\6\0\0\0\x0a\0Wav2VecCtc\0", ""),
+        (b"GGUF", ""),
+        (b"", ""),
+    ],
+)
+def test_weights_say_what_they_are(tmp_path: Path, head: bytes, kind: str) -> None:
+    (tmp_path / "model.bin").write_bytes(head)
+    assert kind_of(tmp_path / "model.bin") == kind
+    for wanted in ("Whisper", "translation"):
+        if kind in ("", wanted):
+            require(tmp_path, (), "stt.model", wanted)
+        else:
+            with pytest.raises(ModelError, match=rf"not a {wanted} model.*\[model-wrong-kind\]"):
+                require(tmp_path, ("tokenizer.json",), "stt.model", wanted)
+
+
+def test_no_weights_say_nothing(tmp_path: Path) -> None:
+    assert kind_of(tmp_path / "model.bin") == ""
 
 
 @pytest.mark.parametrize(
