@@ -20,6 +20,7 @@ from pydantic_settings import (
     EnvSettingsSource,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
+    SettingsError,
 )
 
 from pipeline.errors import ConfigError
@@ -254,7 +255,15 @@ def _environment() -> dict[str, Any]:
                     f"environment: {name}: there is no section [{section}].",
                     _nearest(section, known),
                 )
-    return EnvSettingsSource(Settings)()
+    try:
+        return EnvSettingsSource(Settings)()
+    except SettingsError as error:  # a whole section in one variable, and not JSON
+        said = str(error).removesuffix(' from source "EnvSettingsSource"')
+        raise ConfigError(
+            "config-bad-value",
+            f"environment: {said}.",
+            f"Set one variable for each key, such as {PREFIX}SERVER__PORT.",
+        ) from None
 
 
 def _nest(flags: Mapping[str, Any]) -> dict[str, Any]:
