@@ -18,12 +18,14 @@ SIDES: tuple[Side, ...] = get_args(Side)
 
 VTT_HEADER = "WEBVTT\n\n"
 _SHORTEST_S = 0.1
+# SubRip has no escapes: what looks like a tag is swallowed, what looks like a time ends the cue.
+_SRT_LOOKALIKES = str.maketrans({"<": "‹", ">": "›"})
 _VTT_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 
 @dataclass(frozen=True, slots=True)
 class Cue:
-    """A stretch of time and its text, on one line. Seconds from the start of the audio."""
+    """A stretch of time and its text, in lines none of which is empty. Seconds of the audio."""
 
     start_s: float
     end_s: float
@@ -35,21 +37,32 @@ def cues(messages: Iterable[Message], side: Side) -> list[Cue]:
 
     Hidden captions are left out. No cue begins before the one before it has ended.
     """
-    newest: dict[int, Message] = {}
-    for message in messages:
-        if message.final and (message.id not in newest or message.seq > newest[message.id].seq):
-            newest[message.id] = message
     made: list[Cue] = []
-    for key in sorted(newest):
-        cue = follow(made[-1] if made else None, newest[key], side)
+    for message in newest(messages):
+        cue = follow(made[-1] if made else None, message, side)
         if cue is not None:
             made.append(cue)
     return made
 
 
+def newest(messages: Iterable[Message]) -> list[Message]:
+    """Return the newest final version of each caption in order of `id`, hidden ones left out."""
+    found: dict[int, Message] = {}
+    for message in messages:
+        if message.final and (message.id not in found or message.seq > found[message.id].seq):
+            found[message.id] = message
+    shown = (found[key] for key in sorted(found))
+    return [m for m in shown if plain(m.source.text) or plain(m.target.text)]
+
+
+def plain(text: str) -> str:
+    """Return a text on one line."""
+    return " ".join(text.split())
+
+
 def follow(previous: Cue | None, message: Message, side: Side) -> Cue | None:
     """Return the cue of a caption that comes after `previous`; None if it has no text."""
-    text = " ".join((message.source if side == "source" else message.target).text.split())
+    text = plain((message.source if side == "source" else message.target).text)
     if not text:
         return None
     start_s = max(message.start_s, previous.end_s if previous else 0.0)
@@ -63,7 +76,8 @@ def srt(all_cues: Iterable[Cue]) -> str:
 
 def srt_cue(number: int, cue: Cue) -> str:
     """Return one cue of a SubRip file; the first has number 1."""
-    return f"{number}\n{_time(cue.start_s, ',')} --> {_time(cue.end_s, ',')}\n{cue.text}\n\n"
+    text = cue.text.translate(_SRT_LOOKALIKES)
+    return f"{number}\n{_time(cue.start_s, ',')} --> {_time(cue.end_s, ',')}\n{text}\n\n"
 
 
 def vtt(all_cues: Iterable[Cue]) -> str:

@@ -14,9 +14,9 @@ ROOT = Path(__file__).parents[1] / "pipeline"
 LAYERS = """
 errors events bundled level standard_streams
 config protocols
-attempts captions corrections exports fields hallucinations ladder layout loops phrases prompts quality records resample \
-rules segmenter sentences session_records stabilizer subtitles tally wire
-portaudio inbox mailbox models operator_token recording verdicts
+attempts captions corrections exports fields hallucinations ladder layout loops phrases prompts \
+quality records resample rules segmenter sentences session_records stabilizer subtitles tally wire
+archive portaudio inbox mailbox models operator_token recording verdicts
 devices comparison
 engines
 clients diagnostics dictionary golden incoming logs metrics pages pairs ports scoring session_files stages \

@@ -7,7 +7,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
+from pipeline.archive import find_session
 from pipeline.config import Loaded, load
+from pipeline.errors import SessionError
 
 Run = Callable[[argparse.Namespace], int]
 
@@ -54,8 +56,29 @@ def add_hearing(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--channel", type=int, help="channel of device or file; 0 mixes all")
 
 
+def add_session(parser: argparse.ArgumentParser) -> None:
+    """Add the session that a command is about, and where it may be found."""
+    parser.add_argument("session", help='a session\'s name or folder, or "last"')
+    parser.add_argument("--sessions", metavar="DIR", help="where session folders are")
+
+
 def settings_of(arguments: argparse.Namespace, more: Mapping[str, Any] | None = None) -> Loaded:
     """Load the settings that the command line asks for. Raises ConfigError."""
     given = vars(arguments)
     flags = {key: given[flag] for flag, key in FLAGS.items() if given.get(flag) is not None}
     return load(arguments.config, flags | dict(more or {}))
+
+
+def session_of(arguments: argparse.Namespace) -> Path:
+    """Return the folder of the session that is asked for. Raises ConfigError, SessionError."""
+    directory = Path(settings_of(arguments).settings.session.directory)
+    return find_session(arguments.session, directory)
+
+
+def write_out(file: Path, text: str) -> None:
+    """Write a file that the command line asks for. Raises SessionError (file-unwritable)."""
+    try:
+        file.write_text(text, encoding="utf-8", newline="")
+    except OSError as error:
+        message = f"{file} cannot be written: {error.strerror}."
+        raise SessionError("file-unwritable", message, "Give another --out.") from None
