@@ -50,8 +50,9 @@ format: .venv/dev  ## Format the code and mend what can be mended
 screenshots: .venv/dev  ## Take pictures of the pages into docs/images
 	$(BIN)/python -m scripts.screenshots
 
-bench: .venv/runtime  ## Measure latency on the demo sermon
-	$(BIN)/python scripts/benchmark_latency.py $(ARGS)
+bench: .venv/runtime  ## Measure latency on the demo sermon, Gemma against Marian finals (5 minutes)
+	$(BIN)/python scripts/benchmark_latency.py --against translate.final.engine=marian \
+	  --markdown docs/BENCHMARKS.md $(ARGS)
 
 lock: .venv/dev  ## Pin the newest versions that fit pyproject.toml
 	$(BIN)/uv pip compile -q pyproject.toml --universal --generate-hashes --no-header --no-annotate \

@@ -41,6 +41,13 @@ MEASURES = {
     "final translator": "final_ms",
     "outside the engines": "overhead_ms",
 }
+PREFACE = """# Benchmarks
+
+Made by `make bench`: the real program on the demo sermon, in real time. Milliseconds are
+p50 / p95 / p99 over all utterances. Latency counts from the last syllable, as the voice detector
+puts it, and includes its wait for the pause. Compare the ratio of two settings measured in one
+sitting; milliseconds of two machines cannot be compared.
+"""
 PACKAGES = ("faster-whisper", "ctranslate2", "llama-cpp-python", "onnxruntime")
 
 
@@ -56,6 +63,7 @@ def main() -> int:
     parser.add_argument("--against", action="append", default=[], metavar="KEY=VALUE",
                         help="a setting of the second candidate")  # fmt: skip
     parser.add_argument("--json", type=Path, help="write all figures to this file")
+    parser.add_argument("--markdown", type=Path, help="write the table to this file")
     arguments = parser.parse_args()
     candidates = {"this": arguments.set}
     if arguments.against:
@@ -69,7 +77,10 @@ def main() -> int:
     result = {"machine": machine(), "settings": candidates, "figures": figures}
     if arguments.json:
         arguments.json.write_bytes(orjson.dumps(result, option=orjson.OPT_INDENT_2))
-    show(result)
+    rows = table(result)
+    if arguments.markdown:
+        arguments.markdown.write_text(markdown(result, rows))
+    show(result, rows)
     return 0
 
 
@@ -123,26 +134,51 @@ def machine() -> dict[str, str]:
     }
 
 
-def show(result: dict[str, Any]) -> None:
-    """Print the table."""
+def table(result: dict[str, Any]) -> list[list[str]]:
+    """Return the rows of the table, the heading first."""
     figures = result["figures"]
-    table = Table("milliseconds, p50 / p95 / p99", *figures)
-    if "against" in figures:
-        table.add_column("ratio of p50")
+    both = len(figures) == 2
+    rows = [["", *figures, *(["ratio of p50"] if both else [])]]
     for name in MEASURES:
         spreads = [figures[each]["milliseconds"].get(name) for each in figures]
-        cells = [" / ".join(f"{ms:.0f}" if ms >= 100 else f"{ms:.1f}" for ms in spread) if spread
-                 else "-" for spread in spreads]  # fmt: skip
-        if len(spreads) == 2:
-            both = spreads[0] and spreads[1] and spreads[0][0]
-            cells.append(f"{spreads[1][0] / spreads[0][0]:.2f}" if both else "-")
-        table.add_row(name, *cells)
-    table.add_section()
+        row = [f"{name}, ms", *(_spread(spread) for spread in spreads)]
+        if both:
+            known = spreads[0] and spreads[1] and spreads[0][0]
+            row.append(f"{spreads[1][0] / spreads[0][0]:.2f}" if known else "-")
+        rows.append(row)
     for key in ("utterances", "share_outside_engines", "final_tokens_per_s", "memory_mb"):
-        table.add_row(key.replace("_", " "), *(str(figures[each][key]) for each in figures))
+        cells = [str(figures[each][key]) for each in figures]
+        rows.append([key.replace("_", " "), *cells, *([""] if both else [])])
+    return rows
+
+
+def _spread(spread: Sequence[float] | None) -> str:
+    return " / ".join(f"{ms:.{0 if ms >= 100 else 1}f}" for ms in spread) if spread else "-"
+
+
+def _notes(result: dict[str, Any]) -> list[str]:
+    notes = [f"{key}: {value}" for key, value in result["machine"].items()]
+    named = [(name, ", ".join(of) or "the defaults") for name, of in result["settings"].items()]
+    return notes + [f"setting `{name}`: {settings}" for name, settings in named]
+
+
+def markdown(result: dict[str, Any], rows: list[list[str]]) -> str:
+    """Return docs/BENCHMARKS.md."""
+    head, *body = (f"| {' | '.join(row)} |" for row in rows)
+    rule = "|---" * len(rows[0]) + "|"
+    notes = "".join(f"- {note}\n" for note in _notes(result))
+    return f"{PREFACE}\n{head}\n{rule}\n" + "\n".join(body) + f"\n\n{notes}"
+
+
+def show(result: dict[str, Any], rows: list[list[str]]) -> None:
+    """Print the table."""
+    head, *body = rows
+    printed = Table(*head)
+    for row in body:
+        printed.add_row(*row)
     console = Console()
-    console.print(table)
-    console.print(", ".join(f"{key} {value}" for key, value in result["machine"].items()))
+    console.print(printed)
+    console.print("; ".join(_notes(result)), style="dim")
 
 
 if __name__ == "__main__":
