@@ -58,6 +58,7 @@ class FakeSource:
     """0 is as fast as possible, 1 is real time."""
     name: str = "script"
     dropped_blocks: int = 0
+    bad_samples: int = 0
     closed: threading.Event = field(default_factory=threading.Event)
 
     def open(self) -> None:

@@ -17,7 +17,7 @@ from pipeline.app import App
 from pipeline.config import Settings, load
 from pipeline.crew import Engines
 from pipeline.dictionary import Dictionary
-from pipeline.engines import AudioSource, Recognizer, Translator
+from pipeline.engines import AudioSource, Recognizer, SpeechDetector, Translator
 from pipeline.errors import AudioError, ModelError, ServerError
 from pipeline.terminal import LineScreen
 from tests.fakes import FakeDetector, FakeRecognizer, FakeSource, FakeTranslator, Speech, pcm_of
@@ -40,6 +40,7 @@ class Service:
         *,
         source: AudioSource | None = None,
         recognizer: Recognizer | None = None,
+        detector: SpeechDetector | None = None,
         partial: Translator | None = MARIAN,
         final: Translator | None = GEMMA,
         fast: bool = True,
@@ -60,7 +61,7 @@ class Service:
         ).settings
         engines = Engines(
             source=source or FakeSource(pcm_of(SCRIPT, DURATION_S)),
-            detector=FakeDetector(),
+            detector=detector or FakeDetector(),
             recognizer=recognizer or FakeRecognizer(SCRIPT),
             partial=partial,
             final=final,

@@ -23,6 +23,10 @@ class AudioSource(Protocol):
     def dropped_blocks(self) -> int:
         """Blocks lost so far: the driver's overflows and a full queue."""
 
+    @property
+    def bad_samples(self) -> int:
+        """Samples so far that were not finite numbers and were replaced by silence."""
+
     def open(self) -> None:
         """Claim the device or file. Raises AudioError."""
 

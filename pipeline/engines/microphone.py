@@ -61,6 +61,11 @@ class Microphone:
         return -(-self._lost_samples // BLOCK_SAMPLES)
 
     @property
+    def bad_samples(self) -> int:
+        """Samples since the device was opened that were not finite numbers."""
+        return self._cutter.bad_samples if self._cutter else 0
+
+    @property
     def overflows(self) -> int:
         """How often the driver has said that it lost audio."""
         return self._earlier_overflows + self._inbox.overflows

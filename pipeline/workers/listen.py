@@ -11,7 +11,7 @@ import numpy as np
 
 from pipeline.engines import AudioSource, SpeechDetector
 from pipeline.errors import AudioError, AudioLostError
-from pipeline.events import SAMPLE_RATE, AudioBlock, Level, SourceChanged, Utterance
+from pipeline.events import SAMPLE_RATE, AudioBlock, Fault, Level, SourceChanged, Utterance
 from pipeline.ladder import Ladder, Rung
 from pipeline.level import CLIPPED, level_dbfs, peak_dbfs
 from pipeline.mailbox import Mailbox
@@ -45,6 +45,7 @@ class Listen(Worker):
         self._stopping = threading.Event()
         self._held_partials = 0
         self._meter: list[AudioBlock] = []
+        self._told_bad = False
         self.paused = False
         """Set by the main thread: audio is read and thrown away, no model runs."""
         self.heard_s = 0.0
@@ -95,6 +96,10 @@ class Listen(Worker):
             self._detector.reset()  # what it remembers does not lead up to this block
         self.heard_s = (block.start_sample + len(block.pcm)) / SAMPLE_RATE
         self._measure(block)
+        if self._source.bad_samples and not self._told_bad:
+            self._told_bad = True
+            message = f"{self._source.name} gives samples that are not numbers; silence instead."
+            self.emit(Fault(self.name, "audio-bad-samples", message))
         now_at_zero = block.arrived_s - self.heard_s
         if self.paused:
             self._send(self._segmenter.flush(), now_at_zero)
