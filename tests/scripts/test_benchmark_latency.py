@@ -50,4 +50,4 @@ def test_two_settings_are_compared_by_ratio() -> None:
     page = bench.markdown(result, rows)
     assert "| final translator, ms | 100 / 100 / 100 | 50.0 / 50.0 / 50.0 | 0.50 |" in page
     assert "- setting `against`: translate.final.engine=marian" in page
-    assert page.splitlines()[7].startswith("|---|")
+    assert "|---|---|---|---|" in page.splitlines()
