@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import csv
 import io
-from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, get_args
 
 import orjson
 
 from pipeline.layout import Spoken, arrange
-from pipeline.subtitles import SIDES, Cue, Side, newest, plain, srt, txt, vtt
+from pipeline.subtitles import SIDES, Cue, Side, languages, newest, plain, srt, txt, vtt
 from pipeline.wire import Message
 
 Which = Literal["source", "target", "both"]
@@ -64,8 +63,7 @@ def _tsv(captions: Sequence[Message], sides: Sequence[Side]) -> str:
 
 def _json(captions: Sequence[Message], sides: Sequence[Side]) -> str:
     rows = [_row(message, sides) for message in captions]
-    spoken = {side: Counter(getattr(message, side).lang for message in captions) for side in sides}
-    langs = {side: count.most_common(1)[0][0] for side, count in spoken.items() if count}
+    langs = {side: lang for side, lang in languages(captions).items() if side in sides}
     option = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
     return orjson.dumps({"langs": langs, "captions": rows}, option=option).decode()
 

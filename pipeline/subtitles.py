@@ -6,6 +6,7 @@ that a live file grows by one piece for each caption.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -53,6 +54,20 @@ def newest(messages: Iterable[Message]) -> list[Message]:
             found[message.id] = message
     shown = (found[key] for key in sorted(found))
     return [m for m in shown if plain(m.source.text) or plain(m.target.text)]
+
+
+def languages(messages: Iterable[Message]) -> dict[Side, str]:
+    """Return the language of each side, by what most captions say; {} if there are none.
+
+    Captions whose translation could not be had do not count for the target, unless all are so.
+    """
+    kept = list(messages)
+    translated = [message for message in kept if message.target.engine != "source"] or kept
+    counts: dict[Side, Counter[str]] = {
+        "source": Counter(message.source.lang for message in kept),
+        "target": Counter(message.target.lang for message in translated),
+    }
+    return {side: count.most_common(1)[0][0] for side, count in counts.items() if count}
 
 
 def plain(text: str) -> str:

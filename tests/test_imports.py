@@ -23,7 +23,7 @@ clients diagnostics dictionary golden incoming logs metrics pages pairs ports sc
 live_screen terminal
 broadcast workers
 assembly crew desk preflight rehearsal soundcheck
-app
+app replay
 commands
 cli
 """.strip().splitlines()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,6 +13,8 @@ from pipeline.subtitles import (
     Cue,
     cues,
     follow,
+    languages,
+    newest,
     srt,
     srt_cue,
     txt,
@@ -59,6 +62,10 @@ def test_srt_is_written_to_the_letter() -> None:
     )
 
 
+def test_srt_swallows_no_tag_and_no_time() -> None:
+    assert srt(cues(TWO, "source")).endswith("\n‹Amen›\n\n")
+
+
 def test_vtt_is_written_to_the_letter_and_escapes() -> None:
     assert vtt(cues(TWO, "source")) == (
         "WEBVTT\n\n"
@@ -86,6 +93,19 @@ def test_hidden_and_unfinished_captions_are_left_out() -> None:
         message(2, "", "", seq=9),
     ]
     assert [cue.text for cue in cues(journal, "target")] == ["uno", "tres"]
+
+
+def test_a_caption_hidden_on_both_sides_only_is_left_out() -> None:
+    journal = [message(1, "a", ""), message(2, "", "dos"), message(3, " ", "\n")]
+    assert [m.id for m in newest(journal)] == [1, 2]
+
+
+def test_the_languages_are_those_of_most_captions() -> None:
+    untranslated = message(3, "c", "c")
+    untranslated = replace(untranslated, target=TargetText("en", "c", "source"))
+    assert languages([]) == {}
+    assert languages([untranslated]) == {"source": "en", "target": "en"}
+    assert languages([untranslated, untranslated, *TWO]) == {"source": "en", "target": "es"}
 
 
 def test_overlapping_times_are_clipped() -> None:
