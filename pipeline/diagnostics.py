@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,17 +19,29 @@ from typing import Any
 import orjson
 
 from pipeline.events import Fault
-from pipeline.session_files import LineFile, Transcripts, make_folder, unwritable
+from pipeline.pairs import Pairs
+from pipeline.session_files import LineFile, Transcripts, WholeFile, make_folder, unwritable
+from pipeline.tally import Tally
 from pipeline.wire import Message, encode
 
 _QUEUE = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A record, made into a line where it was made."""
+
+    record: Mapping[str, Any]
+    line: bytes
 
 
 class Recorder:
     """The folder of one session. Any thread may call its methods; none of them waits but `close`.
 
     `diagnostics.jsonl` gets utterance, health and event records, `captions.jsonl` every final
-    caption and every later edit, `transcript.<lang>.srt|vtt|txt` the text as it stands.
+    caption and every later edit, `transcript.<lang>.srt|vtt|txt` the text as it stands,
+    `sermon_pairs.jsonl` and `review_queue.jsonl` what may make the models better; at the end
+    `summary.json` says what it all came to.
     """
 
     def __init__(
@@ -50,10 +63,17 @@ class Recorder:
             self._diagnostics = LineFile(self.folder / "diagnostics.jsonl")
             self._journal = LineFile(self.folder / "captions.jsonl", sync=True)
             self._transcripts = Transcripts(self.folder, {"source": source, "target": target})
+            self._pairs = Pairs(self.folder)
         except OSError as error:
             raise unwritable(self.folder, error.strerror or str(error)) from None
+        self._summary = WholeFile(self.folder / "summary.json")
+        self._files = (
+            *(self._journal, self._transcripts, self._pairs, self._diagnostics),
+            self._summary,
+        )
+        self._tally = Tally()
         self._on_fault = on_fault
-        self._queue: queue.Queue[Message | bytes | None] = queue.Queue(_QUEUE)
+        self._queue: queue.Queue[Message | _Entry | None] = queue.Queue(_QUEUE)
         self._thread = threading.Thread(target=self._run, name="diagnostics", daemon=True)
         self._lock = threading.Lock()
         self._full = 0
@@ -67,8 +87,9 @@ class Recorder:
 
     @property
     def unwritten(self) -> int:
-        """Lines that wait because the disk cannot be written."""
-        return len(self._diagnostics) + len(self._journal)
+        """Lines that wait because the disk cannot be written, the summary counted as one."""
+        waiting = len(self._diagnostics) + len(self._journal)
+        return waiting + (self._summary.content is not None)
 
     def start(self) -> None:
         """Begin to write."""
@@ -76,14 +97,14 @@ class Recorder:
 
     def utterance(self, record: Mapping[str, Any]) -> None:
         """Keep an utterance's record (pipeline.records)."""
-        self._put(_line(record))
+        self._put(_entry(record))
 
     def health(self, record: Mapping[str, Any]) -> None:
-        """Keep a record of how the daemon is."""
-        self._put(_line({"type": "health", "utc": _utc(), **record}))
+        """Keep a record of how the daemon is (HealthRecord in pipeline.session_records)."""
+        self._put(_entry({"type": "health", "utc": _utc(), **record}))
 
     def event(self, name: str, /, **facts: Any) -> None:
-        """Keep a record of something that happened."""
+        """Keep a record of something that happened (EventRecord in pipeline.session_records)."""
         self._put(_event(name, facts))
 
     def caption(self, message: Message) -> None:
@@ -100,7 +121,7 @@ class Recorder:
             self._thread.join(max(0.0, until_s - time.monotonic()))
         return not (self._thread.is_alive() or self._failing or self.unwritten or self.dropped)
 
-    def _put(self, item: Message | bytes) -> None:
+    def _put(self, item: Message | _Entry) -> None:
         try:
             self._queue.put_nowait(item)
         except queue.Full:
@@ -112,19 +133,49 @@ class Recorder:
             if isinstance(item, Message):
                 self._journal.add(encode(item) + b"\n")
                 self._transcripts.add(item)
+                self._pairs.follow(item)
             else:
-                self._diagnostics.add(item)
+                self._diagnostics.add(item.line)
+                self._count(item.record)
             self._write()
+        self._tell_dropped()
+        self._sum_up()
         self._write()
-        for file in (self._journal, self._transcripts, self._diagnostics):
+        for file in self._files:
             file.close()
 
-    def _write(self) -> None:
+    def _count(self, record: Mapping[str, Any]) -> None:
+        match record["type"]:
+            case "utterance":
+                self._tally.utterance(record)
+                self._pairs.add(record)
+            case "health":
+                self._tally.health(record)
+            case "event" if record["event"] == "fault":
+                self._tally.fault(record["code"])
+
+    def _sum_up(self) -> None:
+        summary = self._tally.summary(
+            utc=_utc(),
+            session=self.folder.name,
+            dropped_records=self.dropped,
+            pairs=len(self._pairs.accepted),
+            review=len(self._pairs.review),
+        )
+        self._diagnostics.add(_entry(asdict(summary)).line)
+        self._summary.content = orjson.dumps(
+            summary, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
+        )
+
+    def _tell_dropped(self) -> None:
         if self.dropped > self._told:
             self._told = self.dropped
-            self._diagnostics.add(_event("records-dropped", {"count": self._told}))
+            self._diagnostics.add(_event("records-dropped", {"count": self._told}).line)
+
+    def _write(self) -> None:
+        self._tell_dropped()
         failed: OSError | None = None
-        for file in (self._journal, self._transcripts, self._diagnostics):
+        for file in self._files:
             try:
                 file.flush()
             except OSError as error:
@@ -137,12 +188,12 @@ class Recorder:
         self._failing = failed is not None
 
 
-def _event(name: str, facts: Mapping[str, Any]) -> bytes:
-    return _line({"type": "event", "utc": _utc(), "event": name, **facts})
+def _event(name: str, facts: Mapping[str, Any]) -> _Entry:
+    return _entry({"type": "event", "utc": _utc(), "event": name, **facts})
 
 
-def _line(record: Mapping[str, Any]) -> bytes:
-    return orjson.dumps(record, default=str, option=orjson.OPT_APPEND_NEWLINE)
+def _entry(record: Mapping[str, Any]) -> _Entry:
+    return _Entry(record, orjson.dumps(record, default=str, option=orjson.OPT_APPEND_NEWLINE))
 
 
 def _utc() -> str:

@@ -16,6 +16,7 @@ from typing import Any, Literal
 from sacrebleu.metrics.chrf import CHRF
 
 from pipeline.events import Caption, Cause, Correction, Span, Transcript
+from pipeline.quality import Flag, Measures, Quality, flags, judge, probability
 from pipeline.wire import Mode
 
 _CHRF = CHRF()
@@ -38,11 +39,16 @@ class FinalRecord:
     text: str
     engine: str
     tokens: int | None = None
+    """Tokens made."""
     tokens_per_s: float | None = None
     prompt_tokens: int | None = None
+    """Tokens of the prompt."""
     reused_tokens: int | None = None
+    """Of the prompt's tokens, those still in the cache from the call before."""
     avg_logprob: float | None = None
+    """Mean log-probability of a token made."""
     stopped: Literal["end", "length", "loop"] | None = None
+    """Why it ended: by itself, at the token cap, at the repetition guard."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,20 +57,33 @@ class UtteranceRecord:
 
     type: Literal["utterance"] = "utterance"
     id: int
+    """The utterance's number, the caption's too; it grows with time."""
     utc: str
+    """When the final was shown, or the text was filtered."""
     mode: Mode
     lang: str
+    """Language of `raw_text` and `text`."""
     start_s: float
+    """Start of the utterance, pre-roll included."""
     end_s: float
+    """End of speech; trailing silence is not counted."""
     cause: Cause
+    """Why the utterance ended there."""
     level_dbfs: float
+    """Root mean square of the utterance's samples."""
     peak_dbfs: float
+    """Loudest sample."""
     raw_text: str
+    """As recognized."""
     text: str
+    """As corrected by the dictionary; what was translated and shown."""
     corrections: tuple[Correction, ...]
     avg_logprob: float | None
+    """Mean log-probability of the recognizer's tokens, 0 is certain."""
     no_speech_prob: float | None
+    """Probability, 0..1, that nobody spoke, as the recognizer sees it."""
     compression_ratio: float | None
+    """Size of the recognized text over its compressed size; high where it repeats itself."""
     filtered: str
     """Why the text is not shown; empty when it is."""
     updates: int
@@ -74,12 +93,15 @@ class UtteranceRecord:
     stt_busy_ms: float
     """Waiting for the recognizer, which was at earlier speech."""
     stt_ms: float
+    """The recognizer's time on the whole utterance."""
     final: FinalRecord | None = None
     partial: PartialRecord | None = None
     normalized_erasure: float | None = None
+    """Words taken back while the text grew, for each word of the final."""
     agreement: float | None = None
     """chrF of the quick translation against the final, 0..1; None unless two engines spoke."""
     partial_ms: float | None = None
+    """The quick translator's time on the whole utterance."""
     final_busy_ms: float | None = None
     """Waiting for the final translator, which was at an earlier utterance."""
     final_ms: float | None = None
@@ -89,9 +111,14 @@ class UtteranceRecord:
     last_syllable_to_partial_ms: float | None = None
     """From the last syllable until the quick translation of the whole utterance was made."""
     last_syllable_to_final_ms: float | None = None
+    """From the last syllable until the final was on screen."""
     overhead_ms: float | None = None
     """From closing the utterance to the final on screen, less engines and the waits for them."""
     queues: Mapping[str, int] = field(default_factory=dict)
+    """What waited where when the final was shown."""
+    flags: tuple[Flag, ...] = ()
+    """What is suspicious; see pipeline.quality."""
+    quality: Quality | None = None
 
 
 def utterance_record(
@@ -141,14 +168,35 @@ def utterance_record(
         )
     outside_s = published_s - utterance.closed_s
     outside_s -= _covered_s(spans, utterance.closed_s, published_s)
-    return asdict(replace(record, overhead_ms=_ms(outside_s)))
+    return asdict(judged(replace(record, overhead_ms=_ms(outside_s))))
+
+
+def judged(record: UtteranceRecord, estimate: float | None = None) -> UtteranceRecord:
+    """Return the record with flags and, where a caption was made of it, its quality.
+
+    `estimate` is the quality of the translation, 0..1, as a `QualityEstimator` sees it. Without
+    one the final's log-probability tells.
+    """
+    final = record.final or FinalRecord(lang=record.lang, text="", engine="source")
+    measures = Measures(
+        source=record.text,
+        target=final.text,
+        translated=final.engine != "source",
+        avg_logprob=record.avg_logprob,
+        no_speech_prob=record.no_speech_prob,
+        compression_ratio=record.compression_ratio,
+        estimate=probability(final.avg_logprob) if estimate is None else estimate,
+        agreement=record.agreement,
+    )
+    quality = None if record.final is None else judge(measures)
+    return replace(record, flags=flags(measures), quality=quality)
 
 
 def filtered_record(
     transcript: Transcript, *, mode: Mode, utc: str, shown: Sequence[str] = ()
 ) -> dict[str, Any]:
     """Return the record of an utterance whose text is not shown; `transcript.filtered` says why."""
-    return asdict(_heard(transcript, mode, utc, len(shown)))
+    return asdict(judged(_heard(transcript, mode, utc, len(shown))))
 
 
 def normalized_erasure(texts: Sequence[str]) -> float | None:

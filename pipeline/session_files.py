@@ -95,25 +95,31 @@ class GrowingFile:
 
     def replace(self, content: bytes) -> None:
         """Put a new content in the file's place at once. Raises OSError; then the old one stays."""
-        temporary = self._path.with_name(f"{self._path.name}.tmp")
-        fd = -1
-        try:
-            fd = _open(temporary)
-            _write(fd, content)
-            os.fsync(fd)
-            temporary.replace(self._path)
-        except OSError:
-            if fd >= 0:
-                os.close(fd)
-            with suppress(OSError):
-                temporary.unlink(missing_ok=True)
-            raise
+        fd = _replace(self._path, content)
         os.close(self._fd)
         self._fd, self._size = fd, len(content)
 
     def close(self) -> None:
         """Close the file."""
         os.close(self._fd)
+
+
+class WholeFile:
+    """A file that is written in one piece, if ever."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.content: bytes | None = None
+        """What waits for `flush`."""
+
+    def flush(self) -> None:
+        """Write what waits. Raises OSError; then it waits on."""
+        if self.content is not None:
+            os.close(_replace(self._path, self.content))
+            self.content = None
+
+    def close(self) -> None:
+        """Do nothing: the file is not kept open."""
 
 
 class LineFile:
@@ -223,6 +229,24 @@ class Transcripts:
 def _open(path: Path) -> int:
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC
     return os.open(path, flags, 0o644)
+
+
+def _replace(path: Path, content: bytes) -> int:
+    """Put a file in another's place at once; return its descriptor. Raises OSError."""
+    temporary = path.with_name(f"{path.name}.tmp")
+    fd = -1
+    try:
+        fd = _open(temporary)
+        _write(fd, content)
+        os.fsync(fd)
+        temporary.replace(path)
+    except OSError:
+        if fd >= 0:
+            os.close(fd)
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise
+    return fd
 
 
 def _write(fd: int, data: bytes) -> None:

@@ -77,7 +77,8 @@ class Setting:
     def written(self, name: str = "diagnostics.jsonl") -> list[dict[str, Any]]:
         self.recorder.close(5)
         lines = (self.recorder.folder / name).read_bytes().splitlines()
-        return [orjson.loads(line) for line in lines]
+        records = [orjson.loads(line) for line in lines]
+        return [record for record in records if record["type"] != "summary"]
 
 
 @pytest.fixture

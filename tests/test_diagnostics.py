@@ -8,6 +8,7 @@ import sys
 import textwrap
 import threading
 import time
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -17,14 +18,18 @@ import pytest
 from pipeline.diagnostics import Recorder
 from pipeline.errors import SessionError
 from pipeline.events import Fault
-from pipeline.wire import parse_caption
+from pipeline.wire import Message, parse_caption
 from tests.needs import needs_program
+from tests.test_records import draft, final, record
 from tests.test_subtitles import message
 
 STARTED = datetime(2026, 11, 22, 9, 30, 0, tzinfo=UTC)
 FILES = {
     "captions.jsonl",
     "diagnostics.jsonl",
+    "review_queue.jsonl",
+    "sermon_pairs.jsonl",
+    "summary.json",
     *(f"transcript.{lang}.{ending}" for lang in ("en", "es") for ending in ("srt", "vtt", "txt")),
 }
 
@@ -38,6 +43,25 @@ def recorder(directory: Path, faults: list[Fault] | None = None) -> Recorder:
 
 def lines(folder: Path, name: str = "diagnostics.jsonl") -> list[dict[str, Any]]:
     return [json.loads(line) for line in (folder / name).read_text().splitlines()]
+
+
+def kept(folder: Path, kind: str) -> list[dict[str, Any]]:
+    return [line for line in lines(folder) if line["type"] == kind]
+
+
+def spoken(id: int, **changes: Any) -> dict[str, Any]:  # noqa: A002
+    """Return an utterance's record; its decision is `moderate`."""
+    return record(final(), draft()) | {"id": id} | changes
+
+
+def judged_as(decision: str, score: float = 0.9) -> dict[str, Any]:
+    quality: dict[str, Any] = record(final(), draft())["quality"]
+    return quality | {"decision": decision, "score": score}
+
+
+def health(audio_s: float = 30.0) -> dict[str, Any]:
+    dropped = {"blocks": 3, "records": 0, "partials": 2, "drafts": 1}
+    return {"audio_s": audio_s, "dropped": dropped}
 
 
 def wait_for(reached: Any, timeout_s: float = 5.0) -> None:
@@ -67,17 +91,64 @@ def test_two_sessions_of_one_second_do_not_mix(tmp_path: Path) -> None:
 
 def test_records_come_out_as_they_went_in(tmp_path: Path) -> None:
     made = recorder(tmp_path)
-    made.utterance({"type": "utterance", "id": 1, "text": "Señor"})
-    made.health({"queues": {"mailbox": 2}})
+    made.utterance(spoken(1, text="Señor"))
+    made.health(health())
     made.event("command", name="pause", folder=tmp_path)
     assert made.close(5.0)
-    utterance, health, event = lines(made.folder)
-    assert utterance == {"type": "utterance", "id": 1, "text": "Señor"}
-    assert (health["type"], health["queues"]) == ("health", {"mailbox": 2})
+    utterance, well, event, summary = lines(made.folder)
+    assert utterance == json.loads(json.dumps(spoken(1, text="Señor")))
+    assert (well["type"], well["audio_s"]) == ("health", 30.0)
     assert event["event"] == "command"
     assert (event["name"], event["folder"]) == ("pause", str(tmp_path))
-    for record in (health, event):
-        assert datetime.fromisoformat(record["utc"]).tzinfo is not None
+    assert summary["type"] == "summary"
+    for line in (well, event, summary):
+        assert datetime.fromisoformat(line["utc"]).tzinfo is not None
+
+
+def test_a_session_ends_with_its_summary(tmp_path: Path) -> None:
+    made = recorder(tmp_path)
+    made.health(health(10.0))
+    for id in range(1, 6):  # noqa: A001
+        made.utterance(spoken(id, stt_ms=100.0 * id, quality=judged_as("accept")))
+    made.utterance(spoken(6, flags=["estimate:flag"], corrections=[]))
+    made.event("fault", stage="translate", code="final-late", message="Late.")
+    made.event("command", name="pause", id=0)
+    made.health(health(30.0))
+    assert made.close(5.0)
+    summary = lines(made.folder)[-1]
+    assert json.loads((made.folder / "summary.json").read_text()) == summary
+    assert (summary["session"], summary["audio_s"]) == (made.folder.name, 30.0)
+    assert summary["utterances"] == 6
+    assert summary["decisions"] == {"accept": 5, "moderate": 1}
+    assert summary["flags"] == {"estimate:flag": 1}
+    assert (summary["pairs"], summary["review"]) == (5, 1)
+    assert summary["corrections"] == {"god": 5}
+    assert summary["corrected_share"] == 0.8333
+    assert summary["latencies"]["stt_ms"] == {"count": 6, "p50_ms": 200.0, "p95_ms": 500.0}
+    assert summary["faults"] == {"final-late": 1}
+    assert summary["dropped"] == {"blocks": 3, "records": 0, "partials": 2, "drafts": 1}
+
+
+def test_pairs_are_on_disk_while_the_session_runs_and_follow_the_operator(tmp_path: Path) -> None:
+    made = recorder(tmp_path)
+    pairs, queue = (made.folder / name for name in ("sermon_pairs.jsonl", "review_queue.jsonl"))
+    for id in (1, 2, 3):  # noqa: A001
+        made.utterance(spoken(id, quality=judged_as("accept")))
+    made.utterance(spoken(4, quality=judged_as("review", 0.6)))
+    made.utterance(spoken(5, quality=judged_as("reject", 0.2)))
+    wait_for(lambda: queue.stat().st_size > 0)
+    assert [line["id"] for line in lines(made.folder, pairs.name)] == [1, 2, 3]
+    made.caption(message(1, "Grace", "La gracia", seq=1))  # a translator's: nothing to follow
+    made.caption(operators(message(2, "Grace", "La gracia", seq=2)))
+    made.caption(operators(message(3, "", "", seq=3)))
+    made.caption(operators(message(4, "Grace", "La gracia", seq=4)))
+    assert made.close(5.0)
+    told = [(line["id"], line["target"], line["engine"]) for line in lines(made.folder, pairs.name)]
+    assert told == [(1, "La gracia de Dios.", "gemma"), (2, "La gracia", "operator")]
+    (item,) = lines(made.folder, queue.name)
+    assert (item["target"], item["reasons"]) == ("La gracia", ["low-score"])
+    summary = lines(made.folder)[-1]
+    assert (summary["pairs"], summary["review"]) == (2, 1)
 
 
 def test_finals_reach_the_disk_while_the_session_runs(tmp_path: Path) -> None:
@@ -117,11 +188,11 @@ def test_a_killed_daemon_leaves_every_final(tmp_path: Path) -> None:
     script = f"""
         import os, signal, time
         from pathlib import Path
-        from tests.test_diagnostics import message, recorder
+        from tests.test_diagnostics import judged_as, message, recorder, spoken
         made = recorder(Path({str(tmp_path)!r}))
         for id in range(1, 101):
             made.caption(message(id, "Grace", "Gracia", seq=id))
-            made.utterance({{"type": "utterance", "id": id}})
+            made.utterance(spoken(id, quality=judged_as("accept")))
         file = made.folder / "transcript.es.txt"
         while file.read_text().count("Gracia") < 100:
             time.sleep(0.01)
@@ -134,6 +205,10 @@ def test_a_killed_daemon_leaves_every_final(tmp_path: Path) -> None:
     folder = tmp_path / "2026-11-22T09-30-00"
     assert [line["id"] for line in lines(folder, "captions.jsonl")] == list(range(1, 101))
     assert (folder / "transcript.en.srt").read_text().count("-->") == 100
+    pairs = [line["id"] for line in lines(folder, "sermon_pairs.jsonl")]
+    assert pairs == list(range(1, len(pairs) + 1))
+    assert len(pairs) >= 99  # the last utterance may not have been taken in
+    assert not (folder / "summary.json").exists()
 
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
@@ -180,7 +255,7 @@ def test_nobody_waits_for_a_recorder_that_hangs(tmp_path: Path) -> None:
 
 def test_a_full_disk_costs_nothing_that_fits_later(tmp_path: Path) -> None:
     faults: list[Fault] = []
-    with small_disk(tmp_path, size="1m"):
+    with small_disk(tmp_path, size="4m"):
         made = recorder(tmp_path / "disk", faults)
         made.caption(message(1, "Grace", "Gracia", seq=1))
         journal = made.folder / "captions.jsonl"
@@ -190,7 +265,7 @@ def test_a_full_disk_costs_nothing_that_fits_later(tmp_path: Path) -> None:
         made.caption(message(1, "Grace", "La gracia", seq=2))  # the files are to be made anew
         for id in range(2, 400):  # noqa: A001
             made.caption(message(id, "Peace be with you all", "La paz sea con ustedes", seq=id + 1))
-            made.utterance({"type": "utterance", "id": id, "text": "x" * 200})
+            made.utterance(spoken(id, quality=judged_as("accept")))
         wait_for(lambda: made.unwritten > 300)
         assert (made.folder / "transcript.es.txt").read_text().startswith("Gracia\n")
         assert [fault.code for fault in faults] == ["session-unwritable"]
@@ -200,7 +275,9 @@ def test_a_full_disk_costs_nothing_that_fits_later(tmp_path: Path) -> None:
         made.caption(message(400, "Amen", "Amén", seq=401))
         assert made.close(5.0)
         assert [line["seq"] for line in lines(made.folder, "captions.jsonl")] == list(range(1, 402))
-        assert [line["id"] for line in lines(made.folder)] == list(range(2, 400))
+        ids = [line["id"] for line in kept(made.folder, "utterance")]
+        assert ids == list(range(2, 400))
+        assert [line["id"] for line in lines(made.folder, "sermon_pairs.jsonl")] == ids
         text = (made.folder / "transcript.es.txt").read_text().splitlines()
         assert text == ["La gracia", *["La paz sea con ustedes"] * 398, "Amén"]
         assert len(faults) == 1
@@ -222,13 +299,23 @@ def test_what_was_dropped_is_written_once_it_can_be(
         filler.unlink()
         made.event("later")
         assert not made.close(5.0)  # not all is on disk
-        records = lines(made.folder)
-        told = [record["count"] for record in records if record["event"] == "records-dropped"]
+        events = kept(made.folder, "event")
+        told = [event["count"] for event in events if event["event"] == "records-dropped"]
         assert told[-1] == made.dropped
-        assert records[-1]["event"] in ("later", "records-dropped")
-        kept = [record["number"] for record in records if record["event"] == "number"]
-        assert kept == sorted(kept)
-        assert kept[-1] == 59
+        assert events[-1]["event"] in ("later", "records-dropped")
+        numbers = [event["number"] for event in events if event["event"] == "number"]
+        assert numbers == sorted(numbers)
+        assert numbers[-1] == 59
+        assert lines(made.folder)[-1]["dropped"]["records"] == made.dropped
+
+
+def test_a_summary_that_finds_no_room_is_missed(tmp_path: Path) -> None:
+    with small_disk(tmp_path):
+        made = recorder(tmp_path / "disk")
+        fill(tmp_path / "disk" / "filler")
+        assert not made.close(5.0)
+        assert made.unwritten == 2  # the line and the file
+        assert not (made.folder / "summary.json").exists()
 
 
 def test_a_fault_after_the_loop_is_gone_ends_nothing(tmp_path: Path) -> None:
@@ -251,6 +338,10 @@ def test_the_thread_ends_with_the_session(tmp_path: Path) -> None:
     assert made.close(5.0)
     assert "diagnostics" not in [thread.name for thread in threading.enumerate()]
     assert made.close(5.0)
+
+
+def operators(edited: Message) -> Message:
+    return replace(edited, target=replace(edited.target, engine="operator"))
 
 
 class small_disk:  # noqa: N801 - reads as a function

@@ -24,6 +24,7 @@ from pipeline.events import (
 from pipeline.records import (
     UtteranceRecord,
     filtered_record,
+    judged,
     normalized_erasure,
     utterance_record,
 )
@@ -133,6 +134,14 @@ def test_the_whole_record() -> None:
         # 1002 ms since it was closed: 300 recognizer, 10 draft, 650 final translator
         "overhead_ms": 42.0,
         "queues": {"mailbox": 1},
+        "flags": (),
+        "quality": {
+            # 0.35 * 0.7062 + 0.45 * 0.9003 + 0.2 * 0.8508, with 0.9003 = exp(-0.105)
+            "score": 0.8225,
+            "parts": {"stt": 0.7062, "estimate": 0.9003, "agreement": 0.8508},
+            "decision": "moderate",
+            "excluded": (),
+        },
     }
 
 
@@ -253,6 +262,32 @@ def test_a_filtered_record_says_why_and_has_no_final() -> None:
     assert (made["updates"], made["normalized_erasure"]) == (2, None)
     assert made["stt_ms"] == 200.0
     assert made["raw_text"] == "the grace of gods"
+    assert (made["flags"], made["quality"]) == ((), None)
+
+
+def test_a_filtered_text_has_the_flags_of_what_was_heard() -> None:
+    of = transcript(filtered="no-speech", recognition=Recognition("x", -1.2, 0.7, 1.0))
+    made = filtered_record(of, mode="live", utc=UTC)
+    assert made["flags"] == ("avg-logprob:reject", "no-speech-prob:reject")
+    assert made["quality"] is None
+
+
+def test_a_source_caption_is_no_translation() -> None:
+    of = transcript()
+    made = record(Caption(of, "en", of.text, "source", final=True), None)
+    assert made["quality"]["excluded"] == ("untranslated",)
+    assert made["quality"]["decision"] == "reject"
+    assert made["quality"]["parts"]["estimate"] is None
+
+
+def test_another_estimate_takes_the_place_of_the_log_probability() -> None:
+    read = TypeAdapter(UtteranceRecord).validate_python(record(final(), draft()))
+    assert judged(read) == read
+    again = judged(read, 0.65)
+    assert again.flags == ("estimate:flag",)
+    assert again.quality is not None
+    assert again.quality.parts.estimate == 0.65
+    assert replace(again, flags=read.flags, quality=read.quality) == read
 
 
 def test_a_failed_final_takes_its_time_but_keeps_the_drafts_speed() -> None:

@@ -109,7 +109,7 @@ def session(
                 queues={},
             )
         )
-    recorder.health({"dropped": {"blocks": 1, "partials": 4, "records": 0}})
+    recorder.health({"audio_s": 0.0, "dropped": {"blocks": 1, "partials": 4, "records": 0}})
     recorder.event("end", **({} if audio_s is None else {"audio_s": audio_s}))
     assert recorder.close(10.0)
     return recorder.folder

@@ -13,7 +13,14 @@ from hypothesis import strategies as st
 
 from pipeline import session_files
 from pipeline.errors import SessionError
-from pipeline.session_files import GrowingFile, LineFile, Transcripts, make_folder, unwritable
+from pipeline.session_files import (
+    GrowingFile,
+    LineFile,
+    Transcripts,
+    WholeFile,
+    make_folder,
+    unwritable,
+)
 from pipeline.subtitles import SIDES, cues, srt, txt, vtt
 from tests.test_subtitles import message
 
@@ -119,3 +126,26 @@ def test_live_files_always_equal_the_journal_made_anew(
             for ending, whole in (("srt", srt), ("vtt", vtt), ("txt", txt)):
                 content = (folder / f"transcript.{lang}.{ending}").read_text()
                 assert content == whole(cues(journal, side)), (side, ending)
+
+
+def test_a_whole_file_is_there_at_once_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "summary.json"
+    file = WholeFile(path)
+    file.flush()
+    assert not path.exists()
+    file.content = b"{}\n"
+    with monkeypatch.context() as full:
+        full.setattr(os, "write", no_room)
+        with pytest.raises(OSError, match="No space left"):
+            file.flush()
+    assert list(tmp_path.iterdir()) == []
+    file.flush()
+    file.close()
+    assert path.read_bytes() == b"{}\n"
+    assert file.content is None
+
+
+def no_room(_fd: int, _data: object) -> int:
+    raise OSError(28, "No space left on device")

@@ -1,0 +1,206 @@
+"""What is written down about a session: how the daemon is, what happens, what it came to. Pure.
+
+The lines of diagnostics.jsonl that are not about one utterance (pipeline.records). Times ending
+in `_s` are seconds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, TypedDict
+
+from pipeline.events import State
+from pipeline.quality import Decision, Exclusion, Flag
+from pipeline.wire import CommandName, Mode
+
+RungName = Literal[
+    "full",
+    "fewer-partials",
+    "no-partials",
+    "partial-engine-finals",
+    "source-captions",
+    "behind",
+]
+
+
+class Queues(TypedDict):
+    """How much waits."""
+
+    mailbox: int
+    """Utterances for the recognizer."""
+    drafts: int
+    """Captions for the final translator."""
+
+
+class Dropped(TypedDict):
+    """What was given up since the start."""
+
+    blocks: int
+    """Blocks of 32 ms of audio: the driver's overflows and a full queue."""
+    records: int
+    """Records and captions that could not be written."""
+    partials: int
+    """Partials that a newer one replaced before the recognizer had time for them."""
+    drafts: int
+    """Finals that the quick translator made because the final translator was too far behind."""
+
+
+class HealthRecord(TypedDict):
+    """How the daemon is, every ten seconds and at the end."""
+
+    type: Literal["health"]
+    utc: str
+    state: State
+    reason: str
+    """Why it is in this state; empty where that needs no reason."""
+    mode: Mode
+    session: str
+    """The session's name, that of its folder."""
+    uptime_s: float
+    """Since the daemon was started."""
+    audio_s: float
+    """Audio heard so far."""
+    lag_s: float
+    """Age of the oldest closed utterance that has no final caption yet."""
+    rung: RungName
+    """What is given up because the machine is behind."""
+    source: str
+    """The microphone's or the file's name."""
+    recognizer: str
+    """Engine and model."""
+    queues: Queues
+    dropped: Dropped
+    memory_mb: float
+    """Memory of the process, megabytes (10^6 bytes) resident."""
+
+
+class _Event(TypedDict):
+    type: Literal["event"]
+    utc: str
+
+
+class FaultEvent(_Event):
+    """Something went wrong in a stage and the daemon went on."""
+
+    event: Literal["fault"]
+    stage: str
+    code: str
+    message: str
+
+
+class BrokenEvent(_Event):
+    """A worker could not go on, and with it the daemon."""
+
+    event: Literal["broken"]
+    worker: str
+    code: str
+    message: str
+
+
+class SourceEvent(_Event):
+    """The microphone went away, or is back."""
+
+    event: Literal["source"]
+    lost: bool
+    message: str
+
+
+class RungEvent(_Event):
+    """The daemon gives up more, or less, because it is behind."""
+
+    event: Literal["rung"]
+    rung: RungName
+
+
+class CommandEvent(_Event):
+    """An operator did something."""
+
+    event: Literal["command"]
+    name: CommandName
+    id: int
+    """The caption, 0 where the command is not about one."""
+
+
+class DictionaryEvent(_Event):
+    """The dictionary was read again."""
+
+    event: Literal["dictionary"]
+    rules: int
+    """How many rules it has now."""
+
+
+class RecordsDroppedEvent(_Event):
+    """Records or captions could not be written."""
+
+    event: Literal["records-dropped"]
+    count: int
+    """How many since the start."""
+
+
+class EndEvent(_Event):
+    """The session is over."""
+
+    event: Literal["end"]
+    unfinished: int
+    """Utterances that were given up without a final caption."""
+    audio_s: float
+    """Audio heard."""
+
+
+EventRecord: TypeAlias = (
+    FaultEvent
+    | BrokenEvent
+    | SourceEvent
+    | RungEvent
+    | CommandEvent
+    | DictionaryEvent
+    | RecordsDroppedEvent
+    | EndEvent
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Latency:
+    """How a time is spread over the utterances that have it."""
+
+    count: int
+    """Utterances that have it."""
+    p50_ms: float
+    """Median."""
+    p95_ms: float
+    """19 of 20 took no longer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummaryRecord:
+    """The session in figures, as the last line of diagnostics.jsonl and as summary.json."""
+
+    type: Literal["summary"] = "summary"
+    utc: str
+    session: str
+    """The session's name, that of its folder."""
+    audio_s: float
+    """Audio heard."""
+    utterances: int
+    """Stretches of speech, those whose text was filtered included."""
+    decisions: dict[Decision, int]
+    """Captions by what to do with their pair."""
+    flags: dict[Flag, int]
+    """Utterances by what is suspicious about them."""
+    excluded: dict[Exclusion, int]
+    """Captions by why their pair is of no use."""
+    filtered: dict[str, int]
+    """Utterances that were not shown, by reason."""
+    corrections: dict[str, int]
+    """How often each rule of the dictionary was applied."""
+    corrected_share: float | None
+    """Share of the utterances in which a rule was applied, 0..1."""
+    latencies: dict[str, Latency]
+    """By the name of the utterance record's field."""
+    faults: dict[str, int]
+    """By code."""
+    dropped: Dropped
+    pairs: int
+    """Lines of sermon_pairs.jsonl."""
+    review: int
+    """Lines of review_queue.jsonl."""
