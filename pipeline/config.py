@@ -300,9 +300,10 @@ def _explain(error: ValidationError, origins: Mapping[str, str]) -> ConfigError:
     code = "config-bad-value"
     for detail in error.errors():
         path = ".".join(str(part) for part in detail["loc"])
-        origin = origins.get(path) or next(
-            (o for p, o in origins.items() if p.startswith(f"{path}.") or path.startswith(p)), ""
-        )
+        # What lies below comes first: a later layer has put a table where a value belongs.
+        below = next((o for p, o in origins.items() if p.startswith(f"{path}.")), "")
+        above = next((o for p, o in origins.items() if path.startswith(p)), "")
+        origin = below or origins.get(path) or above
         where = f"{origin}: {path}".removeprefix(": ").removesuffix(": ")
         if detail["type"] == "extra_forbidden":
             code = "config-unknown-key"
