@@ -1,0 +1,183 @@
+"""Is everything ready for the service? The list of checks, and those of the machine around us."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import http.client
+import shutil
+from collections import Counter
+from contextlib import suppress
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+import orjson
+from websockets.datastructures import Headers
+from websockets.http11 import Request
+
+from pipeline import soundcheck
+from pipeline.bundled import bundled
+from pipeline.config import Loaded, Settings
+from pipeline.config import Server as ServerSettings
+from pipeline.dictionary import Dictionary
+from pipeline.errors import ServerError, SessionError
+from pipeline.operator_token import FILE as TOKEN_FILE
+from pipeline.operator_token import operator_token
+from pipeline.pages import Pages
+from pipeline.ports import local_address, unbound
+from pipeline.prompts import language
+from pipeline.rehearsal import Rehearsal
+from pipeline.session_files import GrowingFile, make_folder, unwritable
+from pipeline.verdicts import Check, Passed
+
+_SERVICE_BYTES = 6_000_000
+"""Two hours: the demo's folder grows by 40 kB a minute, all files together."""
+_DISK_BYTES = 100_000_000
+"""Room for the service, the system's own logs, and what other programs write meanwhile."""
+_EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - compared, not bound
+_LOOPBACK = ("127.", "::1", "localhost")
+
+
+def checks(loaded: Loaded, *, audio: bool = True, seconds: float = 3.0) -> list[Check]:
+    """Return the checks for these settings, quick ones first.
+
+    `audio` False leaves the microphone out; else it is listened to for `seconds`.
+    """
+    settings = loaded.settings
+    sessions = Path(settings.session.directory)
+    return [
+        Check("settings", "Reading the settings", partial(_settings, loaded)),
+        Check("dictionary", "Reading the dictionary", partial(_dictionary, settings)),
+        Check("pages", "Reading the display pages", _pages, fix="Install the program again."),
+        Check("port", "Opening the port", partial(_port, settings.server)),
+        Check("sessions", "Writing a session", partial(_sessions, sessions, settings)),
+        Check("disk", "Measuring the disk", partial(_disk, sessions)),
+        *(soundcheck.checks(settings, seconds) if audio else ()),
+        *Rehearsal(settings).checks(),
+    ]
+
+
+def _settings(loaded: Loaded) -> Passed:
+    """Say where the settings come from. Raises ConfigError."""
+    translate = loaded.settings.translate
+    if translate.final.engine == "gemma":
+        for code in (translate.source, translate.target):
+            language(code)
+    origins = Counter(loaded.origins.values())
+    del origins["built-in default"]
+    told = ", ".join(f"{origin} ({count} set)" for origin, count in origins.items())
+    pair = f"{translate.source} to {translate.target}"
+    return Passed(f"{pair}; {told or 'no file, every setting is the built-in default'}.")
+
+
+def _dictionary(settings: Settings) -> Passed:
+    rules = len(Dictionary(settings).lexicon.rules)
+    if not settings.dictionary.enabled:
+        return Passed("Switched off.")
+    own = f", {settings.dictionary.file} among them" if settings.dictionary.file else ""
+    return Passed(f"{rules} rules{own}.")
+
+
+def _pages() -> Passed:
+    pages = Pages(bundled("displays"))
+    for path in ("/", "/projector"):
+        if pages.answer(Request(path, Headers())).status_code != 200:
+            raise ServerError("pages-missing", f"The page {path} is not in {bundled('displays')}.")
+    return Passed("The audience's and the projector's are there.")
+
+
+def _port(server: ServerSettings) -> Passed:
+    """Bind the port as the daemon does, and let go of it. Raises ServerError."""
+
+    async def bind() -> int:
+        loop = asyncio.get_running_loop()
+        bound = await loop.create_server(asyncio.Protocol, server.host, server.port)
+        port: int = bound.sockets[0].getsockname()[1]
+        bound.close()
+        await bound.wait_closed()
+        return port
+
+    try:
+        port = asyncio.run(bind())
+    except OSError as problem:
+        if problem.errno == errno.EADDRINUSE and (session := _running(server)):
+            raise ServerError(
+                "port-in-use",
+                f"stark-translate is running already at port {server.port}, session {session}.",
+                "Nothing to do if that is the service; otherwise stop it (Ctrl-C, systemctl stop).",
+            ) from None
+        raise unbound(server, problem) from problem
+    host = local_address() if server.host in _EVERYWHERE else server.host
+    address = f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
+    if server.host.startswith(_LOOPBACK):
+        return Passed(f"{address}, for this machine only (phones need --host 0.0.0.0).")
+    if host.startswith(_LOOPBACK):
+        return Passed(
+            f"{address}: this machine is in no network.",
+            "Connect it to the network that the phones use.",
+            "network-missing",
+        )
+    if server.port == 0:
+        return Passed(
+            f"Port {port} now, another at every start.",
+            "Set server.port, so that the address for phones stays the same.",
+            "port-changes",
+        )
+    return Passed(f"For phones and the projector: {address} and {address}projector.")
+
+
+def _running(server: ServerSettings) -> str:
+    """Return the session of a daemon of ours at this port, "" if something else is there."""
+    host = "127.0.0.1" if server.host in _EVERYWHERE else server.host
+    connection = http.client.HTTPConnection(host, server.port, timeout=2)
+    try:
+        connection.request("GET", "/healthz")
+        return str(orjson.loads(connection.getresponse().read(65_536))["session"])
+    except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError):
+        return ""
+    finally:
+        connection.close()
+
+
+def _sessions(directory: Path, settings: Settings) -> Passed:
+    """Make a session folder and write in it, then remove what was not there before.
+
+    Raises SessionError.
+    """
+    new = [folder for folder in (directory, *directory.parents) if not folder.exists()]
+    file = directory / TOKEN_FILE
+    try:
+        if not settings.operator.token and file.exists():
+            operator_token(directory)
+        folder = make_folder(directory, datetime.now(UTC))
+        try:
+            probe = GrowingFile(folder / "check", sync=True)
+            try:
+                probe.append(b"check\n")
+            finally:
+                probe.close()
+        finally:
+            shutil.rmtree(folder)
+    except OSError as error:
+        raise unwritable(directory, error.strerror or str(error)) from None
+    finally:
+        # A folder made by this user might be closed to the one that the service runs as.
+        for folder in new:
+            with suppress(OSError):
+                folder.rmdir()
+    return Passed(f"{directory.resolve()} can be written.")
+
+
+def _disk(directory: Path) -> Passed:
+    """Raises SessionError (disk-short)."""
+    there = next(f for f in (directory.absolute(), *directory.absolute().parents) if f.is_dir())
+    free = shutil.disk_usage(there).free
+    said = f"{free / 1e9:.1f} GB free; two hours take about {_SERVICE_BYTES / 1e6:.0f} MB"
+    if free < _DISK_BYTES:
+        raise SessionError(
+            "disk-short",
+            f"{said}, and {_DISK_BYTES / 1e6:.0f} MB leave room for logs and other programs.",
+            f"Make room where {there} is, or set session.directory to another disk.",
+        )
+    return Passed(f"{said}.")
