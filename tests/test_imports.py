@@ -19,8 +19,8 @@ quality records resample rules segmenter sentences session_records stabilizer su
 archive portaudio inbox mailbox models operator_token recording verdicts
 devices comparison
 engines
-clients diagnostics dictionary incoming logs metrics pages pairs ports scoring session_files stages \
-live_screen golden_sentence terminal
+clients diagnostics dictionary incoming logs metrics pages pairs ports scoring session_files \
+golden_sentence live_screen stages terminal
 broadcast workers
 assembly crew desk preflight rehearsal soundcheck
 app replay
