@@ -41,8 +41,10 @@ class Rehearsal:
 
     def checks(self) -> Iterator[Check]:
         """Yield the checks: each engine's loading, then its sentence; the memory last."""
-        yield Check("model-stt", "Loading the recognizer", self._load_recognizer, ("dictionary",))
-        yield Check("golden-stt", "Recognizing a sentence", self._recognize, ("model-stt",))
+        doing, needs = "Loading the recognizer", ("dictionary",)  # for its hotwords
+        yield Check("model-stt", doing, self._load_recognizer, needs, _another("stt"))
+        doing, needs = "Recognizing a sentence", ("model-stt",)
+        yield Check("golden-stt", doing, self._recognize, needs, _another("stt"))
         makers: dict[str, Callable[[Settings], Translator | None]] = {
             "marian": assembly.partial_translator,
             "gemma": assembly.final_translator,
@@ -51,7 +53,8 @@ class Rehearsal:
         for name, make in makers.items():
             if name in asked:
                 doing = f"Loading {name.title()}"
-                yield Check(f"model-{name}", doing, partial(self._load_translator, name, make))
+                run = partial(self._load_translator, name, make)
+                yield Check(f"model-{name}", doing, run, (), _another(name))
                 doing = f"Translating a sentence with {name.title()}"
                 run = partial(self._translate, name)
                 yield Check(f"golden-{name}", doing, run, (f"model-{name}",), _faster(name))
@@ -117,8 +120,7 @@ def judge(golden: Golden, name: str, text: str, lang: str, took_s: float) -> Pas
         raise EngineError(
             "golden-missed",
             f"{text!r} lacks {' and '.join(map(repr, missing)) or 'all words'}.",
-            "The model may be damaged or made for other languages: copy it again, or give another "
-            f'in {_KEYS[name]}.model; "starter" gets it right.',
+            f"It may be made for other languages or damaged. {_another(name)}",
         )
     factor = took_s / golden.duration_s
     said = (
@@ -143,6 +145,10 @@ def _loaded(engine: Recognizer | Translator) -> Passed:
 
 def _untried(lang: str) -> Passed:
     return Passed(f"Not tried: there is no golden sentence in {lang!r}.")
+
+
+def _another(name: str) -> str:
+    return f'Copy the model again, or give another in {_KEYS[name]}.model ("starter" works).'
 
 
 def _faster(name: str) -> str:

@@ -110,6 +110,15 @@ def test_a_model_that_loads_but_talks_nonsense_is_red_at_the_sentence(tmp_path: 
     assert "translate.partial.model" in found["golden-marian"].fix
 
 
+def test_a_damage_that_the_engine_has_no_advice_for_has_a_fix_too(tmp_path: Path) -> None:
+    emptied = tmp_path / "emptied"
+    shutil.copytree(model("marian", "translate.partial.model"), emptied)
+    (emptied / "shared_vocabulary.json").write_text("[]")
+    found = told("marian", {"translate.partial.model": str(emptied)})
+    assert found["model-marian"].code == "model-broken"
+    assert "translate.partial.model" in found["model-marian"].fix
+
+
 def test_only_the_engines_that_are_asked_for_are_rehearsed() -> None:
     only_marian = load(flags={"translate.final.engine": "marian"}).settings
     only_gemma = load(flags={"translate.partial.engine": "none"}).settings
