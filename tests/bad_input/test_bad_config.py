@@ -35,25 +35,25 @@ def test_a_wrong_file_is_refused_before_anything_starts(
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "says"),
+    ("variable", "says"),
     [
-        ("AUDIO", "{", 'field "audio"'),  # a whole section, and not JSON
-        ("AUDIO", "[]", "audio"),
-        ("SERVER__PORT", "http", "server.port"),
-        ("SERVER__PORT__X", "1", "server.port"),
-        ("SEVER__PORT", "1", "Did you mean server?"),
+        ("AUDIO={", 'field "audio"'),  # a whole section, and not JSON
+        ("AUDIO=[]", "audio"),
+        ("SERVER__PORT=http", "server.port"),
+        ("SERVER__PORT__X=1", "server.port"),
+        ("SEVER__PORT=1", "Did you mean server?"),
     ],
 )
 def test_a_wrong_variable_is_refused(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
-    name: str,
-    value: str,
+    variable: str,
     says: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "config.toml").write_text("[server]\nport = 8000\n")
+    name, _, value = variable.partition("=")
     monkeypatch.setenv(f"STARK_TRANSLATE__{name}", value)
     assert main(["config"]) == 78
     err = capsys.readouterr().err
