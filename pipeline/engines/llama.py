@@ -64,7 +64,7 @@ class Llama:
 
     def tokenize(self, text: str, *, special: bool) -> list[int]:
         """Return the tokens of `text`; control tokens are recognized in it only if `special`."""
-        data = text.encode()
+        data = text.encode(errors="replace")
         size = len(data) + 8
         tokens = (ctypes.c_int32 * size)()
         count = self._c.llama_tokenize(self._vocab, data, len(data), tokens, size, False, special)

@@ -64,16 +64,16 @@ class Marian:
 
     def translate(self, text: str, on_text: Callable[[str], None] | None = None) -> Translation:
         """Translate `text`; `on_text` gets the whole once. Raises EngineError `marian-failed`."""
-        parts = [
-            piece
-            for sentence in sentences.split(text)
-            for piece in sentences.pack(sentence, self._fits)
-        ]
         try:
-            whole = join(self.name, [self._part(part) for part in parts])
+            parts = [
+                self._part(piece)
+                for sentence in sentences.split(text)
+                for piece in sentences.pack(sentence, self._fits)
+            ]
         except Exception as error:
             raise EngineError("marian-failed", f"{self.name}: {error}.") from error
-        if on_text is not None:
+        whole = join(self.name, parts)
+        if on_text is not None and whole.text:
             on_text(whole.text)
         return whole
 

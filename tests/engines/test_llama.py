@@ -60,6 +60,7 @@ def test_text_survives_its_tokens(model: Llama) -> None:
     tokens = model.tokenize(text, special=False)
     assert b"".join(map(model.piece, tokens)).decode() == text
     assert model.tokenize("", special=False) == []
+    assert model.tokenize("half: \ud800", special=False) == model.tokenize("half: ?", special=False)
 
 
 def test_control_tokens_come_from_control_text_only(model: Llama) -> None:

@@ -89,7 +89,7 @@ def test_hears_the_sermon(whisper: Whisper, sermon: list[tuple[Pcm, str]]) -> No
         [text for _, text in sermon], [h.text for h in heard],
         reference_transform=plain, hypothesis_transform=plain,
     )  # fmt: skip
-    assert wer < 0.6, [h.text for h in heard]
+    assert wer < 0.3, [h.text for h in heard]
     for recognition in heard:
         assert recognition.text == recognition.text.strip()
         assert recognition.avg_logprob is not None
@@ -123,9 +123,10 @@ def test_longer_audio_than_a_window_is_joined(
     assert pcm.size > 30 * SAMPLE_RATE
     first = whisper.recognize(pcm[: 30 * SAMPLE_RATE], final=True)
     whole = whisper.recognize(pcm, final=True)
-    assert whole.text.startswith(first.text)
-    assert len(whole.text) > len(first.text)
-    assert whole.no_speech_prob == pytest.approx(first.no_speech_prob, rel=0.05)
+    words, first_words = whole.text.split(), first.text.split()
+    assert words[:10] == first_words[:10]
+    assert len(words) > len(first_words)
+    assert whole.no_speech_prob == pytest.approx(first.no_speech_prob, rel=0.2)
 
 
 def test_more_hotwords_than_fit(sermon: list[tuple[Pcm, str]]) -> None:
