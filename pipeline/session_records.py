@@ -7,7 +7,7 @@ in `_s` are seconds.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, TypedDict
+from typing import Literal, TypeAlias
 
 from pipeline.events import State
 from pipeline.quality import Decision, Exclusion, Flag
@@ -23,7 +23,8 @@ RungName = Literal[
 ]
 
 
-class Queues(TypedDict):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Queues:
     """How much waits."""
 
     mailbox: int
@@ -32,7 +33,8 @@ class Queues(TypedDict):
     """Captions for the final translator."""
 
 
-class Dropped(TypedDict):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dropped:
     """What was given up since the start."""
 
     blocks: int
@@ -45,10 +47,11 @@ class Dropped(TypedDict):
     """Finals that the quick translator made because the final translator was too far behind."""
 
 
-class HealthRecord(TypedDict):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HealthRecord:
     """How the daemon is, every ten seconds and at the end."""
 
-    type: Literal["health"]
+    type: Literal["health"] = "health"
     utc: str
     state: State
     reason: str
@@ -68,79 +71,94 @@ class HealthRecord(TypedDict):
     """The microphone's or the file's name."""
     recognizer: str
     """Engine and model."""
+    partial: str
+    """The quick translator's name, empty where there is none."""
+    final: str
+    """The final translator's name, empty where there is none."""
+    setback: str
+    """Why finals do not come from the final translator at present, empty when they do."""
     queues: Queues
     dropped: Dropped
     memory_mb: float
     """Memory of the process, megabytes (10^6 bytes) resident."""
 
 
-class _Event(TypedDict):
-    type: Literal["event"]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Event:
+    type: Literal["event"] = "event"
     utc: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FaultEvent(_Event):
     """Something went wrong in a stage and the daemon went on."""
 
-    event: Literal["fault"]
+    event: Literal["fault"] = "fault"
     stage: str
     code: str
     message: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BrokenEvent(_Event):
     """A worker could not go on, and with it the daemon."""
 
-    event: Literal["broken"]
+    event: Literal["broken"] = "broken"
     worker: str
     code: str
     message: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SourceEvent(_Event):
     """The microphone went away, or is back."""
 
-    event: Literal["source"]
+    event: Literal["source"] = "source"
     lost: bool
     message: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RungEvent(_Event):
     """The daemon gives up more, or less, because it is behind."""
 
-    event: Literal["rung"]
+    event: Literal["rung"] = "rung"
     rung: RungName
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CommandEvent(_Event):
     """An operator did something."""
 
-    event: Literal["command"]
+    event: Literal["command"] = "command"
     name: CommandName
     id: int
     """The caption, 0 where the command is not about one."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DictionaryEvent(_Event):
     """The dictionary was read again."""
 
-    event: Literal["dictionary"]
+    event: Literal["dictionary"] = "dictionary"
     rules: int
     """How many rules it has now."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RecordsDroppedEvent(_Event):
     """Records or captions could not be written."""
 
-    event: Literal["records-dropped"]
+    event: Literal["records-dropped"] = "records-dropped"
     count: int
     """How many since the start."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EndEvent(_Event):
     """The session is over."""
 
-    event: Literal["end"]
+    event: Literal["end"] = "end"
     unfinished: int
     """Utterances that were given up without a final caption."""
     audio_s: float
@@ -199,7 +217,8 @@ class SummaryRecord:
     """By the name of the utterance record's field."""
     faults: dict[str, int]
     """By code."""
-    dropped: Dropped
+    dropped: dict[str, int]
+    """What was given up, by kind; the kinds are those of a health record."""
     pairs: int
     """Lines of sermon_pairs.jsonl."""
     review: int
