@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from pipeline import __version__, standard_streams
-from pipeline.commands import check, config, devices, export, replay, run, score
+from pipeline.commands import check, config, devices, export, replay, report, run, score
 from pipeline.errors import StarkError
 
 _EPILOG = """\
@@ -23,7 +23,7 @@ Settings come from config.toml, then STARK_TRANSLATE__SECTION__KEY variables, th
 exit codes: 0 clean, 1 something broke, 2 wrong usage, 78 wrong settings
 """
 
-COMMANDS = (run, devices, config, check, export, replay, score)
+COMMANDS = (run, devices, config, check, export, replay, score, report)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

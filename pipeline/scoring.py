@@ -8,26 +8,24 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import orjson
 from rich.table import Table
 from rich.text import Text
 
+from pipeline.archive import read_journal, read_records
 from pipeline.comparison import Found, chrf_and_bleu, terms, uncovered, word_error_rate
-from pipeline.errors import SessionError
 from pipeline.recording import Sentence, read_recording
 from pipeline.subtitles import cues
-from pipeline.wire import parse_caption
 
 _EARLY_S = 0.5
 """The voice detector may end an utterance so long before a sentence's last faint sound."""
-_STAGES = {
+STAGES = {
     "voice detector's wait": "vad_wait_ms",
     "recognizer, waiting": "stt_busy_ms",
     "recognizer": "stt_ms",
@@ -36,6 +34,7 @@ _STAGES = {
     "final translator": "final_ms",
     "everything else": "overhead_ms",
 }
+"""What a caption's latency is made of, and the field of its record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +84,11 @@ def score(folder: Path, reference: Path, *, source: str = "en", target: str = "e
     `source` and `target` are languages. Raises SessionError (session-unreadable,
     reference-unreadable).
     """
-    records = _lines(folder / "diagnostics.jsonl")
+    records = read_records(folder)
     utterances = [record for record in records if record["type"] == "utterance"]
     shown = [record for record in utterances if record["final"] is not None]
     health = [record for record in records if record["type"] == "health"]
-    journal = [parse_caption(orjson.dumps(line)) for line in _lines(folder / "captions.jsonl")]
+    journal = read_journal(folder)
     heard, read = cues(journal, "source"), cues(journal, "target")
     recording = read_recording(reference, source, target)
     audio_s = _audio_s(records, recording.duration_s)
@@ -109,10 +108,10 @@ def score(folder: Path, reference: Path, *, source: str = "en", target: str = "e
         bleu=bleu,
         source_terms=terms(told, heard, "source"),
         target_terms=terms(told, read, "target"),
-        last_syllable_to_final=_spread(r["last_syllable_to_final_ms"] for r in shown),
-        true_last_syllable_to_final=_spread(_true_delays_ms(shown, told)),
-        start_to_first_text=_spread(r["start_to_first_text_ms"] for r in shown),
-        stages={name: _spread(r[key] for r in utterances) for name, key in _STAGES.items()},
+        last_syllable_to_final=spread(r["last_syllable_to_final_ms"] for r in shown),
+        true_last_syllable_to_final=spread(_true_delays_ms(shown, told)),
+        start_to_first_text=spread(r["start_to_first_text_ms"] for r in shown),
+        stages={name: spread(r[key] for r in utterances) for name, key in STAGES.items()},
         normalized_erasure=round(sum(erasures) / len(erasures), 3) if erasures else None,
         dropped=health[-1]["dropped"] if health else {},
     )
@@ -155,18 +154,6 @@ def table(result: Score) -> Table:
     return out
 
 
-def _lines(path: Path) -> list[dict[str, Any]]:
-    """Read a file of JSON lines. The last one may be torn: the daemon died over it."""
-    try:
-        lines = path.read_bytes().split(b"\n")
-        whole = [orjson.loads(line) for line in lines[:-1] if line]
-    except OSError as error:
-        raise SessionError("session-unreadable", f"{path}: {error.strerror}.") from None
-    except orjson.JSONDecodeError as error:
-        raise SessionError("session-unreadable", f"{path} is not JSON lines: {error}.") from None
-    return whole
-
-
 def _audio_s(records: Sequence[dict[str, Any]], lap_s: float) -> float:
     """Return how much of the recording was heard."""
     for record in reversed(records):
@@ -181,7 +168,7 @@ def _true_delays_ms(
     shown: Sequence[dict[str, Any]], told: Sequence[Sentence]
 ) -> Iterable[float | None]:
     """Yield how long after its true end an utterance was shown, if it ends with a sentence."""
-    if not _realtime(shown):
+    if not realtime(shown):
         return
     for record in shown:
         start_s, end_s = record["start_s"], record["end_s"]
@@ -190,7 +177,7 @@ def _true_delays_ms(
             yield record["last_syllable_to_final_ms"] + (end_s - inside[-1]) * 1000
 
 
-def _realtime(shown: Sequence[dict[str, Any]]) -> bool:
+def realtime(shown: Sequence[Mapping[str, Any]]) -> bool:
     """Return whether captions came as slowly as speech: the recording was played in real time."""
     if len(shown) < 2:
         return False
@@ -199,7 +186,8 @@ def _realtime(shown: Sequence[dict[str, Any]]) -> bool:
     return took.total_seconds() > 0.9 * float(last["end_s"] - first["end_s"])
 
 
-def _spread(values: Iterable[float | None]) -> Spread | None:
+def spread(values: Iterable[float | None]) -> Spread | None:
+    """Return how values are spread, None if there are none."""
     known = [value for value in values if value is not None]
     if not known:
         return None

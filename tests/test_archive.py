@@ -62,6 +62,7 @@ def test_any_other_bad_line_is_named(tmp_path: Path) -> None:
 
 def test_records_are_objects_with_a_type(tmp_path: Path) -> None:
     folder = session(tmp_path, [])
+    (folder / "diagnostics.jsonl").unlink()
     with pytest.raises(SessionError, match=r"diagnostics\.jsonl: No such file"):
         read_records(folder)
     file = folder / "diagnostics.jsonl"

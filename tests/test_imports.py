@@ -14,15 +14,15 @@ ROOT = Path(__file__).parents[1] / "pipeline"
 LAYERS = """
 errors events bundled level standard_streams
 config protocols
-attempts captions corrections exports fields hallucinations judging ladder layout loops messages \
-phrases prompts quality records resample rules segmenter sentences session_records stabilizer \
+attempts captions corrections exports fields hallucinations judging ladder layout loops markup messages \
+phrases plots prompts quality records resample rules segmenter sentences session_records stabilizer \
 subtitles tally wire
 archive portaudio inbox mailbox models operator_token recording verdicts
 devices comparison
 engines
 clients diagnostics dictionary incoming logs metrics pages pairs ports scoring session_files \
 golden_sentence live_screen stages terminal
-broadcast workers
+broadcast report report_figures report_tables workers
 assembly crew desk preflight rehearsal soundcheck
 app replay
 commands
