@@ -14,10 +14,10 @@ from references import references
 # all the words. The older English versions are there for their wording, in small doses.
 SHARES: Mapping[str, float] = {
     "tatoeba": 1.0,
-    "nheb": 0.40,
-    "bbe": 0.30,
-    "asv": 0.10,
-    "kjv": 0.10,
+    "nheb": 0.60,
+    "bbe": 0.35,
+    "asv": 0.15,
+    "kjv": 0.15,
     "sermon": 6.0,
 }
 REFERENCES = 2500
@@ -40,6 +40,17 @@ STARTS = "b br c ch cl d dr f fl g gr h j k kr l m n p pr r s sh st t th tr v w 
 VOWELS = "a e i o u ai ea ee ia oo ou".split()
 ENDS = "n l r s m th ck nd rt ll tt x d ford ton ley man sen berg wick ez".split()
 
+# Spanish of today for what the Bible of 1909 writes otherwise and sermons say often. "Jehová" stays
+# where the English says "Jehovah" (ASV); where it says "Lord", so does the Spanish.
+_PLACES_TODAY = {
+    "Jerusalem": "Jerusalén",
+    "Beth-lehem": "Belén",
+    "Bethlehem": "Belén",
+    "Nazareth": "Nazaret",
+}
+_OLD_PLACE = re.compile(rf"\b({'|'.join(_PLACES_TODAY)})\b")
+_LORD = re.compile(r"(?P<begin>^|[.:!?¿¡]\s*)?(?P<before>\b(?:a|de|oh|A|De|Oh) )?\bJehová\b")
+_LORD_AFTER = {"a ": "al Señor", "de ": "del Señor", "oh ": "oh Señor", "": "el Señor"}
 _DIGITS = re.compile(r"\d+")
 _WORD = re.compile(r"[^\w\s']+")
 
@@ -60,13 +71,27 @@ def one_pass(
         whole, part = int(share), share - int(share)
         drawn = [*pairs] * whole + rng.sample(list(pairs), int(part * len(pairs)))
         rng.shuffle(drawn)
-        texts = [(pair.en, pair.es) for pair in drawn]
+        texts = [(pair.en, today(pair.en, pair.es)) for pair in drawn]
         if source in SHORT_SOURCES:
             texts = list(_join(texts, join_share, rng))
         chosen += [_vary(english, spanish, rng) for english, spanish in texts]
     chosen += [_vary(pair.en, pair.es, rng) for pair in references(reference_count, rng)]
     rng.shuffle(chosen)
     return chosen
+
+
+def today(english: str, spanish: str) -> str:
+    """The Spanish with a few words of today: `Jerusalén`, `el Señor` for `the Lord`."""
+    spanish = _OLD_PLACE.sub(lambda m: _PLACES_TODAY[m[0]], spanish)
+    return spanish if "Jehovah" in english else _LORD.sub(_lord, spanish)
+
+
+def _lord(match: re.Match[str]) -> str:
+    before = match["before"] or ""
+    words = _LORD_AFTER[before.lower()]
+    if match["begin"] is not None or before[:1].isupper():
+        words = words[0].upper() + words[1:]
+    return (match["begin"] or "") + words
 
 
 def _join(

@@ -29,7 +29,7 @@ def one_pass(source: dict[str, tuple[Pair, ...]], join_share: float = 0.0) -> li
 
 def test_each_source_comes_as_often_as_its_share() -> None:
     drawn = one_pass({"kjv": pairs(100, "kjv"), "sermon": ()})
-    assert len(drawn) == 10
+    assert len(drawn) == 15
     drawn = one_pass({"sermon": pairs(5, "sermon")})
     assert len(drawn) == 30
 
@@ -95,6 +95,25 @@ def test_references_name_the_same_place_in_both_languages() -> None:
                 assert spanish_of[word] in pair.es, pair
     assert any("Primera de Corintios" in pair.es for pair in made)
     assert sum(any(c.isdigit() for c in pair.en) for pair in made) in range(90, 180)
+
+
+@pytest.mark.parametrize(
+    ("spanish", "wanted"),
+    [
+        ("Jehová es tu guardador.", "El Señor es tu guardador."),
+        ("Y el ángel de Jehová dijo a Jehová.", "Y el ángel del Señor dijo al Señor."),
+        ("Oíd: Jehová habla, y Jehová, oh Jehová.", "Oíd: El Señor habla, y el Señor, oh Señor."),
+        ("Subió a Jerusalem desde Beth-lehem.", "Subió a Jerusalén desde Belén."),
+    ],
+)
+def test_old_words_are_written_as_today(spanish: str, wanted: str) -> None:
+    assert mixture.today("The Lord.", spanish) == wanted
+
+
+def test_jehovah_stays_jehovah() -> None:
+    assert mixture.today("Jehovah is thy keeper.", "Jehová es tu guardador.") == (
+        "Jehová es tu guardador."
+    )
 
 
 def test_the_same_seed_gives_the_same_pass() -> None:
