@@ -21,6 +21,16 @@ from pipeline.wire import Message
 _RUNGS = {rung.name.lower().replace("_", "-"): rung for rung in Rung}
 _TROUBLES = ("fault", "broken", "source", "records-dropped")
 _QUIET = ("listening", "speech")
+_KINDS = {
+    "engine-gemma": "final by Gemma",
+    "engine-marian": "final by Marian",
+    "engine-operator": "edited by an operator",
+    "engine-source": "not translated",
+    "filtered": "not shown",
+    "calm": "listening",
+    "note": "other states, operator",
+    "bad": "fault, behind",
+}
 _MARK_S = 0.4  # of 100 s: how wide an event is drawn
 
 
@@ -118,15 +128,8 @@ def session_timeline(session: Session) -> Markup:
         Lane(f"lag, 0–{top_s:.0f} s", 34, steps=lag, top=top_s),
         Lane("rung, 0–5", 24, steps=rungs, top=float(max(Rung))),
     ]
-    kinds = ["gemma", "marian", "operator", "source"]
-    names = ["final by Gemma", "final by Marian", "edited by an operator", "not translated"]
-    legend = [
-        (f"engine-{kind}", name)
-        for kind, name in zip(kinds, names, strict=True)
-        if any(bar.kind == f"engine-{kind}" for bar in bars[False])
-    ]
-    legend += [("filtered", "not shown")] * bool(bars[True])
-    legend += [("calm", "listening"), ("note", "other states, operator"), ("bad", "fault, behind")]
+    drawn = {bar.kind for lane in lanes for bar in lane.bars}
+    legend = [(kind, name) for kind, name in _KINDS.items() if kind in drawn]
     return _figure(timeline(session.length_s, lanes), legend)
 
 
@@ -164,6 +167,8 @@ def _states(session: Session) -> list[Bar]:
     spans = pairwise([*starts, session.length_s])
     for record, (start_s, end_s) in zip(session.health, spans, strict=True):
         state = str(record.get("state", ""))
+        if state == "ended":
+            continue
         kind = "calm" if state in _QUIET else _state_tone(state)
         why = record.get("reason") or ("listening" if kind == "calm" else state)
         bar = Bar(start_s, max(start_s, end_s), kind, why)

@@ -62,9 +62,10 @@ def test_a_microphone_that_is_back_is_no_trouble() -> None:
 def test_states_that_stay_are_one_bar() -> None:
     calm = [health(10.0 * n, state=state) for n, state in enumerate(("listening", "speech") * 3)]
     lost = health(60.0, state="no-audio", reason="microphone lost")
-    plot = session_timeline(service(*calm, lost))
+    plot = session_timeline(service(*calm, lost, health(80.0, state="ended")))
     assert len(re.findall('<rect[^>]*class="calm"', plot)) == 1
     assert "<title>microphone lost</title>" in plot
+    assert "ended" not in plot
 
 
 def test_hidden_captions_are_not_drawn_and_filtered_ones_have_their_lane() -> None:
