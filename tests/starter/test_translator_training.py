@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -190,7 +191,7 @@ def test_a_resumed_training_goes_on_from_its_time_and_weights(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ticks = itertools.count()
-    monkeypatch.setattr(training.time, "monotonic", lambda: 0.2 * next(ticks))
+    monkeypatch.setattr(time, "monotonic", lambda: 0.2 * next(ticks))
 
     def run(minutes: float, resume: bool) -> tuple[Any, dict[str, Any]]:
         torch.manual_seed(0)
