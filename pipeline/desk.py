@@ -81,8 +81,10 @@ class Desk:
             (self.ended, "ended", ""),
             (self.broken, "fault", self.broken),
             (not self.begun, "starting", ""),
-            (self.paused, "paused", "paused by the operator"),
+            # Displays are dark in this state only, so a pause must not light them up again.
+            (self.blank and self.paused, "blank", "blanked and paused by the operator"),
             (self.blank, "blank", "blanked by the operator"),
+            (self.paused, "paused", "paused by the operator"),
             (self.source_lost, "no-audio", self.source_lost),
             (rung >= Rung.SOURCE_CAPTIONS, "behind", reason),
             (self._speaking, "speech", reason),

@@ -105,10 +105,12 @@ def test_the_state_is_worked_out_of_the_facts_the_gravest_first(setting: Setting
     assert state()[0] == "behind"
     desk.source(SourceChanged(lost=True, message="unplugged"))
     assert state() == ("no-audio", "unplugged")
-    desk.blank = True
-    assert state()[0] == "blank"
     desk.paused = True
-    assert state()[0] == "paused"
+    assert state() == ("paused", "paused by the operator")
+    desk.blank = True
+    assert state() == ("blank", "blanked and paused by the operator")
+    desk.paused = False
+    assert state() == ("blank", "blanked by the operator")
     desk.broken = "transcribe: a bug"
     assert state() == ("fault", "transcribe: a bug")
     desk.ended = True
