@@ -70,7 +70,7 @@ def _write(folder: Path, judged: Sequence[QualityRecord]) -> Path:
 
 def _table(session: str, before: Sequence[str], judged: Sequence[QualityRecord]) -> Table:
     live, again = Counter(before), Counter(each.quality.decision for each in judged)
-    table = Table(title=f"Session {session}: {len(judged)} captions")
+    table = Table(title=f"Session {session}: {len(judged)} captions", min_width=45)
     for name in ("decision", "live", "now"):
         table.add_column(name, justify="left" if name == "decision" else "right")
     for decision in get_args(Decision):

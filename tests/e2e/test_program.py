@@ -16,6 +16,7 @@ import soundfile
 from websockets.asyncio.client import connect
 
 from tests.e2e.program import SERMON, Program, call, started
+from tests.schemas import problems
 
 pytestmark = pytest.mark.slow
 
@@ -44,6 +45,11 @@ def test_a_recording_becomes_captions_on_a_display_and_files(tmp_path: Path) -> 
             assert (program.folder / name).stat().st_size > 500
         utterances = program.records()
         assert len(utterances) >= len(finals)
+        for message in messages:
+            assert problems(f"messages/{message['type']}", message) == [], message
+        for kind in ("utterance", "health", "event", "summary"):
+            for record in program.records(kind):
+                assert problems(f"records/{kind}", record) == [], record
         dropped = program.records("health")[-1]["dropped"]
         assert (dropped["blocks"], dropped["records"], dropped["drafts"]) == (0, 0, 0)
 
