@@ -77,7 +77,8 @@ export class Pacer {
       const known = this.#shown[at]?.caption.id === next.id ? this.#shown[at] : null;
       const entry = this.#read(next, nowMs, known);
       const place = at < 0 ? this.#shown.length : at;
-      const wanted = this.#shown.toSpliced(place, known ? 1 : 0, entry);
+      const wanted = [...this.#shown]; // Not toSpliced: the browser inside an older OBS lacks it.
+      wanted.splice(place, known ? 1 : 0, entry);
       let leaving = 0;
       while (leaving < place && !this.#fits(wanted.slice(leaving).map((e) => e.caption))) leaving += 1;
       const waitMs = Math.max(0, ...wanted.slice(0, leaving).map((e) => this.#dueMs(e) - nowMs));

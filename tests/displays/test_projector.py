@@ -47,6 +47,13 @@ def cut_off(page: Page) -> list[str]:
     return found
 
 
+def test_a_browser_of_2022_will_do(hall: Hall, visit: Visit) -> None:
+    younger = "toSpliced toSorted toReversed with findLast findLastIndex".split()
+    page = visit("/projector", "".join(f"delete Array.prototype.{n};" for n in younger), **HD)
+    hall.say(1, "Frase 1.", final=True)
+    expect(page.locator(SHOWN)).to_have_text(["Frase 1."])
+
+
 def test_the_last_three_captions_are_shown(hall: Hall, visit: Visit) -> None:
     for number in range(1, 8):
         hall.say(number, f"Frase {number}.", final=True)
