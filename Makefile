@@ -5,6 +5,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
+.DELETE_ON_ERROR:  # a .venv that could only half be made is made again
+
 .PHONY: help venv dev demo test check lint format screenshots bench lock wheel clean
 
 help:  ## Show this list
@@ -13,7 +15,7 @@ help:  ## Show this list
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "stark-translate needs Python 3.11 or newer; try: make PYTHON=python3.12 demo"; exit 1; }
-	$(PYTHON) -m venv .venv
+	$(PYTHON) -m venv .venv || { echo "Debian and Ubuntu: apt install python3-venv"; exit 1; }
 
 .venv/runtime: requirements.lock pyproject.toml | .venv/bin/python
 	@echo "Installing what the daemon needs. llama.cpp is compiled once: about 4 minutes on 2 cores."
