@@ -84,7 +84,8 @@ class Translate(Worker):
 
     def rescue(self) -> list[Caption]:
         """Take every draft, the one being worked on first, as a final: the translator hangs."""
-        taken = [self.doing] if self.doing else []
+        doing = self.doing  # read once: the engine may come back meanwhile
+        taken = [doing] if doing else []
         try:
             while (draft := self._drafts.get_nowait()) is not None:
                 taken.append(draft)

@@ -164,6 +164,13 @@ def test_rescue_takes_what_a_hanging_engine_holds() -> None:
     assert made.doing is None
 
 
+def test_rescue_may_meet_an_engine_that_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = worker(FakeTranslator("gemma"), [], count=0)
+    reads = iter([(draft(1), 0.0), None])
+    monkeypatch.setattr(Translate, "doing", property(lambda _: next(reads)), raising=False)
+    assert [c.id for c in made.rescue()] == [1]
+
+
 def test_a_retreat_from_the_gpu_is_told_and_the_engine_used() -> None:
     engine = FakeTranslator("gemma", setback="all layers on the GPU: out of memory")
     reports: list[Report] = []
