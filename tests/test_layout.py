@@ -122,6 +122,14 @@ def test_two_languages_share_cues_a_line_each() -> None:
     assert [cue.text.count("\n") for cue in one_word] == [1, 0]
 
 
+@pytest.mark.parametrize("text", [LONG, "Amen.", f"{LONG} {LONG}"])
+def test_before_a_long_enough_pause_nothing_is_too_quick_to_read(text: str) -> None:
+    for cue in arrange([spoken(0, 1, text), spoken(60, 61, text)]):
+        chars = len(cue.text)
+        assert chars / (cue.end_s - cue.start_s) <= CHARS_PER_S + 1e-6
+        assert cue.end_s - cue.start_s > 0.8
+
+
 TEXTS = st.text("aé.,;N ñ¿…3", min_size=1, max_size=300).filter(str.strip)
 
 

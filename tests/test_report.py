@@ -105,6 +105,14 @@ def test_a_file_played_fast_says_that_its_latencies_are_waiting(tmp_path: Path) 
     assert "only real time tells" in page
 
 
+@pytest.mark.parametrize(
+    ("heard_s", "told"), [(59.0, "in 59 s."), (61.0, "in 1 min 01 s."), (3725.0, "in 1 h 02 min.")]
+)
+def test_lengths_are_told_as_people_do(tmp_path: Path, heard_s: float, told: str) -> None:
+    end = {"type": "event", "utc": utc(heard_s), "event": "end", "audio_s": heard_s}
+    assert told in report(session(tmp_path, [], records=[end]))
+
+
 def test_an_empty_session_has_a_page_too(tmp_path: Path) -> None:
     text = Reader(report(session(tmp_path, [], "an odd name"))).text
     assert "Captions of an odd name" in text

@@ -98,6 +98,7 @@ def test_hidden_and_unfinished_captions_are_left_out() -> None:
 def test_a_caption_hidden_on_both_sides_only_is_left_out() -> None:
     journal = [message(1, "a", ""), message(2, "", "dos"), message(3, " ", "\n")]
     assert [m.id for m in newest(journal)] == [1, 2]
+    assert [cue.text for cue in cues(journal, "target")] == ["dos"]
 
 
 def test_the_languages_are_those_of_most_captions() -> None:

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
+from pipeline.report import report
 from tests.e2e.program import started
-from tests.journal import message, session
+from tests.journal import message, record, session
 
 pytestmark = pytest.mark.browser
 
@@ -27,3 +28,27 @@ def test_the_audience_page_shows_a_past_session(browser: Browser, tmp_path: Path
         assert page.locator(".caption .text").all_text_contents() == [es for _, es in texts]
         page.close()
         program.stop()
+
+
+def test_a_report_is_drawn_without_a_complaint_and_fits_a_phone(
+    browser: Browser, tmp_path: Path
+) -> None:
+    captions = [message(n, "Grace and peace.", "Gracia y paz.") for n in range(1, 40)]
+    records = [record(n, "Grace and peace.", "Gracia y paz.") for n in range(1, 40)]
+    page_file = tmp_path / "report.html"
+    page_file.write_text(report(session(tmp_path, captions, records=records)), encoding="utf-8")
+    page = browser.new_page(viewport={"width": 390, "height": 800})
+    complaints: list[str] = []
+    page.on("console", lambda said: complaints.append(said.text))
+    page.goto(page_file.as_uri())
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    colours = page.evaluate(
+        """() => ["stage-stt", "stage-final", "engine-gemma"].map((name) =>
+            getComputedStyle(document.querySelector(`rect.${name}`)).fill)"""
+    )
+    assert len(set(colours)) == 2
+    assert "rgb(0, 0, 0)" not in colours
+    page.locator("svg a").first.click()
+    assert page.url.endswith("#u1")
+    assert complaints == []
+    page.close()
