@@ -26,6 +26,11 @@ from pydantic_settings import (
 from pipeline.errors import ConfigError
 
 PREFIX = "STARK_TRANSLATE__"
+_PLAIN = {
+    "model_type": "this is a section, with keys of its own below it",
+    "string_pattern_mismatch": 'a language code such as "en" is expected',
+}
+"""What pydantic says for programmers only, by the type of its error."""
 SYSTEM_FILE = Path("/etc/stark-translate/config.toml")
 
 Threads = Annotated[int, Field(ge=1, le=256)]
@@ -247,6 +252,12 @@ def _read(file: Path) -> dict[str, Any]:
 def _environment() -> dict[str, Any]:
     known = list(Settings.model_fields)
     for name in os.environ:
+        if name.upper().startswith(PREFIX.rstrip("_")) and not name.upper().startswith(PREFIX):
+            raise ConfigError(
+                "config-unknown-key",
+                f"environment: {name}: variables of this program begin with {PREFIX}.",
+                "Write two underscores there, and two between section and key.",
+            )
         if name.upper().startswith(PREFIX):
             section = name[len(PREFIX) :].split("__")[0].lower()
             if section not in known:
@@ -310,7 +321,7 @@ def _explain(error: ValidationError, origins: Mapping[str, str]) -> ConfigError:
             known = keys if "." in path else list(Settings.model_fields)
             lines.append(f"{where}: unknown key. {_nearest(path, known)}")
         else:
-            reason = detail["msg"].removeprefix("Value error, ")
+            reason = _PLAIN.get(detail["type"], detail["msg"].removeprefix("Value error, "))
             lines.append(
                 f"{where}: {reason}, not {detail['input']!r}"
                 if detail["type"] != "value_error"

@@ -17,7 +17,7 @@ def unbound(settings: Server, problem: OSError) -> ServerError:
             return ServerError(
                 "port-in-use",
                 f"Port {settings.port} on {settings.host} is taken by another program.",
-                "Stop it, or choose another with server.port (0 picks a free one).",
+                "Stop it, or choose another with --port or server.port (0 picks a free one).",
             )
         case errno.EACCES | errno.EPERM:
             return ServerError(

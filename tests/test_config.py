@@ -91,6 +91,16 @@ def test_an_unknown_variable_is_refused(monkeypatch: pytest.MonkeyPatch) -> None
         load()
 
 
+@pytest.mark.parametrize("name", ["STARK_TRANSLATE_SERVER__PORT", "stark_translate_port"])
+def test_a_variable_with_too_few_underscores_is_refused(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Nobody would notice otherwise that it has no effect."""
+    monkeypatch.setenv(name, "1")
+    with pytest.raises(ConfigError, match=rf"environment: {name}: .* begin with STARK_TRANSLATE__"):
+        load()
+
+
 @pytest.mark.parametrize(
     ("text", "where", "what"),
     [
@@ -99,14 +109,14 @@ def test_an_unknown_variable_is_refused(monkeypatch: pytest.MonkeyPatch) -> None
         ("[audio]\npace = 'slow'\n", "church.toml: audio.pace", "'realtime' or 'fast'"),
         ("[vad]\nend_threshold = 0.9\n", "church.toml: vad", "must not be above"),
         ("[translate]\ntarget = 'en'\n", "church.toml: translate", "are both 'en'"),
-        ("[translate]\ntarget = 'Spanish'\n", "church.toml: translate.target", "pattern"),
+        ("[translate]\ntarget = 'Spanish'\n", "church.toml: translate.target", "language code"),
         ("[translate.final]\nengine = 'gpt'\n", "translate.final.engine", "'gemma' or 'marian'"),
         (
             "[translate.final]\nengine='marian'\n[translate.partial]\nengine='none'\n",
             "church.toml: translate",
             "needs translate.partial.engine",
         ),
-        ("audio = 3\n", "church.toml: audio", "Audio"),
+        ("audio = 3\n", "church.toml: audio", "this is a section"),
     ],
 )
 def test_a_bad_value_is_refused_with_what_was_expected(text: str, where: str, what: str) -> None:
