@@ -141,12 +141,11 @@ class Transcribe(Worker):
             self.emit(as_final(caption))
             return
         self.emit(caption)
-        draft = (caption, time.monotonic())
-        if not self._shed:
-            self._drafts.put(draft)
-            return
         try:
-            self._drafts.put_nowait(draft)
+            self._drafts.put((caption, time.monotonic()), block=not self._shed)
         except queue.Full:
             self.full_drafts += 1
             self.emit(as_final(caption))
+        else:
+            if self.final_engine_lost:  # since when? Perhaps the queue was taken just before
+                self.emit(as_final(caption))

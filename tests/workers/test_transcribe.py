@@ -12,7 +12,7 @@ from pipeline.dictionary import Dictionary
 from pipeline.engines import Recognizer, Translator
 from pipeline.events import Caption, Fault, Recognition, Report, Transcript, Utterance, WorkerEnded
 from pipeline.ladder import Ladder, Rung
-from pipeline.mailbox import Drafts, Mailbox
+from pipeline.mailbox import Draft, Drafts, Mailbox
 from pipeline.workers.transcribe import Transcribe
 from tests.fakes import FakeRecognizer, FakeTranslator, Speech, pcm_of
 
@@ -129,6 +129,23 @@ def test_a_hanging_final_translator_gets_nothing_more() -> None:
     bench.worker.begin()
     bench.worker.run()
     assert [f for _, f, _ in bench.captions] == [True]
+
+
+@pytest.mark.parametrize("shed", [True, False])
+def test_a_draft_that_comes_after_the_queue_was_taken_from_a_hanging_translator_is_final(
+    *, shed: bool
+) -> None:
+    bench = Bench(final(), shed=shed, read_all=False)
+
+    class FoundToHang(Drafts):
+        def put(self, item: Draft | None, block: bool = True, timeout: float | None = None) -> None:
+            bench.worker.final_engine_lost = True
+            super().put(item, block, timeout)
+
+    bench.worker._drafts = FoundToHang(4)
+    bench.worker.begin()
+    bench.worker.run()
+    assert [is_final for _, is_final, _ in bench.captions] == [False, True]
 
 
 def test_a_recognizer_error_costs_the_utterance_but_not_what_was_heard_of_it() -> None:
