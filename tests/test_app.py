@@ -205,7 +205,7 @@ def test_a_broken_recognizer_ends_the_daemon_with_code_1(tmp_path: Path) -> None
 
 def test_an_unexpected_error_ends_the_daemon_loudly_and_keeps_what_was_said(tmp_path: Path) -> None:
     def bug(call: int) -> bool:
-        if call > 8:
+        if call > 4:
             raise RuntimeError("a bug")
         return False
 
