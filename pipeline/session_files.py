@@ -6,6 +6,7 @@ is taken back, and what it should have written waits for the next attempt.
 
 from __future__ import annotations
 
+import errno
 import os
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -84,6 +85,8 @@ class GrowingFile:
     def append(self, piece: bytes) -> None:
         """Write a piece at the end. Raises OSError; then nothing of it is in the file."""
         try:
+            if not os.fstat(self._fd).st_nlink:  # deleted: whatever is written goes nowhere
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self._path))
             _write(self._fd, piece)
             if self._sync:
                 os.fdatasync(self._fd)

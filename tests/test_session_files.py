@@ -75,6 +75,18 @@ def test_a_piece_that_does_not_fit_leaves_nothing_behind(
     file.close()
 
 
+def test_a_deleted_file_is_not_written_to_in_silence(tmp_path: Path) -> None:
+    file = GrowingFile(tmp_path / "a")
+    file.append(b"one")
+    (tmp_path / "a").unlink()
+    with pytest.raises(FileNotFoundError):
+        file.append(b"two")
+    file.replace(b"onetwo")
+    file.append(b"three")
+    file.close()
+    assert (tmp_path / "a").read_bytes() == b"onetwothree"
+
+
 def test_a_replacement_that_fails_leaves_the_old_content(tmp_path: Path) -> None:
     path = tmp_path / "file"
     file = GrowingFile(path)

@@ -12,6 +12,7 @@ import orjson
 import pytest
 import soundfile
 
+from pipeline.cli import main
 from tests.bad_input.sounds import speech, wav
 from tests.e2e.program import call, started
 from tests.fakes import FakeSource, pcm_of
@@ -92,7 +93,8 @@ def test_a_session_folder_that_is_taken_away_costs_the_record_only(tmp_path: Pat
             seen.extend([orjson.loads(raw) async for raw in socket])
 
     service = Service(tmp_path, source=FakeSource(pcm_of(SCRIPT, DURATION_S), speed=10))
-    service.run(watch)
+    assert service.run(watch) == 1
+    assert "[session-incomplete]" in str(service.app.failure)
     assert finals_shown(seen) == [number for number, _ in all_finals("gemma")]
 
 
@@ -103,3 +105,20 @@ def test_a_token_that_cannot_be_kept_is_refused(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1].endswith("[token-unusable]")
     assert "Traceback" not in done.stderr
+
+
+def test_a_journal_torn_anywhere_is_exported_up_to_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The power fails while the journal is written: cut it at every byte of its last line."""
+    service = Service(tmp_path)
+    assert service.run() == 0
+    journal = service.app.folder / "captions.jsonl"
+    whole = journal.read_bytes()
+    last = whole.rindex(b"\n", 0, -1) + 1
+    capsys.readouterr()
+    for size in range(last, len(whole) - 1, 7):
+        journal.write_bytes(whole[:size])
+        arguments = ("--sessions", str(tmp_path), "--format", "txt", "--lang", "source")
+        assert main(["export", service.app.folder.name, *arguments]) == 0
+        assert capsys.readouterr().out.splitlines() == [s.text for s in SCRIPT[:-1]]
