@@ -17,6 +17,9 @@ examples:
   stark-translate run --device "USB Audio"   caption a service
   stark-translate run --input sermon.wav     caption a recording
   stark-translate dry-run                    rehearse: nothing reaches the audience
+  stark-translate check                      before the service: will it work?
+  stark-translate report last                after it: one page about the service
+  stark-translate export last --out sermon.srt
 
 Settings come from config.toml, then STARK_TRANSLATE__SECTION__KEY variables, then flags;
 `stark-translate config` shows what is in force.
