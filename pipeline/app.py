@@ -123,6 +123,7 @@ class App:
             self._screen.started(self._hub.address, self._mode, self.folder)
             self._desk.announce()
             watch = asyncio.create_task(self._watch())
+            watch.add_done_callback(self._watch_ended)
             try:
                 await self._serve()
             finally:
@@ -272,6 +273,11 @@ class App:
                 if self._dictionary.changed():
                     self._reload()
             await asyncio.sleep(_TICK_S)
+
+    def _watch_ended(self, watch: asyncio.Task[None]) -> None:
+        """End loudly what nobody looks after any more."""
+        if not watch.cancelled() and (error := watch.exception()):
+            self._worker_ended("watch", error)
 
     def _take_over(self) -> None:
         """Make finals of what a hanging final translator holds."""

@@ -50,4 +50,12 @@ class Dictionary:
         return changed
 
     def _modified(self) -> list[float]:
-        return [file.stat().st_mtime if file.exists() else 0.0 for file in self._files]
+        return [_modified_s(file) for file in self._files]
+
+
+def _modified_s(file: Path) -> float:
+    """Return when a file was changed, 0.0 if it cannot be looked at: reading it will say why."""
+    try:
+        return file.stat().st_mtime
+    except OSError:
+        return 0.0

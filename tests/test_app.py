@@ -18,7 +18,7 @@ from pipeline.config import Settings, load
 from pipeline.crew import Engines
 from pipeline.dictionary import Dictionary
 from pipeline.engines import AudioSource, Recognizer, SpeechDetector, Translator
-from pipeline.errors import AudioError, ModelError, ServerError
+from pipeline.errors import AudioError, DictionaryError, ModelError, ServerError
 from pipeline.terminal import LineScreen
 from tests.fakes import FakeDetector, FakeRecognizer, FakeSource, FakeTranslator, Speech, pcm_of
 
@@ -401,3 +401,29 @@ def test_an_edit_of_an_open_caption_stands_and_leaves_nothing_unfinished(tmp_pat
     assert service.run(edit) == 0
     assert service.journal()[0]["target"]["text"] == "Corregido"
     assert len(service.records()) == len(SCRIPT)
+
+
+def test_a_watch_that_breaks_ends_the_daemon_loudly(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def bug() -> bool:
+        raise RuntimeError("a bug")
+
+    service = Service(tmp_path, source=FakeSource(pcm_of(SCRIPT, 1.0), hold=True))
+    monkeypatch.setattr(service.app._dictionary, "changed", bug)
+
+    async def wait(service: Service) -> None:
+        async with asyncio.timeout(20):
+            while not service.records("event"):
+                await asyncio.sleep(0.05)
+        service.app.stop()
+
+    assert service.run(wait) == 1
+    (event,) = [e for e in service.records("event") if e["event"] == "broken"]
+    assert (event["worker"], event["code"]) == ("watch", "crash")
+
+
+def test_a_dictionary_whose_file_cannot_be_looked_at_is_told(tmp_path: Path) -> None:
+    name = "x" * 300  # longer than a file system allows, so that even to ask is an error
+    with pytest.raises(DictionaryError, match="dictionary-unreadable"):
+        Service(tmp_path, flags={"dictionary.enabled": True, "dictionary.file": name})
