@@ -78,6 +78,8 @@ class RichScreen:
     def started(self, address: str, mode: Mode, folder: Path) -> None:  # noqa: ARG002
         """Take the lower part of the terminal."""
         self._address, self._mode = address, mode
+        places = (address, "bold"), " (phones), ", (f"{address}projector", "bold"), " (the wall)"
+        self._printed.put(Text.assemble("Captions are at ", *places))
         if sys.stderr.isatty():
             logs.divert(lambda line: self._printed.put(Text.from_ansi(line)))
         atexit.register(self.close)

@@ -39,7 +39,8 @@ def add_command(commands: Commands, name: str, run: Run, says: str) -> argparse.
     parser = commands.add_parser(name, help=says, description=says)
     parser.set_defaults(run=run)
     parser.add_argument("--config", type=Path, metavar="FILE", help="settings, not ./config.toml")
-    parser.add_argument("--log-level", choices=["debug", "info", "warning", "error"])
+    levels = ["debug", "info", "warning", "error"]
+    parser.add_argument("--log-level", choices=levels, help="what the log leaves out (info)")
     return parser
 
 

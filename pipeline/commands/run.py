@@ -7,6 +7,8 @@ import asyncio
 import os
 from pathlib import Path
 
+import structlog
+
 from pipeline import assembly, logs, standard_streams
 from pipeline.app import App
 from pipeline.bundled import bundled
@@ -17,6 +19,8 @@ from pipeline.dictionary import Dictionary
 from pipeline.scoring import score, table
 from pipeline.terminal import Screen, make_screen
 from pipeline.wire import Mode
+
+log = structlog.get_logger()
 
 STARTER = {
     "stt.model": "starter",
@@ -49,11 +53,11 @@ def add(commands: Commands) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    return _serve(settings_of(arguments).settings, "live")[0]
+    return _serve_and_tell(settings_of(arguments).settings, "live")
 
 
 def _dry_run(arguments: argparse.Namespace) -> int:
-    return _serve(settings_of(arguments).settings, "dry-run")[0]
+    return _serve_and_tell(settings_of(arguments).settings, "dry-run")
 
 
 def _demo(arguments: argparse.Namespace) -> int:
@@ -67,6 +71,13 @@ def _demo(arguments: argparse.Namespace) -> int:
         return code
     screen.summary(table(score(folder, bundled("demo", "sermon.json"))))
     screen.summary(f"The session is kept in {folder}")
+    return code
+
+
+def _serve_and_tell(settings: Settings, mode: Mode) -> int:
+    code, folder, _ = _serve(settings, mode)
+    if not code:  # after an error its sentence is the last word
+        log.info("session kept", folder=str(folder))
     return code
 
 

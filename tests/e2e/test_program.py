@@ -73,6 +73,8 @@ def test_a_signal_while_models_load_ends_it_cleanly(tmp_path: Path) -> None:
     with started("run", "--input", str(SERMON), cwd=tmp_path) as program:
         program.wait_for("serving")
         assert program.stop() == 0
+        assert program.log[-1]["event"] == "session kept"
+        assert (tmp_path / program.log[-1]["folder"] / "captions.jsonl").is_file()
 
 
 def test_two_signals_end_it_at_once(tmp_path: Path) -> None:
