@@ -131,6 +131,13 @@ class Translate(Worker):
             now = time.monotonic()
             if now - last_s >= _STREAM_S:
                 last_s = now
-                self.emit(blend(text, draft))
+                self.emit(self._begun(text, draft))
 
         return on_text
+
+    def _begun(self, text: str, draft: Caption) -> Caption:
+        if draft.lang == self._lang:
+            return blend(text, draft)
+        # Laid over the spoken words, it would be a sentence in two languages.
+        engine = self._translator.name
+        return replace(draft, lang=self._lang, text=text, engine=engine, stable=len(text))

@@ -24,6 +24,7 @@ from pipeline.events import (
 )
 from pipeline.ladder import Ladder, Rung
 from pipeline.mailbox import Drafts
+from pipeline.stages import source_caption
 from pipeline.workers import FAULTS_IN_A_ROW
 from pipeline.workers.translate import Translate
 from tests.fakes import FakeTranslator
@@ -146,6 +147,22 @@ def test_words_are_streamed_over_the_draft() -> None:
         ("Amén hermano", False, 4),
         ("Amén, hermano", True, 13),
     ]
+
+
+def test_words_streamed_over_a_draft_in_the_spoken_language_are_not_mixed_with_it() -> None:
+    class Slow(FakeTranslator):
+        def translate(self, text: str, on_text: Callable[[str], None] | None = None) -> Translation:
+            assert on_text is not None
+            time.sleep(0.3)
+            on_text("Amén,")
+            return Translation("Amén, hermano", "gemma")
+
+    reports: list[Report] = []
+    made = worker(Slow("gemma"), reports, count=0)
+    final = made._final(source_caption(draft(1).transcript), time.monotonic())
+    shown = [r for r in reports if isinstance(r, Caption)]
+    assert [(c.text, c.lang, c.engine, c.stable) for c in shown] == [("Amén,", "es", "gemma", 5)]
+    assert (final.text, final.lang, final.final) == ("Amén, hermano", "es", True)
 
 
 def test_rescue_takes_what_a_hanging_engine_holds() -> None:
