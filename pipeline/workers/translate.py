@@ -131,11 +131,11 @@ class Translate(Worker):
             now = time.monotonic()
             if now - last_s >= _STREAM_S:
                 last_s = now
-                self.emit(self._begun(text, draft))
+                self.emit(self._over(text, draft))
 
         return on_text
 
-    def _begun(self, text: str, draft: Caption) -> Caption:
+    def _over(self, text: str, draft: Caption) -> Caption:
         if draft.lang == self._lang:
             return blend(text, draft)
         # Laid over the spoken words, it would be a sentence in two languages.
