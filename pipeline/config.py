@@ -27,12 +27,16 @@ from pipeline.errors import ConfigError
 
 PREFIX = "STARK_TRANSLATE__"
 _PLAIN = {
+    "string_unicode": "Names must be UTF-8; rename the file or folder",
     "model_type": "this is a section, with keys of its own below it",
     "string_pattern_mismatch": 'a language code such as "en" is expected',
 }
 """What pydantic says for programmers only, by the type of its error."""
 SYSTEM_FILE = Path("/etc/stark-translate/config.toml")
 
+Text = Annotated[str, Field(min_length=0)]
+"""A length makes pydantic look at the text: names on old disks may not be UTF-8, and no record or
+message could hold them."""
 Threads = Annotated[int, Field(ge=1, le=256)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Lang = Annotated[str, Field(pattern=r"^[a-z]{2,3}$")]
@@ -47,9 +51,9 @@ class Section(BaseModel):
 class Audio(Section):
     """[audio]"""
 
-    device: str = ""
+    device: Text = ""
     channel: Annotated[int, Field(ge=0, le=64)] = 1
-    input: str = ""
+    input: Text = ""
     pace: Literal["realtime", "fast"] = "realtime"
 
 
@@ -90,7 +94,7 @@ class Dictionary(Section):
     """[dictionary]"""
 
     enabled: bool = True
-    file: str = ""
+    file: Text = ""
     watch_s: Annotated[float, Field(gt=0, le=3600)] = 2.0
 
 
@@ -156,7 +160,7 @@ class Session(Section):
 class Operator(Section):
     """[operator]"""
 
-    token: str = ""
+    token: Text = ""
 
 
 class Log(Section):

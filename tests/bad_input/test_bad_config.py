@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,19 @@ def test_a_wrong_variable_is_refused(
     err = capsys.readouterr().err
     assert err.startswith("stark-translate: environment: ")
     assert says in err
+
+
+@pytest.mark.parametrize("flag", ["--input", "--sessions", "--device"])
+def test_a_name_that_is_not_utf_8_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], flag: str
+) -> None:
+    """As on a disk from a Windows machine of long ago: señor.wav in Latin-1."""
+    name = os.fsdecode("señor.wav".encode("latin-1"))
+    assert main(["run", "--sessions", str(tmp_path), flag, str(tmp_path / name)]) == 78
+    err = capsys.readouterr().err
+    assert "Names must be UTF-8; rename the file" in err
+    assert "se\\udcf1or.wav" in err
+    assert err.endswith("[config-bad-value]\n")
 
 
 def test_a_language_that_no_model_can_name_is_a_wrong_setting(tmp_path: Path) -> None:
