@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 from typing import Any, get_args
 
+import numpy as np
 import orjson
 import pytest
 from hypothesis import given, settings
@@ -114,7 +115,6 @@ def test_every_word_is_documented(word: str) -> None:
 
 
 def test_a_level_from_numpy_is_a_number_and_silence_is_null() -> None:
-    np = pytest.importorskip("numpy")
     assert orjson.loads(wire.level(np.float32(-12.34), clipped=True)) == {
         "type": "level",
         "dbfs": -12.3,

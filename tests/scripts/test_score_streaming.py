@@ -51,7 +51,6 @@ def test_every_word_has_the_two_times_of_its_caption(tmp_path: Path) -> None:
 def test_omnisteval_reads_a_perfect_session_as_perfect(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    pytest.importorskip("omnisteval")
     session = perfect_session(tmp_path, 1000.0)
     assert score_streaming.main([str(session), "--out", str(tmp_path / "out")]) == 0
     rows = [line.split() for line in capfd.readouterr().out.splitlines()]
