@@ -257,8 +257,11 @@ class App:
         next_health_s = next_dictionary_s = 0.0
         while True:
             now_s = time.monotonic()
-            if self._crew.sheds and self._ladder.observe(self._desk.lag_s(now_s), now_s):
-                log.warning("rung", rung=self._ladder.rung.name, lag_s=self._desk.lag_s(now_s))
+            # What the final translator is at is not late: its draft is on screen, and it has a
+            # deadline of its own. What waits for it is.
+            lag_s = self._desk.lag_s(now_s, but=self._crew.translating)
+            if self._crew.sheds and self._ladder.observe(lag_s, now_s):
+                log.warning("rung", rung=self._ladder.rung.name, lag_s=round(lag_s, 2))
                 self._recorder.event("rung", rung=self._rung())
             if self._crew.look(now_s):
                 self._take_over()

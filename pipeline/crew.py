@@ -152,6 +152,12 @@ class Crew:
         self._transcribe.final_engine_lost = hangs
         return new
 
+    @property
+    def translating(self) -> int | None:
+        """The utterance that the final translator is at."""
+        doing = self._translate.doing if self._translate else None
+        return doing[0].id if doing else None
+
     def rescue(self) -> list[Caption]:
         """Take what the final translator has not finished, as finals."""
         return self._translate.rescue() if self._translate else []

@@ -98,9 +98,16 @@ class Desk:
             self._hub.set_state(*self.state)
             self._screen.state(*self.state)
 
-    def lag_s(self, now_s: float) -> float:
-        """Return the age of the oldest closed utterance without a final caption."""
-        closed = [t.closed_s for t in self._tracks.values() if t.closed_s is not None]
+    def lag_s(self, now_s: float, *, but: int | None = None) -> float:
+        """Return the age of the oldest closed utterance without a final caption.
+
+        The one whose id is `but` does not count.
+        """
+        closed = [
+            track.closed_s
+            for key, track in self._tracks.items()
+            if track.closed_s is not None and key != but
+        ]
         return now_s - min(closed) if closed else 0.0
 
     @property

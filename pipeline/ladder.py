@@ -29,7 +29,11 @@ LIMIT_S = {
     Rung.SOURCE_CAPTIONS: 12.0,
     Rung.BEHIND: 20.0,
 }
-"""Age of the oldest utterance still without a final caption, in seconds, that leads to a rung."""
+"""Age of the oldest utterance still without a final caption, in seconds, that leads to a rung.
+
+The one that the final translator is at does not count: that takes seconds on a processor, when
+nothing is behind.
+"""
 
 REASON = {
     Rung.FULL: "",

@@ -164,6 +164,18 @@ def test_a_slow_final_translator_costs_quality_not_content(tmp_path: Path) -> No
     assert sorted(number for number, _ in service.finals()) == list(range(1, len(SCRIPT) + 1))
 
 
+def test_a_final_translator_that_takes_its_time_is_not_behind(tmp_path: Path) -> None:
+    service = Service(
+        tmp_path,
+        source=FakeSource(pcm_of(SCRIPT[:1], 3.0)),
+        final=FakeTranslator("gemma", delay_s=3.0),  # a long sentence on a processor
+        fast=False,
+    )
+    assert service.run() == 0
+    assert service.finals() == [(1, "gemma")]
+    assert [e for e in service.records("event") if e["event"] == "rung"] == []
+
+
 def test_a_file_played_fast_waits_for_a_slow_translator(tmp_path: Path) -> None:
     service = Service(tmp_path, final=FakeTranslator("gemma", delay_s=0.1))
     assert service.run() == 0

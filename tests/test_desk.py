@@ -129,6 +129,7 @@ def test_lag_is_the_age_of_the_oldest_without_a_final(setting: Setting) -> None:
     desk.closed(utterance(1))
     desk.closed(replace(utterance(2), closed_s=3.0))
     assert (desk.unfinished, desk.lag_s(9.0)) == (2, 8.0)
+    assert (desk.lag_s(9.0, but=1), desk.lag_s(9.0, but=2)) == (6.0, 8.0)
     desk.show(caption("gracia", final=True, id=1))
     assert (desk.unfinished, desk.lag_s(9.0)) == (1, 6.0)
     desk.filtered(replace(transcript(id=2), filtered="no-speech"))
