@@ -13,6 +13,7 @@ pytestmark = pytest.mark.browser
 
 HD = {"viewport": {"width": 1280, "height": 720}}
 SHOWN = "#captions .caption .text"
+STATUS = "#status"  # hidden once the page is connected and all is well
 LONG = "Porque de tal manera amó Dios al mundo, que ha dado a su Hijo unigénito. " * 5
 RECORD = """
 window.arrived = [];
@@ -50,6 +51,7 @@ def cut_off(page: Page) -> list[str]:
 def test_a_browser_of_2022_will_do(hall: Hall, visit: Visit) -> None:
     younger = "toSpliced toSorted toReversed with findLast findLastIndex".split()
     page = visit("/projector", "".join(f"delete Array.prototype.{n};" for n in younger), **HD)
+    expect(page.locator(STATUS)).to_be_hidden()
     hall.say(1, "Frase 1.", final=True)
     expect(page.locator(SHOWN)).to_have_text(["Frase 1."])
 
@@ -104,6 +106,7 @@ def test_it_fits_any_screen(hall: Hall, visit: Visit, size: tuple[int, int], sho
 def test_a_burst_is_caught_up_without_skipping_a_final(hall: Hall, visit: Visit) -> None:
     """Nine finals at once: each is seen, in order, for half a second at least."""
     page = visit("/projector?captions=1", RECORD, **HD)
+    expect(page.locator(STATUS)).to_be_hidden()
     for number in range(1, 10):
         hall.say(number, f"{number}: {LONG[:36]}", final=True)
     until(page, "window.arrived.some(([id]) => id === 9)")
@@ -118,6 +121,7 @@ def test_a_burst_is_caught_up_without_skipping_a_final(hall: Hall, visit: Visit)
 
 def test_a_caption_waits_until_the_one_before_could_be_read(hall: Hall, visit: Visit) -> None:
     page = visit("/projector?captions=1", RECORD, **HD)
+    expect(page.locator(STATUS)).to_be_hidden()
     hall.say(1, "Treinta y seis letras para leerlas.", final=True)
     hall.say(2, "Otra.", final=True)
     expect(page.locator("[data-id='1']").first).to_have_count(1)
