@@ -21,7 +21,6 @@ from stt_model import CTC_SYMBOLS, END, NO_SPEECH, NO_TIMESTAMPS, PREVIOUS, STAR
 from tokenizers import Tokenizer
 from torch import Tensor
 
-FRAMES_PER_S = 100
 IGNORED = -100  # the target that cross entropy leaves out
 ROUND = 3000
 CONTEXT_SHARE = 0.5  # of the batches

@@ -49,7 +49,7 @@ def cut_off(page: Page) -> list[str]:
 
 
 def test_a_browser_of_2022_will_do(hall: Hall, visit: Visit) -> None:
-    younger = "toSpliced toSorted toReversed with findLast findLastIndex".split()
+    younger = ["toSpliced", "toSorted", "toReversed", "with", "findLast", "findLastIndex"]
     page = visit("/projector", "".join(f"delete Array.prototype.{n};" for n in younger), **HD)
     expect(page.locator(STATUS)).to_be_hidden()
     hall.say(1, "Frase 1.", final=True)
