@@ -128,11 +128,16 @@ class Segmenter:
         return out
 
     def _best_pause(self) -> int:
-        """Return the index to cut at: amid the longest pause, else the least speech-like block."""
+        """Return the index to cut at: amid the longest pause, else the least speech-like block.
+
+        Not in the first quarter: that would leave a word on its own, and all the rest on the
+        display would go and come back under another id, soon to be cut again.
+        """
         best, best_at, run = 0, 0, 0
+        first = len(self._open) // 4
         for index, voiced in enumerate(self._voiced):
             run = 0 if voiced or index < self._lead else run + 1
-            if run >= max(best, _PAUSE_BLOCKS):
+            if index >= first and run >= max(best, _PAUSE_BLOCKS):
                 best, best_at = run, index + 1 - run // 2
         if best_at:
             return best_at

@@ -86,6 +86,14 @@ def test_a_long_utterance_is_cut_amid_its_longest_pause() -> None:
     assert out[1].id == 2
 
 
+def test_a_pause_in_the_first_quarter_is_no_place_to_cut() -> None:
+    limit = blocks_in(4000)
+    probabilities = [0.9] * 15 + [0.1] * 9 + [0.9] * 60 + [0.1] * 5 + [0.9] * (limit - 89)
+    out = finals(run(probabilities + [0.9] * 10 + [0.0] * 20))
+    assert [u.cause for u in out] == ["length", "silence"]
+    assert len(out[0].pcm) // BLOCK_SAMPLES == 15 + 9 + 60 + 3
+
+
 def test_without_a_pause_it_is_cut_at_the_least_speech_like_block() -> None:
     limit = blocks_in(4000)
     probabilities = [0.9] * limit
