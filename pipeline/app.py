@@ -210,6 +210,7 @@ class App:
         with suppress(TimeoutError):
             async with asyncio.timeout(self._settings.session.drain_s):
                 while not self._crew.done and self._stops < 2:
+                    self._crew.release()
                     self._changed.clear()
                     await self._changed.wait()
 

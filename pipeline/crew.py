@@ -96,12 +96,15 @@ class Crew:
             worker.begin()
 
     def stop(self) -> None:
-        """Close the source; the others end as the data runs out.
-
-        What a worker that broke can no longer do is done for it: it told nobody behind it that
-        the end has come, and made no room for those before it.
-        """
+        """Close the source; the others end as the data runs out."""
         self.listen.stop()
+        self.release()
+
+    def release(self) -> None:
+        """Do for a worker that broke what it can no longer do; harmless when repeated.
+
+        It told nobody behind it that the end has come, and made no room for those before it.
+        """
         if {"listen", "transcribe"} & set(self.ended):
             self._mailbox.close()
         if "transcribe" in self.ended:

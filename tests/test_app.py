@@ -281,6 +281,26 @@ def test_stopped_while_starting_it_ends_cleanly(tmp_path: Path) -> None:
     assert Service(tmp_path).run(at_once) == 0
 
 
+def test_an_engine_that_fails_to_load_after_the_stop_does_not_hold_up_the_end(
+    tmp_path: Path,
+) -> None:
+    stopped = threading.Event()
+
+    class Late(FakeRecognizer):
+        def load(self) -> None:
+            stopped.wait()
+            time.sleep(0.2)
+            raise ModelError("model-broken", "The model cannot be loaded.")
+
+    async def at_once(service: Service) -> None:
+        service.app.stop()
+        stopped.set()
+
+    service = Service(tmp_path, recognizer=Late(SCRIPT), flags={"session.drain_s": 100.0})
+    assert service.run(at_once) == 1
+    assert not service.app.stuck
+
+
 def test_asked_twice_it_waits_for_nothing(tmp_path: Path) -> None:
     hang = threading.Event()
 
