@@ -68,9 +68,10 @@ class Score:
     source_terms: Found
     target_terms: Found
     last_syllable_to_final: Spread | None
-    """From the end of speech as the voice detector puts it."""
+    """From the end of speech as the voice detector puts it; like the next two, only of a recording
+    played in real time: a faster one arrives long before anybody could have spoken it."""
     true_last_syllable_to_final: Spread | None
-    """From the end of speech as the reference has it; only of a recording played in real time."""
+    """From the end of speech as the reference has it."""
     start_to_first_text: Spread | None
     stages: dict[str, Spread | None]
     normalized_erasure: float | None
@@ -94,6 +95,7 @@ def score(folder: Path, reference: Path, *, source: str = "en", target: str = "e
     audio_s = _audio_s(records, recording.duration_s)
     told = recording.sentences(audio_s)
     chrf, bleu = chrf_and_bleu(told, read)
+    live = shown if realtime(shown) else []
     erasures = [r["normalized_erasure"] for r in shown if r["normalized_erasure"] is not None]
     return Score(
         session=folder.name,
@@ -108,9 +110,9 @@ def score(folder: Path, reference: Path, *, source: str = "en", target: str = "e
         bleu=bleu,
         source_terms=terms(told, heard, "source"),
         target_terms=terms(told, read, "target"),
-        last_syllable_to_final=spread(r["last_syllable_to_final_ms"] for r in shown),
-        true_last_syllable_to_final=spread(_true_delays_ms(shown, told)),
-        start_to_first_text=spread(r["start_to_first_text_ms"] for r in shown),
+        last_syllable_to_final=spread(r["last_syllable_to_final_ms"] for r in live),
+        true_last_syllable_to_final=spread(_true_delays_ms(live, told)),
+        start_to_first_text=spread(r["start_to_first_text_ms"] for r in live),
         stages={name: spread(r[key] for r in utterances) for name, key in STAGES.items()},
         normalized_erasure=round(sum(erasures) / len(erasures), 3) if erasures else None,
         dropped=health[-1]["dropped"] if health else {},
@@ -168,8 +170,6 @@ def _true_delays_ms(
     shown: Sequence[dict[str, Any]], told: Sequence[Sentence]
 ) -> Iterable[float | None]:
     """Yield how long after its true end an utterance was shown, if it ends with a sentence."""
-    if not realtime(shown):
-        return
     for record in shown:
         start_s, end_s = record["start_s"], record["end_s"]
         inside = [s.end_s for s in told if s.overlap_s(start_s, end_s) > 0]

@@ -155,7 +155,10 @@ def test_the_times_are_those_of_the_records(tmp_path: Path) -> None:
 
 
 def test_a_fast_session_has_no_true_delay(tmp_path: Path) -> None:
-    assert scored(tmp_path, sermon(), speed=4.0).true_last_syllable_to_final is None
+    fast = scored(tmp_path, sermon(), speed=4.0)
+    assert fast.true_last_syllable_to_final is None
+    assert fast.last_syllable_to_final is None
+    assert fast.start_to_first_text is None
     assert scored(tmp_path / "one", sermon()[:1]).true_last_syllable_to_final is None
 
 
