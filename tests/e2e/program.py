@@ -124,6 +124,7 @@ class Program:
         lines = (self.folder / name).read_bytes().split(b"\n")[:-1]
         return [orjson.loads(line) for line in lines]
 
+
 @contextmanager
 def started(*arguments: str, cwd: Path, **env: str) -> Iterator[Program]:
     """Start a serving command on a free port; kill what is left of it in the end."""
