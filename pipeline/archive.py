@@ -20,11 +20,13 @@ T = TypeVar("T")
 def find_session(name: str, directory: Path) -> Path:
     """Return the folder of a session: a path, a name in `directory`, or the "last" one there.
 
+    The last is the newest that has captions: a start that failed leaves a session too.
     Raises SessionError (session-missing) whose fix lists the sessions that there are.
     """
     there = sessions(directory)
     if name == "last" and there:
-        return there[-1]
+        spoken = [folder for folder in there if (folder / JOURNAL).stat().st_size]
+        return (spoken or there)[-1]
     for folder in (directory / name, Path(name)):
         if name and (folder / JOURNAL).is_file():
             return folder

@@ -25,6 +25,15 @@ def test_a_session_is_found_by_name_path_and_last(tmp_path: Path) -> None:
     assert find_session(str(first), tmp_path / "elsewhere") == first
 
 
+def test_the_last_session_is_the_last_one_with_captions(tmp_path: Path) -> None:
+    service = session(tmp_path, [ONE], "2026-11-22T09-30-00")
+    failed = session(tmp_path, [], "2026-11-22T12-00-00")  # started again without a microphone
+    assert find_session("last", tmp_path) == service
+    assert find_session(failed.name, tmp_path) == failed
+    (service / "captions.jsonl").write_bytes(b"")
+    assert find_session("last", tmp_path) == failed
+
+
 def test_a_missing_session_is_told_with_those_there_are(tmp_path: Path) -> None:
     for day in range(10, 20):
         session(tmp_path, [], f"2026-11-{day}")
