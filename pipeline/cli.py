@@ -45,6 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser.parse_args(argv)
     try:
         code: int = arguments.run(arguments)
+        sys.stdout.flush()
     except StarkError as error:
         standard_streams.say(f"stark-translate: {error}")
         return error.exit_code

@@ -34,9 +34,7 @@ _PLAIN = {
 """What pydantic says for programmers only, by the type of its error."""
 SYSTEM_FILE = Path("/etc/stark-translate/config.toml")
 
-Text = Annotated[str, Field(min_length=0)]
-"""A length makes pydantic look at the text: names on old disks may not be UTF-8, and no record or
-message could hold them."""
+Text = Annotated[str, Field(min_length=0)]  # a length has pydantic refuse what is not UTF-8
 Threads = Annotated[int, Field(ge=1, le=256)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Lang = Annotated[str, Field(pattern=r"^[a-z]{2,3}$")]
@@ -274,11 +272,8 @@ def _environment() -> dict[str, Any]:
         return EnvSettingsSource(Settings)()
     except SettingsError as error:  # a whole section in one variable, and not JSON
         said = str(error).removesuffix(' from source "EnvSettingsSource"')
-        raise ConfigError(
-            "config-bad-value",
-            f"environment: {said}.",
-            f"Set one variable for each key, such as {PREFIX}SERVER__PORT.",
-        ) from None
+        fix = f"Set one variable for each key, such as {PREFIX}SERVER__PORT."
+        raise ConfigError("config-bad-value", f"environment: {said}.", fix) from None
 
 
 def _nest(flags: Mapping[str, Any]) -> dict[str, Any]:
