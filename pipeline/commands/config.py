@@ -24,5 +24,6 @@ def _config(arguments: argparse.Namespace) -> int:
             print(f"[{table}]")
             section = table
         shown = "set" if path == "operator.token" and value else value
-        print(f"{key} = {orjson.dumps(shown).decode():<24} # {loaded.origins[path]}")
+        setting = f"{key} = {orjson.dumps(shown).decode()}"
+        print(f"{setting:<32} # {loaded.origins[path]}")
     return 0
