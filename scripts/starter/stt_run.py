@@ -95,6 +95,23 @@ def rate(progress: float, peak: float) -> float:
     )
 
 
+def optimizers(model: nn.Module, head: nn.Linear) -> list[torch.optim.Optimizer]:
+    """Muon for the layers' matrices, AdamW for all else.
+
+    Muon (Jordan et al. 2024, kellerjordan.github.io/posts/muon) costs a third of a step more and
+    reached the loss of AdamW in half the steps; its updates have the size of AdamW's.
+    """
+    named = [(name, p) for name, p in model.named_parameters() if p.requires_grad]
+    matrices = [p for name, p in named if p.ndim == 2 and ".layers." in name]
+    rest = [p for name, p in named if p.ndim != 2 or ".layers." not in name]
+    return [
+        torch.optim.Muon(matrices, lr=0.0, weight_decay=0.01, adjust_lr_fn="match_rms_adamw"),
+        torch.optim.AdamW(
+            [*rest, *head.parameters()], lr=0.0, betas=(0.9, 0.98), weight_decay=0.01, fused=True
+        ),
+    ]
+
+
 class Run:
     """Model, averaged model, optimizer and clock of a training, as one checkpoint."""
 
@@ -105,26 +122,22 @@ class Run:
         self.model.to(self.device).train()
         self.average = copy.deepcopy(self.model)
         self.head = nn.Linear(self.model.config.d_model, len(CTC_SYMBOLS) + 1).to(self.device)
-        weights = [
-            p for p in (*self.model.parameters(), *self.head.parameters()) if p.requires_grad
-        ]
-        self.optimizer = torch.optim.AdamW(
-            weights, lr=0.0, betas=(0.9, 0.98), weight_decay=0.01, fused=True
-        )
+        self.optimizers = optimizers(self.model, self.head)
         self.steps, self.elapsed_s, self.heard_s = 0, 0.0, 0.0
 
     def step(
         self, batch: Batch, peak: float, progress: float, ctc_weight: float
     ) -> tuple[float, float]:
         """One step at the rate for this progress (0 to 1); returns its two losses."""
-        for group in self.optimizer.param_groups:
-            group["lr"] = rate(progress, peak)
+        groups = [group for one in self.optimizers for group in one.param_groups]
         attention, ctc = losses(self.model, self.head, batch, ctc_weight, self.device)
-        self.optimizer.zero_grad(set_to_none=True)
         (attention + ctc_weight * ctc).backward()
-        for group in self.optimizer.param_groups:
+        for group in groups:
+            group["lr"] = rate(progress, peak)
             nn.utils.clip_grad_norm_(group["params"], 1.0)
-        self.optimizer.step()
+        for one in self.optimizers:
+            one.step()
+            one.zero_grad(set_to_none=True)
         self.steps += 1
         if self.steps % AVERAGE_EVERY == 0:
             keep = min(AVERAGE_KEEP, self.steps / (self.steps + 20 * AVERAGE_EVERY))
@@ -141,7 +154,8 @@ class Run:
         torch.save(
             {
                 "model": self.model.state_dict(), "average": self.average.state_dict(),
-                "head": self.head.state_dict(), "optimizer": self.optimizer.state_dict(),
+                "head": self.head.state_dict(),
+                "optimizers": [one.state_dict() for one in self.optimizers],
                 "steps": self.steps, "elapsed_s": self.elapsed_s, "heard_s": self.heard_s,
             },
             part,
@@ -151,8 +165,10 @@ class Run:
     def load(self, path: Path) -> None:
         """Go on from a checkpoint."""
         saved = torch.load(path, map_location=self.device)
-        for name in ("model", "average", "head", "optimizer"):
+        for name in ("model", "average", "head"):
             getattr(self, name).load_state_dict(saved[name])
+        for one, state in zip(self.optimizers, saved["optimizers"], strict=True):
+            one.load_state_dict(state)
         self.steps, self.elapsed_s, self.heard_s = (
             saved["steps"],
             saved["elapsed_s"],

@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import signal
 import time
 from pathlib import Path
 
@@ -46,7 +47,7 @@ def report(run: Run, clips: list[Clip], noise: list[Clip], log: Path) -> None:
 
 
 def train(run: Run, shards: Shards, held_out: list[Clip], options: argparse.Namespace) -> None:
-    """Steps until --minutes have passed, counted over all resumed parts."""
+    """Steps until --minutes have passed, counted over all resumed parts, or SIGTERM came."""
     total_s = options.minutes * 60
     noise = noise_clips(500, options.seed)
     quiet = noise_clips(40, options.seed + 1)
@@ -54,8 +55,10 @@ def train(run: Run, shards: Shards, held_out: list[Clip], options: argparse.Name
     log = options.out / "check.jsonl"
     began, save_at = time.monotonic() - run.elapsed_s, run.elapsed_s + 120
     check_at = run.elapsed_s + (options.check_minutes * 60 if options.resume else 0)
+    stop: list[int] = []
+    signal.signal(signal.SIGTERM, lambda number, _: stop.append(number))
     with tqdm(total=round(total_s), initial=round(run.elapsed_s), unit="s", mininterval=20) as bar:
-        while run.elapsed_s < total_s:
+        while run.elapsed_s < total_s and not stop:
             draw = random.Random(f"{options.seed}/{run.steps}")
             torch.manual_seed(options.seed + run.steps)
             shards.rescan()
@@ -79,10 +82,11 @@ def train(run: Run, shards: Shards, held_out: list[Clip], options: argparse.Name
                 if run.elapsed_s >= save_at:
                     run.save(options.out / "checkpoint.pt")
                     save_at = run.elapsed_s + options.save_minutes * 60
-                if run.elapsed_s >= total_s:
+                if run.elapsed_s >= total_s or stop:
                     break
     run.save(options.out / "checkpoint.pt")
-    report(run, held_out, quiet, log)
+    if not stop:
+        report(run, held_out, quiet, log)
 
 
 def main() -> None:
