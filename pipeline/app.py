@@ -217,7 +217,13 @@ class App:
     def _emit(self, report: Report) -> None:
         """Take a worker's report from any thread."""
         with suppress(RuntimeError):  # an engine that hung may come back after the end
-            self._loop.call_soon_threadsafe(self._take, report)
+            self._loop.call_soon_threadsafe(self._receive, report)
+
+    def _receive(self, report: Report) -> None:
+        try:
+            self._take(report)
+        except Exception as error:  # noqa: BLE001 - the loop would go on, one final short
+            self._worker_ended("desk", error)
 
     def _take(self, report: Report) -> None:
         match report:

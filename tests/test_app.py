@@ -19,6 +19,7 @@ from pipeline.crew import Engines
 from pipeline.dictionary import Dictionary
 from pipeline.engines import AudioSource, Recognizer, SpeechDetector, Translator
 from pipeline.errors import AudioError, DictionaryError, ModelError, ServerError
+from pipeline.events import Caption
 from pipeline.terminal import LineScreen
 from tests.fakes import FakeDetector, FakeRecognizer, FakeSource, FakeTranslator, Speech, pcm_of
 
@@ -433,6 +434,24 @@ def test_an_edit_of_an_open_caption_stands_and_leaves_nothing_unfinished(tmp_pat
     assert service.run(edit) == 0
     assert service.journal()[0]["target"]["text"] == "Corregido"
     assert len(service.records()) == len(SCRIPT)
+
+
+def test_a_bug_at_the_desk_ends_the_daemon_loudly(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = Service(tmp_path, source=FakeSource(pcm_of(SCRIPT, DURATION_S), hold=True))
+    show = service.app._desk.show
+
+    def bug(caption: Caption) -> None:
+        if caption.id == 2 and caption.final:
+            raise RuntimeError("a bug")
+        show(caption)
+
+    monkeypatch.setattr(service.app._desk, "show", bug)
+    assert service.run() == 1
+    (event,) = [e for e in service.records("event") if e["event"] == "broken"]
+    assert (event["worker"], event["code"]) == ("desk", "crash")
+    assert (1, "gemma") in service.finals()
 
 
 def test_a_watch_that_breaks_ends_the_daemon_loudly(
