@@ -10,6 +10,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Literal
 
 import orjson
@@ -19,6 +20,7 @@ from structlog.typing import Processor
 Level = Literal["debug", "info", "warning", "error"]
 Format = Literal["auto", "console", "json"]
 
+_ADDRESS = "pipeline.address"
 _OWN = "pipeline"
 """Loggers below this name are the program's own."""
 
@@ -79,11 +81,17 @@ def configure(level: Level, format: Format) -> None:  # noqa: A002 - the setting
     )
     number = logging.getLevelNamesMapping()[level.upper()]
     logging.getLogger(_OWN).setLevel(number)
+    logging.getLogger(_ADDRESS).setLevel(logging.INFO)
     root = logging.getLogger()
     root.setLevel(number if level == "debug" else max(number, logging.WARNING))
     if _handler not in root.handlers:
         root.addHandler(_handler)
     logging.captureWarnings(capture=True)
+
+
+def serving(address: str, session: Path) -> None:
+    """Say where the pages are, at any level: without it a port that was picked cannot be found."""
+    structlog.get_logger(_ADDRESS).info("serving", address=address, session=str(session.resolve()))
 
 
 def divert(to: Callable[[str], None] | None) -> None:

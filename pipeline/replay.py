@@ -14,8 +14,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import structlog
 
+from pipeline import logs
 from pipeline.archive import read_journal
 from pipeline.broadcast import Hub
 from pipeline.captions import Board
@@ -26,8 +26,6 @@ from pipeline.metrics import Metrics
 from pipeline.subtitles import languages, newest
 from pipeline.terminal import Screen
 from pipeline.wire import Command, Message, Mode
-
-log = structlog.get_logger()
 
 _MODE: Mode = "demo"
 _LEAD_S = 1.0
@@ -77,7 +75,7 @@ class Replay:
             loop.add_signal_handler(number, stop.set)
         await self.hub.start()
         try:
-            log.info("serving", address=self.hub.address, session=str(self._folder))
+            logs.serving(self.hub.address, self._folder)
             self._screen.started(self.hub.address, _MODE, self._folder)
             await self._show(stop)
             await stop.wait()

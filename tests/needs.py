@@ -14,24 +14,25 @@ def needs_program(*names: str) -> None:
     """Skip the test when one of these programs is not installed; fail it under CI=true."""
     missing = [name for name in names if shutil.which(name) is None]
     if missing:
-        _without(f"not installed: {', '.join(missing)}")
+        without(f"not installed: {', '.join(missing)}")
 
 
 def needs_library(*names: str) -> None:
     """Skip the test when one of these shared libraries (`portaudio`) is not installed."""
     missing = [name for name in names if ctypes.util.find_library(name) is None]
     if missing:
-        _without(f"no shared library: {', '.join(missing)}")
+        without(f"no shared library: {', '.join(missing)}")
 
 
 def needs_file(*paths: str | Path) -> None:
     """Skip the test when one of these files is not there; fail it under CI=true."""
     missing = [str(path) for path in paths if not Path(path).exists()]
     if missing:
-        _without(f"no such file: {', '.join(missing)}")
+        without(f"no such file: {', '.join(missing)}")
 
 
-def _without(reason: str) -> None:
+def without(reason: str) -> None:
+    """Skip the test for `reason`; fail it under CI=true."""
     if os.environ.get("CI", "").lower() == "true":
         pytest.fail(f"CI must have everything, but {reason}", pytrace=False)
     pytest.skip(reason)

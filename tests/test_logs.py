@@ -12,6 +12,7 @@ import textwrap
 import warnings
 from collections.abc import Iterator
 from datetime import datetime
+from pathlib import Path
 
 import pytest
 import structlog
@@ -170,3 +171,19 @@ def test_a_terminal_gets_colours_unless_told_otherwise(no_color: str, coloured: 
     assert ("\x1b[" in out) is coloured
     assert "serving" in out
     assert "{" not in out
+
+
+def test_the_address_is_said_at_any_level(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    logs.configure("error", "json")
+    logs.serving("http://127.0.0.1:8765/", tmp_path)
+    (line,) = said(capsys)
+    assert json.loads(line) | {"utc": ""} == {
+        "event": "serving",
+        "address": "http://127.0.0.1:8765/",
+        "session": str(tmp_path),
+        "level": "info",
+        "logger": "pipeline.address",
+        "utc": "",
+    }
