@@ -15,6 +15,7 @@ from typing import Any
 import psutil
 import structlog
 
+from pipeline import logs
 from pipeline.broadcast import Hub
 from pipeline.captions import Board
 from pipeline.config import Settings
@@ -98,6 +99,7 @@ class App:
         )
         self._started_s = time.monotonic()
         self._stops = 0
+        self._memory_mb = 0.0
         self.failure: BaseException | None = None
         """What ended the first worker that broke, or kept the record from being whole."""
 
@@ -119,7 +121,7 @@ class App:
         self._recorder.start()
         try:
             await self._hub.start()
-            log.info("serving", address=self._hub.address, session=str(self.folder.resolve()))
+            logs.serving(self._hub.address, self.folder)
             self._screen.started(self._hub.address, self._mode, self.folder)
             self._desk.announce()
             watch = asyncio.create_task(self._watch())
@@ -172,8 +174,13 @@ class App:
             "setback": self._crew.setback,
             "queues": self._crew.queues(),
             "dropped": self._dropped(),
-            "memory_mb": round(psutil.Process().memory_info().rss / 1e6, 1),
+            "memory_mb": self._memory(),
         }
+
+    def _memory(self) -> float:
+        with suppress(OSError):  # no file descriptor is left: say what was last known
+            self._memory_mb = round(psutil.Process().memory_info().rss / 1e6, 1)
+        return self._memory_mb
 
     def _rung(self) -> str:
         return self._ladder.rung.name.lower().replace("_", "-")

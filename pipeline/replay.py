@@ -14,7 +14,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-
 from pipeline import logs
 from pipeline.archive import read_journal
 from pipeline.broadcast import Hub
