@@ -50,7 +50,13 @@ _PLACES_TODAY = {
 }
 _OLD_PLACE = re.compile(rf"\b({'|'.join(_PLACES_TODAY)})\b")
 _LORD = re.compile(r"(?P<begin>^|[.:!?¿¡]\s*)?(?P<before>\b(?:a|de|oh|A|De|Oh) )?\bJehová\b")
+_LORD_CALLED = re.compile(r", Jehová(?=[,;:?!])")
 _LORD_AFTER = {"a ": "al Señor", "de ": "del Señor", "oh ": "oh Señor", "": "el Señor"}
+# Psalms of 1909 begin with a heading, after which the text begins in capitals.
+_HEADING = re.compile(
+    r"^(?:Al Músico|Salmo|Cántico|Canción|Masquil|Michtham?|Oración|Sigaión|Alabanza)"
+    r".*?[.:] ([¿¡]?)((?:[A-ZÁÉÍÓÚÑ] )?[A-ZÁÉÍÓÚÑ]{2,})\b"
+)
 _DIGITS = re.compile(r"\d+")
 _WORD = re.compile(r"[^\w\s']+")
 
@@ -82,8 +88,11 @@ def one_pass(
 
 def today(english: str, spanish: str) -> str:
     """The Spanish with a few words of today: `Jerusalén`, `el Señor` for `the Lord`."""
+    spanish = _HEADING.sub(lambda m: m[1] + m[2].capitalize(), spanish)
     spanish = _OLD_PLACE.sub(lambda m: _PLACES_TODAY[m[0]], spanish)
-    return spanish if "Jehovah" in english else _LORD.sub(_lord, spanish)
+    if "Jehovah" in english:
+        return spanish
+    return _LORD.sub(_lord, _LORD_CALLED.sub(", Señor", spanish))
 
 
 def _lord(match: re.Match[str]) -> str:

@@ -103,6 +103,11 @@ def test_references_name_the_same_place_in_both_languages() -> None:
         ("Jehová es tu guardador.", "El Señor es tu guardador."),
         ("Y el ángel de Jehová dijo a Jehová.", "Y el ángel del Señor dijo al Señor."),
         ("Oíd: Jehová habla, y Jehová, oh Jehová.", "Oíd: El Señor habla, y el Señor, oh Señor."),
+        ("Cántico gradual. ALZARÉ mis ojos.", "Alzaré mis ojos."),
+        ("Al Músico principal: Salmo de David. EN ti confío.", "En ti confío."),
+        ("Salmo de David. ¿HASTA cuándo, Jehová?", "¿Hasta cuándo, Señor?"),
+        ("Salmo de David. A TI clamaré.", "A ti clamaré."),
+        ("Cántico nuevo cantad. A Dios.", "Cántico nuevo cantad. A Dios."),
         ("Subió a Jerusalem desde Beth-lehem.", "Subió a Jerusalén desde Belén."),
     ],
 )
