@@ -53,11 +53,11 @@ def add(commands: Commands) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    return _serve_and_tell(settings_of(arguments).settings, "live")
+    return _serve(settings_of(arguments).settings, "live")[0]
 
 
 def _dry_run(arguments: argparse.Namespace) -> int:
-    return _serve_and_tell(settings_of(arguments).settings, "dry-run")
+    return _serve(settings_of(arguments).settings, "dry-run")[0]
 
 
 def _demo(arguments: argparse.Namespace) -> int:
@@ -71,13 +71,6 @@ def _demo(arguments: argparse.Namespace) -> int:
         return code
     screen.summary(table(score(folder, bundled("demo", "sermon.json"))))
     screen.summary(f"The session is kept in {folder}")
-    return code
-
-
-def _serve_and_tell(settings: Settings, mode: Mode) -> int:
-    code, folder, _ = _serve(settings, mode)
-    if not code:  # after an error its sentence is the last word
-        log.info("session kept", folder=str(folder))
     return code
 
 
@@ -98,7 +91,9 @@ def _serve(settings: Settings, mode: Mode, *, loop: bool = False) -> tuple[int, 
     finally:
         screen.close()
     if app.failure is not None:
-        standard_streams.say(f"stark-translate: {app.failure}")
+        standard_streams.say(f"stark-translate: {app.failure}")  # and that is the last word
+    elif mode != "demo":  # which says so below its table
+        log.info("session kept", folder=str(app.folder))
     if app.stuck:
         # A thread inside a hung engine would hold up (or crash) the interpreter's own end.
         standard_streams.settle()

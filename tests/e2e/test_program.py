@@ -70,7 +70,8 @@ def test_a_signal_ends_it_cleanly_and_loses_nothing(tmp_path: Path, number: int)
 
 
 def test_a_signal_while_models_load_ends_it_cleanly(tmp_path: Path) -> None:
-    with started("run", "--input", str(SERMON), cwd=tmp_path) as program:
+    soon = {"STARK_TRANSLATE__SESSION__DRAIN_S": "0.5"}  # they may be at it still at the end
+    with started("run", "--input", str(SERMON), cwd=tmp_path, **soon) as program:
         program.wait_for("serving")
         assert program.stop() == 0
         assert program.log[-1]["event"] == "session kept"
