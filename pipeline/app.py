@@ -23,7 +23,7 @@ from pipeline.crew import Crew, Engines
 from pipeline.desk import Desk
 from pipeline.diagnostics import Recorder
 from pipeline.dictionary import Dictionary
-from pipeline.errors import DictionaryError, StarkError
+from pipeline.errors import DictionaryError, EngineError, StarkError
 from pipeline.events import (
     Caption,
     Fault,
@@ -46,6 +46,8 @@ log = structlog.get_logger()
 
 _TICK_S = 0.25
 _HEALTH_S = 10.0
+_WRITE_S = 5.0
+"""At the end the record may take at least so long, even if captions may not."""
 
 
 class App:
@@ -138,7 +140,7 @@ class App:
             heard_s = round(self._crew.listen.heard_s, 2)
             self._recorder.health(self.health())
             self._recorder.event("end", unfinished=self._desk.unfinished, audio_s=heard_s)
-            if not self._recorder.close(self._settings.session.drain_s):
+            if not self._recorder.close(max(_WRITE_S, self._settings.session.drain_s)):
                 self.failure = self.failure or incomplete(self.folder)
                 log.error("incomplete", code="session-incomplete", session=str(self.folder))
         if isinstance(self.failure, StarkError):
@@ -279,6 +281,9 @@ class App:
                 self._recorder.event("rung", rung=self._rung())
             if self._crew.look(now_s):
                 self._take_over()
+            if self._crew.recognizer_hangs(now_s) and not self._crew.broken:
+                hangs = EngineError("stt-hangs", "The recognizer does not answer any more.")
+                self._worker_ended("transcribe", hangs)
             self._desk.degraded = self._crew.setback
             self._desk.announce()
             self._metrics.queues(self._crew.queues(), self._dropped())

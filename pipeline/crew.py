@@ -18,6 +18,9 @@ from pipeline.workers.listen import Listen
 from pipeline.workers.transcribe import Transcribe
 from pipeline.workers.translate import Translate
 
+RECOGNIZER_HANG_S = 60.0
+"""A recognizer that is at one utterance for so long hangs."""
+
 HANG_GRACE_S = 2.0
 """A final translator that is so much past its own deadline hangs."""
 
@@ -154,6 +157,11 @@ class Crew:
         new = hangs and not self.translator_hangs
         self._transcribe.final_engine_lost = hangs
         return new
+
+    def recognizer_hangs(self, now_s: float) -> bool:
+        """Whether the recognizer hangs. Nothing can take its place: the daemon must start anew."""
+        since_s = self._transcribe.recognizing_since
+        return since_s is not None and now_s - since_s > RECOGNIZER_HANG_S
 
     @property
     def translating(self) -> int | None:

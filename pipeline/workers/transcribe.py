@@ -48,6 +48,8 @@ class Transcribe(Worker):
         self._stabilizer = Stabilizer()
         self._free_s = 0.0
         self._last: Transcript | None = None
+        self.recognizing_since: float | None = None
+        """Since when the recognizer is at an utterance, for the main thread's look-out."""
         self.final_engine_lost = False
         """Set by the main thread when the final translator hangs."""
         self.full_drafts = 0
@@ -84,6 +86,7 @@ class Transcribe(Worker):
 
     def _transcript(self, utterance: Utterance) -> Transcript:
         """Recognize and correct. After an engine error a final falls back on its last partial."""
+        self.recognizing_since = time.monotonic()
         try:
             transcript = transcribe(
                 self._recognizer,
@@ -101,6 +104,8 @@ class Transcribe(Worker):
                 return replace(last, utterance=utterance)
             lang = self._settings.translate.source
             return Transcript(utterance, lang, "", "", Recognition(""), filtered=error.code)
+        finally:
+            self.recognizing_since = None
         self.well()
         transcript = correct(self._dictionary.lexicon, transcript)
         return replace(
