@@ -9,6 +9,7 @@ preprocessor_config.json.
 from __future__ import annotations
 
 import argparse
+import copy
 import json
 from pathlib import Path
 
@@ -40,7 +41,8 @@ def vocabulary(tokenizer: Tokenizer) -> list[str]:
 
 def export(model: WhisperForConditionalGeneration, tokenizer: Tokenizer, out: Path) -> None:
     """Write the model directory; ValueError when the model is larger than it may be."""
-    spec = WhisperLoader().get_model_spec(model.float().cpu().eval())
+    # A copy: the quantization below scales the very tensors it is given.
+    spec = WhisperLoader().get_model_spec(copy.deepcopy(model).float().cpu().eval())
     spec.register_vocabulary(vocabulary(tokenizer))
     # Nothing is suppressed at the beginning: noise may come out as empty text.
     spec.config.suppress_ids = []

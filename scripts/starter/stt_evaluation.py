@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,11 +54,9 @@ def hear(model: Whisper, sentences: Sequence[Spoken], label: str) -> list[Heard]
     return heard
 
 
-def wer(heard: Sequence[Heard], source: str | None = None) -> float:
-    """Word error rate, of one source or of all."""
-    return word_error_rate(
-        (one.spoken.text, one.text) for one in heard if source in {None, one.spoken.source}
-    )
+def wer(heard: Iterable[Heard]) -> str:
+    """Word error rate in percent."""
+    return f"{word_error_rate((one.spoken.text, one.text) for one in heard):.1%}"
 
 
 def no_speech_chances(directory: Path, audios: Sequence[speech.Audio], threads: int) -> list[float]:
@@ -104,8 +102,11 @@ def rows(directory: Path, split: corpora.Split, threads: int) -> Iterator[Row]:
         heard = hear(model, sentences, f"stt, {name}")
         spent_s = sum(one.seconds for one in heard)
         tokens = sum(len(tokenizer.encode(one.text).ids) for one in heard)
-        books, tatoeba = wer(heard, "books"), wer(heard, "tatoeba")
-        yield "stt", f"WER, {name}", f"{wer(heard):.1%} (books {books:.1%}, Tatoeba {tatoeba:.1%})"
+        books = wer(one for one in heard if one.spoken.source == "books")
+        tatoeba = wer(one for one in heard if one.spoken.source == "tatoeba")
+        clean = wer(one for one in heard if one.spoken.clean)
+        parts = f"books {books}, Tatoeba {tatoeba}; without room and noise {clean}"
+        yield "stt", f"WER, {name}", f"{wer(heard)} ({parts})"
         speed = f"{spent_s / len(heard) * 1e3:.0f} ms a sentence, {tokens / spent_s:.0f} tokens/s"
         yield "stt", f"speed, {name}", f"{speed}, {audio_s / spent_s:.0f} times real time"
     draw = random.Random(SEED)

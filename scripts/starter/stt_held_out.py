@@ -27,6 +27,7 @@ class Spoken:
     audio: speech.Audio
     voice: speech.Voice
     source: str
+    clean: bool  # no room, no noise
 
 
 def held_out(split: corpora.Split, count: int, seed: str) -> Iterator[Spoken]:
@@ -38,8 +39,8 @@ def held_out(split: corpora.Split, count: int, seed: str) -> Iterator[Spoken]:
         draw = random.Random(f"{seed}/{source}")
         texts = [written(excerpt(pair.en, draw)) for pair in pairs]
         for text in draw.sample([text for text in texts if speakable(text)], count):
-            audio, voice = utterance(text, draw)
-            yield Spoken(text, audio, voice, source)
+            audio, voice, clean = utterance(text, draw)
+            yield Spoken(text, audio, voice, source, clean)
 
 
 def main() -> None:

@@ -108,15 +108,16 @@ def texts(pairs: dict[str, list[str]], mix: dict[str, int], draw: random.Random)
             yield text
 
 
-def utterance(text: str, draw: random.Random) -> tuple[speech.Audio, speech.Voice]:
-    """The text in a random voice at a random level, often in a room, sometimes with noise."""
+def utterance(text: str, draw: random.Random) -> tuple[speech.Audio, speech.Voice, bool]:
+    """The text in a random voice at a random level, and whether without room and noise."""
     voice = speech.draw_voice(draw)
     audio = speech.with_silence(speech.speak(spoken(text), voice), draw)
+    clean = True
     if draw.random() < 0.4:
-        audio = speech.in_room(audio, draw)
+        audio, clean = speech.in_room(audio, draw), False
     if draw.random() < 0.2:
-        audio = speech.with_noise(audio, draw.uniform(12, 35), draw)
-    return speech.level(audio, draw), voice
+        audio, clean = speech.with_noise(audio, draw.uniform(12, 35), draw), False
+    return speech.level(audio, draw), voice, clean
 
 
 def utterances(
@@ -125,7 +126,7 @@ def utterances(
     """One shard's (text, audio, voice)."""
     count = 0
     for text in texts(pairs, mix, draw):
-        audio, voice = utterance(text, draw)
+        audio, voice, _ = utterance(text, draw)
         if 0.3 < len(audio) / speech.SAMPLE_RATE_HZ < MAX_SECONDS:
             yield text, audio, voice
             count += 1
