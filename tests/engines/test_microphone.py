@@ -109,7 +109,7 @@ def test_the_default_device_and_both_channels_mixed(pulse: Pulse, wav: Path) -> 
 def test_a_device_that_cannot_do_16_khz_runs_at_its_own_rate(
     pulse: Pulse, wav: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import sounddevice  # noqa: PLC0415 - it needs PortAudio
+    import sounddevice
 
     rates = []
     real_stream = sounddevice.InputStream
