@@ -66,7 +66,7 @@ def test_simple_sentences_come_out_in_spanish(program: str, folder: str) -> None
     assert "dios es amor" in love
     assert "buenos días" in morning
     assert {"señor", "pastor"} <= set(shepherd.strip(".").split())
-    assert "jesucristo" in believe
+    assert "jesucristo" in believe or "jesús" in believe
     assert "hijo de dios" in believe
     assert "romanos" in reading
     assert "cinco" in reading
