@@ -104,10 +104,12 @@ class Service:
 async def until(
     socket: ClientConnection, wanted: Callable[[dict[str, Any]], bool]
 ) -> dict[str, Any]:
+    """Return the first message that is wanted, also of the captions that `hello` brings."""
     while True:
-        message: dict[str, Any] = orjson.loads(await asyncio.wait_for(socket.recv(), 10))
-        if wanted(message):
-            return message
+        message: dict[str, Any] = orjson.loads(await asyncio.wait_for(socket.recv(), 30))
+        for each in (message, *message.get("captions", [])):
+            if wanted(each):
+                return each  # type: ignore[no-any-return]
 
 
 def all_finals(engine: str) -> list[tuple[int, str]]:
