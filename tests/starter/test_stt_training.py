@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,16 +24,14 @@ TEXTS = ["The Lord is my shepherd.", "Paul wrote to the Ephesians, and to Timoth
 
 
 @pytest.fixture(scope="module")
-def tokenizer() -> stt_model.Tokenizer:
+def tokenizer() -> Any:
     # Too little text for 1,500 merges: words of random letters fill the vocabulary.
     draw = random.Random(1)
     filler = ["".join(draw.choices("abcdefghijklmnop", k=9)) for _ in range(4000)]
     return stt_model.train_tokenizer([*TEXTS, *filler])
 
 
-def test_the_special_tokens_come_after_the_bpe(
-    tokenizer: stt_model.Tokenizer, tmp_path: Path
-) -> None:
+def test_the_special_tokens_come_after_the_bpe(tokenizer: Any, tmp_path: Path) -> None:
     tokenizer.save(str(tmp_path / "tokenizer.json"))
 
     loaded = stt_model.load_tokenizer(tmp_path)
@@ -43,7 +42,7 @@ def test_the_special_tokens_come_after_the_bpe(
     assert loaded.decode(loaded.encode(" Go, Paul!").ids).strip() == "Go, Paul!"
 
 
-def test_weights_survive_export_and_loading(tokenizer: stt_model.Tokenizer, tmp_path: Path) -> None:
+def test_weights_survive_export_and_loading(tokenizer: Any, tmp_path: Path) -> None:
     torch.manual_seed(1)
     model = stt_model.new_model().eval()
     features = torch.randn(2, 80, 400)
@@ -74,7 +73,7 @@ def test_the_short_encoder_equals_the_whole_one() -> None:
     assert torch.allclose(short, whole, atol=1e-4)
 
 
-def test_noise_is_taught_right_after_the_start_token(tokenizer: stt_model.Tokenizer) -> None:
+def test_noise_is_taught_right_after_the_start_token(tokenizer: Any) -> None:
     tokens, targets = stt_data.tokens_of("", tokenizer, "Isaiah")
 
     start = tokens.index(stt_model.START)
@@ -84,7 +83,7 @@ def test_noise_is_taught_right_after_the_start_token(tokenizer: stt_model.Tokeni
 
 
 def test_speech_is_taught_after_a_context_of_at_most_223_tokens(
-    tokenizer: stt_model.Tokenizer,
+    tokenizer: Any,
 ) -> None:
     tokens, targets = stt_data.tokens_of(TEXTS[0], tokenizer, "Isaiah, " * 200)
 
@@ -95,7 +94,7 @@ def test_speech_is_taught_after_a_context_of_at_most_223_tokens(
 
 
 def test_a_batch_is_padded_with_zeros_and_has_no_characters_for_noise(
-    tokenizer: stt_model.Tokenizer,
+    tokenizer: Any,
 ) -> None:
     clips = [
         stt_data.Clip(np.ones((120, 80), np.float16), TEXTS[0]),
