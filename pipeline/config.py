@@ -112,7 +112,7 @@ class Final(Section):
     model: Annotated[str, Field(min_length=1)] = "starter"
     prompt: Literal["auto", "translategemma", "starter"] = "auto"
     gpu_layers: Annotated[int, Field(ge=-1, le=1000)] = 0
-    threads: Threads = 2
+    threads: Threads = 1
     context: Annotated[int, Field(ge=256, le=131_072)] = 2048
     flash_attention: bool = True
     stream: bool = True

@@ -59,9 +59,9 @@ def test_the_starter_models_get_the_golden_sentence_right() -> None:
         *("model-gemma", "golden-gemma", "memory"),
     ]
     assert {name: result.message for name, result in found.items() if not result.ok} == {}
-    assert "soul" in found["golden-stt"].message
-    assert "alma" in found["golden-marian"].message
-    assert "alma" in found["golden-gemma"].message
+    assert "cross" in found["golden-stt"].message
+    assert "cruz" in found["golden-marian"].message
+    assert "cruz" in found["golden-gemma"].message
     assert "real-time factor" in found["golden-stt"].message
 
 
@@ -106,7 +106,7 @@ def test_a_model_that_loads_but_talks_nonsense_is_red_at_the_sentence(tmp_path: 
     found = told("marian", {"translate.partial.model": str(mixed)})
     assert found["model-marian"].ok
     assert found["golden-marian"].code == "golden-missed"
-    assert "'alma'" in found["golden-marian"].message
+    assert "'cruz'" in found["golden-marian"].message
     assert "translate.partial.model" in found["golden-marian"].fix
 
 
