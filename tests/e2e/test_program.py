@@ -66,7 +66,7 @@ def test_a_signal_ends_it_cleanly_and_loses_nothing(tmp_path: Path, number: int)
         assert journal[-1]["end_s"] > before - 8
         end = program.records("event")[-1]
         assert (end["event"], end["unfinished"]) == ("end", 0)
-        assert end["audio_s"] >= before
+        assert end["audio_s"] > before - 0.1  # health rounds
 
 
 def test_a_signal_while_models_load_ends_it_cleanly(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import difflib
 import json
 import shutil
 from pathlib import Path
@@ -121,12 +122,11 @@ def test_longer_audio_than_a_window_is_joined(
 ) -> None:
     pcm = np.concatenate([pcm for pcm, _ in sermon] * 3)[: 40 * SAMPLE_RATE]
     assert pcm.size > 30 * SAMPLE_RATE
-    first = whisper.recognize(pcm[: 30 * SAMPLE_RATE], final=True)
-    whole = whisper.recognize(pcm, final=True)
-    words, first_words = whole.text.split(), first.text.split()
-    assert words[:10] == first_words[:10]
-    assert len(words) > len(first_words)
-    assert whole.no_speech_prob == pytest.approx(first.no_speech_prob, rel=0.2)
+    whole = whisper.recognize(pcm, final=True).text.split()
+    rest = whisper.recognize(pcm[30 * SAMPLE_RATE :], final=True).text.split()
+    assert len(whole) > len(rest) > 10
+    # Features are scaled over the whole audio, so that the rest may read a little otherwise alone.
+    assert difflib.SequenceMatcher(None, whole[-len(rest) :], rest).ratio() > 0.5
 
 
 def test_more_hotwords_than_fit(sermon: list[tuple[Pcm, str]]) -> None:
