@@ -23,6 +23,8 @@ from pipeline.events import Caption
 from pipeline.terminal import LineScreen
 from tests.fakes import FakeDetector, FakeRecognizer, FakeSource, FakeTranslator, Speech, pcm_of
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = [
     Speech(1.0 + 3 * n, 2.6 + 3 * n, f"sentence number {word} is spoken")
     for n, word in enumerate(["one", "two", "three", "four", "five", "six"])

@@ -23,6 +23,8 @@ from tests.e2e.program import call
 from tests.fakes import FakeDetector, FakeRecognizer, FakeSource, Speech, pcm_of
 from tests.test_app import Service
 
+pytestmark = pytest.mark.slow
+
 HEARD_S = 18.0
 """The greeting of the sermon: five sentences."""
 

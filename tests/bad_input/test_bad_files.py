@@ -19,6 +19,8 @@ from tests.fakes import FakeSource, pcm_of
 from tests.test_app import DURATION_S, SCRIPT, Service, all_finals, until
 from tests.test_diagnostics import fill, small_disk
 
+pytestmark = pytest.mark.slow
+
 
 def finals_shown(messages: list[dict[str, Any]]) -> list[int]:
     return [m["id"] for m in messages if m["type"] == "caption" and m["final"]]

@@ -28,6 +28,8 @@ from tests.e2e.program import environment, started
 from tests.fakes import FakeRecognizer, FakeSource, FakeTranslator, pcm_of
 from tests.test_app import DURATION_S, SCRIPT, Service, all_finals, until
 
+pytestmark = pytest.mark.slow
+
 TERM_AND_INT = pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 
 
