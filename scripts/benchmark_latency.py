@@ -59,12 +59,15 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=1, help="runs of each setting (default 1)")
     parser.add_argument("--input", type=Path, default=ROOT / "demo" / "sermon.flac")
     parser.add_argument("--pace", choices=["realtime", "fast"], default="realtime")
+    parser.add_argument("--final-engine", choices=["gemma", "marian"], help="who makes the finals")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting")
     parser.add_argument("--against", action="append", default=[], metavar="KEY=VALUE",
                         help="a setting of the second candidate")  # fmt: skip
     parser.add_argument("--json", type=Path, help="write all figures to this file")
     parser.add_argument("--markdown", type=Path, help="write the table to this file")
     arguments = parser.parse_args()
+    if arguments.final_engine:
+        arguments.set.append(f"translate.final.engine={arguments.final_engine}")
     candidates = {"this": arguments.set}
     if arguments.against:
         candidates["against"] = arguments.set + arguments.against
