@@ -88,6 +88,7 @@ def test_the_thresholds_are_those_of_the_program() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_the_questions_get_their_answers(session: Session) -> None:
     needs_program("jq")
     commands = re.findall(r"```sh\n(.+?)\n```", SECTIONS["Three questions"], re.DOTALL)

@@ -31,6 +31,7 @@ def test_every_message_has_its_schema() -> None:
     assert made == (TO_DISPLAYS - {"utterance"}) | FROM_DISPLAYS
 
 
+@pytest.mark.slow
 def test_an_operator_gets_what_the_schemas_say(tmp_path: Path) -> None:
     session = eventful(tmp_path / "a")
     assert {message["type"] for message in session.sent} == TO_DISPLAYS

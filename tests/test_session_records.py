@@ -15,6 +15,7 @@ def sessions(tmp_path_factory: pytest.TempPathFactory) -> list[Session]:
     return [eventful(path / "a"), broken(path / "b"), crowded(path / "c")]
 
 
+@pytest.mark.slow
 def test_every_line_fits_the_schema_of_its_type(sessions: list[Session]) -> None:
     lines = [line for session in sessions for line in session.lines()]
     assert {line["type"] for line in lines} == {"utterance", "health", "event", "summary"}

@@ -18,6 +18,7 @@ def session(tmp_path_factory: pytest.TempPathFactory) -> Session:
     return eventful(tmp_path_factory.mktemp("score") / "sessions")
 
 
+@pytest.mark.slow
 def test_it_judges_again_and_leaves_the_record_alone(
     session: Session, capsys: pytest.CaptureFixture[str]
 ) -> None:

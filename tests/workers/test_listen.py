@@ -59,6 +59,7 @@ def test_finals_reach_the_mailbox_stamped_and_are_reported() -> None:
     assert worker.heard_s == pytest.approx(6.0, abs=0.04)
 
 
+@pytest.mark.slow
 def test_in_real_time_the_last_syllable_lies_one_silence_before_the_close() -> None:
     worker, mailbox, _ = listen(FakeSource(pcm_of(SCRIPT[:1], 4.0), speed=1.0))
     run(worker)
@@ -125,6 +126,7 @@ class Unplugged(FakeSource):
         yield from blocks_of(self.pcm[half:], first_sample=half + 16000)
 
 
+@pytest.mark.slow
 def test_a_lost_microphone_closes_the_utterance_and_is_opened_again() -> None:
     source = Unplugged(pcm_of([*SCRIPT[:1], Speech(3.5, 4.0, "x")], 4.0))
     worker, _, reports = listen(source)
@@ -163,6 +165,7 @@ def test_a_missing_device_is_told_before_anything_runs() -> None:
     assert isinstance(ended.error, AudioError)
 
 
+@pytest.mark.slow
 def test_an_audio_system_that_hangs_ends_the_worker() -> None:
     class Stuck(Unplugged):
         def open(self) -> None:
