@@ -15,7 +15,7 @@ import numpy as np
 from pipeline.engines import AudioSource
 from pipeline.errors import AudioError
 from pipeline.events import Level
-from pipeline.level import CLIPPED, level_dbfs, peak_dbfs
+from pipeline.level import measure
 from pipeline.portaudio import call, live
 
 _METER_BLOCKS = 4
@@ -86,8 +86,7 @@ def meter(source: AudioSource) -> Iterator[Level]:
             if len(held) == _METER_BLOCKS:
                 pcm = np.concatenate(held)
                 held.clear()
-                clipped = bool(np.max(np.abs(pcm)) >= CLIPPED)
-                yield Level(level_dbfs(pcm), peak_dbfs(pcm), clipped, speaking=False)
+                yield measure(pcm, speaking=False)
     finally:
         source.close()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pipeline.events import Pcm
+from pipeline.events import Level, Pcm
 
 FLOOR_DBFS = -120.0
 """What silence reads."""
@@ -21,6 +21,12 @@ def level_dbfs(pcm: Pcm) -> float:
 def peak_dbfs(pcm: Pcm) -> float:
     """Return the largest sample of `pcm` in dB below full scale, at least FLOOR_DBFS."""
     return _dbfs(float(np.max(np.abs(pcm))) if pcm.size else 0.0)
+
+
+def measure(pcm: Pcm, *, speaking: bool) -> Level:
+    """Return the level of `pcm`, shape (n,) with n above 0."""
+    clipped = bool(np.max(np.abs(pcm)) >= CLIPPED)
+    return Level(level_dbfs(pcm), peak_dbfs(pcm), clipped, speaking)
 
 
 def _dbfs(amplitude: float) -> float:

@@ -11,9 +11,9 @@ import numpy as np
 
 from pipeline.engines import AudioSource, SpeechDetector
 from pipeline.errors import AudioError, AudioLostError
-from pipeline.events import SAMPLE_RATE, AudioBlock, Fault, Level, SourceChanged, Utterance
+from pipeline.events import SAMPLE_RATE, AudioBlock, Fault, SourceChanged, Utterance
 from pipeline.ladder import Ladder, Rung
-from pipeline.level import CLIPPED, level_dbfs, peak_dbfs
+from pipeline.level import measure
 from pipeline.mailbox import Mailbox
 from pipeline.segmenter import Segmenter
 from pipeline.workers import Emit, Worker
@@ -131,6 +131,4 @@ class Listen(Worker):
             return
         pcm = np.concatenate([b.pcm for b in self._meter])
         self._meter.clear()
-        clipped = bool(np.max(np.abs(pcm)) >= CLIPPED)
-        speaking = self._segmenter.speaking and not self.paused
-        self.emit(Level(level_dbfs(pcm), peak_dbfs(pcm), clipped, speaking))
+        self.emit(measure(pcm, speaking=self._segmenter.speaking and not self.paused))
