@@ -7,7 +7,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DELETE_ON_ERROR:  # a .venv that could only half be made is made again
 
-.PHONY: help venv dev demo test check lint format screenshots bench lock wheel clean
+.PHONY: help venv dev train demo test check lint format screenshots bench lock wheel clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -28,14 +28,22 @@ help:  ## Show this list
 	$(BIN)/python -m pip install --quiet --require-hashes --no-deps -r requirements-dev.lock
 	@touch $@
 
+# Torch is not in the lock: its builds with and without CUDA are different files of one version.
+.venv/train: requirements-train.lock .venv/dev
+	@echo "Installing what training and converting models needs, torch among it."
+	$(BIN)/python -m pip install --quiet --require-hashes --no-deps -r requirements-train.lock
+	$(BIN)/python -m pip install --quiet torch==2.13.0
+	@touch $@
+
 venv: .venv/runtime  ## Make .venv with what the daemon needs
 dev: .venv/dev  ## ... and with what the tests need
+train: .venv/train  ## ... and with what the scripts that make models need (torch)
 
 demo: .venv/runtime  ## Play the demo sermon through everything, in real time, and score the captions
 	$(BIN)/stark-translate demo $(ARGS)
 
 test: .venv/dev  ## Run all tests
-	$(BIN)/python -m pytest -m "not train" $(ARGS)
+	$(BIN)/python -m pytest $(ARGS)
 
 check: lint  ## Format, lint, types and the fast tests
 	$(BIN)/python -m pytest -q -m "not slow and not browser and not sound and not train" $(ARGS)
@@ -61,6 +69,8 @@ lock: .venv/dev  ## Pin the newest versions that fit pyproject.toml
 	  --no-emit-index-url --upgrade -o requirements.lock
 	$(BIN)/uv pip compile -q pyproject.toml --extra dev --universal --generate-hashes --no-header --no-annotate \
 	  --no-emit-index-url -c requirements.lock -o requirements-dev.lock
+	echo "torch ; sys_platform == 'never'" | $(BIN)/uv pip compile -q pyproject.toml --extra train --universal --generate-hashes --no-header \
+	  --no-annotate --no-emit-index-url -c requirements-dev.lock --override - -o requirements-train.lock
 
 wheel: .venv/dev  ## Build the wheel into dist
 	$(BIN)/uv build --wheel

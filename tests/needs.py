@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes.util
+import importlib.util
 import os
 import shutil
 from pathlib import Path
@@ -31,8 +32,16 @@ def needs_file(*paths: str | Path) -> None:
         without(f"no such file: {', '.join(missing)}")
 
 
+def needs_train_extra() -> None:
+    """Skip the test module without what `make train` installs; fail it under CI=true."""
+    names = ("gguf", "peft", "safetensors", "torch", "transformers")
+    missing = [name for name in names if importlib.util.find_spec(name) is None]
+    if missing:
+        without(f"`make train` installs what is missing: {', '.join(missing)}")
+
+
 def without(reason: str) -> None:
     """Skip the test for `reason`; fail it under CI=true."""
     if os.environ.get("CI", "").lower() == "true":
         pytest.fail(f"CI must have everything, but {reason}", pytrace=False)
-    pytest.skip(reason)
+    pytest.skip(reason, allow_module_level=True)

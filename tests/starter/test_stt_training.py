@@ -10,13 +10,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch", reason="needs the train extra: pip install -e .[train]")
-pytest.importorskip("transformers", reason="needs the train extra: pip install -e .[train]")
+from tests.needs import needs_train_extra
+
+needs_train_extra()
 
 import export_stt  # noqa: E402 - after the check that torch is there
 import stt_data  # noqa: E402
 import stt_model  # noqa: E402
 import stt_run  # noqa: E402
+import torch  # noqa: E402
 from stt_context import Contexts  # noqa: E402
 
 pytestmark = pytest.mark.train

@@ -12,13 +12,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch")
-pytest.importorskip("gguf")
+from tests.needs import needs_train_extra
+
+needs_train_extra()
 
 import ctranslate2  # noqa: E402
 import pieces  # noqa: E402
 import sentencepiece  # noqa: E402
+import torch  # noqa: E402
 import training  # noqa: E402
+import transformers  # noqa: E402
 from export_gemma import write_gguf  # noqa: E402
 from export_marian import write_ctranslate2  # noqa: E402
 from gemma_model import Gemma, GemmaShape  # noqa: E402
@@ -46,7 +49,6 @@ def test_rows_hold_every_item_once_within_their_length() -> None:
 
 
 def tiny_gemma(tmp_path: Path) -> tuple[Any, Any]:
-
     torch.manual_seed(2)
     processor = pieces.train_bpe(TEXTS * 20, 420, tmp_path / "tiny.spm")
     model = Gemma(GemmaShape(420, 64, 7, heads=2, kv_heads=1, head_width=32, hidden=96))
@@ -62,7 +64,6 @@ def gemma_logits(model: Any, ids: list[int]) -> Any:
 
 
 def test_gemma_matches_the_reference_implementation(tmp_path: Path) -> None:
-    transformers = pytest.importorskip("transformers")
     model, _ = tiny_gemma(tmp_path)
     shape = model.shape
     config = transformers.Gemma3TextConfig(
