@@ -18,8 +18,9 @@ from websockets.http11 import Request
 
 from pipeline import soundcheck
 from pipeline.bundled import bundled
-from pipeline.config import Loaded, Settings
 from pipeline.config import Server as ServerSettings
+from pipeline.config import Settings
+from pipeline.config_layers import Loaded
 from pipeline.dictionary import Dictionary
 from pipeline.errors import ServerError, SessionError
 from pipeline.operator_token import FILE as TOKEN_FILE

@@ -14,7 +14,8 @@ import pytest
 from websockets.asyncio.client import ClientConnection, connect
 
 from pipeline.app import App
-from pipeline.config import Settings, load
+from pipeline.config import Settings
+from pipeline.config_layers import load
 from pipeline.crew import Engines
 from pipeline.dictionary import Dictionary
 from pipeline.engines import AudioSource, Recognizer, SpeechDetector, Translator

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from pipeline import assembly
-from pipeline.config import Settings, load
+from pipeline.config import Settings
+from pipeline.config_layers import load
 from pipeline.dictionary import Dictionary
 from pipeline.engines.gemma import Gemma
 from pipeline.engines.marian import Marian

@@ -8,7 +8,8 @@ import pytest
 
 from pipeline import __version__
 from pipeline.cli import main
-from pipeline.config import Settings, leaves
+from pipeline.config import Settings
+from pipeline.config_layers import leaves
 
 
 @pytest.fixture(autouse=True)

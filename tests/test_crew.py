@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.config import Settings, load
+from pipeline.config import Settings
+from pipeline.config_layers import load
 from pipeline.crew import HANG_GRACE_S, Crew, Engines
 from pipeline.dictionary import Dictionary
 from pipeline.events import Caption, Report, WorkerEnded, WorkerReady

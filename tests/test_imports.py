@@ -17,7 +17,7 @@ config protocols
 attempts captions corrections exports fields hallucinations judging ladder layout loops markup \
 messages phrases plots prompts quality records resample rules segmenter sentences \
 session_records stabilizer subtitles tally wire
-archive portaudio inbox mailbox models operator_token recording verdicts
+archive config_layers portaudio inbox mailbox models operator_token recording verdicts
 devices comparison
 engines
 clients diagnostics dictionary incoming logs metrics pages pairs ports scoring session_files \

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pipeline import ports
-from pipeline.config import Loaded, load
+from pipeline.config_layers import Loaded, load
 from pipeline.preflight import checks
 from pipeline.verdicts import Result, results
 from tests.e2e.program import SERMON, started

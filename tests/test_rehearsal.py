@@ -13,7 +13,7 @@ import numpy as np
 import psutil
 import pytest
 
-from pipeline.config import load
+from pipeline.config_layers import load
 from pipeline.errors import EngineError
 from pipeline.golden_sentence import Golden
 from pipeline.models import Role, resolve

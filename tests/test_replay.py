@@ -13,7 +13,8 @@ import orjson
 import pytest
 from websockets.asyncio.client import connect
 
-from pipeline.config import Settings, load
+from pipeline.config import Settings
+from pipeline.config_layers import load
 from pipeline.errors import SessionError
 from pipeline.replay import Replay
 from pipeline.terminal import LineScreen

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from pipeline.archive import find_session
-from pipeline.config import Loaded, load
+from pipeline.config_layers import Loaded, load
 from pipeline.errors import SessionError
 
 Run = Callable[[argparse.Namespace], int]

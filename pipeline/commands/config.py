@@ -7,7 +7,7 @@ import argparse
 import orjson
 
 from pipeline.commands import Commands, add_command, settings_of
-from pipeline.config import leaves
+from pipeline.config_layers import leaves
 
 
 def add(commands: Commands) -> None:

@@ -8,7 +8,8 @@ import pytest
 
 from pipeline.cli import main
 from pipeline.commands.run import STARTER
-from pipeline.config import Settings, leaves
+from pipeline.config import Settings
+from pipeline.config_layers import leaves
 
 
 def test_the_demo_sets_keys_that_exist() -> None:
