@@ -22,13 +22,15 @@ function afterPaint(task) {
 
 /**
  * `onMessage` gets every message of the server in order. `onLink` gets "connecting", "open", "lost" (it will
- * try again), or "outdated" (the server speaks another protocol version; it will not).
+ * try again), or "outdated" (the server speaks another protocol version; it will not). `onOpen` is called when a new
+ * socket is open, before anything has come over it: the place to `send` a token.
  */
 export class Connection {
   #kind;
   #lang;
   #onMessage;
   #onLink;
+  #onOpen;
   #socket = null;
   #session = "";
   #seq = 0;
@@ -37,11 +39,12 @@ export class Connection {
   #painted = 0;
   #hiddenAt = 0;
 
-  constructor({ kind, lang = "", onMessage, onLink }) {
+  constructor({ kind, lang = "", onMessage, onLink, onOpen = () => {} }) {
     this.#kind = kind;
     this.#lang = lang;
     this.#onMessage = onMessage;
     this.#onLink = onLink;
+    this.#onOpen = onOpen;
     window.addEventListener("online", () => this.#open());
     document.addEventListener("visibilitychange", () => this.#wake());
     onLink("connecting");
@@ -61,10 +64,15 @@ export class Connection {
     this.#painted = Math.max(this.#painted, seq);
   }
 
+  /** Send a message. False if the link is down: nothing is kept for later. */
+  send(message) {
+    if (this.#socket?.readyState !== WebSocket.OPEN) return false;
+    this.#socket.send(JSON.stringify(message));
+    return true;
+  }
+
   #acknowledge() {
-    if (this.#socket?.readyState === WebSocket.OPEN) {
-      this.#socket.send(JSON.stringify({ type: "ack", seq: this.#painted }));
-    }
+    this.send({ type: "ack", seq: this.#painted });
     this.#painted = 0;
   }
 
@@ -78,6 +86,7 @@ export class Connection {
     }
     const scheme = location.protocol === "https:" ? "wss" : "ws";
     const socket = new WebSocket(`${scheme}://${location.host}/ws?${query}`);
+    socket.onopen = () => this.#onOpen();
     socket.onmessage = (event) => this.#receive(JSON.parse(event.data));
     socket.onclose = (event) => this.#lost(event.code);
     this.#socket = socket;
@@ -87,7 +96,7 @@ export class Connection {
   #drop() {
     clearTimeout(this.#timer);
     if (!this.#socket) return;
-    this.#socket.onmessage = this.#socket.onclose = null;
+    this.#socket.onopen = this.#socket.onmessage = this.#socket.onclose = null;
     this.#socket.close();
     this.#socket = null;
   }
