@@ -70,5 +70,7 @@ def final_translator(settings: Settings) -> Translator | None:
         threads=final.threads,
         context=final.context,
         flash_attention=final.flash_attention,
+        batch=final.batch,
+        draft=final.draft,
         deadline_s=final.deadline_s,
     )

@@ -94,6 +94,8 @@ class Final(Section):
     threads: Threads = 1
     context: Annotated[int, Field(ge=256, le=131_072)] = 2048
     flash_attention: bool = True
+    batch: Annotated[int, Field(ge=32, le=4096)] = 128
+    draft: Annotated[int, Field(ge=0, le=16)] = 0
     stream: bool = True
     deadline_s: Annotated[float, Field(gt=0, le=600)] = 8.0
 

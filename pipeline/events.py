@@ -146,6 +146,8 @@ class Caption:
     text: str
     engine: str
     """The translator that made the text, or "source" where the source text stands in for it."""
+    draft_tokens: int = 0
+    """Of the tokens made, those that the draft had too, taken over several at once."""
     final: bool
     stable: int = 0
     """Leading characters of `text` that consecutive partials agree on."""

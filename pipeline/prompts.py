@@ -30,6 +30,9 @@ LANGUAGES = {
 }  # fmt: skip
 """English names of the languages a prompt can speak of, by code."""
 
+END_OF_TURN = "<end_of_turn>"
+"""What the model says at the end of its answer."""
+
 _TRANSLATEGEMMA = (
     "<start_of_turn>user\n"
     "You are a professional {source} ({source_code}) to {target} ({target_code}) translator. Your "
@@ -63,7 +66,7 @@ def render(style: Style, text: str, source: str, target: str) -> Prompt:
         head = "<start_of_turn>user\n"
     else:
         head = _TRANSLATEGEMMA.format(**names, source_code=source, target_code=target)
-    return Prompt(head, text.strip(), "<end_of_turn>\n<start_of_turn>model\n")
+    return Prompt(head, text.strip(), f"{END_OF_TURN}\n<start_of_turn>model\n")
 
 
 def language(code: str) -> str:

@@ -45,6 +45,8 @@ class FinalRecord:
     """Tokens of the prompt."""
     reused_tokens: int | None = None
     """Of the prompt's tokens, those still in the cache from the call before."""
+    draft_tokens: int | None = None
+    """Of the tokens made, those taken over from the quick translation."""
     avg_logprob: float | None = None
     """Mean log-probability of a token made."""
     stopped: Literal["end", "length", "loop"] | None = None
@@ -255,6 +257,7 @@ def _final(caption: Caption, span: Span) -> FinalRecord:
         avg_logprob=_rounded(told.avg_logprob, 4),
         stopped=told.stopped,
     )
+        draft_tokens=told.draft_tokens,
 
 
 def _agreement(draft: Caption, final: Caption) -> float | None:

@@ -40,10 +40,11 @@ def translate(
     free_s: float,
     clock: Clock,
     on_text: Callable[[str], None] | None = None,
+    draft: str = "",
 ) -> Caption:
     """Translate a transcript handed over at `handed_s`; the caption is not yet final."""
     start_s = clock()
-    translation = translator.translate(transcript.text, on_text)
+    translation = translator.translate(transcript.text, on_text, draft)
     return Caption(
         transcript=transcript,
         lang=lang,

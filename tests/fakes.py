@@ -132,7 +132,9 @@ class FakeTranslator:
 
     def load(self) -> None: ...
 
-    def translate(self, text: str, on_text: Callable[[str], None] | None = None) -> Translation:
+    def translate(
+        self, text: str, on_text: Callable[[str], None] | None = None, draft: str = ""
+    ) -> Translation:
         self.calls += 1
         if self.hang is not None:
             self.hang.wait()

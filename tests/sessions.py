@@ -48,7 +48,9 @@ class LooseCable(FakeSource):
 class Spanish(FakeTranslator):
     """Unsure of the second sentence; Gemma fails on the fourth."""
 
-    def translate(self, text: str, on_text: Callable[[str], None] | None = None) -> Translation:
+    def translate(
+        self, text: str, on_text: Callable[[str], None] | None = None, draft: str = ""
+    ) -> Translation:
         if self.name == "gemma" and "four" in text:
             raise EngineError("final-failed", "The translator was told to fail.")
         words = [f"{word}o" for word in text.split()]

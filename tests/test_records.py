@@ -70,7 +70,7 @@ def final(text: str = "La gracia de Dios.", of: Transcript | None = None) -> Cap
         text,
         "gemma",
         final=True,
-        translation=Translation(text, "gemma", 8, -0.105, 40, 30, "end"),
+        translation=Translation(text, "gemma", 8, -0.105, 40, 30, "end", 7),
         span=Span(100.6, 101.0, busy_s=0.25),
     )
 
@@ -125,6 +125,7 @@ def test_the_whole_record() -> None:
         "vad_wait_ms": 400.0,
         "stt_busy_ms": 100.0,
         "stt_ms": 200.0,
+            "draft_tokens": 7,
         "partial_ms": 10.0,
         "final_busy_ms": 250.0,
         "final_ms": 400.0,
@@ -197,6 +198,7 @@ def test_a_source_caption_has_no_engine_and_no_times_of_one() -> None:
     assert made["overhead_ms"] == 10.0
 
 
+        "draft_tokens": None,
 def test_an_engine_without_measures_leaves_none() -> None:
     of = transcript(recognition=Recognition("x", float("-inf"), float("nan"), None))
     made = record(final(of=of), None, first_shown_s=None)

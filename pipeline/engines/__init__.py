@@ -81,5 +81,10 @@ class Translator(Protocol):
     def load(self) -> None:
         """Load the model and warm it up. Raises ModelError."""
 
-    def translate(self, text: str, on_text: Callable[[str], None] | None = None) -> Translation:
-        """Translate `text`. `on_text` gets the text so far as it grows. Raises EngineError."""
+    def translate(
+        self, text: str, on_text: Callable[[str], None] | None = None, draft: str = ""
+    ) -> Translation:
+        """Translate `text`. `on_text` gets the text so far as it grows. Raises EngineError.
+
+        `draft` is a quicker translator's text: it may help with speed, never change the result.
+        """

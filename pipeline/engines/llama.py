@@ -17,9 +17,6 @@ import structlog
 
 log = structlog.get_logger()
 
-_BATCH = 128
-"""Tokens evaluated at once. Small, so that a deadline is noticed within a prompt too."""
-
 _INFO, _WARNING, _ERROR = 2, 3, 4  # ggml_log_level; below and above: spam and line ends
 _errors: list[str] = []
 _callback: Any = None
@@ -32,11 +29,19 @@ class LlamaError(Exception):
 class Llama:
     """One model, one context. `context` in tokens, `gpu_layers` 0 for none and -1 for all.
 
+    `batch` is how many tokens are evaluated at once; a deadline is noticed between batches.
     Belongs to one thread. Raises LlamaError where the model or the context cannot be made.
     """
 
     def __init__(
-        self, path: Path, *, gpu_layers: int, threads: int, context: int, flash_attention: bool
+        self,
+        path: Path,
+        *,
+        gpu_layers: int,
+        threads: int,
+        context: int,
+        batch: int,
+        flash_attention: bool,
     ) -> None:
         self._c = c = library()
         _errors.clear()
@@ -46,7 +51,7 @@ class Llama:
         if not model:
             raise LlamaError(said())
         self._context = c.llama_init_from_model(
-            model, self._context_settings(threads, context, flash_attention)
+            model, self._context_settings(threads, context, batch, flash_attention)
         )
         if not self._context:
             c.llama_model_free(model)
@@ -59,6 +64,7 @@ class Llama:
         self._vocab = c.llama_model_get_vocab(model)
         self._vocab_size = c.llama_vocab_n_tokens(self._vocab)
         self._evaluated: list[int] = []
+        self._batch = batch
         self.context: int = c.llama_n_ctx(self._context)
         self.begin = [c.llama_vocab_bos(self._vocab)] if self._adds_begin() else []
 
@@ -98,23 +104,46 @@ class Llama:
             self.reset()
             reused = 0
         del self._evaluated[reused:]
-        for start in range(reused, len(tokens), _BATCH):
+        for start in range(reused, len(tokens), self._batch):
             check()
-            self.feed(tokens[start : start + _BATCH])
+            self.feed(tokens[start : start + self._batch])
         return reused
 
-    def feed(self, tokens: Sequence[int]) -> None:
-        """Evaluate `tokens` behind those before. Raises LlamaError; all is forgotten then."""
+    @property
+    def room(self) -> int:
+        """How many tokens more can be fed at once."""
+        return min(self._batch, self.context - len(self._evaluated))
+
+    def feed(self, tokens: Sequence[int], *, every: bool = False) -> None:
+        """Evaluate `tokens` behind those before. Raises LlamaError; all is forgotten then.
+
+        With `every`, `best` can be asked about what follows each of them.
+        """
         array = (ctypes.c_int32 * len(tokens))(*tokens)
-        code = self._c.llama_decode(self._context, self._c.llama_batch_get_one(array, len(tokens)))
+        batch = self._c.llama_batch_get_one(array, len(tokens))
+        if every:
+            wanted = (ctypes.c_int8 * len(tokens))(*[1] * len(tokens))
+            batch.logits = ctypes.cast(wanted, ctypes.POINTER(ctypes.c_int8))
+        code = self._c.llama_decode(self._context, batch)
         if code:
             self.reset()
             raise LlamaError(f"llama_decode returned {code}")
         self._evaluated += tokens
 
-    def best(self) -> tuple[int, float]:
-        """Return the most likely next token and its log-probability. Raises LlamaError."""
-        pointer = self._c.llama_get_logits_ith(self._context, -1)
+    def forget(self, count: int) -> None:
+        """Take the last `count` tokens back. Raises LlamaError."""
+        kept = self._evaluated[: len(self._evaluated) - count]
+        if self._c.llama_memory_seq_rm(self._memory, 0, len(kept), -1):
+            self._evaluated = kept
+        else:
+            self.prompt(kept, lambda: None)
+
+    def best(self, place: int = -1) -> tuple[int, float]:
+        """Return the most likely next token and its log-probability. Raises LlamaError.
+
+        `place` is that of the token before it, among those fed at last with `every`.
+        """
+        pointer = self._c.llama_get_logits_ith(self._context, place)
         if not pointer:
             self.reset()
             raise LlamaError("nothing has been evaluated")
@@ -131,10 +160,12 @@ class Llama:
         self._c.llama_memory_clear(self._memory, True)
         self._evaluated.clear()
 
-    def _context_settings(self, threads: int, context: int, flash_attention: bool) -> Any:
+    def _context_settings(
+        self, threads: int, context: int, batch: int, flash_attention: bool
+    ) -> Any:
         settings = self._c.llama_context_default_params()
         settings.n_ctx = context
-        settings.n_batch = settings.n_ubatch = _BATCH
+        settings.n_batch = settings.n_ubatch = batch
         settings.n_threads = settings.n_threads_batch = threads
         settings.flash_attn_type = (
             self._c.LLAMA_FLASH_ATTN_TYPE_ENABLED

@@ -62,7 +62,12 @@ class Marian:
         except Exception as error:
             raise explain(error, self._path, _KEY, "translation") from error
 
-    def translate(self, text: str, on_text: Callable[[str], None] | None = None) -> Translation:
+    def translate(
+        self,
+        text: str,
+        on_text: Callable[[str], None] | None = None,
+        draft: str = "",  # noqa: ARG002 - quick enough without
+    ) -> Translation:
         """Translate `text`; `on_text` gets the whole once. Raises EngineError `marian-failed`."""
         try:
             parts = [

@@ -21,5 +21,6 @@ def join(engine: str, parts: Sequence[Translation]) -> Translation:
         avg_logprob=logprob / tokens if tokens else None,
         prompt_tokens=sum(part.prompt_tokens for part in parts),
         reused_tokens=sum(part.reused_tokens for part in parts),
+        draft_tokens=sum(part.draft_tokens for part in parts),
         stopped=next((part.stopped for part in parts if part.stopped != "end"), "end"),
     )

@@ -107,6 +107,7 @@ class Translate(Worker):
                 free_s=self._free_s,
                 clock=time.monotonic,
                 on_text=self._streamer(draft) if self._stream else None,
+                draft=draft.text if draft.lang == self._lang else "",
             )
         except EngineError as error:
             self.fault(error)

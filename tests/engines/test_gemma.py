@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import llama_cpp
+import orjson
 import pytest
 import structlog
 
 from pipeline.bundled import bundled
 from pipeline.engines.gemma import Gemma
+from pipeline.engines.marian import Marian
 from pipeline.errors import ConfigError, EngineError, ModelError
 from pipeline.events import Translation
 from pipeline.models import resolve
@@ -368,3 +370,84 @@ def test_every_step_fails(gguf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ModelError, match=r"translate\.final\.context.*\[model-broken\]"):
         Gemma(gguf, gpu_layers=-1, on_step=steps.append).load()
     assert len(steps) == 2
+
+
+@pytest.fixture(scope="module")
+def sermon() -> list[str]:
+    """Every sentence of the demo sermon."""
+    file = bundled("demo", "sermon.json")
+    needs_file(file)
+    return [sentence["en"] for sentence in orjson.loads(file.read_bytes())["sentences"]]
+
+
+@pytest.fixture(scope="module")
+def drafts(sermon: list[str]) -> list[str]:
+    """What the quick translator makes of the sermon."""
+    needs_file(bundled("models", "starter", "marian"))
+    marian = Marian(resolve("marian", "starter"))
+    marian.load()
+    return [marian.translate(sentence).text for sentence in sermon]
+
+
+@pytest.mark.parametrize("most", [1, 2, 4, 16])
+def test_a_draft_changes_nothing_but_the_way(
+    gguf: Path, gemma: Gemma, sermon: list[str], drafts: list[str], most: int
+) -> None:
+    """Whole sermon, real drafts: token for token what plain greedy decoding makes."""
+    engine = loaded(gguf, draft=most)
+    taken = tokens = 0
+    for sentence, draft in zip(sermon, drafts, strict=True):
+        plain, quick = gemma.translate(sentence), engine.translate(sentence, None, draft)
+        assert (quick.text, quick.tokens, quick.stopped) == (
+            plain.text,
+            plain.tokens,
+            plain.stopped,
+        )
+        assert quick.avg_logprob == pytest.approx(plain.avg_logprob, abs=0.02)
+        taken += quick.draft_tokens
+        tokens += quick.tokens
+    assert taken > 0.2 * tokens, "the two translators agree in much"
+
+
+def test_a_right_draft_saves_most_steps(
+    gguf: Path, gemma: Gemma, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = loaded(gguf, draft=16)
+    plain = gemma.translate("God is good.")
+    calls = itertools.count()
+    real = llama_cpp.llama_decode
+    monkeypatch.setattr(
+        llama_cpp, "llama_decode", lambda *arguments: (next(calls), real(*arguments))[1]
+    )
+    quick = engine.translate("God is good.", None, plain.text)
+    assert quick.draft_tokens == quick.tokens - 1, "the first comes from the prompt"
+    assert next(calls) == 2, "the prompt, and everything else at once, its end included"
+
+
+@pytest.mark.parametrize(
+    "draft",
+    ["", "Nada de eso.", "Dios es Dios es Dios es", "<end_of_turn>", "ñandú ☃ 漢字", "x " * 400],
+)
+def test_a_wrong_draft_does_no_harm(gguf: Path, good: str, draft: str) -> None:
+    engine = loaded(gguf, draft=8)
+    assert engine.translate("God is good.", None, draft).text == good
+    assert engine.translate("God is good.", None, draft).text == good
+
+
+def test_a_draft_is_not_looked_at_unless_asked_for(gemma: Gemma, good: str) -> None:
+    made = gemma.translate("God is good.", None, good)
+    assert (made.text, made.draft_tokens) == (good, 0)
+
+
+def test_a_draft_of_a_long_text_in_parts(gguf: Path) -> None:
+    small = loaded(gguf, context=256)
+    quick = loaded(gguf, context=256, draft=4)
+    plain = small.translate(PSALM * 4)
+    assert plain.prompt_tokens > 100, "several parts: one and its answer fit into 256 tokens"
+    assert quick.translate(PSALM * 4, None, plain.text).text == plain.text
+
+
+def test_the_size_of_a_batch_changes_nothing(gguf: Path, gemma: Gemma) -> None:
+    expected = gemma.translate(PSALM).text
+    assert loaded(gguf, batch=32).translate(PSALM).text == expected
+    assert loaded(gguf, batch=2048).translate(PSALM).text == expected

@@ -29,7 +29,14 @@ def model(gguf: Path) -> Llama:
 
 
 def start(gguf: Path, context: int = 512, *, flash_attention: bool = True) -> Llama:
-    return Llama(gguf, gpu_layers=0, threads=1, context=context, flash_attention=flash_attention)
+    return Llama(
+        gguf,
+        gpu_layers=0,
+        threads=1,
+        context=context,
+        batch=128,
+        flash_attention=flash_attention,
+    )
 
 
 def go_on(model: Llama, tokens: list[int], count: int) -> list[tuple[int, float]]:
@@ -118,6 +125,43 @@ def test_flash_attention_is_a_matter_of_speed(gguf: Path, model: Llama) -> None:
     tokens = [*model.begin, *model.tokenize("the Lord is my shepherd", special=False)]
     without = go_on(start(gguf, flash_attention=False), tokens, 8)
     assert [t for t, _ in without] == [t for t, _ in go_on(model, tokens, 8)]
+
+
+def test_what_follows_each_of_several_tokens(model: Llama) -> None:
+    prompt = [*model.begin, *model.tokenize("the Lord is my shepherd", special=False)]
+    made = go_on(model, prompt, 8)
+    tokens = [token for token, _ in made]
+    model.prompt(prompt, lambda: None)
+    model.feed(tokens[:7], every=True)
+    at_once = [model.best(place) for place in range(7)]
+    assert [token for token, _ in at_once] == tokens[1:]
+    assert [p for _, p in at_once] == pytest.approx([p for _, p in made[1:]], abs=0.02)
+    assert model.best() == at_once[-1]
+
+
+@pytest.mark.parametrize("cuts", [True, False], ids=["cut", "cleared"])
+def test_tokens_are_taken_back(
+    model: Llama,
+    monkeypatch: pytest.MonkeyPatch,
+    cuts: bool,
+) -> None:
+    prompt = [*model.begin, *model.tokenize("the Lord is my shepherd", special=False)]
+    made = go_on(model, prompt, 5)
+    tokens = [token for token, _ in made]
+    model.prompt(prompt, lambda: None)
+    model.feed([*tokens[:3], 77, 88], every=True)
+    if not cuts:
+        monkeypatch.setattr(llama_cpp, "llama_memory_seq_rm", lambda *_: False)
+    model.forget(2)
+    model.feed([tokens[3]])
+    assert model.best() == pytest.approx(made[4], abs=0.02)
+
+
+def test_the_room_that_is_left(model: Llama) -> None:
+    model.reset()
+    assert model.room == 128, "a batch"
+    model.prompt(model.begin * (model.context - 5), lambda: None)
+    assert model.room == 5
 
 
 def test_a_long_prompt_is_checked_between_batches(model: Llama) -> None:

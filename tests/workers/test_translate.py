@@ -119,7 +119,9 @@ def test_a_missing_model_ends_the_start() -> None:
 )
 def test_garbage_is_not_shown(garbage: Translation) -> None:
     class Babbles(FakeTranslator):
-        def translate(self, text: str, on_text: Callable[[str], None] | None = None) -> Translation:
+        def translate(
+            self, text: str, on_text: Callable[[str], None] | None = None, draft: str = ""
+        ) -> Translation:
             return garbage
 
     reports = run(Babbles())
@@ -135,7 +137,9 @@ def test_high_rungs_leave_the_engine_alone() -> None:
 
 def test_words_are_streamed_over_the_draft() -> None:
     class Slow(FakeTranslator):
-        def translate(self, text: str, on_text: Callable[[str], None] | None = None) -> Translation:
+        def translate(
+            self, text: str, on_text: Callable[[str], None] | None = None, draft: str = ""
+        ) -> Translation:
             assert on_text is not None
             on_text("too soon to show")
             time.sleep(0.3)
@@ -151,7 +155,9 @@ def test_words_are_streamed_over_the_draft() -> None:
 
 def test_words_streamed_over_a_draft_in_the_spoken_language_are_not_mixed_with_it() -> None:
     class Slow(FakeTranslator):
-        def translate(self, text: str, on_text: Callable[[str], None] | None = None) -> Translation:
+        def translate(
+            self, text: str, on_text: Callable[[str], None] | None = None, draft: str = ""
+        ) -> Translation:
             assert on_text is not None
             time.sleep(0.3)
             on_text("Amén,")
