@@ -43,6 +43,7 @@ def recognizer(settings: Settings, dictionary: Dictionary) -> Recognizer:
         lang=settings.translate.source,
         window_s=stt.window_s,
         hotwords=dictionary.lexicon.hotwords(_HOTWORDS) if stt.hotwords else "",
+        word_probabilities=stt.word_probabilities,
     )
 
 

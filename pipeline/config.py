@@ -62,6 +62,7 @@ class Stt(Section):
     threads: Threads = 2
     window_s: Annotated[float, Field(ge=4, le=30)] = 10.0
     hotwords: bool = True
+    word_probabilities: bool = True
     no_speech_prob: Share = 0.6
     avg_logprob: Annotated[float, Field(ge=-10, le=0)] = -1.0
     compression_ratio: Annotated[float, Field(ge=1, le=10)] = 2.4

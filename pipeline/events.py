@@ -81,6 +81,15 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
+class Word:
+    """A word as recognized, and how sure the recognizer is of it."""
+
+    text: str
+    probability: float
+    """Given all before it, 0..1."""
+
+
+@dataclass(frozen=True, slots=True)
 class Recognition:
     """What a recognizer says of one utterance. Whisper's own measures, None where it has none."""
 
@@ -88,6 +97,8 @@ class Recognition:
     avg_logprob: float | None = None
     no_speech_prob: float | None = None
     compression_ratio: float | None = None
+    words: tuple[Word, ...] = ()
+    """The words of a final's text; empty where the recognizer does not tell."""
 
 
 @dataclass(frozen=True, slots=True)

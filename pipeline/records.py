@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from sacrebleu.metrics.chrf import CHRF
 
-from pipeline.events import Caption, Cause, Correction, Span, Transcript
+from pipeline.events import Caption, Cause, Correction, Span, Transcript, Word
 from pipeline.quality import Flag, Measures, Quality, flags, judge, probability
 from pipeline.wire import Mode
 
@@ -86,6 +86,8 @@ class UtteranceRecord:
     """Probability, 0..1, that nobody spoke, as the recognizer sees it."""
     compression_ratio: float | None
     """Size of the recognized text over its compressed size; high where it repeats itself."""
+    words: tuple[Word, ...]
+    """The words of `raw_text`, split at white space; empty where the recognizer does not tell."""
     filtered: str
     """Why the text is not shown; empty when it is."""
     updates: int
@@ -234,6 +236,7 @@ def _heard(transcript: Transcript, mode: Mode, utc: str, updates: int) -> Uttera
         avg_logprob=_rounded(recognition.avg_logprob, 4),
         no_speech_prob=_rounded(recognition.no_speech_prob, 4),
         compression_ratio=_rounded(recognition.compression_ratio, 3),
+        words=tuple(Word(word.text, round(word.probability, 3)) for word in recognition.words),
         filtered=transcript.filtered,
         updates=updates,
         vad_wait_ms=_ms(utterance.closed_s - utterance.spoken_s),

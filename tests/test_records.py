@@ -20,6 +20,7 @@ from pipeline.events import (
     Transcript,
     Translation,
     Utterance,
+    Word,
 )
 from pipeline.records import (
     UtteranceRecord,
@@ -42,7 +43,11 @@ def transcript(**changes: Any) -> Transcript:
         "en",
         raw_text="the grace of gods",
         text="the grace of God",
-        recognition=Recognition("the grace of gods", -0.21234, 0.01, 1.2),
+        recognition=Recognition(
+            "the grace of gods",
+            *(-0.21234, 0.01, 1.2),
+            words=(Word("the", 0.98765), Word("gods", 0.4)),
+        ),
         corrections=(Correction("god", "gods", "God", 13),),
         level_dbfs=-23.44,
         peak_dbfs=-6.06,
@@ -105,6 +110,10 @@ def test_the_whole_record() -> None:
         "avg_logprob": -0.2123,
         "no_speech_prob": 0.01,
         "compression_ratio": 1.2,
+        "words": (
+            {"text": "the", "probability": 0.988},
+            {"text": "gods", "probability": 0.4},
+        ),
         "filtered": "",
         "updates": 3,
         "partial": {"lang": "es", "text": "la gracia de Dios", "engine": "marian"},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.engines.ct2 import explain, require
+from pipeline.engines.word_probabilities import Choosing, words
 from pipeline.errors import EngineError, ModelError
 from pipeline.events import SAMPLE_RATE, Pcm, Recognition
 
@@ -26,7 +28,8 @@ class Whisper:
 
     `model` is a folder with a CTranslate2 model or a hub name, `lang` the spoken language,
     `window_s` the shortest stretch that is encoded, `hotwords` words to listen for (they may be
-    changed between calls; the model sees the first 223 tokens of them).
+    changed between calls; the model sees the first 223 tokens of them). With `word_probabilities`
+    finals tell how sure the model is of each word.
     """
 
     def __init__(
@@ -39,11 +42,13 @@ class Whisper:
         lang: str = "en",
         window_s: float = 10.0,
         hotwords: str = "",
+        word_probabilities: bool = True,
     ) -> None:
         self._path = Path(model)
         self._settings = {"device": device, "compute_type": compute_type, "cpu_threads": threads}
         self._lang = lang
         self._window_s = window_s
+        self._word_probabilities = word_probabilities
         self._model: Any = None
         self.hotwords = hotwords
 
@@ -68,6 +73,7 @@ class Whisper:
                 f"{_KEY}: {self._path} does not know the language {self._lang!r}.",
                 "Set translate.source to one it knows, or give a multilingual model.",
             )
+        model.model = Choosing(model.model)
         self._model = model
         self._shorten_window()
         try:
@@ -75,11 +81,16 @@ class Whisper:
         except EngineError as error:
             raise ModelError("model-broken", f"{_KEY}: {error.message}") from error
 
-    def recognize(self, pcm: Pcm, *, final: bool) -> Recognition:  # noqa: ARG002 - both alike
-        """Return the text of `pcm`, shape (n,). Raises EngineError `stt-failed`."""
+    def recognize(self, pcm: Pcm, *, final: bool) -> Recognition:
+        """Return the text of `pcm`, shape (n,). Raises EngineError `stt-failed`.
+
+        A partial and a final are alike, but that only finals tell of their words.
+        """
         if not pcm.size:
             return Recognition("")
         tokens = min(_MAX_TOKENS, 16 + int(_TOKENS_A_SECOND * pcm.size / SAMPLE_RATE))
+        choosing: Choosing = self._model.model
+        choosing.telling, choosing.choices = final and self._word_probabilities, []
         try:
             segments, _ = self._model.transcribe(
                 pcm,
@@ -95,7 +106,9 @@ class Whisper:
                 no_speech_threshold=None,
                 compression_ratio_threshold=None,
             )
-            return _join(list(segments))  # a generator: the work is done here
+            heard = _join(list(segments))  # a generator: the work is done here
+            tokenizer = self._model.hf_tokenizer
+            return replace(heard, words=words(choosing.choices, heard.text, tokenizer))
         except Exception as error:
             raise EngineError("stt-failed", f"{self.name}: {error}.") from error
 
