@@ -9,10 +9,10 @@ import signal
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import psutil
 import structlog
 
 from pipeline import logs
@@ -35,9 +35,11 @@ from pipeline.events import (
     WorkerEnded,
     WorkerReady,
 )
+from pipeline.health import Health
 from pipeline.ladder import Ladder
 from pipeline.metrics import Metrics
 from pipeline.operator_token import operator_token
+from pipeline.resume import unfinished_session
 from pipeline.session_files import incomplete
 from pipeline.terminal import Screen
 from pipeline.wire import Command, Mode
@@ -64,19 +66,29 @@ class App:
     ) -> None:
         """Make the session folder and all parts; nothing runs yet. Raises SessionError."""
         self._settings = settings
-        self._engines = engines
         self._dictionary = dictionary
         self._screen = screen
         self._mode = mode
         translate = settings.translate
         sessions = Path(settings.session.directory)
+        now_utc = datetime.now(UTC)
+        earlier = unfinished_session(settings, now_utc) if mode == "live" else None
         self._recorder = Recorder(
-            sessions, source=translate.source, target=translate.target, on_fault=self._emit
+            sessions,
+            source=translate.source,
+            target=translate.target,
+            on_fault=self._emit,
+            started_utc=now_utc,
+            earlier=earlier,
         )
         self._metrics = Metrics()
         self._ladder = Ladder()
         board = Board(
-            self._recorder.folder.name, translate.source, translate.target, settings.server.history
+            # Each run has a name of its own: what a display saw last need not be in the journal.
+            self.folder.name + (f"+{earlier.runs}" if earlier else ""),
+            translate.source,
+            translate.target,
+            settings.server.history,
         )
         self._hub = Hub(
             board,
@@ -97,11 +109,29 @@ class App:
             mode=mode,
         )
         self._crew = Crew(
-            settings, engines, dictionary=dictionary, ladder=self._ladder, emit=self._emit
+            settings,
+            engines,
+            dictionary=dictionary,
+            ladder=self._ladder,
+            emit=self._emit,
+            last_id=earlier.last_id if earlier else 0,
+            origin_s=earlier.audio_s(now_utc) if earlier else 0.0,
         )
-        self._started_s = time.monotonic()
+        if earlier:
+            board.restore(earlier.messages)
+            self._desk.blank = earlier.set_by_operator("blank", "unblank")
+            self._desk.paused = earlier.set_by_operator("pause", "resume")
+            self._crew.listen.paused = self._desk.paused
+            log.info("session resumed", folder=str(self.folder), captions=len(earlier.messages))
+        self._health = Health(
+            mode=mode,
+            engines=engines,
+            crew=self._crew,
+            desk=self._desk,
+            ladder=self._ladder,
+            recorder=self._recorder,
+        )
         self._stops = 0
-        self._memory_mb = 0.0
         self.failure: BaseException | None = None
         """What ended the first worker that broke, or kept the record from being whole."""
 
@@ -159,44 +189,14 @@ class App:
 
     def health(self) -> dict[str, Any]:
         """Return what /healthz tells and what the health record holds."""
-        state, reason = self._desk.state
-        return {
-            "state": state,
-            "reason": reason,
-            "mode": self._mode,
-            "session": self.folder.name,
-            "uptime_s": round(time.monotonic() - self._started_s, 1),
-            "audio_s": round(self._crew.listen.heard_s, 1),
-            "lag_s": round(self._desk.lag_s(time.monotonic()), 2),
-            "rung": self._rung(),
-            "source": self._engines.source.name,
-            "recognizer": self._engines.recognizer.name,
-            "partial": self._engines.partial.name if self._engines.partial else "",
-            "final": self._engines.final.name if self._engines.final else "",
-            "setback": self._crew.setback,
-            "queues": self._crew.queues(),
-            "dropped": self._dropped(),
-            "memory_mb": self._memory(),
-        }
-
-    def _memory(self) -> float:
-        with suppress(OSError):  # no file descriptor is left: say what was last known
-            self._memory_mb = round(psutil.Process().memory_info().rss / 1e6, 1)
-        return self._memory_mb
-
-    def _rung(self) -> str:
-        return self._ladder.rung.name.lower().replace("_", "-")
-
-    def _dropped(self) -> dict[str, int]:
-        blocks, records = self._engines.source.dropped_blocks, self._recorder.dropped
-        return {"blocks": blocks, "records": records, **self._crew.shed()}
+        return self._health.record()
 
     async def _serve(self) -> None:
         crew = self._crew
         crew.start()
         await self._until(lambda: crew.loaded)
         if crew.loaded:
-            log.info("ready", took_s=round(time.monotonic() - self._started_s, 2))
+            log.info("ready", took_s=round(self._health.uptime_s, 2))
             self._desk.begun = True
             self._desk.announce()
         crew.begin()
@@ -278,7 +278,7 @@ class App:
             lag_s = self._desk.lag_s(now_s, but=self._crew.translating)
             if self._crew.sheds and self._ladder.observe(lag_s, now_s):
                 log.warning("rung", rung=self._ladder.rung.name, lag_s=round(lag_s, 2))
-                self._recorder.event("rung", rung=self._rung())
+                self._recorder.event("rung", rung=self._health.rung)
             if self._crew.look(now_s):
                 self._take_over()
             if self._crew.recognizer_hangs(now_s) and not self._crew.broken:
@@ -286,7 +286,7 @@ class App:
                 self._worker_ended("transcribe", hangs)
             self._desk.degraded = self._crew.setback
             self._desk.announce()
-            self._metrics.queues(self._crew.queues(), self._dropped())
+            self._metrics.queues(self._crew.queues(), self._health.dropped)
             if now_s >= next_health_s:
                 next_health_s = now_s + _HEALTH_S
                 self._recorder.health(self.health())

@@ -94,9 +94,9 @@ class Final(Section):
     gpu_layers: Annotated[int, Field(ge=-1, le=1000)] = 0
     threads: Threads = 1
     context: Annotated[int, Field(ge=256, le=131_072)] = 2048
-    flash_attention: bool = True
     batch: Annotated[int, Field(ge=32, le=4096)] = 128
     draft: Annotated[int, Field(ge=0, le=16)] = 0
+    flash_attention: bool = True
     stream: bool = True
     deadline_s: Annotated[float, Field(gt=0, le=600)] = 8.0
 
@@ -135,6 +135,7 @@ class Session(Section):
 
     directory: Annotated[str, Field(min_length=1)] = "sessions"
     drain_s: Annotated[float, Field(ge=0, le=600)] = 10.0
+    resume_s: Annotated[float, Field(ge=0, le=86_400)] = 1800.0
 
 
 class Operator(Section):

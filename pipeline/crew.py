@@ -47,7 +47,10 @@ class Crew:
         dictionary: Dictionary,
         ladder: Ladder,
         emit: Emit,
+        last_id: int = 0,
+        origin_s: float = 0.0,
     ) -> None:
+        """Make the workers. Ids go on from `last_id`, audio times from `origin_s`."""
         # A file played as fast as possible has no clock to fall behind: then queues wait instead.
         self.sheds = not (settings.audio.input and settings.audio.pace == "fast")
         self._deadline_s = settings.translate.final.deadline_s + HANG_GRACE_S
@@ -56,7 +59,8 @@ class Crew:
         self.listen = Listen(
             source=engines.source,
             detector=engines.detector,
-            segmenter=Segmenter(settings.vad),
+            segmenter=Segmenter(settings.vad, last_id=last_id),
+            origin_s=origin_s,
             mailbox=self._mailbox,
             ladder=ladder,
             emit=emit,

@@ -20,6 +20,7 @@ import orjson
 
 from pipeline.events import Fault
 from pipeline.pairs import Pairs
+from pipeline.resume import Unfinished
 from pipeline.session_files import LineFile, Transcripts, WholeFile, make_folder, unwritable
 from pipeline.tally import Tally
 from pipeline.wire import Message, encode
@@ -52,16 +53,21 @@ class Recorder:
         target: str,
         on_fault: Callable[[Fault], None],
         started_utc: datetime | None = None,
+        earlier: Unfinished | None = None,
     ) -> None:
         """Make `directory/<start time>` and its files. Raises SessionError (session-unwritable).
 
         `source` and `target` are languages. `on_fault` is called from the writing thread, once
-        each time that writing stops working.
+        each time that writing stops working. With `earlier`, the files of that session go on.
         """
-        self.folder = make_folder(directory, started_utc or datetime.now(UTC))
+        keep = earlier is not None
+        self.folder = (
+            earlier.folder if earlier else make_folder(directory, started_utc or datetime.now(UTC))
+        )
         try:
-            self._diagnostics = LineFile(self.folder / "diagnostics.jsonl")
-            self._journal = LineFile(self.folder / "captions.jsonl", sync=True)
+            self._diagnostics = LineFile(self.folder / "diagnostics.jsonl", keep=keep)
+            self._journal = LineFile(self.folder / "captions.jsonl", sync=True, keep=keep)
+            self._journal.lock()
             self._transcripts = Transcripts(self.folder, {"source": source, "target": target})
             self._pairs = Pairs(self.folder)
         except OSError as error:
@@ -79,6 +85,8 @@ class Recorder:
         self._full = 0
         self._told = 0
         self._failing = False
+        if earlier is not None:
+            self._go_on(earlier)
 
     @property
     def dropped(self) -> int:
@@ -120,6 +128,18 @@ class Recorder:
                 self._queue.put(None, timeout=timeout_s)
             self._thread.join(max(0.0, until_s - time.monotonic()))
         return not (self._thread.is_alive() or self._failing or self.unwritten or self.dropped)
+
+    def _go_on(self, earlier: Unfinished) -> None:
+        """Make again from the journal and the records what is not appended to."""
+        for record in earlier.records:
+            self._count(record)
+        for message in earlier.messages:
+            self._transcripts.add(message)
+            self._pairs.follow(message)
+        self._diagnostics.add(
+            _event("resumed", {"captions": len(earlier.messages), "last_id": earlier.last_id}).line
+        )
+        self._write()
 
     def _put(self, item: Message | _Entry) -> None:
         try:

@@ -28,7 +28,8 @@ def blocks_in(ms: float) -> int:
 class Segmenter:
     """Cuts a stream of blocks into utterances; no sample of speech is lost or given twice."""
 
-    def __init__(self, vad: Vad) -> None:
+    def __init__(self, vad: Vad, *, last_id: int = 0) -> None:
+        """Take the settings, and the id of the last utterance before the first one here."""
         self._threshold = vad.threshold
         self._end_threshold = vad.end_threshold
         self._silence_blocks = blocks_in(vad.silence_ms)
@@ -41,7 +42,7 @@ class Segmenter:
         self._probabilities: list[float] = []
         self._lead = 0
         self._continues = False
-        self._id = 0
+        self._id = last_id
         self._revision = 0
         self._next_partial = self._partial_blocks
         self._expected: int | None = None

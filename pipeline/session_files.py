@@ -7,6 +7,7 @@ is taken back, and what it should have written waits for the next attempt.
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -14,6 +15,8 @@ from contextlib import suppress
 from datetime import datetime
 from itertools import count
 from pathlib import Path
+
+import structlog
 
 from pipeline.errors import SessionError
 from pipeline.subtitles import (
@@ -30,6 +33,8 @@ from pipeline.subtitles import (
     vtt_cue,
 )
 from pipeline.wire import Message
+
+log = structlog.get_logger()
 
 _WAITING = 5_000
 """Lines kept while the disk cannot be written: a service's worth."""
@@ -75,12 +80,16 @@ def incomplete(folder: Path) -> SessionError:
 class GrowingFile:
     """A file that gets whole pieces at its end, or a whole new content, or stays as it was."""
 
-    def __init__(self, path: Path, *, sync: bool = False) -> None:
-        """Make an empty file. With `sync`, what is appended outlives a power cut."""
+    def __init__(self, path: Path, *, sync: bool = False, keep: bool = False) -> None:
+        """Make an empty file; with `keep`, go on behind the whole lines of the one that is there.
+
+        With `sync`, what is appended outlives a power cut. Raises OSError.
+        """
         self._path = path
         self._sync = sync
-        self._size = 0
-        self._fd = _open(path)
+        self._size = _whole_lines(path) if keep else 0
+        self._fd = _open(path, keep=keep)
+        os.ftruncate(self._fd, self._size)
 
     def append(self, piece: bytes) -> None:
         """Write a piece at the end. Raises OSError; then nothing of it is in the file."""
@@ -101,6 +110,18 @@ class GrowingFile:
         fd = _replace(self._path, content)
         os.close(self._fd)
         self._fd, self._size = fd, len(content)
+
+    def lock(self) -> None:
+        """Keep other daemons off this file until this one ends, however it ends.
+
+        Raises BlockingIOError when another one was quicker.
+        """
+        try:
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise
+        except OSError as error:  # a file system that knows no locks
+            log.warning("not locked", file=str(self._path), error=error.strerror)
 
     def close(self) -> None:
         """Close the file."""
@@ -128,8 +149,8 @@ class WholeFile:
 class LineFile:
     """A file that grows by lines. Lines that could not be written go first the next time."""
 
-    def __init__(self, path: Path, *, sync: bool = False) -> None:
-        self._file = GrowingFile(path, sync=sync)
+    def __init__(self, path: Path, *, sync: bool = False, keep: bool = False) -> None:
+        self._file = GrowingFile(path, sync=sync, keep=keep)
         self._waiting: deque[bytes] = deque()
         self.lost = 0
         """Lines given up because too many waited."""
@@ -150,6 +171,10 @@ class LineFile:
         while self._waiting:
             self._file.append(self._waiting[0])
             self._waiting.popleft()
+
+    def lock(self) -> None:
+        """Keep other daemons off this file; see GrowingFile."""
+        self._file.lock()
 
     def close(self) -> None:
         """Close the file."""
@@ -229,9 +254,17 @@ class Transcripts:
                 subtitles.file.close()
 
 
-def _open(path: Path) -> int:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC
-    return os.open(path, flags, 0o644)
+def _open(path: Path, *, keep: bool = False) -> int:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+    return os.open(path, flags if keep else flags | os.O_TRUNC, 0o644)
+
+
+def _whole_lines(path: Path) -> int:
+    """Return the length of a file without a last line that is torn."""
+    try:
+        return path.read_bytes().rfind(b"\n") + 1
+    except FileNotFoundError:
+        return 0
 
 
 def _replace(path: Path, content: bytes) -> int:

@@ -110,6 +110,17 @@ class BrokenEvent(_Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ResumedEvent(_Event):
+    """The daemon went on with this session after a crash, a kill or a power cut."""
+
+    event: Literal["resumed"] = "resumed"
+    captions: int
+    """Lines of the journal that were there."""
+    last_id: int
+    """The highest id of an utterance until then."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SourceEvent(_Event):
     """The microphone went away, or is back."""
 
@@ -168,6 +179,7 @@ class EndEvent(_Event):
 EventRecord: TypeAlias = (
     FaultEvent
     | BrokenEvent
+    | ResumedEvent
     | SourceEvent
     | RungEvent
     | CommandEvent

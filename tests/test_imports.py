@@ -18,12 +18,13 @@ attempts captions corrections drafting exports fields hallucinations judging lad
 messages phrases plots prompts quality records resample rules segmenter sentences \
 session_records stabilizer subtitles tally wire
 archive config_layers portaudio inbox mailbox models operator_token recording verdicts
-devices comparison
+devices comparison resume
 engines
 clients diagnostics dictionary incoming logs metrics pages pairs ports scoring session_files \
 golden_sentence live_screen stages terminal
 broadcast report report_figures report_tables workers
 assembly crew desk preflight rehearsal soundcheck
+health
 app replay
 commands
 cli

@@ -35,6 +35,7 @@ class Listen(Worker):
         mailbox: Mailbox,
         ladder: Ladder,
         emit: Emit,
+        origin_s: float = 0.0,
     ) -> None:
         super().__init__("listen", emit)
         self._source = source
@@ -48,8 +49,9 @@ class Listen(Worker):
         self._told_bad = False
         self.paused = False
         """Set by the main thread: audio is read and thrown away, no model runs."""
-        self.heard_s = 0.0
-        """Seconds of audio read so far."""
+        self.heard_s = origin_s
+        """Where in the session's audio it is, seconds."""
+        self._origin = round(origin_s * SAMPLE_RATE)
 
     def load(self) -> None:
         """Load the voice activity model and open the source: a missing one ends the start."""
@@ -67,7 +69,8 @@ class Listen(Worker):
             while not self._stopping.is_set():
                 try:
                     for block in self._source.blocks():
-                        self._take(block)
+                        start_sample = self._origin + block.start_sample
+                        self._take(replace(block, start_sample=start_sample))
                     break
                 except AudioLostError as lost:
                     self._send(self._segmenter.flush(), 0.0)

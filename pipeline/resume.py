@@ -1,0 +1,104 @@
+"""The session that a crash, a kill or a power cut left open: found again, so that it goes on.
+
+What was shown is in its journal, what the operator had set in its events. A session that was ended
+is never taken up, nor is a rehearsal.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from pipeline.archive import JOURNAL, read_journal, read_records, sessions
+from pipeline.config import Settings
+from pipeline.errors import SessionError
+from pipeline.wire import Message
+
+_STAMP = "%Y-%m-%dT%H-%M-%S"
+
+
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """What is needed to go on with a session."""
+
+    folder: Path
+    started_utc: datetime
+    messages: tuple[Message, ...]
+    """The journal, as written."""
+    records: tuple[dict[str, Any], ...]
+    """The lines of diagnostics.jsonl, as written."""
+
+    @property
+    def last_id(self) -> int:
+        """The highest id of an utterance, 0 if there was none."""
+        ids = [message.id for message in self.messages]
+        ids += [int(record["id"]) for record in self.records if record["type"] == "utterance"]
+        return max(ids, default=0)
+
+    def audio_s(self, now_utc: datetime) -> float:
+        """Where the session's audio is now; a file played fast may be further than the clock."""
+        heard_s = max((message.end_s for message in self.messages), default=0.0)
+        return max(heard_s, (now_utc - self.started_utc).total_seconds())
+
+    @property
+    def runs(self) -> int:
+        """How often the daemon was started for it."""
+        return 1 + sum(record.get("event") == "resumed" for record in self.records)
+
+    def set_by_operator(self, on: str, off: str) -> bool:
+        """Whether the later of two commands, such as blank and unblank, was `on`."""
+        names = [record["name"] for record in self.records if record.get("event") == "command"]
+        return next((name == on for name in reversed(names) if name in (on, off)), False)
+
+
+def unfinished_session(settings: Settings, now_utc: datetime) -> Unfinished | None:
+    """Return the newest session if it is to go on: same languages, not long ago, not ended.
+
+    One that cannot be read is left as it is. One that another daemon is writing is not taken.
+    """
+    newest = next(reversed(sessions(Path(settings.session.directory))), None)
+    if newest is None:
+        return None
+    languages = (settings.translate.source, settings.translate.target)
+    try:
+        if not all((newest / f"transcript.{lang}.srt").is_file() for lang in languages):
+            return None
+        if in_use(newest / JOURNAL):
+            return None
+        records = read_records(newest)
+        if not _goes_on(records, settings.session.resume_s, now_utc):
+            return None
+        started_utc = datetime.strptime(newest.name[:19], _STAMP).replace(tzinfo=UTC)
+        return Unfinished(newest, started_utc, tuple(read_journal(newest)), tuple(records))
+    except (OSError, SessionError, ValueError, KeyError):
+        return None
+
+
+def in_use(journal: Path) -> bool:
+    """Whether a running daemon holds this journal. Raises OSError."""
+    fd = os.open(journal, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(fd)
+    return False
+
+
+def _goes_on(records: list[dict[str, Any]], resume_s: float, now_utc: datetime) -> bool:
+    health = [record for record in records if record["type"] == "health"]
+    if not health or health[-1]["mode"] != "live":
+        return False
+    age_s = (now_utc - datetime.fromisoformat(records[-1]["utc"])).total_seconds()
+    if not 0 <= age_s <= resume_s:
+        return False
+    # Since it was last taken up: a daemon that broke has said goodbye as well.
+    last = [record["event"] for record in records if record["type"] == "event"]
+    if "resumed" in last:
+        last = last[len(last) - last[::-1].index("resumed") :]
+    return "end" not in last or "broken" in last
