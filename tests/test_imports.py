@@ -14,8 +14,8 @@ ROOT = Path(__file__).parents[1] / "pipeline"
 LAYERS = """
 errors events bundled level standard_streams
 config protocols
-attempts captions corrections drafting exports fields hallucinations judging ladder layout loops markup \
-messages phrases plots prompts quality records resample rules segmenter sentences \
+attempts captions corrections drafting exports fields hallucinations judging ladder layout loops \
+markup messages phrases plots prompts quality records resample rules segmenter sentences \
 session_records stabilizer subtitles tally wire
 archive config_layers portaudio inbox mailbox models operator_token recording verdicts
 devices comparison resume
