@@ -205,8 +205,9 @@ class Desk:
 
     def _publish(self, message: Message | None) -> None:
         if message is not None:
+            # First: what was shown must outlive us. It keeps finals only.
+            self._recorder.caption(message)
             self._hub.publish(message)
-            self._recorder.caption(message)  # which keeps finals only
             self._screen.caption(message)
 
 
