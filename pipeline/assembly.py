@@ -36,7 +36,7 @@ def recognizer(settings: Settings, dictionary: Dictionary) -> Recognizer:
     """Return Whisper, told the dictionary's rare words. Raises ModelError."""
     stt = settings.stt
     return Whisper(
-        resolve("stt", stt.model),
+        resolve("stt", stt.model, settings.models.directory),
         device=stt.device,
         compute_type=stt.compute_type,
         threads=stt.threads,
@@ -53,7 +53,9 @@ def partial_translator(settings: Settings) -> Translator | None:
     if partial.engine == "none":
         return None
     return Marian(
-        resolve("marian", partial.model), compute_type=partial.compute_type, threads=partial.threads
+        resolve("marian", partial.model, settings.models.directory),
+        compute_type=partial.compute_type,
+        threads=partial.threads,
     )
 
 
@@ -63,7 +65,7 @@ def final_translator(settings: Settings) -> Translator | None:
     if final.engine == "marian":
         return None
     return Gemma(
-        resolve("gemma", final.model),
+        resolve("gemma", final.model, settings.models.directory),
         prompt=style_for(final.model) if final.prompt == "auto" else final.prompt,
         source=settings.translate.source,
         target=settings.translate.target,

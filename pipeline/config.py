@@ -130,6 +130,12 @@ class Server(Section):
     ping_s: Annotated[float, Field(ge=1, le=600)] = 20.0
 
 
+class Models(Section):
+    """[models]"""
+
+    directory: Text = ""
+
+
 class Session(Section):
     """[session]"""
 
@@ -164,6 +170,7 @@ class Settings(BaseSettings):
     dictionary: Dictionary = Dictionary()
     translate: Translate = Translate()
     server: Server = Server()
+    models: Models = Models()
     session: Session = Session()
     operator: Operator = Operator()
     log: Log = Log()

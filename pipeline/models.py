@@ -1,42 +1,76 @@
-"""From the word in the settings to the model's files."""
+"""From the word in the settings to the model's files. Nothing here asks the network."""
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
-from typing import Literal
 
 from pipeline.bundled import bundled
 from pipeline.errors import ModelError
+from pipeline.model_store import Store, again, directory_of
+from pipeline.registry import KEYS, Role, hub_id, near, read_registry
 
-Role = Literal["stt", "marian", "gemma"]
-
-_KEYS: dict[Role, str] = {
-    "stt": "stt.model",
-    "marian": "translate.partial.model",
-    "gemma": "translate.final.model",
-}
-_HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
+STARTER = "starter"
 
 
-def resolve(role: Role, value: str) -> Path:
+def resolve(role: Role, value: str, directory: str | Path = "") -> Path:
     """Return the folder (stt, marian) or .gguf file (gemma) that `value` names.
 
-    `value` is "starter" for the models that ship with the program, or a path. For `stt` a name on
-    the model hub (`distil-large-v3`, `owner/name`) is handed back as it is: faster-whisper fetches
-    it. Raises ModelError.
+    `value` is, in this order: "starter" for the models that ship with the program, a name of the
+    registry, a path, or a hub id (`owner/name`; for gemma `owner/name/file.gguf`). What comes
+    from the hub must have been pulled into `directory`, which is `models.directory`. Raises
+    ModelError.
     """
-    if value == "starter":
+    if value == STARTER:
         return _starter(role)
+    store, key = Store(directory_of(str(directory))), KEYS[role]
+    known = read_registry(store.directory)
+    if model := known.get(value):
+        if model.role != role:
+            raise _wrong_role(role, value, model.role)
+        return _pulled(store, role, value)
     path = Path(value).expanduser()
     if path.exists():
         return path
-    if role == "stt" and _HUB_NAME.fullmatch(value):
-        return Path(value)
+    parts = hub_id(value)
+    if parts is not None and (role == "gemma") == bool(parts[1]):
+        return _pulled(store, role, value)
+    if parts is not None and role == "gemma":
+        fix = f"Name the file in it too: {value}/<file>.gguf"
+        raise ModelError("model-missing", f"{key}: {value} is a repository, not a file.", fix)
     raise ModelError(
         "model-missing",
-        f"{_KEYS[role]}: there is no {path}.",
-        f'Correct the path in {_KEYS[role]}, or set it to "starter".',
+        f"{key}: there is no {path}, and no model is called so.",
+        f'{near(value, known)} Or set {key} to "starter".',
+    )
+
+
+def starter_size_bytes(role: Role) -> int:
+    """Return the size of a model that ships with the program."""
+    path = _starter(role)
+    files = path.iterdir() if path.is_dir() else (path,)
+    return sum(file.stat().st_size for file in files)
+
+
+def _pulled(store: Store, role: Role, name: str) -> Path:
+    """Return the path of a pulled model, of which every file must be there in full size."""
+    key, manifest = KEYS[role], store.manifest(name)
+    if manifest is None:
+        raise ModelError(
+            "model-not-pulled", f"{key}: {name} is not in {store.directory}.", again(name)
+        )
+    if manifest.role != role:
+        raise _wrong_role(role, name, manifest.role)
+    if faults := store.faults(manifest):
+        said = "; ".join(faults)
+        raise ModelError("model-broken", f"{key}: {name}: {said}.", again(name))
+    return store.path(manifest)
+
+
+def _wrong_role(role: Role, name: str, made_for: Role) -> ModelError:
+    return ModelError(
+        "model-wrong-kind",
+        f"{KEYS[role]}: {name} is a model for {KEYS[made_for]}.",
+        f"`stark-translate models list` shows those for {KEYS[role]}.",
     )
 
 

@@ -17,6 +17,7 @@ config protocols
 attempts captions corrections drafting exports fields hallucinations judging ladder layout loops \
 markup messages phrases plots prompts quality records resample rules segmenter sentences \
 session_records stabilizer subtitles tally wire
+model_store registry
 archive config_layers portaudio inbox mailbox models operator_token recording verdicts
 devices comparison resume
 engines
