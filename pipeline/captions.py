@@ -40,6 +40,8 @@ class Board:
         self.seq = 0
         self._history = history
         self._messages: dict[int, Message] = {}
+        self._passed_over: dict[int, Message] = {}
+        """What the pipeline made of captions that an operator changed before they were final."""
         self._forgotten_id = -1  # the highest id that has left the board
         self._forgotten_seq = 0  # the highest seq that has left the board
 
@@ -52,12 +54,10 @@ class Board:
         """Put a caption on the board.
 
         Once a caption is final only an operator changes it, so whatever the pipeline has to say
-        later is ignored. So is a repeat, and a late partial of a forgotten caption.
+        later is not shown. Neither is a repeat, or a late partial of a forgotten caption.
         """
         old = self._messages.get(caption.id)
-        if (old and old.final) or (
-            old is None and not caption.final and caption.id <= self._forgotten_id
-        ):
+        if old is None and not caption.final and caption.id <= self._forgotten_id:
             return None
         utterance = caption.transcript.utterance
         message = Message(
@@ -71,6 +71,9 @@ class Board:
             target=TargetText(caption.lang, caption.text, caption.engine),
             stable=len(caption.text) if caption.final else min(caption.stable, len(caption.text)),
         )
+        if old and old.final:
+            self._pass_over(message)
+            return None
         if old and (message.final, message.stable, message.source.text, message.target.text) == (
             old.final,
             old.stable,
@@ -82,23 +85,39 @@ class Board:
 
     def edit(self, caption_id: int, text: str) -> Message | None:
         """Replace a caption's target text by an operator's. Raises ProtocolError."""
-        old = self._known(caption_id)
+        old = self.message(caption_id)
         target = TargetText(self.target, text, "operator")
         if old.final and old.target == target:
             return None
-        return self._revise(old, old.source, target, len(text))
+        return self._put(self._revised(old, old.source, target, len(text)))
 
     def hide(self, caption_id: int) -> Message | None:
-        """Take a caption away for good. Raises ProtocolError."""
-        old = self._known(caption_id)
+        """Take a caption away. Raises ProtocolError."""
+        old = self.message(caption_id)
         if old.final and not (old.source.text or old.target.text):
             return None
-        return self._withdraw(old, "operator")
+        return self._put(self._withdrawn(old, "operator"))
 
     def retract(self, caption_id: int) -> Message | None:
         """Take away what partials have shown of an utterance whose final was filtered."""
         old = self._messages.get(caption_id)
-        return None if old is None or old.final else self._withdraw(old, "")
+        if old is None:
+            return None
+        withdrawn = self._withdrawn(old, "")
+        if old.final:
+            self._pass_over(withdrawn)
+            return None
+        return self._put(withdrawn)
+
+    def put_back(self, earlier: Message) -> Message:
+        """Show a caption as it was before an operator changed it. Raises ProtocolError.
+
+        If it was not final then, it comes back as the pipeline has made it since.
+        """
+        old = self.message(earlier.id)
+        if not earlier.final:
+            earlier = self._passed_over.pop(earlier.id, earlier)
+        return self._put(replace(earlier, seq=self.seq + 1, revision=old.revision + 1))
 
     def snapshot(self) -> Snapshot:
         """Return all captions that have something to show."""
@@ -125,26 +144,33 @@ class Board:
                 self._messages[message.id] = message
                 self._forget()
 
-    def _known(self, caption_id: int) -> Message:
+    def message(self, caption_id: int) -> Message:
+        """Return the newest version of a caption. Raises ProtocolError."""
         if caption_id not in self._messages:
             raise ProtocolError("unknown-caption", f"Caption {caption_id} is not in the history.")
         return self._messages[caption_id]
 
-    def _withdraw(self, old: Message, engine: str) -> Message:
-        source = SourceText(old.source.lang, "")
-        return self._revise(old, source, TargetText(old.target.lang, "", engine), 0)
+    def _pass_over(self, message: Message) -> None:
+        """Keep what the pipeline says of a caption that an operator has changed, for an undo."""
+        known = self._passed_over.get(message.id)
+        if not (known and known.final) and self._messages[message.id].target.engine == "operator":
+            self._passed_over[message.id] = message
 
-    def _revise(self, old: Message, source: SourceText, target: TargetText, stable: int) -> Message:
-        return self._put(
-            replace(
-                old,
-                seq=self.seq + 1,
-                revision=old.revision + 1,
-                final=True,
-                source=source,
-                target=target,
-                stable=stable,
-            )
+    def _withdrawn(self, old: Message, engine: str) -> Message:
+        source = SourceText(old.source.lang, "")
+        return self._revised(old, source, TargetText(old.target.lang, "", engine), 0)
+
+    def _revised(
+        self, old: Message, source: SourceText, target: TargetText, stable: int
+    ) -> Message:
+        return replace(
+            old,
+            seq=self.seq + 1,
+            revision=old.revision + 1,
+            final=True,
+            source=source,
+            target=target,
+            stable=stable,
         )
 
     def _put(self, message: Message) -> Message:
@@ -162,5 +188,6 @@ class Board:
             ids = [key for key, message in self._messages.items() if message.final is final]
             if len(ids) > most:
                 gone = self._messages.pop(min(ids))
+                self._passed_over.pop(gone.id, None)
                 self._forgotten_id = max(self._forgotten_id, gone.id)
                 self._forgotten_seq = max(self._forgotten_seq, gone.seq)

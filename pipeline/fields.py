@@ -5,6 +5,7 @@ Every function raises ProtocolError (`bad-json` or `bad-field`) whose message na
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
@@ -64,6 +65,16 @@ def string(fields: Mapping[str, Any], key: str, *, empty: bool = False) -> str:
     if not isinstance(value, str) or not (value or empty):
         raise ProtocolError("bad-field", f"{key} is a string{'' if empty else ', not empty'}.")
     return value
+
+
+def line(fields: Mapping[str, Any], key: str, most: int) -> str:
+    """Return text of 1 to `most` characters; white space and control signs are one space."""
+    text = string(fields, key)
+    printable = "".join(" " if unicodedata.category(sign) == "Cc" else sign for sign in text)
+    text = " ".join(printable.split())
+    if not 0 < len(text) <= most:
+        raise ProtocolError("bad-field", f"{key} has 1 to {most} characters.")
+    return text
 
 
 def shown(value: object) -> str:

@@ -73,11 +73,11 @@ def _settings(loaded: Loaded) -> Passed:
 
 
 def _dictionary(settings: Settings) -> Passed:
-    rules = len(Dictionary(settings).lexicon.rules)
-    if not settings.dictionary.enabled:
+    dictionary = Dictionary(settings)
+    if not dictionary.enabled:
         return Passed("Switched off.")
-    own = f", {settings.dictionary.file} among them" if settings.dictionary.file else ""
-    return Passed(f"{rules} rules{own}.")
+    own = f", {dictionary.own} among them" if dictionary.own.exists() else ""
+    return Passed(f"{len(dictionary.lexicon.rules)} rules{own}.")
 
 
 def _pages() -> Passed:

@@ -13,11 +13,13 @@ Pure: the text of a file goes in, rules come out.
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
+from itertools import count
 from typing import Any, TypeVar
 
 from pipeline.errors import DictionaryError
@@ -103,6 +105,25 @@ def parse_rules(toml_text: str, name: str) -> tuple[Rule, ...]:
     return tuple(rules)
 
 
+def rule_text(rule: Rule, comment: str) -> str:
+    """Return a rule that has only `id`, `hear` and `write`, as `parse_rules` reads it back."""
+    # A JSON string is a TOML string but for control signs written as they are; there are none here.
+    values = {"id": rule.id, "hear": list(rule.hear), "write": rule.write}
+    lines = [f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in values.items()]
+    return "\n".join([f"# {comment}", "[[rule]]", *lines, ""])
+
+
+def free_id(write: str, taken: Collection[str]) -> str:
+    """Return the id that a rule gets if it names none, with a number behind it if it is taken."""
+    name = _default_id(write)
+    numbered = (f"{name}-{number}" for number in count(2))
+    return name if name not in taken else next(each for each in numbered if each not in taken)
+
+
+def _default_id(write: str) -> str:
+    return key(write).replace(" ", "-").replace("'", "")
+
+
 _KEYS = {field.name for field in fields(Rule)} - {"source"}
 
 
@@ -176,7 +197,7 @@ def _rule(table: _Table, lists: Mapping[str, frozenset[str]], name: str) -> Rule
             "Write both, or neither.",
         )
     return Rule(
-        id=table.text("id") or key(write).replace(" ", "-").replace("'", ""),
+        id=table.text("id") or _default_id(write),
         hear=hear,
         write=write,
         near=_context(table, "near", lists),

@@ -6,27 +6,27 @@ ProtocolError whose code and message go back to it.
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
-from urllib.parse import parse_qs
 
 import orjson
 
 from pipeline.errors import ProtocolError
 from pipeline.events import State
-from pipeline.fields import boolean, inner, integer, number, read_object, shown, string
+from pipeline.fields import boolean, inner, integer, line, number, read_object, shown, string
 
 PROTOCOL = 1
 MAX_BYTES = 16 * 1024
 """Bytes that a client's message may have."""
 MAX_TEXT = 2000
 """Characters that an operator's text may have."""
+MAX_PHRASE = 80
+"""Characters that either side of an operator's dictionary rule may have."""
 
 Mode = Literal["live", "dry-run", "demo"]
 Kind = Literal["audience", "projector", "obs", "operator"]
-CommandName = Literal["blank", "edit", "hide", "pause", "resume", "unblank"]
+CommandName = Literal["add-rule", "blank", "edit", "hide", "pause", "resume", "unblank", "undo"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 COMMANDS: tuple[CommandName, ...] = get_args(CommandName)
 
@@ -81,22 +81,17 @@ class Auth:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What an operator wants done. `id` is set for edit and hide, `text` for edit."""
+    """What an operator wants done."""
 
     name: CommandName
     id: int = 0
+    """The caption, for edit and hide."""
     text: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Subscription:
-    """The query of `/ws`. `since` None asks for the whole history."""
-
-    lang: str
-    kind: Kind
-    since: int | None
-    session: str
-    """Session that `since` belongs to; empty if the display does not say."""
+    """Its new text, for edit."""
+    heard: str = ""
+    """What is recognized, for add-rule."""
+    write: str = ""
+    """What to write instead, for add-rule."""
 
 
 ClientMessage: TypeAlias = Ack | Auth | Command
@@ -154,6 +149,28 @@ def utterance(record: Mapping[str, Any]) -> bytes:
     return encode({**record, "type": "utterance"})
 
 
+def earlier(captions: Iterable[Message]) -> bytes:
+    """Encode the captions that a short `hello` has left out."""
+    return encode({"type": "earlier", "captions": list(captions)})
+
+
+def alive(seq: int) -> bytes:
+    """Encode a sign of life."""
+    return encode({"type": "alive", "seq": seq})
+
+
+def done(name: CommandName, controls: Mapping[str, Any]) -> bytes:
+    """Encode that a command was obeyed, and how what operators control is now."""
+    return encode({"type": "done", "name": name, **controls})
+
+
+def rule(rule_id: str, heard: str, write: str, *, removed: bool) -> bytes:
+    """Encode that an operator has added a rule to the dictionary, or taken it back."""
+    return encode(
+        {"type": "rule", "id": rule_id, "heard": heard, "write": write, "removed": removed}
+    )
+
+
 def authorized() -> bytes:
     """Encode the answer to a right token."""
     return encode({"type": "authorized"})
@@ -181,25 +198,6 @@ def parse(raw: str | bytes) -> ClientMessage:
         case other:
             known = "ack, auth, command"
             raise ProtocolError("unknown-type", f"{shown(other)} is not a type. Known: {known}.")
-
-
-def parse_subscription(query: str, source: str, target: str) -> Subscription:
-    """Check the query of `/ws`. Raises ProtocolError (unknown-lang, bad-field)."""
-    given = {key: values[0] for key, values in parse_qs(query, keep_blank_values=True).items()}
-    lang = given.get("lang", target)
-    if lang not in (source, target):
-        raise ProtocolError("unknown-lang", f"{shown(lang)} is not shown: {source}, {target} are.")
-    wanted = given.get("kind", "audience")
-    kind = next((kind for kind in KINDS if kind == wanted), None)
-    if kind is None:
-        raise ProtocolError("bad-field", f"kind is one of {', '.join(KINDS)}.")
-    digits = given.get("since")
-    # 16 digits hold every seq, and keep a hostile query from costing a conversion.
-    if digits is not None and not (digits.isascii() and digits.isdigit() and len(digits) <= 16):
-        raise ProtocolError("bad-field", "since is a whole number from 0.")
-    return Subscription(
-        lang, kind, None if digits is None else int(digits), given.get("session", "")
-    )
 
 
 def parse_caption(line: str | bytes) -> Message:
@@ -237,17 +235,16 @@ def _command(fields: Mapping[str, Any]) -> Command:
             message = f"{shown(wanted)} is not a command. Known: {known}."
             raise ProtocolError("unknown-command", message)
         case "edit":
-            return Command(name, integer(fields, "id", 0), _edited(fields))
+            return Command(name, integer(fields, "id", 0), line(fields, "text", MAX_TEXT))
         case "hide":
             return Command(name, integer(fields, "id", 0))
+        case "add-rule":
+            heard, write = line(fields, "heard", MAX_PHRASE), line(fields, "write", MAX_PHRASE)
+            for key, text in (("heard", heard), ("write", write)):
+                if not any(map(str.isalnum, text)):
+                    raise ProtocolError("bad-field", f"{key} has a letter or a digit in it.")
+            if heard == write:
+                raise ProtocolError("bad-field", "heard and write are not the same.")
+            return Command(name, heard=heard, write=write)
         case _:
             return Command(name)
-
-
-def _edited(fields: Mapping[str, Any]) -> str:
-    text = string(fields, "text")
-    printable = "".join(" " if unicodedata.category(sign) == "Cc" else sign for sign in text)
-    text = " ".join(printable.split())
-    if not 0 < len(text) <= MAX_TEXT:
-        raise ProtocolError("bad-field", f"text has 1 to {MAX_TEXT} characters; or use hide.")
-    return text

@@ -311,3 +311,58 @@ def test_a_display_that_comes_back_is_up_to_date(
     assert {key: has.get(key) for key in truth} == truth
     kept = [m for m in screen.snapshot().messages if m.final]
     assert len(kept) <= history
+
+
+# Taking back what an operator did
+
+
+def test_an_edit_and_a_hiding_are_taken_back_as_new_versions() -> None:
+    screen = board()
+    first = shown(screen, 1, "grace", "gracia", final=True, engine="gemma")
+    edited = screen.edit(1, "la gracia")
+    assert edited
+    screen.hide(1)
+    again = screen.put_back(edited)
+    assert (again.seq, again.revision, again.target) == (4, 4, edited.target)
+    again = screen.put_back(first)
+    assert (again.seq, again.revision, again.target) == (5, 5, first.target)
+    assert screen.since(4).messages == (again,)
+
+
+def test_a_caption_edited_too_early_comes_back_as_the_pipeline_made_it_since() -> None:
+    screen = board()
+    partial = shown(screen, 1, "grac", "graci")
+    screen.edit(1, "la gracia")
+    for late in (caption(1, "grace", "gracia", final=True), caption(1, "grac", "grac")):
+        assert screen.show(late) is None
+    again = screen.put_back(partial)
+    assert (again.final, again.target.text, again.revision) == (True, "gracia", 3)
+
+
+def test_a_caption_that_is_still_spoken_goes_on_after_it_was_put_back() -> None:
+    screen = board()
+    partial = shown(screen, 1, "grac", "graci")
+    screen.hide(1)
+    again = screen.put_back(partial)
+    assert (again.final, again.target.text) == (False, "graci")
+    assert shown(screen, 1, "grace", "gracia", final=True).revision == 4
+
+
+def test_a_filtered_text_does_not_come_back() -> None:
+    screen = board()
+    partial = shown(screen, 1, "thanks for watching", "gracias por ver")
+    screen.edit(1, "gracias")
+    assert screen.retract(1) is None
+    again = screen.put_back(partial)
+    assert (again.final, again.source.text, again.target.text) == (True, "", "")
+
+
+def test_a_forgotten_caption_cannot_be_put_back() -> None:
+    screen = board(history=1)
+    partial = shown(screen, 1, "a", "A")
+    screen.edit(1, "B")
+    screen.show(caption(1, "a", "A", final=True))
+    shown(screen, 2, "c", "C", final=True)
+    with pytest.raises(ProtocolError, match="unknown-caption"):
+        screen.put_back(partial)
+    assert not screen._passed_over

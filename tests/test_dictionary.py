@@ -1,15 +1,23 @@
-"""The shipped dictionary: every rule does what it promises, and leaves other English alone."""
+"""The shipped dictionary: every rule does what it promises, and leaves other English alone.
+
+At the end: the dictionary in force, to which operators add.
+"""
 
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pipeline.config_layers import load
 from pipeline.corrections import compile_lexicon
+from pipeline.dictionary import Dictionary
+from pipeline.errors import DictionaryError
 from pipeline.rules import Rule, parse_rules
 from tests.corrected import corrected
 
@@ -237,3 +245,146 @@ def test_the_manual_shows_rules_that_work_and_names_every_error() -> None:
 def test_correcting_twice_changes_nothing(pieces: list[str]) -> None:
     once = corrected(LEXICON, ", ".join(pieces))
     assert corrected(LEXICON, once.text).text == once.text
+
+
+# The dictionary in force
+
+UTC_NOW = datetime(2026, 11, 22, 9, 41, tzinfo=UTC)
+CHURCH = """# our names
+[[rule]]
+hear = ["oil a ran"]   # as in "oil"
+write = "Oyelaran"
+"""
+
+
+def dictionary(directory: Path, file: str = "", **flags: Any) -> Dictionary:
+    given = {"session.directory": str(directory), "dictionary.file": file}
+    return Dictionary(load(flags=given | flags).settings)
+
+
+def test_a_rule_is_appended_to_the_churchs_file_and_in_force_at_once(tmp_path: Path) -> None:
+    own = tmp_path / "church.toml"
+    own.write_text(CHURCH)
+    own.chmod(0o640)
+    church = dictionary(tmp_path, str(own))
+    rule, text = church.add("filly mun", "Philemon", UTC_NOW)
+    assert (rule.id, rule.hear, rule.write) == ("philemon", ("filly mun",), "Philemon")
+    assert own.read_text() == f"{CHURCH}{text}"
+    assert text == (
+        "\n# Added by an operator on 2026-11-22 at 09:41 UTC\n"
+        '[[rule]]\nid = "philemon"\nhear = ["filly mun"]\nwrite = "Philemon"\n'
+    )
+    assert corrected(church.lexicon, "oil a ran and filly mun").text == "Oyelaran and Philemon"
+    assert own.stat().st_mode & 0o777 == 0o640
+    assert not church.changed()
+    assert list(tmp_path.iterdir()) == [own]  # nothing half-written is left
+    church.remove(text)
+    assert own.read_text() == CHURCH
+    assert corrected(church.lexicon, "filly mun").text == "filly mun"
+
+
+def test_the_file_is_made_in_the_sessions_folder_and_read_at_the_next_start(tmp_path: Path) -> None:
+    directory = tmp_path / "sessions"
+    church = dictionary(directory)
+    assert (church.own, church.own.exists()) == (directory / "dictionary.toml", False)
+    _, text = church.add("filly mun", "Philemon", UTC_NOW)
+    assert corrected(dictionary(directory).lexicon, "filly mun").text == "Philemon"
+    church.remove(text)
+    assert corrected(dictionary(directory).lexicon, "filly mun").text == "filly mun"
+    church.own.write_text(CHURCH)
+    assert church.changed()
+    church.load()
+    assert corrected(church.lexicon, "oil a ran").text == "Oyelaran"
+
+
+@pytest.mark.parametrize(
+    "content", [CHURCH.replace("\n", "\r\n"), "\ufeff" + CHURCH, CHURCH[:-1], ""]
+)
+def test_however_the_file_was_written_it_stays_so(tmp_path: Path, content: str) -> None:
+    own = tmp_path / "church.toml"
+    own.write_bytes(content.encode())
+    church = dictionary(tmp_path, str(own))
+    _, text = church.add('say "amen" \\', "Amén", UTC_NOW)
+    assert own.read_bytes().decode().startswith(content)
+    assert ("\r\n" in text) == ("\r\n" in content)
+    assert corrected(church.lexicon, "say amen").text == "Amén"
+    church.remove(text)
+    assert own.read_bytes().decode().rstrip("\n") == content.rstrip("\n")
+
+
+def test_the_same_word_may_be_heard_in_two_ways_but_not_the_same_way_twice(tmp_path: Path) -> None:
+    church = dictionary(tmp_path)
+    ids = [church.add(heard, "Philemon", UTC_NOW)[0].id for heard in ("filly mun", "fill a man")]
+    assert ids == ["philemon", "philemon-2"]
+    before = church.own.read_text()
+    with pytest.raises(DictionaryError, match="dictionary-duplicate-phrase"):
+        church.add("Filly  Mun", "Lemon", UTC_NOW)
+    assert church.own.read_text() == before
+
+
+def test_a_file_that_would_not_be_valid_is_left_alone(tmp_path: Path) -> None:
+    own = tmp_path / "church.toml"
+    own.write_text(CHURCH)
+    church = dictionary(tmp_path, str(own))
+    own.write_text("[[rule]\n")  # somebody is at it
+    with pytest.raises(DictionaryError, match="dictionary-not-toml"):
+        church.add("filly mun", "Philemon", UTC_NOW)
+    assert own.read_text() == "[[rule]\n"
+    assert corrected(church.lexicon, "oil a ran").text == "Oyelaran"
+
+
+def test_a_rule_that_somebody_has_changed_is_not_taken_out(tmp_path: Path) -> None:
+    church = dictionary(tmp_path)
+    _, text = church.add("filly mun", "Philemon", UTC_NOW)
+    changed = church.own.read_text().replace("filly mun", "filly a mun")
+    church.own.write_text(changed)
+    with pytest.raises(DictionaryError, match="dictionary-rule-gone"):
+        church.remove(text)
+    assert church.own.read_text() == changed
+
+
+def test_what_cannot_be_written_is_told_and_changes_nothing(tmp_path: Path) -> None:
+    church = dictionary(tmp_path)
+    (tmp_path / "dictionary.toml.tmp").mkdir()  # in the way, whoever the user is
+    with pytest.raises(DictionaryError, match="dictionary-unwritable") as caught:
+        church.add("filly mun", "Philemon", UTC_NOW)
+    assert caught.value.fix
+    assert corrected(church.lexicon, "filly mun").text == "filly mun"
+    switch: dict[str, Any] = {"dictionary.enabled": False}
+    off = dictionary(tmp_path, **switch)
+    with pytest.raises(DictionaryError, match="dictionary-off"):
+        off.add("filly mun", "Philemon", UTC_NOW)
+
+
+def test_a_link_to_the_file_stays_one(tmp_path: Path) -> None:
+    (tmp_path / "real.toml").write_text(CHURCH)
+    own = tmp_path / "church.toml"
+    own.symlink_to("real.toml")
+    dictionary(tmp_path, str(own)).add("filly mun", "Philemon", UTC_NOW)
+    assert own.is_symlink()
+    assert "Philemon" in (tmp_path / "real.toml").read_text()
+
+
+WORDS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=20)
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(st.tuples(WORDS, WORDS), max_size=4))
+def test_whatever_is_added_the_file_stays_valid(
+    tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, str]]
+) -> None:
+    no_shipped_rules: dict[str, Any] = {"translate.source": "sw"}
+    church = dictionary(tmp_path_factory.mktemp("sessions"), **no_shipped_rules)
+    added, refused = [], set[str]()
+    for heard, write in pairs:
+        try:
+            added.append(church.add(heard, write, UTC_NOW))
+        except DictionaryError as error:
+            refused.add(error.code)
+    assert refused <= {"dictionary-empty-phrase", "dictionary-duplicate-phrase"}
+    rules = parse_rules(church.own.read_text(), "own") if added else ()
+    assert [(r.id, r.hear[0]) for r in rules] == [(rule.id, rule.hear[0]) for rule, _ in added]
+    for _, text in reversed(added):
+        church.remove(text)
+    if added:
+        assert church.own.read_text() == ""

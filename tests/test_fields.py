@@ -16,6 +16,7 @@ def test_fields_of_the_right_type_are_returned() -> None:
     assert fields.boolean(THINGS, "yes") is True
     assert fields.string(THINGS, "word") == "amen"
     assert fields.string(THINGS, "none", empty=True) == ""
+    assert fields.line({"text": "\t a\x00\r\nb "}, "text", 3) == "a b"
 
 
 @pytest.mark.parametrize(
@@ -30,6 +31,8 @@ def test_fields_of_the_right_type_are_returned() -> None:
         lambda: fields.boolean(THINGS, "count"),
         lambda: fields.string(THINGS, "count"),
         lambda: fields.string(THINGS, "none"),
+        lambda: fields.line(THINGS, "word", 3),
+        lambda: fields.line({"blank": " \x07"}, "blank", 3),
     ],
 )
 def test_others_are_refused(read: object) -> None:

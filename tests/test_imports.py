@@ -15,10 +15,10 @@ LAYERS = """
 errors events bundled level standard_streams
 config protocols
 attempts captions corrections drafting exports fields hallucinations judging ladder layout loops \
-markup messages phrases plots prompts quality records resample rules segmenter sentences \
-session_records stabilizer subtitles tally wire
+markup compare_records messages phrases plots prompts quality records resample rules segmenter sentences \
+session_records stabilizer subscription subtitles tally undo wire
 model_store registry
-archive config_layers portaudio inbox mailbox models operator_token recording verdicts
+archive config_layers portaudio inbox mailbox models notify operator_token recording verdicts
 devices comparison resume
 engines
 clients diagnostics dictionary incoming logs metrics pages pairs ports scoring session_files \
@@ -26,6 +26,7 @@ golden_sentence live_screen stages terminal
 broadcast report report_figures report_tables workers
 assembly crew desk preflight rehearsal soundcheck
 health
+watch
 app replay
 commands
 cli

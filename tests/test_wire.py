@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pipeline import wire
 from pipeline.errors import ProtocolError
 from pipeline.events import State
-from pipeline.wire import Ack, Auth, Command, Message, SourceText, Subscription, TargetText
+from pipeline.wire import Ack, Auth, Command, Message, SourceText, TargetText
 
 PROTOCOL_MD = (Path(__file__).parents[1] / "docs" / "PROTOCOL.md").read_text()
 DOCUMENTED_CODES = set(re.findall(r"^\| `([a-z-]+)` \|", PROTOCOL_MD, re.MULTILINE))
@@ -49,6 +49,10 @@ def refused(raw: str | bytes) -> ProtocolError:
         wire.parse(raw)
     assert caught.value.code in DOCUMENTED_CODES
     return caught.value
+
+
+def rule(heard: str, write: str) -> str:
+    return json.dumps({"type": "command", "name": "add-rule", "heard": heard, "write": write})
 
 
 # The document and the code say the same
@@ -86,6 +90,14 @@ def test_the_other_documented_messages_are_what_we_send() -> None:
     assert wire.level(-23.41, clipped=False) == orjson.dumps(level)
     assert orjson.loads(wire.utterance({**utterance, "type": "else"})) == utterance
     assert orjson.loads(wire.authorized()) in examples("authorized")
+    assert orjson.loads(wire.alive(43)) in examples("alive")
+    controls = {"undo": "edit of caption 18", "paused": False, "blank": False}
+    assert orjson.loads(wire.done("edit", controls)) in examples("done")
+    added = wire.rule("philemon", "file lemon", "Philemon", removed=False)
+    assert orjson.loads(added) in examples("rule")
+    (earlier,) = examples("earlier")
+    captions = [wire.parse_caption(json.dumps(each)) for each in earlier["captions"]]
+    assert wire.earlier(captions) == orjson.dumps(earlier)
     with pytest.raises(ProtocolError) as caught:
         wire.parse('{"type":"command","name":"stop"}')
     assert orjson.loads(wire.error(caught.value)) in examples("error")
@@ -106,6 +118,8 @@ def test_documented_client_messages_are_accepted() -> None:
         Command("unblank"),
         Command("edit", 18, "Nada me faltará jamás."),
         Command("hide", 18),
+        Command("add-rule", heard="file lemon", write="Philemon"),
+        Command("undo"),
     ]
 
 
@@ -160,6 +174,14 @@ def test_a_level_from_numpy_is_a_number_and_silence_is_null() -> None:
         ('{"type":"command","name":"edit","id":1,"text":" \\n\\u0007 "}', "bad-field"),
         ('{"type":"command","name":"edit","id":1,"text":null}', "bad-field"),
         (json.dumps({"type": "command", "name": "edit", "id": 1, "text": "x" * 2001}), "bad-field"),
+        ('{"type":"command","name":"add-rule","heard":"a"}', "bad-field"),
+        ('{"type":"command","name":"add-rule","heard":"a","write":"a"}', "bad-field"),
+        ('{"type":"command","name":"add-rule","heard":" a ","write":"a"}', "bad-field"),
+        ('{"type":"command","name":"add-rule","heard":"...","write":"a"}', "bad-field"),
+        ('{"type":"command","name":"add-rule","heard":"a","write":"!"}', "bad-field"),
+        ('{"type":"command","name":"add-rule","heard":"a","write":["b"]}', "bad-field"),
+        (rule("a", "b" * 81), "bad-field"),
+        (rule("a" * 81, "b"), "bad-field"),
         (json.dumps({"type": "auth", "token": "x" * wire.MAX_BYTES}), "too-large"),
         ('"' + "ñ" * (wire.MAX_BYTES // 2) + '"', "too-large"),
         ("x" * 1_000_000, "too-large"),
@@ -176,6 +198,15 @@ def test_fields_that_we_do_not_know_are_ignored() -> None:
 def test_an_edit_is_one_line_of_printable_text() -> None:
     raw = json.dumps({"type": "command", "name": "edit", "id": 2, "text": "\t Señor\r\n\x00mío  "})
     assert wire.parse(raw) == Command("edit", 2, "Señor mío")
+
+
+def test_a_rule_is_one_line_of_text_on_either_side() -> None:
+    assert wire.parse(rule(" file\n lemon ", "Philemon")) == Command(
+        "add-rule", heard="file lemon", write="Philemon"
+    )
+    assert wire.parse(rule("x" * 80, "ñ" * 80)) == Command(
+        "add-rule", heard="x" * 80, write="ñ" * 80
+    )
 
 
 def test_the_longest_edit_is_accepted() -> None:
@@ -206,6 +237,8 @@ _VALUES = st.recursive(
             "name": st.sampled_from(wire.COMMANDS) | _VALUES,
             "id": _VALUES,
             "text": _VALUES,
+            "heard": _VALUES,
+            "write": _VALUES,
         },
     )
 )
@@ -221,47 +254,6 @@ def test_any_object_is_parsed_or_refused(value: dict[str, Any]) -> None:
 @given(st.text() | st.binary())
 def test_any_text_is_parsed_or_refused(raw: str | bytes) -> None:
     refused(raw)
-
-
-# The query of /ws
-
-
-@pytest.mark.parametrize(
-    ("query", "expected"),
-    [
-        ("", Subscription("es", "audience", None, "")),
-        ("lang=en&kind=obs", Subscription("en", "obs", None, "")),
-        (
-            "lang=es&kind=projector&session=2026-11-22T09-30-00&since=41",
-            Subscription("es", "projector", 41, "2026-11-22T09-30-00"),
-        ),
-        ("since=0&other=1&kind=operator", Subscription("es", "operator", 0, "")),
-        ("lang=es&lang=fr", Subscription("es", "audience", None, "")),
-    ],
-)
-def test_a_subscription(query: str, expected: Subscription) -> None:
-    assert wire.parse_subscription(query, "en", "es") == expected
-
-
-@pytest.mark.parametrize(
-    ("query", "code"),
-    [
-        ("lang=fr", "unknown-lang"),
-        ("lang=", "unknown-lang"),
-        ("lang=%FF%00", "unknown-lang"),
-        ("kind=toaster", "bad-field"),
-        ("since=-1", "bad-field"),
-        ("since=", "bad-field"),
-        ("since=1.5", "bad-field"),
-        ("since=%C2%B2", "bad-field"),
-        ("since=" + "9" * 5000, "bad-field"),
-    ],
-)
-def test_a_wrong_subscription_is_refused(query: str, code: str) -> None:
-    with pytest.raises(ProtocolError) as caught:
-        wire.parse_subscription(query, "en", "es")
-    assert caught.value.code == code
-    assert code in DOCUMENTED_CODES
 
 
 # The journal's lines
