@@ -31,6 +31,7 @@ from pipeline.incoming import Incoming
 from pipeline.metrics import CONTENT_TYPE, Metrics
 from pipeline.pages import Pages, refuse, respond
 from pipeline.ports import local_address, unbound
+from pipeline.subscription import parse_subscription
 from pipeline.wire import Command, Message, Mode
 
 _FRAME_BYTES = 64 * 1024  # more than wire.MAX_BYTES, so that most oversized messages get an answer
@@ -150,6 +151,10 @@ class Hub:
         """Give operators the diagnostics record of an utterance."""
         self._clients.send(self._clients.authorized(), wire.utterance(record))
 
+    def compare(self, record: Mapping[str, Any]) -> None:
+        """Give operators the record of a second final."""
+        self._clients.send(self._clients.authorized(), wire.encode(record))
+
     async def close(self) -> None:
         """Say goodbye (1001) to everyone, wait a moment, then cut off whoever is left."""
         if self._server is None:
@@ -208,7 +213,7 @@ class Hub:
         request = connection.request
         query = request.path.partition("?")[2] if request else ""
         try:
-            wanted = wire.parse_subscription(query, self._board.source, self._board.target)
+            wanted = parse_subscription(query, self._board.source, self._board.target)
         except ProtocolError as problem:
             self._metrics.client_errors.labels(problem.code).inc()
             with contextlib.suppress(ConnectionClosed):
