@@ -1,4 +1,4 @@
-"""What CTranslate2 and the model hub say when a model cannot be loaded, in our words."""
+"""What CTranslate2 says when a model cannot be loaded, in our words."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ def require(folder: Path, names: tuple[str, ...], key: str, kind: str) -> None:
 
     `key` names the setting, `kind` is "Whisper" or "translation".
     """
+    if not folder.exists():
+        fix = f'Correct {key}, or set it to "starter".'
+        raise ModelError("model-missing", f"{key}: there is no {folder}.", fix)
     if not folder.is_dir():
         raise ModelError(
             "model-wrong-kind",
@@ -70,13 +73,8 @@ def explain(error: Exception, model: str | Path, key: str, kind: str) -> ModelEr
             f"{model}: no GPU to run on: {said}.",
             f'Set {section}.device = "cpu".',
         )
-    if "Invalid model size" in said or isinstance(error, OSError):
-        return ModelError(
-            "model-missing",
-            f"{key}: {model} is neither a folder nor a model that could be fetched: {said}.",
-            f'Correct {key}, go online once, or set it to "starter".',
-        )
-    return ModelError("model-broken", f"{key}: {model}: {said}.", "Copy or convert it again.")
+    fix = "Copy, pull or convert it again."
+    return ModelError("model-broken", f"{key}: {model}: {said}.", fix)
 
 
 def _wrong_kind(model: str | Path, key: str, kind: str) -> ModelError:

@@ -26,15 +26,14 @@ _MAX_TOKENS = 220
 class Whisper:
     """A Recognizer on `faster_whisper.WhisperModel`.
 
-    `model` is a folder with a CTranslate2 model or a hub name, `lang` the spoken language,
-    `window_s` the shortest stretch that is encoded, `hotwords` words to listen for (they may be
+    `model` is the folder of a CTranslate2 model, `lang` the spoken language, `window_s` the shortest stretch that is encoded, `hotwords` words to listen for (they may be
     changed between calls; the model sees the first 223 tokens of them). With `word_probabilities`
     finals tell how sure the model is of each word.
     """
 
     def __init__(
         self,
-        model: str | Path,
+        model: Path,
         *,
         device: str = "cpu",
         compute_type: str = "int8",
@@ -44,7 +43,7 @@ class Whisper:
         hotwords: str = "",
         word_probabilities: bool = True,
     ) -> None:
-        self._path = Path(model)
+        self._path = model
         self._settings = {"device": device, "compute_type": compute_type, "cpu_threads": threads}
         self._lang = lang
         self._window_s = window_s
@@ -59,12 +58,13 @@ class Whisper:
 
     def load(self) -> None:
         """Load the model and transcribe a second of silence. Raises ModelError."""
-        if self._path.exists():
-            require(self._path, ("model.bin", "tokenizer.json"), _KEY, "Whisper")
+        require(self._path, ("model.bin", "tokenizer.json"), _KEY, "Whisper")
         import faster_whisper  # noqa: PLC0415 - heavy
 
         try:
-            model = faster_whisper.WhisperModel(str(self._path), num_workers=1, **self._settings)
+            model = faster_whisper.WhisperModel(
+                str(self._path), num_workers=1, local_files_only=True, **self._settings
+            )
         except Exception as error:
             raise explain(error, self._path, _KEY, "Whisper") from error
         if self._lang not in model.supported_languages:
