@@ -25,6 +25,7 @@ from pipeline.diagnostics import Recorder
 from pipeline.dictionary import Dictionary
 from pipeline.errors import DictionaryError, EngineError, StarkError
 from pipeline.events import (
+    Comparison,
     Caption,
     Fault,
     Level,
@@ -215,10 +216,14 @@ class App:
             await self._changed.wait()
 
     async def _drained(self) -> None:
-        """Wait for all workers to end: `drain_s` at most, or until asked twice to stop."""
+        """Wait for all workers to end: `drain_s` at most, or until asked twice to stop.
+
+        A file played fast and to its end has all the time for its comparisons.
+        """
+        limitless = self._crew.done and not self._crew.sheds
         with suppress(TimeoutError):
-            async with asyncio.timeout(self._settings.session.drain_s):
-                while not self._crew.done and self._stops < 2:
+            async with asyncio.timeout(None if limitless else self._settings.session.drain_s):
+                while not self._crew.over and self._stops < 2:
                     self._crew.release()
                     self._changed.clear()
                     await self._changed.wait()
@@ -254,6 +259,10 @@ class App:
             case WorkerEnded(name, error):
                 self._worker_ended(name, error)
 
+                if report.final:
+                    self._crew.compare(report)
+            case Comparison():
+                self._desk.compared(report)
     def _worker_ended(self, name: str, error: BaseException | None) -> None:
         self._crew.ended[name] = error
         self._changed.set()

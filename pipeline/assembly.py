@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pipeline.config import Settings
+from pipeline.config import Compare, Final, Partial, Settings
 from pipeline.dictionary import Dictionary
 from pipeline.engines import AudioSource, Recognizer, SpeechDetector, Translator
 from pipeline.engines.gemma import Gemma
@@ -13,8 +13,10 @@ from pipeline.engines.microphone import Microphone
 from pipeline.engines.silero import Silero
 from pipeline.engines.wavfile import WavFile
 from pipeline.engines.whisper import Whisper
+from pipeline.errors import ModelError
 from pipeline.models import resolve
 from pipeline.prompts import style_for
+from pipeline.workers.compare import of_compare
 
 _HOTWORDS = 40
 
@@ -36,7 +38,7 @@ def recognizer(settings: Settings, dictionary: Dictionary) -> Recognizer:
     """Return Whisper, told the dictionary's rare words. Raises ModelError."""
     stt = settings.stt
     return Whisper(
-        resolve("stt", stt.model, settings.models.directory),
+        resolve("stt", stt.model),
         device=stt.device,
         compute_type=stt.compute_type,
         threads=stt.threads,
@@ -50,30 +52,48 @@ def recognizer(settings: Settings, dictionary: Dictionary) -> Recognizer:
 def partial_translator(settings: Settings) -> Translator | None:
     """Return the translator of the partial pass, None where there is none. Raises ModelError."""
     partial = settings.translate.partial
-    if partial.engine == "none":
-        return None
-    return Marian(
-        resolve("marian", partial.model, settings.models.directory),
-        compute_type=partial.compute_type,
-        threads=partial.threads,
-    )
+    return None if partial.engine == "none" else _marian(partial)
 
 
 def final_translator(settings: Settings) -> Translator | None:
     """Return the translator of the final pass, None where the partial's text is final at once."""
     final = settings.translate.final
-    if final.engine == "marian":
-        return None
+    return None if final.engine == "marian" else _gemma(settings, final, draft=final.draft)
+
+
+def compare_translator(settings: Settings) -> Translator | None:
+    """Return the translator that finals are compared with, None if there is none.
+
+    Raises ModelError.
+    """
+    compare = settings.translate.compare
+    try:
+        match compare.engine:
+            case "gemma":
+                return _gemma(settings, compare)
+            case "marian":
+                return _marian(compare)
+    except ModelError as error:
+        raise of_compare(error) from None
+    return None
+
+
+def _marian(chosen: Partial | Compare) -> Marian:
+    path = resolve("marian", chosen.model)
+    return Marian(path, compute_type=chosen.compute_type, threads=chosen.threads)
+
+
+def _gemma(settings: Settings, chosen: Final | Compare, draft: int = 0) -> Gemma:
     return Gemma(
-        resolve("gemma", final.model, settings.models.directory),
-        prompt=style_for(final.model) if final.prompt == "auto" else final.prompt,
+        resolve("gemma", chosen.model),
+        prompt=style_for(chosen.model) if chosen.prompt == "auto" else chosen.prompt,
         source=settings.translate.source,
         target=settings.translate.target,
-        gpu_layers=final.gpu_layers,
-        threads=final.threads,
-        context=final.context,
-        flash_attention=final.flash_attention,
-        batch=final.batch,
-        draft=final.draft,
-        deadline_s=final.deadline_s,
+        gpu_layers=chosen.gpu_layers,
+        threads=chosen.threads,
+        context=chosen.context,
+        batch=chosen.batch,
+        draft=draft,
+        flash_attention=chosen.flash_attention,
+        deadline_s=chosen.deadline_s,
     )

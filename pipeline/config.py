@@ -101,6 +101,21 @@ class Final(Section):
     deadline_s: Annotated[float, Field(gt=0, le=600)] = 8.0
 
 
+class Compare(Section):
+    """[translate.compare]"""
+
+    engine: Literal["none", "gemma", "marian"] = "none"
+    model: Annotated[str, Field(min_length=1)] = "starter"
+    compute_type: Annotated[str, Field(min_length=1)] = "int8"
+    prompt: Literal["auto", "translategemma", "starter"] = "auto"
+    gpu_layers: Annotated[int, Field(ge=-1, le=1000)] = 0
+    threads: Threads = 1
+    context: Annotated[int, Field(ge=256, le=131_072)] = 2048
+    batch: Annotated[int, Field(ge=32, le=4096)] = 128
+    flash_attention: bool = True
+    deadline_s: Annotated[float, Field(gt=0, le=600)] = 30.0
+
+
 class Translate(Section):
     """[translate]"""
 
@@ -108,6 +123,7 @@ class Translate(Section):
     target: Lang = "es"
     partial: Partial = Partial()
     final: Final = Final()
+    compare: Compare = Compare()
 
     @model_validator(mode="after")
     def _two_languages(self) -> Translate:

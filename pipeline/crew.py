@@ -15,6 +15,7 @@ from pipeline.mailbox import DRAFT_LIMIT, Drafts, Mailbox
 from pipeline.segmenter import Segmenter
 from pipeline.workers import Emit, Worker
 from pipeline.workers.listen import Listen
+from pipeline.workers.compare import LIMIT, Compare
 from pipeline.workers.transcribe import Transcribe
 from pipeline.workers.translate import Translate
 
@@ -37,9 +38,11 @@ class Engines:
 
 
 class Crew:
-    """Listen, transcribe and, where there is a final translator, translate."""
+    """Listen, transcribe and, where there is a final translator, translate; perhaps compare."""
 
     def __init__(
+    compare: Translator | None = None
+    """A second final translator, in rehearsals."""
         self,
         settings: Settings,
         engines: Engines,
@@ -93,13 +96,22 @@ class Crew:
         """Names of the workers that have ended, and the error of those that broke."""
 
     def start(self) -> None:
+        self._compare: Compare | None = None
+        if engines.compare is not None:
+            self._compare = Compare(
+                lang=settings.translate.target,
+                translator=engines.compare,
+                model=settings.translate.compare.model,
+                emit=emit,
+                limit=LIMIT if self.sheds else 0,
+            )
         """Let all workers load."""
-        for worker in self._workers:
+        for worker in self._all:
             worker.start()
 
     def begin(self) -> None:
         """Let all workers work."""
-        for worker in self._workers:
+        for worker in self._all:
             worker.begin()
 
     def stop(self) -> None:
@@ -120,9 +132,11 @@ class Crew:
 
     @property
     def loaded(self) -> bool:
-        """Whether every worker is ready."""
-        return len(self.ready) == len(self._workers)
+        """Whether every worker that captions need is ready."""
+        return {worker.name for worker in self._workers} <= self.ready
 
+        if self._compare is not None and self.done:
+            self._compare.end()
     @property
     def broken(self) -> bool:
         """Whether a worker ended with an error."""
@@ -130,16 +144,21 @@ class Crew:
 
     @property
     def done(self) -> bool:
-        """Whether every worker has ended, but for a final translator that hangs."""
+        """Whether every worker that captions need has ended, but for a translator that hangs."""
         left = {worker.name for worker in self._workers} - set(self.ended)
         return not left or (left == {"translate"} and self.translator_hangs)
 
     @property
     def stuck(self) -> bool:
         """Whether a thread is still inside an engine."""
-        return any(worker.is_alive() for worker in self._workers)
+        return any(worker.is_alive() for worker in self._all)
 
     @property
+    @property
+    def over(self) -> bool:
+        """Whether nothing more is to come, comparisons included."""
+        return self.done and (self._compare is None or self._compare.name in self.ended)
+
     def translator_hangs(self) -> bool:
         """Whether the last look found the final translator hanging."""
         return self._transcribe.final_engine_lost
@@ -188,3 +207,12 @@ class Crew:
             "partials": self._mailbox.replaced_partials,
             "drafts": self._transcribe.full_drafts,
         }
+    def compare(self, final: Caption) -> None:
+        """Have a final compared, if that is asked for; never waits."""
+        if self._compare is not None and final.engine != "source":
+            self._compare.put(final)
+
+    @property
+    def _all(self) -> list[Worker]:
+        return self._workers if self._compare is None else [*self._workers, self._compare]
+

@@ -15,9 +15,19 @@ import structlog
 
 from pipeline.broadcast import Hub
 from pipeline.captions import Board
+from pipeline.compare_records import compare_record
 from pipeline.diagnostics import Recorder
 from pipeline.errors import ProtocolError
-from pipeline.events import Caption, Fault, Level, SourceChanged, State, Transcript, Utterance
+from pipeline.events import (
+    Caption,
+    Comparison,
+    Fault,
+    Level,
+    SourceChanged,
+    State,
+    Transcript,
+    Utterance,
+)
 from pipeline.ladder import REASON, Ladder, Rung
 from pipeline.metrics import Metrics
 from pipeline.records import filtered_record, utterance_record
@@ -149,6 +159,12 @@ class Desk:
             queues={"unfinished": self.unfinished},
         )
         self._keep(record)
+
+    def compared(self, comparison: Comparison) -> None:
+        """Keep a second final, and show it to operators."""
+        record = compare_record(comparison, utc=_utc())
+        self._recorder.compare(record)
+        self._hub.compare(record)
 
     def filtered(self, transcript: Transcript) -> None:
         """Take back what was shown of a text that turned out not to be one, and record it."""

@@ -107,6 +107,10 @@ class Recorder:
         """Keep an utterance's record (pipeline.records)."""
         self._put(_entry(record))
 
+    def compare(self, record: Mapping[str, Any]) -> None:
+        """Keep a second final's record (pipeline.compare_records)."""
+        self._put(_entry(record))
+
     def health(self, record: Mapping[str, Any]) -> None:
         """Keep a record of how the daemon is (HealthRecord in pipeline.session_records)."""
         self._put(_entry({"type": "health", "utc": _utc(), **record}))

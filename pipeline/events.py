@@ -146,6 +146,8 @@ class Translation:
     """Of the prompt's tokens, those still in the cache from the call before."""
     stopped: Literal["end", "length", "loop"] = "end"
     """Why generation ended: by itself, at the token cap, at the repetition guard."""
+    draft_tokens: int = 0
+    """Of the tokens made, those that the draft had too, taken over several at once."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -157,8 +159,6 @@ class Caption:
     text: str
     engine: str
     """The translator that made the text, or "source" where the source text stands in for it."""
-    draft_tokens: int = 0
-    """Of the tokens made, those that the draft had too, taken over several at once."""
     final: bool
     stable: int = 0
     """Leading characters of `text` that consecutive partials agree on."""
@@ -169,6 +169,20 @@ class Caption:
     def id(self) -> int:
         """The utterance's id."""
         return self.transcript.utterance.id
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What another final translator makes of the words of a final caption."""
+
+    id: int
+    """The caption's."""
+    lang: str
+    final: str
+    """The caption's text."""
+    model: str
+    translation: Translation
+    span: Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +228,15 @@ class WorkerEnded:
 
 
 Report: TypeAlias = (
-    Utterance | Transcript | Caption | Level | Fault | SourceChanged | WorkerReady | WorkerEnded
+    Utterance
+    | Transcript
+    | Caption
+    | Comparison
+    | Level
+    | Fault
+    | SourceChanged
+    | WorkerReady
+    | WorkerEnded
 )
 """What workers tell the main thread. Of utterances only finals, when they are closed; of
 transcripts only those of finals that are filtered."""

@@ -166,7 +166,9 @@ def utterance_record(
         record = replace(
             record,
             partial=PartialRecord(lang=draft.lang, text=draft.text, engine=draft.engine),
-            agreement=_agreement(draft, caption),
+            agreement=None
+            if draft.engine == caption.engine
+            else agreement(draft.text, caption.text),
             partial_ms=_ms(draft.span.end_s - draft.span.start_s) if draft.span.end_s else None,
             last_syllable_to_partial_ms=_ms(ready_s - utterance.spoken_s),
         )
@@ -218,6 +220,14 @@ def normalized_erasure(texts: Sequence[str]) -> float | None:
     return erased / len(lines[-1])
 
 
+def agreement(text: str, final: str) -> float | None:
+    """Return the chrF, 0..1, of one translation against another; None if one says nothing."""
+    if not (text and final):
+        return None
+    score: float = _CHRF.sentence_score(text, [final]).score
+    return round(score / 100, 4)
+
+
 def _heard(transcript: Transcript, mode: Mode, utc: str, updates: int) -> UtteranceRecord:
     utterance, recognition = transcript.utterance, transcript.recognition
     return UtteranceRecord(
@@ -257,17 +267,10 @@ def _final(caption: Caption, span: Span) -> FinalRecord:
         tokens_per_s=round(told.tokens / took_s, 1) if took_s > 0 else None,
         prompt_tokens=told.prompt_tokens,
         reused_tokens=told.reused_tokens,
+        draft_tokens=told.draft_tokens,
         avg_logprob=_rounded(told.avg_logprob, 4),
         stopped=told.stopped,
     )
-        draft_tokens=told.draft_tokens,
-
-
-def _agreement(draft: Caption, final: Caption) -> float | None:
-    if draft.engine == final.engine or not (draft.text and final.text):
-        return None
-    score: float = _CHRF.sentence_score(draft.text, [final.text]).score
-    return round(score / 100, 4)
 
 
 def _covered_s(spans: Sequence[Span], from_s: float, to_s: float) -> float:

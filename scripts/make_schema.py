@@ -16,6 +16,7 @@ import orjson
 from pydantic import ConfigDict, RootModel
 
 from pipeline import messages, wire
+from pipeline.compare_records import CompareRecord
 from pipeline.judging import QualityRecord
 from pipeline.pairs import Pair, ReviewItem
 from pipeline.records import UtteranceRecord
@@ -26,6 +27,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 WRITTEN: dict[str, Any] = {
     "records/utterance": UtteranceRecord,
+    "records/compare": CompareRecord,
     "records/health": HealthRecord,
     "records/event": EventRecord,
     "records/summary": SummaryRecord,
@@ -39,7 +41,7 @@ WRITTEN: dict[str, Any] = {
     "messages/authorized": messages.AuthorizedMessage,
     "messages/error": messages.ErrorMessage,
 }
-"""What the daemon writes or sends; an `utterance` message is an utterance record."""
+"""What the daemon writes or sends; an `utterance` or `compare` message is the record."""
 
 RECEIVED: dict[str, Any] = {
     "messages/ack": messages.AckMessage,

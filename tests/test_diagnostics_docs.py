@@ -21,6 +21,7 @@ DOCUMENT = (SCHEMA.parent / "docs" / "DIAGNOSTICS.md").read_text(encoding="utf-8
 SECTIONS = dict(re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", DOCUMENT, re.MULTILINE | re.DOTALL))
 RECORDS = {
     "utterance": "`utterance`",
+    "compare": "`compare`",
     "health": "`health`",
     "event": "`event`",
     "summary": "`summary`",

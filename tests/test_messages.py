@@ -23,7 +23,7 @@ FROM_DISPLAYS = {"ack", "auth", "command"}
 
 def schema_of(message: dict[str, Any]) -> str:
     kind = message["type"]
-    return "records/utterance" if kind == "utterance" else f"messages/{kind}"
+    return f"records/{kind}" if kind in ("compare", "utterance") else f"messages/{kind}"
 
 
 def test_every_message_has_its_schema() -> None:

@@ -84,7 +84,10 @@ def _serve(settings: Settings, mode: Mode, *, loop: bool = False) -> tuple[int, 
         recognizer=assembly.recognizer(settings, dictionary),
         partial=assembly.partial_translator(settings),
         final=assembly.final_translator(settings),
+        compare=None if mode == "live" else assembly.compare_translator(settings),
     )
+    if mode == "live" and settings.translate.compare.engine != "none":
+        log.info("not compared", reason="translate.compare is for rehearsals: dry-run and demo")
     app = App(settings, engines, dictionary=dictionary, screen=screen, mode=mode)
     try:
         code = asyncio.run(app.run())
