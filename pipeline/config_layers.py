@@ -43,7 +43,7 @@ def load(file: Path | None = None, flags: Mapping[str, Any] | None = None) -> Lo
     `file` None takes ./config.toml or /etc/stark-translate/config.toml if there is one. `flags` is
     keyed by key path: `{"server.port": 0}`. Raises ConfigError naming every wrong key.
     """
-    chosen = file or next((f for f in (Path("config.toml"), SYSTEM_FILE) if f.is_file()), None)
+    chosen = file or file_in_force()
     layers: list[tuple[str, dict[str, Any]]] = []
     if chosen is not None:
         layers.append((str(chosen), _read(chosen)))
@@ -60,6 +60,18 @@ def load(file: Path | None = None, flags: Mapping[str, Any] | None = None) -> Lo
         raise _explain(error, origins) from None
     every = dict.fromkeys((path for path, _ in leaves(settings.model_dump())), "built-in default")
     return Loaded(settings, every | origins)
+
+
+def file_in_force() -> Path | None:
+    """Return the file that is read where none is named: ./config.toml, else the system's."""
+    return next((file for file in (Path("config.toml"), SYSTEM_FILE) if file.is_file()), None)
+
+
+def changed(settings: Settings, values: Mapping[str, Any]) -> Settings:
+    """Return the settings with other values, by key path. Raises ValidationError."""
+    tree = settings.model_dump()
+    _merge(tree, _nest(values))
+    return Settings(**tree)
 
 
 def leaves(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -18,7 +18,7 @@ attempts captions corrections drafting exports fields hallucinations judging lad
 markup compare_records messages phrases plots prompts quality records resample rules segmenter sentences \
 session_records stabilizer subscription subtitles tally undo wire
 model_store registry
-archive config_layers portaudio inbox mailbox models notify operator_token recording verdicts
+archive config_edit config_layers portaudio inbox mailbox models notify operator_token recording verdicts
 devices comparison resume
 engines
 clients diagnostics dictionary incoming logs metrics pages pairs ports scoring session_files \
