@@ -38,7 +38,8 @@ def edit(text: str, changes: Mapping[str, Value]) -> str:
     Raises ConfigError (config-not-edited) where the keys are written in another way, such as in
     an inline table.
     """
-    lines = text.splitlines()
+    lines = text.removesuffix("\n").removesuffix("\r").split("\n") if text else []
+    lines = [line.removesuffix("\r") for line in lines]
     for path, value in changes.items():
         table, _, key = path.rpartition(".")
         _set(lines, table, key, toml(value))

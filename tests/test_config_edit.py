@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.bundled import bundled
@@ -95,16 +95,16 @@ def test_line_ends_stay() -> None:
 
 
 @given(st.data())
+@settings(deadline=None)  # the machine may be busy
 def test_the_shipped_file_says_what_is_wanted_and_the_rest_stays(data: st.DataObject) -> None:
     text = bundled("config.toml").read_text()
     paths = data.draw(st.lists(st.sampled_from(sorted(KEYS)), max_size=6, unique=True))
     changes = {path: data.draw(OTHERS[type(KEYS[path])]) for path in paths}
     edited = edit(text, changes)
     assert keys(edited) == keys(text) | changes
-    comments = [line.partition(" # ")[2] for line in text.splitlines()]
-    assert [line.partition(" # ")[2] for line in edited.splitlines()] == comments or any(
-        isinstance(value, str) and "#" in value for value in changes.values()
-    )
+    if not any("#" in str(value) for value in changes.values()):
+        comments = [line.partition(" # ")[2] for line in text.split("\n")]
+        assert [line.partition(" # ")[2] for line in edited.split("\n")] == comments
 
 
 def test_the_file_is_written_and_its_copy_kept(tmp_path: Path) -> None:
