@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -25,8 +24,8 @@ from pipeline.diagnostics import Recorder
 from pipeline.dictionary import Dictionary
 from pipeline.errors import DictionaryError, EngineError, StarkError
 from pipeline.events import (
-    Comparison,
     Caption,
+    Comparison,
     Fault,
     Level,
     Report,
@@ -39,16 +38,16 @@ from pipeline.events import (
 from pipeline.health import Health
 from pipeline.ladder import Ladder
 from pipeline.metrics import Metrics
+from pipeline.notify import Notifier
 from pipeline.operator_token import operator_token
 from pipeline.resume import unfinished_session
 from pipeline.session_files import incomplete
 from pipeline.terminal import Screen
+from pipeline.watch import Watch
 from pipeline.wire import Command, Mode
 
 log = structlog.get_logger()
 
-_TICK_S = 0.25
-_HEALTH_S = 10.0
 _WRITE_S = 5.0
 """At the end the record may take at least so long, even if captions may not."""
 
@@ -132,6 +131,22 @@ class App:
             ladder=self._ladder,
             recorder=self._recorder,
         )
+        self._changed = asyncio.Event()
+        self._notifier = Notifier()
+        self._watch = Watch(
+            crew=self._crew,
+            desk=self._desk,
+            ladder=self._ladder,
+            recorder=self._recorder,
+            metrics=self._metrics,
+            dictionary=dictionary,
+            dictionary_s=settings.dictionary.watch_s,
+            health=self._health,
+            notifier=self._notifier,
+            on_hang=self._hang,
+            on_rescue=self._changed.set,
+            on_dictionary=self._reload,
+        )
         self._stops = 0
         self.failure: BaseException | None = None
         """What ended the first worker that broke, or kept the record from being whole."""
@@ -147,7 +162,6 @@ class App:
         Raises ServerError when the port cannot be had.
         """
         self._loop = asyncio.get_running_loop()
-        self._changed = asyncio.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             self._loop.add_signal_handler(number, self.stop)
         self._loop.add_signal_handler(signal.SIGHUP, self._reload)
@@ -157,7 +171,7 @@ class App:
             logs.serving(self._hub.address, self.folder)
             self._screen.started(self._hub.address, self._mode, self.folder)
             self._desk.announce()
-            watch = asyncio.create_task(self._watch())
+            watch = asyncio.create_task(self._watch.run())
             watch.add_done_callback(self._watch_ended)
             try:
                 await self._serve()
@@ -200,8 +214,10 @@ class App:
             log.info("ready", took_s=round(self._health.uptime_s, 2))
             self._desk.begun = True
             self._desk.announce()
+            self._notifier.ready()
         crew.begin()
         await self._until(lambda: crew.done)
+        self._notifier.stopping()
         crew.stop()
         await self._drained()
         for caption in crew.rescue():
@@ -243,6 +259,10 @@ class App:
         match report:
             case Caption():
                 self._desk.show(report)
+                if report.final:
+                    self._crew.compare(report)
+            case Comparison():
+                self._desk.compared(report)
             case Utterance():
                 self._desk.closed(report)
             case Transcript():
@@ -259,10 +279,6 @@ class App:
             case WorkerEnded(name, error):
                 self._worker_ended(name, error)
 
-                if report.final:
-                    self._crew.compare(report)
-            case Comparison():
-                self._desk.compared(report)
     def _worker_ended(self, name: str, error: BaseException | None) -> None:
         self._crew.ended[name] = error
         self._changed.set()
@@ -277,45 +293,13 @@ class App:
         self._desk.broken = f"{name}: {error}"
         self._desk.announce()
 
-    async def _watch(self) -> None:
-        """Look after the parts four times a second."""
-        next_health_s = next_dictionary_s = 0.0
-        while True:
-            now_s = time.monotonic()
-            # What the final translator is at is not late: its draft is on screen, and it has a
-            # deadline of its own. What waits for it is.
-            lag_s = self._desk.lag_s(now_s, but=self._crew.translating)
-            if self._crew.sheds and self._ladder.observe(lag_s, now_s):
-                log.warning("rung", rung=self._ladder.rung.name, lag_s=round(lag_s, 2))
-                self._recorder.event("rung", rung=self._health.rung)
-            if self._crew.look(now_s):
-                self._take_over()
-            if self._crew.recognizer_hangs(now_s) and not self._crew.broken:
-                hangs = EngineError("stt-hangs", "The recognizer does not answer any more.")
-                self._worker_ended("transcribe", hangs)
-            self._desk.degraded = self._crew.setback
-            self._desk.announce()
-            self._metrics.queues(self._crew.queues(), self._health.dropped)
-            if now_s >= next_health_s:
-                next_health_s = now_s + _HEALTH_S
-                self._recorder.health(self.health())
-            if now_s >= next_dictionary_s:
-                next_dictionary_s = now_s + self._settings.dictionary.watch_s
-                if self._dictionary.changed():
-                    self._reload()
-            await asyncio.sleep(_TICK_S)
-
     def _watch_ended(self, watch: asyncio.Task[None]) -> None:
         """End loudly what nobody looks after any more."""
         if not watch.cancelled() and (error := watch.exception()):
             self._worker_ended("watch", error)
 
-    def _take_over(self) -> None:
-        """Make finals of what a hanging final translator holds."""
-        self._desk.fault(Fault("translate", "final-hangs", "The final translator hangs."))
-        for caption in self._crew.rescue():
-            self._desk.show(caption)
-        self._changed.set()
+    def _hang(self, error: EngineError) -> None:
+        self._worker_ended("transcribe", error)
 
     def _command(self, command: Command) -> None:
         self._desk.command(command)

@@ -9,18 +9,24 @@ from dataclasses import dataclass
 from pipeline.config import Settings
 from pipeline.dictionary import Dictionary
 from pipeline.engines import AudioSource, Recognizer, SpeechDetector, Translator
+from pipeline.errors import EngineError
 from pipeline.events import Caption
 from pipeline.ladder import Ladder
 from pipeline.mailbox import DRAFT_LIMIT, Drafts, Mailbox
 from pipeline.segmenter import Segmenter
 from pipeline.workers import Emit, Worker
-from pipeline.workers.listen import Listen
 from pipeline.workers.compare import LIMIT, Compare
+from pipeline.workers.listen import Listen
 from pipeline.workers.transcribe import Transcribe
 from pipeline.workers.translate import Translate
 
-RECOGNIZER_HANG_S = 60.0
-"""A recognizer that is at one utterance for so long hangs."""
+HANG_S = {"stt-hangs": 60.0, "partial-hangs": 15.0}
+"""A recognizer, a quick translator that is at one utterance for so long hangs."""
+
+SILENT_S = 20.0
+"""The listen thread notices within seconds that a microphone gives nothing. Silent for so long, it
+hangs itself.
+"""
 
 HANG_GRACE_S = 2.0
 """A final translator that is so much past its own deadline hangs."""
@@ -35,14 +41,14 @@ class Engines:
     recognizer: Recognizer
     partial: Translator | None
     final: Translator | None
+    compare: Translator | None = None
+    """A second final translator, in rehearsals."""
 
 
 class Crew:
     """Listen, transcribe and, where there is a final translator, translate; perhaps compare."""
 
     def __init__(
-    compare: Translator | None = None
-    """A second final translator, in rehearsals."""
         self,
         settings: Settings,
         engines: Engines,
@@ -90,12 +96,6 @@ class Crew:
             )
         workers = (self.listen, self._transcribe, self._translate)
         self._workers: list[Worker] = [worker for worker in workers if worker is not None]
-        self.ready: set[str] = set()
-        """Names of the workers that have loaded their engines."""
-        self.ended: dict[str, BaseException | None] = {}
-        """Names of the workers that have ended, and the error of those that broke."""
-
-    def start(self) -> None:
         self._compare: Compare | None = None
         if engines.compare is not None:
             self._compare = Compare(
@@ -105,6 +105,12 @@ class Crew:
                 emit=emit,
                 limit=LIMIT if self.sheds else 0,
             )
+        self.ready: set[str] = set()
+        """Names of the workers that have loaded their engines."""
+        self.ended: dict[str, BaseException | None] = {}
+        """Names of the workers that have ended, and the error of those that broke."""
+
+    def start(self) -> None:
         """Let all workers load."""
         for worker in self._all:
             worker.start()
@@ -129,14 +135,14 @@ class Crew:
         if "transcribe" in self.ended:
             with suppress(queue.Full):
                 self._drafts.put_nowait(None)
+        if self._compare is not None and self.done:
+            self._compare.end()
 
     @property
     def loaded(self) -> bool:
         """Whether every worker that captions need is ready."""
         return {worker.name for worker in self._workers} <= self.ready
 
-        if self._compare is not None and self.done:
-            self._compare.end()
     @property
     def broken(self) -> bool:
         """Whether a worker ended with an error."""
@@ -149,16 +155,16 @@ class Crew:
         return not left or (left == {"translate"} and self.translator_hangs)
 
     @property
+    def over(self) -> bool:
+        """Whether nothing more is to come, comparisons included."""
+        return self.done and (self._compare is None or self._compare.name in self.ended)
+
+    @property
     def stuck(self) -> bool:
         """Whether a thread is still inside an engine."""
         return any(worker.is_alive() for worker in self._all)
 
     @property
-    @property
-    def over(self) -> bool:
-        """Whether nothing more is to come, comparisons included."""
-        return self.done and (self._compare is None or self._compare.name in self.ended)
-
     def translator_hangs(self) -> bool:
         """Whether the last look found the final translator hanging."""
         return self._transcribe.final_engine_lost
@@ -181,10 +187,25 @@ class Crew:
         self._transcribe.final_engine_lost = hangs
         return new
 
-    def recognizer_hangs(self, now_s: float) -> bool:
-        """Whether the recognizer hangs. Nothing can take its place: the daemon must start anew."""
-        since_s = self._transcribe.recognizing_since
-        return since_s is not None and now_s - since_s > RECOGNIZER_HANG_S
+    def hang(self, now_s: float) -> EngineError | None:
+        """Return the error of an engine that hangs and holds up all captions.
+
+        Nothing can take the place of the recognizer, or get the quick translator's thread back:
+        the daemon must start anew.
+        """
+        doing = self._transcribe.doing
+        if doing is None:
+            return None
+        code, since_s = doing
+        if now_s - since_s <= HANG_S[code]:
+            return None
+        who = "recognizer" if code == "stt-hangs" else "quick translator"
+        return EngineError(code, f"The {who} does not answer any more.")
+
+    def alive(self, now_s: float) -> bool:
+        """Whether audio is still read, or waited for, as it should be."""
+        ended = self.listen.name in self.ended or not self.listen.begun
+        return ended or not self.sheds or now_s - self.listen.beat_s < SILENT_S
 
     @property
     def translating(self) -> int | None:
@@ -192,9 +213,18 @@ class Crew:
         doing = self._translate.doing if self._translate else None
         return doing[0].id if doing else None
 
+    def compare(self, final: Caption) -> None:
+        """Have a final compared, if that is asked for; never waits."""
+        if self._compare is not None and final.engine != "source":
+            self._compare.put(final)
+
     def rescue(self) -> list[Caption]:
         """Take what the final translator has not finished, as finals."""
         return self._translate.rescue() if self._translate else []
+
+    @property
+    def _all(self) -> list[Worker]:
+        return self._workers if self._compare is None else [*self._workers, self._compare]
 
     def queues(self) -> dict[str, int]:
         """Return what waits in each queue."""
@@ -207,12 +237,3 @@ class Crew:
             "partials": self._mailbox.replaced_partials,
             "drafts": self._transcribe.full_drafts,
         }
-    def compare(self, final: Caption) -> None:
-        """Have a final compared, if that is asked for; never waits."""
-        if self._compare is not None and final.engine != "source":
-            self._compare.put(final)
-
-    @property
-    def _all(self) -> list[Worker]:
-        return self._workers if self._compare is None else [*self._workers, self._compare]
-

@@ -76,6 +76,12 @@ class Health:
             "memory_mb": self._memory(),
         }
 
+    def line(self) -> str:
+        """Return it in one line of words, for `systemctl status`."""
+        state, reason = self._desk.state
+        said = f"{state} ({reason})" if reason else state
+        return f"{said}, lag {self._desk.lag_s(time.monotonic()):.1f} s, rung {self.rung}"
+
     def _memory(self) -> float:
         with suppress(OSError):  # no file descriptor is left: say what was last known
             self._memory_mb = round(psutil.Process().memory_info().rss / 1e6, 1)

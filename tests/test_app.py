@@ -16,7 +16,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from pipeline.app import App
 from pipeline.config import Settings
 from pipeline.config_layers import load
-from pipeline.crew import Engines
+from pipeline.crew import HANG_S, Engines
 from pipeline.dictionary import Dictionary
 from pipeline.engines import AudioSource, Recognizer, SpeechDetector, Translator
 from pipeline.errors import AudioError, DictionaryError, ModelError, ServerError
@@ -488,7 +488,7 @@ def test_a_dictionary_whose_file_cannot_be_looked_at_is_told(tmp_path: Path) -> 
 def test_a_recognizer_that_hangs_ends_the_daemon_with_code_1(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipeline.crew.RECOGNIZER_HANG_S", 0.3)
+    monkeypatch.setitem(HANG_S, "stt-hangs", 0.3)
     hang = threading.Event()
 
     def hangs_later(call: int) -> bool:

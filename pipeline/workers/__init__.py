@@ -28,6 +28,11 @@ class Worker(threading.Thread):
         self._begun = threading.Event()
         self._faults = 0
 
+    @property
+    def begun(self) -> bool:
+        """Whether it may work."""
+        return self._begun.is_set()
+
     def begin(self) -> None:
         """Let the worker start on its input, once every worker is ready."""
         self._begun.set()

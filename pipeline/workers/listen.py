@@ -51,6 +51,8 @@ class Listen(Worker):
         """Set by the main thread: audio is read and thrown away, no model runs."""
         self.heard_s = origin_s
         """Where in the session's audio it is, seconds."""
+        self.beat_s = time.monotonic()
+        """When it last had a block or looked for the source."""
         self._origin = round(origin_s * SAMPLE_RATE)
 
     def load(self) -> None:
@@ -65,6 +67,7 @@ class Listen(Worker):
 
     def work(self) -> None:
         """Read blocks to the source's end."""
+        self.beat_s = time.monotonic()
         try:
             while not self._stopping.is_set():
                 try:
@@ -84,6 +87,7 @@ class Listen(Worker):
         attempt = stuck = 0
         while not self._stopping.wait(_REOPEN_S[min(attempt, len(_REOPEN_S) - 1)]):
             attempt += 1
+            self.beat_s = time.monotonic()
             try:
                 self._source.open()
             except AudioError as error:
@@ -95,6 +99,7 @@ class Listen(Worker):
             return
 
     def _take(self, block: AudioBlock) -> None:
+        self.beat_s = time.monotonic()
         if block.start_sample != round(self.heard_s * SAMPLE_RATE):
             self._detector.reset()  # what it remembers does not lead up to this block
         self.heard_s = (block.start_sample + len(block.pcm)) / SAMPLE_RATE

@@ -48,8 +48,8 @@ class Transcribe(Worker):
         self._stabilizer = Stabilizer()
         self._free_s = 0.0
         self._last: Transcript | None = None
-        self.recognizing_since: float | None = None
-        """Since when the recognizer is at an utterance, for the main thread's look-out."""
+        self.doing: tuple[str, float] | None = None
+        """What it will be if it hangs, and since when; for the main thread's look-out."""
         self.final_engine_lost = False
         """Set by the main thread when the final translator hangs."""
         self.full_drafts = 0
@@ -86,7 +86,7 @@ class Transcribe(Worker):
 
     def _transcript(self, utterance: Utterance) -> Transcript:
         """Recognize and correct. After an engine error a final falls back on its last partial."""
-        self.recognizing_since = time.monotonic()
+        self.doing = ("stt-hangs", time.monotonic())
         try:
             transcript = transcribe(
                 self._recognizer,
@@ -105,7 +105,7 @@ class Transcribe(Worker):
             lang = self._settings.translate.source
             return Transcript(utterance, lang, "", "", Recognition(""), filtered=error.code)
         finally:
-            self.recognizing_since = None
+            self.doing = None
         self.well()
         transcript = correct(self._dictionary.lexicon, transcript)
         return replace(
@@ -123,6 +123,7 @@ class Transcribe(Worker):
         caption = source_caption(transcript)
         if self._partial is not None and self._ladder.rung < Rung.SOURCE_CAPTIONS:
             now = time.monotonic()
+            self.doing = ("partial-hangs", now)
             try:
                 caption = translate(
                     self._partial,
@@ -134,6 +135,8 @@ class Transcribe(Worker):
                 )
             except EngineError as error:
                 self.fault(error)
+            finally:
+                self.doing = None
         stable = self._stabilizer.push(caption.id, caption.text, final=False)
         return replace(caption, stable=stable)
 
