@@ -26,7 +26,8 @@ _MAX_TOKENS = 220
 class Whisper:
     """A Recognizer on `faster_whisper.WhisperModel`.
 
-    `model` is the folder of a CTranslate2 model, `lang` the spoken language, `window_s` the shortest stretch that is encoded, `hotwords` words to listen for (they may be
+    `model` is the folder of a CTranslate2 model, `lang` the spoken language,
+    `window_s` the shortest stretch that is encoded, `hotwords` words to listen for (they may be
     changed between calls; the model sees the first 223 tokens of them). With `word_probabilities`
     finals tell how sure the model is of each word.
     """
