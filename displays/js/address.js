@@ -1,0 +1,20 @@
+// The audience's address and its QR code, as the server tells them.
+
+const OWN_MACHINE = /^(localhost|127\..*|\[::1\])$/;
+
+/** Why phones cannot open this address, or "". */
+export function unreachable(address) {
+  if (!OWN_MACHINE.test(new URL(address).hostname)) return "";
+  return "Only this computer can open this address. For phones start the captions with --host 0.0.0.0.";
+}
+
+/** Put the address into a link, its QR code into an image, and what is wrong with it into a paragraph. */
+export function showAddress(address, { link, image, problem }) {
+  link.textContent = address.replace(/^http:\/\//, "").replace(/\/$/, "");
+  link.href = address;
+  image.alt = `QR code of ${address}`;
+  image.src = "/qr.svg";
+  image.hidden = false;
+  problem.textContent = unreachable(address);
+  problem.hidden = problem.textContent === "";
+}

@@ -1,0 +1,63 @@
+// What the operator's page says about how it goes, so that one glance is enough: a word, an icon, a tone, a reason.
+
+import { tone } from "./condition.js";
+
+const GLANCES = {
+  connecting: ["Connecting", "wait", ""],
+  lost: ["Connection lost", "lost", "Trying again. What stands below is old, and no button works until it is back."],
+  outdated: ["Reload this page", "fault", "The program was updated while this page was open."],
+  starting: ["Starting", "wait", "The models are being loaded; seconds to a minute."],
+  listening: ["Listening", "listening", ""],
+  speech: ["Speech", "speech", ""],
+  paused: ["Paused", "paused", "Nothing is heard until you resume."],
+  blank: ["Screens blank", "blank", "The displays show no captions until you unblank them."],
+  behind: ["Behind", "behind", "The machine is too slow for what is said."],
+  "no-audio": ["Microphone lost", "no-audio", "Plug it in again; captions go on by themselves."],
+  fault: ["Fault", "fault", "The service restarts by itself. If it does not, start it again."],
+  ended: ["Ended", "ended", "The service is over."],
+};
+
+/**
+ * `{word, icon, tone, reason}` of the page whose link is "connecting", "open", "lost" or "outdated", with the
+ * server's last state and reason. A state of a newer server that we do not know is shown by its own name.
+ */
+export function glance({ link, state, reason }) {
+  const name = link === "open" ? state : link;
+  const [word, icon, help] = GLANCES[name] ?? [name, "wait", ""];
+  if (name === "lost") return { word, icon, tone: "bad", reason: help };
+  const told = link === "open" ? sentence(reason) : "";
+  // Well, but with a reason: the machine gives something up already.
+  const strained = (name === "listening" || name === "speech") && told !== "";
+  return {
+    word,
+    icon,
+    tone: strained ? "wait" : name === "speech" ? "good" : tone(name),
+    reason: [told, help].filter(Boolean).join(" "),
+  };
+}
+
+/** What `mode` means for the audience, or "" in a service. */
+export function banner(mode) {
+  if (mode === "dry-run") return "Rehearsal: nothing of this reaches the audience. Its pages say “standby”.";
+  if (mode === "demo") return "Demo: the displays show the demo sermon or a past session.";
+  return "";
+}
+
+const HINTS = {
+  "unknown-caption": "It is too old to be changed.",
+  "too-large": "Make the text shorter.",
+  "unknown-command": "This page is newer than the program that runs; restart it.",
+  "rule-exists": "Change it in the file, or undo it if you have just added it.",
+};
+
+/** One line about a refusal, with what to do where the server does not say. */
+export function refusal({ code, message }) {
+  return [sentence(message), HINTS[code]].filter(Boolean).join(" ");
+}
+
+/** The server's phrases as sentences: "paused by the operator" is "Paused by the operator." */
+function sentence(text) {
+  if (!text) return "";
+  const whole = /[.!?]$/.test(text) ? text : `${text}.`;
+  return whole.charAt(0).toUpperCase() + whole.slice(1);
+}

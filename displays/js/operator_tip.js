@@ -1,0 +1,44 @@
+// What a marked word says of itself: on hover, on focus and when touched.
+
+const GAP_PX = 6;
+
+export class Tip {
+  #tip = document.getElementById("tip");
+  #of = null;
+
+  /** Serve every element with `data-note` inside `root`. */
+  constructor(root) {
+    const note = (event) => event.target.closest("[data-note]");
+    root.addEventListener("pointerover", (event) => this.#show(note(event)));
+    root.addEventListener("focusin", (event) => this.#show(note(event)));
+    root.addEventListener("click", (event) => this.#show(note(event)));
+    root.addEventListener("pointerout", (event) => event.pointerType === "mouse" && this.#hide());
+    root.addEventListener("focusout", () => this.#hide());
+    root.addEventListener("scroll", () => this.#hide(), { capture: true, passive: true });
+    document.addEventListener("keydown", (event) => event.key === "Escape" && this.#hide());
+    document.addEventListener("pointerdown", (event) => note(event) === null && this.#hide());
+  }
+
+  #show(element) {
+    if (element === null) {
+      this.#hide();
+      return;
+    }
+    this.#of = element;
+    this.#tip.textContent = element.dataset.note;
+    this.#tip.hidden = false;
+    const box = element.getClientRects()[0];
+    const { offsetWidth: width, offsetHeight: height } = this.#tip;
+    const above = box.top - height - GAP_PX;
+    const left = Math.min(box.left, document.documentElement.clientWidth - width - GAP_PX);
+    this.#tip.style.left = `${Math.max(GAP_PX, left)}px`;
+    this.#tip.style.top = `${above > 0 ? above : box.bottom + GAP_PX}px`;
+    element.setAttribute("aria-describedby", "tip");
+  }
+
+  #hide() {
+    this.#of?.removeAttribute("aria-describedby");
+    this.#of = null;
+    this.#tip.hidden = true;
+  }
+}

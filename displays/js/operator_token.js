@@ -1,0 +1,37 @@
+// The operator's token: from the address once, then in this tab only. It is never part of a request.
+
+const KEY = "operator-token";
+
+/** Take `#token=...` out of the address, so that nobody reads it over a shoulder. "" if there is none. */
+function fromAddress() {
+  const found = /^#token=(.+)$/.exec(location.hash);
+  if (!found) return "";
+  history.replaceState(null, "", location.pathname + location.search);
+  try {
+    return decodeURIComponent(found[1]);
+  } catch {
+    return found[1]; // A token with a bare percent sign.
+  }
+}
+
+/** The token of the address or of this tab, or "". */
+export function loadToken() {
+  const token = fromAddress() || sessionStorage.getItem(KEY) || "";
+  if (token) keepToken(token);
+  return token;
+}
+
+export function keepToken(token) {
+  sessionStorage.setItem(KEY, token);
+}
+
+export function forgetToken() {
+  sessionStorage.removeItem(KEY);
+}
+
+/** Hear of a token that is put into the address while the page is open. */
+export function onToken(take) {
+  window.addEventListener("hashchange", () => {
+    if (location.hash.startsWith("#token=")) take(loadToken());
+  });
+}

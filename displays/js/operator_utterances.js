@@ -1,0 +1,133 @@
+// What was said, as an operator sees it: each caption together with its record. No document in here.
+
+/** The newest `limit` utterances of a session, by id: `{id, caption, record, compare}`, of which each may be null. */
+export class Utterances {
+  #entries = new Map();
+  #session = "";
+  #limit;
+
+  constructor(limit) {
+    this.#limit = limit;
+  }
+
+  /** Take a `hello`: what changed since we left, or all captions there are. */
+  greet({ session, resumed, captions }) {
+    if (session !== this.#session) this.#entries.clear();
+    this.#session = session;
+    if (!resumed) for (const entry of this.#entries.values()) entry.caption = null;
+    for (const caption of captions) this.caption(caption);
+  }
+
+  /** Take a `caption`; an older revision than the one we have changes nothing. */
+  caption(message) {
+    const entry = this.#entry(message.id);
+    if (!entry.caption || entry.caption.seq < message.seq) entry.caption = message;
+    this.#prune();
+  }
+
+  /** Take an `utterance`. */
+  record(message) {
+    this.#entry(message.id).record = message;
+    this.#prune();
+  }
+
+  /** Take a `compare`: a second final, beside the one that is shown. */
+  compare(message) {
+    this.#entry(message.id).compare = message;
+    this.#prune();
+  }
+
+  get(id) {
+    return this.#entries.get(id);
+  }
+
+  /** Those that have something to show, oldest first. */
+  list() {
+    return [...this.#entries.values()].filter((entry) => standing(entry) !== "nothing").sort((a, b) => a.id - b.id);
+  }
+
+  #entry(id) {
+    if (!this.#entries.has(id)) this.#entries.set(id, { id, caption: null, record: null, compare: null });
+    return this.#entries.get(id);
+  }
+
+  #prune() {
+    while (this.#entries.size > this.#limit) this.#entries.delete(Math.min(...this.#entries.keys()));
+  }
+}
+
+/**
+ * "partial", "final" or "edited" on the displays; "hidden" or forgotten by them; "filtered": never meant for
+ * them; "nothing": an empty caption of which nothing is known.
+ */
+export function standing({ caption, record }) {
+  if (caption?.target.text) {
+    if (!caption.final) return "partial";
+    return caption.target.engine === "operator" ? "edited" : "final";
+  }
+  if (record?.filtered) return "filtered";
+  return record?.final ? "hidden" : "nothing";
+}
+
+/**
+ * The translations of an utterance, each `{by, lang, text, workMs, afterMs, onScreen}`: the quick translator's, the
+ * final one's, one to compare with, an operator's. `workMs`: how long it took; `afterMs`: from the last syllable
+ * until it was there. Both may be null.
+ */
+export function versions(entry) {
+  const { caption, record, compare } = entry;
+  const shown = caption?.target.text ? caption.target : null;
+  if (!record?.final) return shown ? [{ ...version(shown), onScreen: true }] : [];
+  const { partial, final } = record;
+  const found = [];
+  const twoSpoke = partial && (partial.engine !== final.engine || partial.text !== final.text);
+  if (twoSpoke) found.push(version(partial, record.partial_ms, record.last_syllable_to_partial_ms));
+  found.push(version(final, record.final_ms ?? record.partial_ms, record.last_syllable_to_final_ms));
+  if (shown && standing(entry) !== "edited") found.at(-1).onScreen = true;
+  if (compare) found.push(version(compare, compare.ms));
+  if (standing(entry) === "edited") found.push({ ...version(shown), onScreen: true });
+  return found;
+}
+
+/** What the displays show of an utterance, or showed before it was hidden: `{lang, text}`. */
+export function shownText({ caption, record }) {
+  return caption?.target.text ? caption.target : (record?.final ?? { lang: "", text: "" });
+}
+
+const NAMES = { marian: "Marian", gemma: "Gemma", operator: "Operator", source: "Not translated" };
+
+function version({ engine, model, lang, text }, workMs = null, afterMs = null) {
+  const name = NAMES[engine] ?? engine;
+  return { by: model ? `${name} (${model})` : name, lang, text, workMs, afterMs, onScreen: false };
+}
+
+const DOUBTS = {
+  "avg-logprob": "words unsure",
+  "no-speech-prob": "perhaps no speech",
+  "compression-ratio": "repeats itself",
+  estimate: "translation doubtful",
+  agreement: "translators disagree",
+};
+const FILTERED = {
+  empty: "no words in it",
+  "no-speech": "not speech",
+  repetition: "it repeats itself",
+  compression: "it repeats itself",
+  "stock-phrase": "a phrase that recognizers make up",
+  "too-fast": "more words than anybody speaks in that time",
+};
+
+/** What the operator should know about an utterance, in words: `{text, strong}`. */
+export function remarks(entry) {
+  const { record } = entry;
+  const found = [];
+  const put = (text, strong) => found.push({ text, strong });
+  const now = standing(entry);
+  if (now === "hidden") put("Not on the screens", true);
+  if (now === "filtered") put(`Not shown: ${FILTERED[record.filtered] ?? record.filtered}`, true);
+  for (const flag of record?.flags ?? []) {
+    const [measure, limit] = flag.split(":");
+    put(DOUBTS[measure] ?? measure, limit === "reject");
+  }
+  return found;
+}
