@@ -47,6 +47,7 @@ class Service:
         detector: SpeechDetector | None = None,
         partial: Translator | None = MARIAN,
         final: Translator | None = GEMMA,
+        compare: Translator | None = None,
         fast: bool = True,
         mode: str = "live",
         flags: dict[str, Any] | None = None,
@@ -69,6 +70,7 @@ class Service:
             recognizer=recognizer or FakeRecognizer(SCRIPT),
             partial=partial,
             final=final,
+            compare=compare,
         )
         self.app = App(
             self.settings,
@@ -518,3 +520,46 @@ def test_without_time_for_captions_the_record_is_still_written(tmp_path: Path) -
     service = Service(tmp_path, source=source, flags={"session.drain_s": 0.0})
     assert service.run(stop_midway) == 0
     assert service.records("event")[-1]["event"] == "end"
+
+
+def test_every_final_of_a_file_is_compared_and_operators_see_it(tmp_path: Path) -> None:
+    seen: list[dict[str, Any]] = []
+
+    async def watch(service: Service) -> None:
+        async with service.connect("?kind=operator") as operator, service.connect() as audience:
+            await operator.send('{"type":"auth","token":"secret"}')
+            seen.extend([orjson.loads(raw) async for raw in operator])
+            assert "compare" not in {orjson.loads(raw)["type"] async for raw in audience}
+
+    source = FakeSource(pcm_of(SCRIPT, DURATION_S), speed=10)
+    other = FakeTranslator("other", delay_s=0.05, fails=lambda call: call == 2)
+    service = Service(tmp_path, source=source, compare=other, mode="demo")
+    assert service.run(watch) == 0
+    assert service.finals() == all_finals("gemma")
+    made = service.records("compare")
+    assert [record["id"] for record in made] == [1, 3, 4, 5, 6]
+    assert all(record["text"].endswith("spoken-other") for record in made)
+    assert [m for m in seen if m["type"] == "compare"] == made
+    told = [(m["type"], m["id"]) for m in seen if m["type"] in ("compare", "utterance")]
+    assert all(
+        told.index(("utterance", record["id"])) < told.index(("compare", record["id"]))
+        for record in made
+    )
+
+
+def test_a_hanging_comparison_costs_only_itself(tmp_path: Path) -> None:
+    hang = threading.Event()
+    service = Service(
+        tmp_path,
+        compare=FakeTranslator("other", hang=hang),
+        fast=False,
+        mode="dry-run",
+        flags={"session.drain_s": 0.5},
+    )
+    assert service.run() == 0
+    assert service.finals() == all_finals("gemma")
+    assert service.records("compare") == []
+    assert service.app.stuck
+    hang.set()
+    while service.app.stuck:
+        time.sleep(0.01)

@@ -12,7 +12,7 @@ from pipeline.config import Settings
 from pipeline.config_layers import load
 from pipeline.crew import HANG_GRACE_S, Crew, Engines
 from pipeline.dictionary import Dictionary
-from pipeline.events import Caption, Report, WorkerEnded, WorkerReady
+from pipeline.events import Caption, Comparison, Report, WorkerEnded, WorkerReady
 from pipeline.ladder import Ladder
 from tests.fakes import FakeDetector, FakeRecognizer, FakeSource, FakeTranslator, Speech, pcm_of
 
@@ -22,7 +22,12 @@ SCRIPT = [Speech(0.5, 1.5, "grace and peace"), Speech(2.5, 3.5, "to all of you")
 class Watched:
     """A crew whose reports are kept, and its `ready` and `ended` followed as the app does."""
 
-    def __init__(self, settings: Settings, final: FakeTranslator | None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        final: FakeTranslator | None,
+        compare: FakeTranslator | None = None,
+    ) -> None:
         self.reports: list[Report] = []
         engines = Engines(
             source=FakeSource(pcm_of(SCRIPT, 5.0)),
@@ -30,6 +35,7 @@ class Watched:
             recognizer=FakeRecognizer(SCRIPT),
             partial=FakeTranslator("marian"),
             final=final,
+            compare=compare,
         )
         self.crew = Crew(
             settings, engines, dictionary=Dictionary(settings), ladder=Ladder(), emit=self.take
@@ -110,3 +116,22 @@ def test_a_broken_worker_is_known(settings: Settings) -> None:
     watched.crew.start()
     watched.crew.begin()
     soon(lambda: not watched.crew.stuck)
+
+
+def test_captions_wait_for_no_comparison(settings: Settings) -> None:
+    hang = threading.Event()
+    watched = Watched(settings, FakeTranslator("gemma"), FakeTranslator("other", hang=hang))
+    crew = watched.crew
+    crew.start()
+    soon(lambda: crew.loaded)
+    crew.begin()
+    soon(lambda: crew.done)
+    assert watched.finals() == ["gemma"] * 2
+    for report in [r for r in watched.reports if isinstance(r, Caption) and r.final]:
+        crew.compare(report)
+    assert not crew.over
+    assert crew.stuck
+    crew.stop()
+    hang.set()
+    soon(lambda: crew.over and not crew.stuck)
+    assert [r.id for r in watched.reports if isinstance(r, Comparison)] == [1, 2]

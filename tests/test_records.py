@@ -125,6 +125,7 @@ def test_the_whole_record() -> None:
             "tokens_per_s": 20.0,
             "prompt_tokens": 40,
             "reused_tokens": 30,
+            "draft_tokens": 7,
             "avg_logprob": -0.105,
             "stopped": "end",
         },
@@ -134,7 +135,6 @@ def test_the_whole_record() -> None:
         "vad_wait_ms": 400.0,
         "stt_busy_ms": 100.0,
         "stt_ms": 200.0,
-            "draft_tokens": 7,
         "partial_ms": 10.0,
         "final_busy_ms": 250.0,
         "final_ms": 400.0,
@@ -198,6 +198,7 @@ def test_a_source_caption_has_no_engine_and_no_times_of_one() -> None:
         "tokens_per_s": None,
         "prompt_tokens": None,
         "reused_tokens": None,
+        "draft_tokens": None,
         "avg_logprob": None,
         "stopped": None,
     }
@@ -207,7 +208,6 @@ def test_a_source_caption_has_no_engine_and_no_times_of_one() -> None:
     assert made["overhead_ms"] == 10.0
 
 
-        "draft_tokens": None,
 def test_an_engine_without_measures_leaves_none() -> None:
     of = transcript(recognition=Recognition("x", float("-inf"), float("nan"), None))
     made = record(final(of=of), None, first_shown_s=None)
