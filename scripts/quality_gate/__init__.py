@@ -1,0 +1,1 @@
+"""What the quality gate is made of; scripts/evaluate_quality.py is its command."""

@@ -1,0 +1,79 @@
+"""The sentences of the quality gate, and whether a translation has their terms."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from pipeline.errors import UsageError
+from pipeline.recording import words
+
+FILE = Path(__file__).with_name("sentences.toml")
+KINDS = ("general", "theological")
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """What is said, how a careful interpreter puts it, and what no translation may lack."""
+
+    kind: str
+    source: str
+    target: str
+    terms: tuple[str, ...]
+    """Each `word|other word`, a `*` at a word's end for any ending."""
+
+    def found(self, text: str) -> int:
+        """Return how many of the terms `text` has, whatever their case and punctuation."""
+        return len(self.terms) - len(self.missing(text))
+
+    def missing(self, text: str) -> list[str]:
+        """Return the terms that `text` lacks."""
+        told = " ".join(words(text))
+        return [term for term in self.terms if not _pattern(term).search(told)]
+
+
+def read(path: Path = FILE, source: str = "en", target: str = "es") -> tuple[Sentence, ...]:
+    """Read the sentences of all kinds, in the file's order. Raises UsageError."""
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        return tuple(
+            Sentence(kind, entry[source], entry[target], tuple(entry["terms"]))
+            for kind in KINDS
+            for entry in content[kind]
+        )
+    except OSError as error:
+        raise UsageError("sentences-unreadable", f"{path}: {error.strerror}.") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError("sentences-unreadable", f"{path} is not TOML: {error}.") from None
+    except (KeyError, TypeError) as error:
+        raise UsageError(
+            "sentences-unreadable",
+            f"{path}: an entry lacks {error}.",
+            f"Every sentence has {source}, {target} and terms, under {' or '.join(KINDS)}.",
+        ) from None
+
+
+def few(sentences: Sequence[Sentence], count: int) -> tuple[Sentence, ...]:
+    """Return the first `count` sentences of each kind."""
+    return tuple(
+        sentence
+        for kind in KINDS
+        for sentence in [each for each in sentences if each.kind == kind][:count]
+    )
+
+
+@cache
+def _pattern(term: str) -> re.Pattern[str]:
+    alternatives = [
+        " ".join(
+            re.escape(word) + (r"\w*" if starred.endswith("*") else "")
+            for starred in alternative.split()
+            for word in words(starred)
+        )
+        for alternative in term.split("|")
+    ]
+    return re.compile(rf"(?<!\S)(?:{'|'.join(alternatives)})(?!\S)")
