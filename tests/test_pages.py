@@ -136,6 +136,38 @@ def test_a_page_that_has_not_changed_is_not_sent_again(folder: Path) -> None:
     assert get(pages, "/", If_None_Match=etag, Accept_Encoding="gzip")[0] == HTTPStatus.OK
 
 
+@pytest.mark.parametrize(
+    ("asked", "content_range", "status"),
+    [
+        ("bytes=0-1", "bytes 0-1/504", 206),
+        ("bytes=500-", "bytes 500-503/504", 206),
+        ("bytes=500-9999", "bytes 500-503/504", 206),
+        ("bytes=504-", "", 200),
+        ("bytes=9-3", "", 200),
+        ("bytes=-5", "", 200),
+        ("bytes=0-1,4-5", "", 200),
+        ("lines=0-1", "", 200),
+    ],
+)
+def test_a_part_is_sent_to_who_asks_for_one(
+    folder: Path, asked: str, content_range: str, status: int
+) -> None:
+    """What cannot be had in part is sent whole."""
+    whole = (folder / "icons" / "icon.png").read_bytes()
+    got, headers, body = get(Pages(folder), "/icons/icon.png", Range=asked)
+    assert got == status
+    assert headers.get("Content-Range", "") == content_range
+    assert headers["Content-Length"] == str(len(body))
+    first = int(content_range.split()[1].split("-")[0]) if content_range else 0
+    assert body == whole[first : first + len(body)]
+    assert len(body) == len(whole) or content_range
+
+
+def test_compressed_text_is_not_sent_in_parts(folder: Path) -> None:
+    status, headers, _ = get(Pages(folder), "/", Range="bytes=0-1", Accept_Encoding="gzip")
+    assert (status, headers["Content-Encoding"]) == (200, "gzip")
+
+
 def test_an_etag_changes_with_the_file_only(folder: Path) -> None:
     before = get(Pages(folder), "/")[1]["ETag"]
     assert get(Pages(folder), "/")[1]["ETag"] == before

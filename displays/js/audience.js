@@ -1,50 +1,83 @@
 // The audience page: captions on a phone, with their history.
 
+import { announce } from "./announcer.js";
+import { blocksOf } from "./blocks.js";
 import { Captions, textFor } from "./captions.js";
 import { condition, tone } from "./condition.js";
-import { Connection } from "./connection.js";
+import { afterPaint, Connection } from "./connection.js";
+import { early, FIRST_CAPTIONS } from "./early.js";
 import { Feed } from "./feed.js";
-import { Settings } from "./settings.js";
-import { keepAwake } from "./wakelock.js";
+import { loadPreferences, savePreferences } from "./preferences.js";
 import { pickLang, speakPage, words } from "./words.js";
 
 const HISTORY = 500;
-const ANNOUNCED = 3;
 
 const root = document.documentElement;
-const [status, statusText, notice, list, announcer, live] = [
-  "status", "status-text", "notice", "captions", "announcer", "live",
+const [status, statusText, notice, list, live, open] = [
+  "status", "status-text", "notice", "captions", "live", "open",
 ].map((id) => document.getElementById(id));
 
 const captions = new Captions(HISTORY);
-const announced = new Set();
-const server = { link: "connecting", mode: "", state: "", lang: "", source: "" };
+const server = { link: "connecting", mode: "", state: "", lang: "", source: "", langs: [] };
+let preferences = loadPreferences();
 let table = words("en");
+let sheet = null; // What is not needed for the first captions is fetched after them.
+let awake = true;
+let furnished = false;
 
 const feed = new Feed(document.getElementById("scroller"), list, (following) => {
   live.hidden = following;
 });
 live.addEventListener("click", () => feed.toEnd());
+open.addEventListener("click", async () => (await settings()).open());
 
-const settings = new Settings((preferences, name) => {
-  if (name === "lang") connection.subscribe(preferences.lang);
+function choose(name, value) {
+  preferences = { ...preferences, [name]: value };
+  savePreferences(preferences);
+  if (name === "lang") connection.subscribe(value);
   dress();
-});
+}
+
+async function settings() {
+  if (!sheet) {
+    const { Settings } = await import("./settings.js");
+    sheet ??= new Settings(choose);
+    reflect();
+  }
+  return sheet;
+}
+
+function reflect() {
+  const { langs, lang, source } = server;
+  sheet?.reflect({ preferences, langs, lang, source, page: root.lang, awake });
+}
+
+/** Fetch what the reader may want later. The page works without, should the network be gone by then. */
+async function furnish() {
+  try {
+    await settings();
+    const { keepAwake } = await import("./wakelock.js");
+    awake = await keepAwake();
+    reflect();
+  } catch (error) {
+    console.info("not fetched:", error.message);
+  }
+}
 
 /** Apply what the reader chose. */
 function dress() {
-  const { size, theme, source, page } = settings.preferences;
+  const { size, theme, source, page } = preferences;
   const lang = pickLang([page, ...navigator.languages, server.lang]);
   table = words(lang);
   root.lang = lang;
   document.title = table.title;
-  settings.spoken(lang);
   speakPage(document.body, table);
   feed.change(() => {
     root.dataset.size = size;
     root.dataset.theme = theme;
     root.classList.toggle("with-source", source);
   });
+  reflect();
   tell();
 }
 
@@ -62,50 +95,50 @@ function tell() {
 }
 
 function show() {
-  feed.render(captions.visible(server.lang), server.lang);
+  feed.render(blocksOf(captions.visible(server.lang), server.lang), server.lang);
   tell();
 }
 
-/** Read a final out to those who listen to the page, once. Partials would be a stammer. */
-function announce(caption) {
-  if (!caption.final || announced.has(caption.id)) return;
-  announced.add(caption.id);
-  const shown = textFor(caption, server.lang);
-  if (shown.text === "" || server.state === "blank") return;
-  const line = document.createElement("p");
-  line.lang = shown.lang;
-  line.textContent = shown.text;
-  announcer.append(line);
-  while (announcer.childElementCount > ANNOUNCED) announcer.firstElementChild.remove();
+function greet(hello) {
+  const { mode, state, lang, source, targets } = hello;
+  Object.assign(server, { mode, state, lang, source, langs: [...targets, source] });
+  captions.greet(hello);
+  reflect();
+  show();
+  if (!furnished) afterPaint(furnish);
+  furnished = true;
 }
 
-function greet(hello) {
-  if (!hello.resumed) announced.clear();
-  Object.assign(server, { mode: hello.mode, state: hello.state, lang: hello.lang, source: hello.source });
-  settings.offer([...hello.targets, hello.source], hello.lang, hello.source);
-  captions.greet(hello);
-  for (const { id, final } of hello.captions) if (final) announced.add(id);
+/** Show a caption, say it if it has just become final, and tell the server once it can be read. */
+function take(caption) {
+  const known = captions.get(caption.id);
+  if (!captions.put(caption)) return;
   show();
+  if (caption.final && !known?.final && server.state !== "blank") announce(textFor(caption, server.lang));
+  if (feed.following && !list.hidden) connection.painted(caption.seq);
 }
 
 function receive(message) {
   if (message.type === "hello") {
     greet(message);
-  } else if (message.type === "caption" && captions.put(message)) {
-    show();
-    announce(message);
-    if (feed.following && !list.hidden) connection.painted(message.seq);
+  } else if (message.type === "earlier") {
+    captions.add(message);
+    afterPaint(show); // First the newest, which are what the reader came for.
+  } else if (message.type === "caption") {
+    take(message);
   } else if (message.type === "status") {
     Object.assign(server, { mode: message.mode, state: message.state });
     tell();
   } else if (message.type === "error" && message.code === "unknown-lang") {
-    settings.set("lang", ""); // Another Sunday, another language: take the server's own.
+    choose("lang", ""); // Another Sunday, another language: take the server's own.
   }
 }
 
 const connection = new Connection({
   kind: "audience",
-  lang: settings.preferences.lang,
+  lang: preferences.lang,
+  history: FIRST_CAPTIONS,
+  line: early,
   onMessage: receive,
   onLink: (link) => {
     server.link = link;
@@ -113,4 +146,3 @@ const connection = new Connection({
   },
 });
 dress();
-keepAwake();

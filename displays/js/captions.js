@@ -17,7 +17,12 @@ export class Captions {
   /** Take a `hello`: what changed since we left, or all there is. */
   greet(hello) {
     if (!hello.resumed) this.#byId.clear();
-    for (const caption of hello.captions) this.put(caption);
+    this.add(hello);
+  }
+
+  /** Take an `earlier`: what a short `hello` left out. */
+  add({ captions }) {
+    for (const caption of captions) this.put(caption);
   }
 
   /** Take a `caption`. False if it is older than what we have, so that nothing changed. */
@@ -28,6 +33,11 @@ export class Captions {
     // Hidden ones count too: an older revision that comes late must not bring them back.
     while (this.#byId.size > this.#limit) this.#byId.delete(Math.min(...this.#byId.keys()));
     return this.#byId.has(caption.id);
+  }
+
+  /** The newest revision of caption `id` that we have. */
+  get(id) {
+    return this.#byId.get(id);
   }
 
   /** The captions that have something to show to a reader of `lang`, oldest first. */

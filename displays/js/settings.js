@@ -1,6 +1,6 @@
-// The settings sheet of the audience page.
+// The settings sheet of the audience page. It is fetched once the first captions are there.
 
-import { loadPreferences, savePreferences, SIZES, THEMES } from "./preferences.js";
+import { SIZES, THEMES } from "./preferences.js";
 import { languageName, PAGE_LANGS } from "./words.js";
 
 function option(value, text) {
@@ -10,31 +10,55 @@ function option(value, text) {
   return element;
 }
 
-/** `onChange(preferences, name)` hears which preference changed. */
+/** `onChoose(name, value)` hears what the reader chose; the page then says with `reflect` how things are. */
 export class Settings {
   #dialog = document.getElementById("settings");
-  #onChange;
+  #onChoose;
+  #size = 0;
 
-  preferences = loadPreferences();
-
-  constructor(onChange) {
-    this.#onChange = onChange;
+  constructor(onChoose) {
+    this.#onChoose = onChoose;
     this.#find("page").append(...PAGE_LANGS.map((lang) => option(lang, languageName(lang))));
-    document.getElementById("open").addEventListener("click", () => this.#dialog.showModal());
     this.#find("done").addEventListener("click", () => this.#dialog.close());
     this.#dialog.addEventListener("click", (event) => {
       if (event.target === this.#dialog) this.#dialog.close(); // The backdrop.
     });
     this.#find("smaller").addEventListener("click", () => this.#resize(-1));
     this.#find("larger").addEventListener("click", () => this.#resize(1));
-    this.#find("source").addEventListener("change", (event) => this.set("source", event.target.checked));
+    this.#find("source").addEventListener("change", (event) => onChoose("source", event.target.checked));
     for (const name of ["lang", "page"]) {
-      this.#find(name).addEventListener("change", (event) => this.set(name, event.target.value));
+      this.#find(name).addEventListener("change", (event) => onChoose(name, event.target.value));
     }
     for (const theme of THEMES) {
-      this.#find(`theme-${theme}`).addEventListener("change", () => this.set("theme", theme));
+      this.#find(`theme-${theme}`).addEventListener("change", () => onChoose("theme", theme));
     }
-    this.#reflect();
+  }
+
+  /** Open the sheet. */
+  open() {
+    if (!this.#dialog.open) this.#dialog.showModal();
+  }
+
+  /**
+   * Show the reader's `preferences`; the `langs` that the server has captions in, `lang` in use, `source` spoken; the
+   * `page`'s own language; and whether the browser lets a page keep the screen on (`awake`).
+   */
+  reflect({ preferences, langs, lang, source, page, awake }) {
+    this.#size = preferences.size;
+    this.#find("smaller").disabled = this.#size <= SIZES.smallest;
+    this.#find("larger").disabled = this.#size >= SIZES.largest;
+    this.#find("size").textContent = `${this.#size} / ${SIZES.largest}`;
+    this.#find("source").checked = preferences.source;
+    // A reader of the spoken language has nothing to add under it.
+    this.#find("source").disabled = lang === source;
+    (this.#find(`theme-${preferences.theme}`) ?? this.#find("theme-auto")).checked = true;
+    const select = this.#find("lang");
+    if ([...select.options].map(({ value }) => value).join() !== langs.join()) {
+      select.replaceChildren(...langs.map((tag) => option(tag, languageName(tag))));
+    }
+    select.value = lang;
+    this.#find("page").value = page;
+    this.#find("asleep").hidden = awake;
   }
 
   #find(id) {
@@ -42,38 +66,6 @@ export class Settings {
   }
 
   #resize(step) {
-    const size = this.preferences.size + step;
-    this.set("size", Math.min(SIZES.largest, Math.max(SIZES.smallest, size)));
-  }
-
-  /** Change one preference and remember it. */
-  set(name, value) {
-    this.preferences = { ...this.preferences, [name]: value };
-    savePreferences(this.preferences);
-    this.#reflect();
-    this.#onChange(this.preferences, name);
-  }
-
-  /** What the server has to offer: caption languages, with the one in use. */
-  offer(langs, lang, source) {
-    const select = this.#find("lang");
-    select.replaceChildren(...langs.map((tag) => option(tag, languageName(tag))));
-    select.value = lang;
-    // A reader of the spoken language has nothing to add under it.
-    this.#find("source").disabled = lang === source;
-  }
-
-  /** Show `lang` as the page's own language. */
-  spoken(lang) {
-    this.#find("page").value = lang;
-  }
-
-  #reflect() {
-    const { size, theme, source } = this.preferences;
-    this.#find("smaller").disabled = size <= SIZES.smallest;
-    this.#find("larger").disabled = size >= SIZES.largest;
-    this.#find("size").textContent = `${size} / ${SIZES.largest}`;
-    this.#find("source").checked = source;
-    (this.#find(`theme-${theme}`) ?? this.#find("theme-auto")).checked = true;
+    this.#onChoose("size", Math.min(SIZES.largest, Math.max(SIZES.smallest, this.#size + step)));
   }
 }

@@ -31,6 +31,7 @@ const TABLE = {
     show_source: "Show the spoken language as well",
     caption_language: "Captions in",
     page_language: "Page in",
+    asleep: "If the screen goes dark by itself, choose a longer time in the phone's own display settings.",
   },
   es: {
     title: "Subtítulos en vivo",
@@ -62,6 +63,7 @@ const TABLE = {
     show_source: "Mostrar también el idioma hablado",
     caption_language: "Subtítulos en",
     page_language: "Página en",
+    asleep: "Si la pantalla se apaga sola, elija un tiempo más largo en los ajustes de pantalla del teléfono.",
   },
 };
 

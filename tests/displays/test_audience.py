@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -30,12 +31,12 @@ def overflow_px(page: Page) -> int:
 
 
 def test_a_late_joiner_sees_what_was_said(hall: Hall, visit: Visit) -> None:
-    hall.say(1, "Buenos días.", final=True)
+    hall.say(1, "Buenos días a todos.", final=True)
     hall.say(3, "Nada me", final=False)
     hall.say(2, "El Señor es mi pastor.", final=True)
     page = visit()
     expect(page.locator(".caption")).to_have_count(3)
-    assert texts(page) == ["Buenos días.", "El Señor es mi pastor.", "Nada me"]
+    assert texts(page) == ["Buenos días a todos.", "El Señor es mi pastor.", "Nada me"]
     assert page.locator(".caption .text").first.get_attribute("lang") == "es"
     assert page.locator(".caption .text").first.get_attribute("dir") == "ltr"
 
@@ -85,20 +86,20 @@ def test_stable_is_counted_in_code_points(hall: Hall, visit: Visit) -> None:
 
 def test_a_hidden_caption_goes_and_an_edit_brings_it_back(hall: Hall, visit: Visit) -> None:
     for number in (1, 2, 3):
-        hall.say(number, f"Frase {number}.", final=True)
+        hall.say(number, f"Esta es la frase {number}.", final=True)
     page = visit()
     expect(page.locator(".caption")).to_have_count(3)
     hall.hide(2)
     expect(page.locator(".caption")).to_have_count(2)
-    assert texts(page) == ["Frase 1.", "Frase 3."]
-    hall.edit(2, "Frase dos.")
+    assert texts(page) == ["Esta es la frase 1.", "Esta es la frase 3."]
+    hall.edit(2, "Esta es la dos.")
     expect(page.locator(".caption")).to_have_count(3)
-    assert texts(page) == ["Frase 1.", "Frase dos.", "Frase 3."]
+    assert texts(page) == ["Esta es la frase 1.", "Esta es la dos.", "Esta es la frase 3."]
 
 
 def test_after_a_lost_connection_it_resumes_without_gap_or_repeat(hall: Hall, visit: Visit) -> None:
     for number in range(1, 4):
-        hall.say(number, f"Frase {number}.", final=True)
+        hall.say(number, f"Esta es la frase {number}.", final=True)
     hall.say(4, "Cortada en", stable=3)
     page = visit()
     sockets: list[str] = []
@@ -110,12 +111,12 @@ def test_after_a_lost_connection_it_resumes_without_gap_or_repeat(hall: Hall, vi
     hall.say(4, "Cortada en medio.", final=True)
     hall.hide(2)
     for number in range(5, 55):
-        hall.say(number, f"Frase {number}.", final=True)
+        hall.say(number, f"Esta es la frase {number}.", final=True)
     hall.open()
     expect(page.locator("#status-text")).to_have_text("Listening")
     expect(page.locator(".caption")).to_have_count(53)
-    assert texts(page) == ["Frase 1.", "Frase 3.", "Cortada en medio."] + [
-        f"Frase {number}." for number in range(5, 55)
+    assert texts(page) == ["Esta es la frase 1.", "Esta es la frase 3.", "Cortada en medio."] + [
+        f"Esta es la frase {number}." for number in range(5, 55)
     ]
     assert "session=one" in sockets[-1]
     assert "since=4" in sockets[-1]
@@ -127,13 +128,13 @@ def test_after_a_restart_of_the_daemon_the_history_is_the_journals(
     hall: Hall, visit: Visit
 ) -> None:
     for number in range(1, 4):
-        hall.say(number, f"Frase {number}.", final=True)
+        hall.say(number, f"Esta es la frase {number}.", final=True)
     page = visit()
     expect(page.locator(".caption")).to_have_count(3)
     hall.restart("two")
     hall.say(4, "Seguimos.", final=True)
     expect(page.locator(".caption")).to_have_count(4)
-    assert texts(page) == ["Frase 1.", "Frase 2.", "Frase 3.", "Seguimos."]
+    assert texts(page) == [*(f"Esta es la frase {n}." for n in (1, 2, 3)), "Seguimos."]
 
 
 def test_captions_are_acknowledged_after_they_are_painted(hall: Hall, visit: Visit) -> None:
@@ -221,7 +222,7 @@ def test_every_state_is_said_in_the_readers_language(hall: Hall, visit: Visit) -
 
 
 def test_blank_takes_the_captions_away_until_it_ends(hall: Hall, visit: Visit) -> None:
-    hall.say(1, "Uno.", final=True)
+    hall.say(1, "Uno tras otro.", final=True)
     page = visit()
     expect(page.locator(".caption")).to_be_visible()
     hall.state("blank")
@@ -230,7 +231,7 @@ def test_blank_takes_the_captions_away_until_it_ends(hall: Hall, visit: Visit) -
     hall.say(2, "Dos.", final=True)
     hall.state("listening")
     expect(page.locator(".caption").last).to_be_visible()
-    assert texts(page) == ["Uno.", "Dos."]
+    assert texts(page) == ["Uno tras otro.", "Dos."]
     expect(page.locator("#notice")).to_be_hidden()
 
 
@@ -364,7 +365,7 @@ def test_a_remembered_language_that_is_not_offered_gives_way(hall: Hall, visit: 
 
 
 def test_only_new_finals_are_read_out(hall: Hall, visit: Visit) -> None:
-    hall.say(1, "Dicho antes.", final=True)
+    hall.say(1, "Ya dicho antes.", final=True)
     hall.say(2, "A me")
     page = visit()
     expect(page.locator(".caption")).to_have_count(2)
@@ -381,8 +382,8 @@ def test_only_new_finals_are_read_out(hall: Hall, visit: Visit) -> None:
     expect(page.locator(".caption .text").last).to_have_text("Ni a medias.")
     assert announcer.text_content() == "A medias no."
     for number in range(3, 9):
-        hall.say(number, f"Frase {number}.", final=True)
-    expect(announcer).to_have_text("Frase 6.Frase 7.Frase 8.")
+        hall.say(number, f"Esta es la frase {number}.", final=True)
+    expect(announcer).to_have_text("".join(f"Esta es la frase {n}." for n in (6, 7, 8)))
     assert announcer.locator("p").first.get_attribute("lang") == "es"
     assert page.locator("main [aria-live]").count() == 0
 
@@ -430,7 +431,8 @@ def test_the_screen_is_kept_on(visit: Visit) -> None:
     count = """window.locks = [];
         WakeLock.prototype.request = (type) => Promise.resolve(window.locks.push(type));"""
     page = visit(script=count)
-    assert page.evaluate("window.locks") == ["screen"]
+    until(page, "window.locks.join() === 'screen'")
+    assert page.locator("video").count() == 0
 
 
 def test_another_version_of_the_protocol_is_said_and_not_tried_again(visit: Visit) -> None:
@@ -477,7 +479,7 @@ def test_pages_have_no_inline_code() -> None:
         html = file.read_text("utf-8")
         assert "style=" not in html, file
         assert "<style" not in html, file
-        assert " on" not in html.replace(" one", ""), file
+        assert not re.search(r"\son\w+\s*=", html), file
         assert "://" not in html, file
     for script in sorted(Path("displays/js").glob("*.js")):
         assert "innerHTML" not in script.read_text("utf-8"), script

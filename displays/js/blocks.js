@@ -1,0 +1,47 @@
+// Captions that are read together: one of a word or two is no line of its own where the next can join it.
+// No document in here.
+
+import { textFor } from "./captions.js";
+
+const FEW_WORDS = 2;
+const JOIN_WITHIN_S = 6; // "Amen." before a long silence stands alone: the next has nothing to do with it.
+
+/** How many words `text` has; of a language without spaces, how many runs of characters. */
+export function countWords(text) {
+  return text.split(/\s+/).filter(Boolean).length;
+}
+
+/** A block says of its captions together what a caption says of itself; its `id` is that of its first. */
+function block(captions) {
+  return {
+    id: captions[0].id,
+    seq: Math.max(...captions.map((caption) => caption.seq)),
+    final: captions.every((caption) => caption.final),
+    captions,
+  };
+}
+
+/** The text of a block for a reader of `lang`. */
+export function blockText({ captions }, lang) {
+  return captions.map((caption) => textFor(caption, lang).text).join(" ");
+}
+
+/** Group `captions`, oldest first, into blocks for a reader of `lang`. */
+export function blocksOf(captions, lang) {
+  const groups = [];
+  let words = 0; // in the last group
+  for (const caption of captions) {
+    const group = groups[groups.length - 1];
+    const last = group?.[group.length - 1];
+    const { text, lang: textLang } = textFor(caption, lang);
+    const joins =
+      last?.final &&
+      words <= FEW_WORDS &&
+      textFor(last, lang).lang === textLang &&
+      caption.start_s - last.end_s <= JOIN_WITHIN_S;
+    if (joins) group.push(caption);
+    else groups.push([caption]);
+    words = (joins ? words : 0) + countWords(text);
+  }
+  return groups.map(block);
+}
