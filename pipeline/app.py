@@ -80,6 +80,8 @@ class App:
             on_fault=self._emit,
             started_utc=now_utc,
             earlier=earlier,
+            keep_days=settings.session.keep_days,
+            keep_mb=settings.session.keep_mb,
         )
         self._metrics = Metrics()
         self._ladder = Ladder()

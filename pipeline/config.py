@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -141,9 +142,23 @@ class Server(Section):
 
     host: Annotated[str, Field(min_length=1)] = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65_535)] = 8765
+    address: Text = ""
     history: Annotated[int, Field(ge=1, le=10_000)] = 200
     max_clients: Annotated[int, Field(ge=1, le=100_000)] = 1000
     ping_s: Annotated[float, Field(ge=1, le=600)] = 20.0
+
+    @field_validator("address")
+    @classmethod
+    def _web_address(cls, address: str) -> str:
+        if not address:
+            return ""
+        parts = urlsplit(address)  # which raises ValueError where it cannot tell
+        plain = not (parts.username or parts.password or parts.query or parts.fragment)
+        printable = address.isprintable() and " " not in address
+        if parts.scheme not in ("http", "https") or not parts.hostname or not (plain and printable):
+            msg = f"{address!r} is not a web address such as https://captions.example.org/"
+            raise ValueError(msg)
+        return address if address.endswith("/") else f"{address}/"
 
 
 class Models(Section):
@@ -158,6 +173,8 @@ class Session(Section):
     directory: Annotated[str, Field(min_length=1)] = "sessions"
     drain_s: Annotated[float, Field(ge=0, le=600)] = 10.0
     resume_s: Annotated[float, Field(ge=0, le=86_400)] = 1800.0
+    keep_days: Annotated[int, Field(ge=0, le=36_500)] = 0
+    keep_mb: Annotated[int, Field(ge=0, le=10_000_000)] = 0
 
 
 class Operator(Section):

@@ -70,6 +70,7 @@ class Crew:
             detector=engines.detector,
             segmenter=Segmenter(settings.vad, last_id=last_id),
             origin_s=origin_s,
+            zeros_mean_lost=not settings.audio.input,
             mailbox=self._mailbox,
             ladder=ladder,
             emit=emit,

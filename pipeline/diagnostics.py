@@ -21,6 +21,7 @@ import orjson
 from pipeline.events import Fault
 from pipeline.pairs import Pairs
 from pipeline.resume import Unfinished
+from pipeline.retention import prune
 from pipeline.session_files import LineFile, Transcripts, WholeFile, make_folder, unwritable
 from pipeline.tally import Tally
 from pipeline.wire import Message, encode
@@ -54,11 +55,14 @@ class Recorder:
         on_fault: Callable[[Fault], None],
         started_utc: datetime | None = None,
         earlier: Unfinished | None = None,
+        keep_days: int = 0,
+        keep_mb: int = 0,
     ) -> None:
         """Make `directory/<start time>` and its files. Raises SessionError (session-unwritable).
 
         `source` and `target` are languages. `on_fault` is called from the writing thread, once
         each time that writing stops working. With `earlier`, the files of that session go on.
+        `keep_days`, `keep_mb`: older sessions in `directory` past these are removed, 0 for none.
         """
         keep = earlier is not None
         self.folder = (
@@ -80,6 +84,7 @@ class Recorder:
         self._tally = Tally()
         self._on_fault = on_fault
         self._queue: queue.Queue[Message | _Entry | None] = queue.Queue(_QUEUE)
+        self._limits = {"keep_days": keep_days, "keep_mb": keep_mb}
         self._thread = threading.Thread(target=self._run, name="diagnostics", daemon=True)
         self._lock = threading.Lock()
         self._full = 0
@@ -153,6 +158,8 @@ class Recorder:
                 self._full += 1
 
     def _run(self) -> None:
+        now_utc = datetime.now(UTC)
+        prune(self.folder.parent, running=self.folder, now_utc=now_utc, **self._limits)
         while (item := self._queue.get()) is not None:
             if isinstance(item, Message):
                 self._journal.add(encode(item) + b"\n")

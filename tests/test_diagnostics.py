@@ -89,6 +89,16 @@ def test_two_sessions_of_one_second_do_not_mix(tmp_path: Path) -> None:
     assert names == [stamp, f"{stamp}-2", f"{stamp}-3"]
 
 
+def test_old_sessions_make_room(tmp_path: Path) -> None:
+    old = tmp_path / "2020-01-05T09-30-00"
+    old.mkdir()
+    (old / "captions.jsonl").touch()
+    made = Recorder(tmp_path, source="en", target="es", on_fault=lambda _: None, keep_days=30)
+    made.start()
+    assert made.close(5.0)
+    assert [path for path in tmp_path.iterdir()] == [made.folder]
+
+
 def test_records_come_out_as_they_went_in(tmp_path: Path) -> None:
     made = recorder(tmp_path)
     made.utterance(spoken(1, text="Señor"))

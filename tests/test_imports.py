@@ -17,10 +17,11 @@ config protocols
 attempts captions corrections drafting exports fields hallucinations judging ladder layout loops \
 markup compare_records messages phrases plots prompts quality records resample rules segmenter sentences \
 session_records stabilizer subscription subtitles tally undo wire
-model_store registry
-archive config_edit config_layers portaudio inbox mailbox models notify operator_token recording verdicts
-devices comparison resume
-engines
+hub_errors model_store pulling registry
+archive config_edit config_layers portaudio inbox mailbox model_list models notify operator_token recording verdicts
+tuning
+devices comparison resume retention
+engines hardware
 clients diagnostics dictionary incoming logs metrics pages pairs ports scoring session_files \
 golden_sentence live_screen stages terminal
 broadcast report report_figures report_tables workers

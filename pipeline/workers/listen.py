@@ -21,6 +21,10 @@ from pipeline.workers import Emit, Worker
 _LEVEL_BLOCKS = 8
 _REOPEN_S = (0.5, 1.0, 2.0, 5.0)
 _STUCK = 2
+_ZEROS_S = (5.0, 10.0, 20.0, 60.0)
+"""Nothing but zeros for so long is no room, however quiet: the device is opened anew. If that
+brings no sound it is probably muted, and is left alone for longer and longer.
+"""
 
 
 class Listen(Worker):
@@ -36,7 +40,12 @@ class Listen(Worker):
         ladder: Ladder,
         emit: Emit,
         origin_s: float = 0.0,
+        zeros_mean_lost: bool = False,
     ) -> None:
+        """Take the parts. Audio times go on from `origin_s`.
+
+        `zeros_mean_lost`: a microphone that gives zeros only is lost; a file may.
+        """
         super().__init__("listen", emit)
         self._source = source
         self._detector = detector
@@ -47,6 +56,9 @@ class Listen(Worker):
         self._held_partials = 0
         self._meter: list[AudioBlock] = []
         self._told_bad = False
+        self._zeros_mean_lost = zeros_mean_lost
+        self._zeros_s = 0.0
+        self._mutes = 0
         self.paused = False
         """Set by the main thread: audio is read and thrown away, no model runs."""
         self.heard_s = origin_s
@@ -77,7 +89,8 @@ class Listen(Worker):
                     break
                 except AudioLostError as lost:
                     self._send(self._segmenter.flush(), 0.0)
-                    self.emit(SourceChanged(lost=True, message=str(lost)))
+                    if self._mutes <= 1:  # later ones of a row are no news
+                        self.emit(SourceChanged(lost=True, message=str(lost)))
                     self._reopen()
         finally:
             with closing(self._mailbox):  # also when the source broke: what was said is kept
@@ -95,8 +108,28 @@ class Listen(Worker):
                 if stuck >= _STUCK:
                     raise  # the audio system hangs in this process: only a new one helps
                 continue
-            self.emit(SourceChanged(lost=False, message=f"{self._source.name} is back"))
+            self._zeros_s = 0.0
+            if not self._mutes:
+                self._back("is back")
             return
+
+    def _back(self, how: str) -> None:
+        self.emit(SourceChanged(lost=False, message=f"{self._source.name} {how}"))
+
+    def _hear_zeros(self, block: AudioBlock) -> None:
+        """Raise AudioLostError (audio-zeros) after too long a stretch of them."""
+        if block.pcm.any():
+            self._zeros_s = 0.0
+            if self._mutes:
+                self._mutes = 0
+                self._back("gives more than zeros again")
+            return
+        self._zeros_s += len(block.pcm) / SAMPLE_RATE
+        if self._zeros_s > _ZEROS_S[min(self._mutes, len(_ZEROS_S) - 1)]:
+            self._mutes += 1
+            message = f"{self._source.name} gives nothing but zeros."
+            fix = "Is it muted? Look at the microphone's switch, the mixer and the cable."
+            raise AudioLostError("audio-zeros", message, fix)
 
     def _take(self, block: AudioBlock) -> None:
         self.beat_s = time.monotonic()
@@ -112,8 +145,11 @@ class Listen(Worker):
         if self.paused:
             self._send(self._segmenter.flush(), now_at_zero)
             self._detector.reset()
+            self._zeros_s = 0.0  # who pauses may mute as well
             return
         self._send(self._segmenter.push(block, self._detector.probability(block.pcm)), now_at_zero)
+        if self._zeros_mean_lost:
+            self._hear_zeros(block)
 
     def _send(self, utterances: list[Utterance], now_at_zero: float) -> None:
         """Stamp and pass on. `now_at_zero` is the monotonic time of sample 0, 0.0 if unknown."""

@@ -4,6 +4,7 @@ unplugged microphone is told, waited for and used again.
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -33,14 +34,20 @@ def test_a_voice_in_the_room_is_captioned_and_an_unplugged_microphone_comes_back
         before = program.records()
         assert all(r["mode"] == "live" for r in before)
 
+        began_s = time.monotonic()
         server.unplug("church")
         program.until(lambda: program.health()["state"] == "no-audio", 10)
+        noticed_s = time.monotonic() - began_s
         server.plug("church")
         program.until(lambda: program.health()["state"] == "listening", 30)
+        recovered_s = time.monotonic() - began_s - noticed_s
+        print(f"unplugged: noticed after {noticed_s:.1f} s, back {recovered_s:.1f} s after plugging")
         server.play(greeting).wait(60)
         program.until(lambda: len(program.records()) >= len(before) + 3, 30)
 
-        lost = [e for e in program.records("event") if e["event"] == "source"]
+        changes = [e for e in program.records("event") if e["event"] == "source"]
+        # Where nothing is played this microphone gives zeros, which a slow machine may wait out.
+        lost = [e for e in changes if "zeros" not in e["message"]]
         assert [e["lost"] for e in lost] == [True, False]
         assert program.stop() == 0
         after = program.records()[len(before) :]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 
 from pipeline.config import Vad
@@ -21,7 +22,7 @@ SCRIPT = [Speech(0.5, 2.5, "one two three"), Speech(3.5, 5.0, "four five")]
 
 
 def listen(
-    source: AudioSource, ladder: Ladder | None = None
+    source: AudioSource, ladder: Ladder | None = None, *, zeros_mean_lost: bool = False
 ) -> tuple[Listen, Mailbox, list[Report]]:
     reports: list[Report] = []
     mailbox = Mailbox()
@@ -32,6 +33,7 @@ def listen(
         mailbox=mailbox,
         ladder=ladder or Ladder(),
         emit=reports.append,
+        zeros_mean_lost=zeros_mean_lost,
     )
     return worker, mailbox, reports
 
@@ -138,6 +140,45 @@ def test_a_lost_microphone_closes_the_utterance_and_is_opened_again() -> None:
     finals = closed(reports)
     assert len(finals) == 3
     assert finals[0].end_sample <= 63 * 512 < finals[1].start_sample
+
+
+class Muted(FakeSource):
+    """Gives zeros for 12 s, however often it is opened, and then what is said."""
+
+    opened = 0
+    position = 0
+
+    def open(self) -> None:
+        self.opened += 1
+
+    def blocks(self) -> Iterator[AudioBlock]:
+        for block in list(blocks_of(self.pcm))[self.position // 512 :]:
+            self.position = block.start_sample + len(block.pcm)
+            yield block
+
+
+@pytest.mark.slow
+def test_a_muted_microphone_is_told_opened_anew_and_heard_again() -> None:
+    pcm = np.concatenate([np.zeros(12 * 16_000, np.float32), pcm_of(SCRIPT, 6.0)])
+    source = Muted(pcm)
+    worker, _, reports = listen(source, zeros_mean_lost=True)
+    run(worker)
+    changes = [r for r in reports if isinstance(r, SourceChanged)]
+    assert [c.lost for c in changes] == [True, False], "told once, not at every attempt"
+    assert "zeros" in changes[0].message
+    assert source.opened == 2, "a second time would come 10 s later"
+    assert len(closed(reports)) == len(SCRIPT)
+    assert closed(reports)[0].start_s == pytest.approx(12.25, abs=0.3)
+
+
+@pytest.mark.slow
+def test_a_silent_file_and_a_pause_are_no_muted_microphone() -> None:
+    silence = np.zeros(20 * 16_000, np.float32)
+    for zeros_mean_lost, paused in ((False, False), (True, True)):
+        worker, _, reports = listen(FakeSource(silence), zeros_mean_lost=zeros_mean_lost)
+        worker.paused = paused
+        run(worker)
+        assert not [r for r in reports if isinstance(r, SourceChanged)]
 
 
 def test_stop_ends_a_source_that_would_go_on() -> None:
