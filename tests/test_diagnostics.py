@@ -96,7 +96,7 @@ def test_old_sessions_make_room(tmp_path: Path) -> None:
     made = Recorder(tmp_path, source="en", target="es", on_fault=lambda _: None, keep_days=30)
     made.start()
     assert made.close(5.0)
-    assert [path for path in tmp_path.iterdir()] == [made.folder]
+    assert list(tmp_path.iterdir()) == [made.folder]
 
 
 def test_records_come_out_as_they_went_in(tmp_path: Path) -> None:
