@@ -1,144 +1,103 @@
-"""Write a trained starter Gemma as a GGUF that llama.cpp loads as `gemma3`.
+"""Export a trained starter Gemma: its tensors under Gemma 3's names, then scripts/export_gguf.py.
 
-python scripts/starter/export_gemma.py --model DIR --out models/starter/gemma/model.gguf
+    python scripts/starter/export_gemma.py --model DIR --bible FILE --tatoeba FILE --out DIR
+
+Writes `starter-F16.gguf` and all smaller levels into `--out`, proves them, and prints the table of
+docs/MODELS.md with chrF on the held-out pairs. models/starter/gemma/model.gguf is the Q8_0.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import sys
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-import gguf
-import numpy as np
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+
+import corpora
 import pieces
-import sentencepiece
 import torch
-from gemma_model import LOCAL_ROPE_BASE, Gemma, GemmaShape
-from gguf import GGMLQuantizationType, TokenType
+import translation_score
+from export_gguf import Plan, export, only_warnings
+from gemma_model import GLOBAL_EVERY, LOCAL_ROPE_BASE, GemmaShape
+from gguf_export import checkpoint, levels, quantizing, vocabulary
+from torch import Tensor
 
-KINDS = {
-    "f16": (GGMLQuantizationType.F16, gguf.LlamaFileType.MOSTLY_F16),
-    "q8_0": (GGMLQuantizationType.Q8_0, gguf.LlamaFileType.MOSTLY_Q8_0),
-}
-# Our parameter names -> those of llama.cpp.
-NAMES = {
-    "q": "attn_q",
-    "k": "attn_k",
-    "v": "attn_v",
-    "o": "attn_output",
-    "gate": "ffn_gate",
-    "up": "ffn_up",
-    "down": "ffn_down",
-    "attention_norm": "attn_norm",
-    "after_attention": "post_attention_norm",
-    "feed_norm": "ffn_norm",
-    "after_feed": "post_ffw_norm",
-    "q_norm": "attn_q_norm",
-    "k_norm": "attn_k_norm",
+_NAMES = {
+    "embeddings": "embed_tokens",
+    "final_norm": "norm",
+    "blocks": "layers",
+    "q": "self_attn.q_proj",
+    "k": "self_attn.k_proj",
+    "v": "self_attn.v_proj",
+    "o": "self_attn.o_proj",
+    "q_norm": "self_attn.q_norm",
+    "k_norm": "self_attn.k_norm",
+    "gate": "mlp.gate_proj",
+    "up": "mlp.up_proj",
+    "down": "mlp.down_proj",
+    "attention_norm": "input_layernorm",
+    "after_attention": "post_attention_layernorm",
+    "feed_norm": "pre_feedforward_layernorm",
+    "after_feed": "post_feedforward_layernorm",
 }
 WRITTEN_OUT = {
     pieces.PROMPT_START_ID: pieces.PROMPT_START,
     pieces.PROMPT_END_ID: pieces.PROMPT_END,
 }
-CONTEXT_LENGTH = 512
+_CONTEXT = 512
 
 
-def load_checkpoint(directory: Path) -> tuple[Gemma, sentencepiece.SentencePieceProcessor]:
-    """The model and vocabulary that train_gemma.py left in its `--out` directory."""
-    model = Gemma(GemmaShape(**json.loads((directory / "shape.json").read_text())))
-    saved = torch.load(directory / "checkpoint.pt", weights_only=False, map_location="cpu")
-    model.load_state_dict(saved["model"])
-    print(f"checkpoint: {saved['elapsed_s'] / 60:.1f} minutes, step {saved['step']}")
-    vocabulary = str(directory / "gemma.spm")
-    return model, sentencepiece.SentencePieceProcessor(model_file=vocabulary)
+def renamed(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Return the weights of our model under the names of Gemma 3 in transformers."""
+    return {
+        ".".join(["model", *(_NAMES.get(part, part) for part in name.split("."))]): tensor
+        for name, tensor in weights.items()
+    }
 
 
-def write_gguf(
-    model: Gemma, processor: sentencepiece.SentencePieceProcessor, path: Path, kind: str = "q8_0"
-) -> None:
-    """Matrices as `kind` (`q8_0` or `f16`), norms as float32, the vocabulary inside."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    matrix_type, file_type = KINDS[kind]
-    shape = model.shape
-    # A runtime may have the old file mapped into memory: never write into it.
-    fresh = path.with_suffix(".new")
-    writer = gguf.GGUFWriter(fresh, "gemma3")
-    writer.add_name("stark-translate starter, English to Spanish")
-    writer.add_file_type(file_type)
-    writer.add_context_length(CONTEXT_LENGTH)
-    writer.add_embedding_length(shape.width)
-    writer.add_block_count(shape.layers)
-    writer.add_feed_forward_length(shape.hidden)
-    writer.add_head_count(shape.heads)
-    writer.add_head_count_kv(shape.kv_heads)
-    writer.add_key_length(shape.head_width)
-    writer.add_value_length(shape.head_width)
-    writer.add_layer_norm_rms_eps(shape.norm_epsilon)
-    writer.add_rope_freq_base(shape.rope_base)
-    writer.add_rope_freq_base_swa(LOCAL_ROPE_BASE)
-    writer.add_sliding_window(shape.sliding_window)
-    _add_vocabulary(writer, processor)
-    for name, parameter in model.state_dict().items():
-        array = parameter.float().numpy()
-        if array.ndim == 1:
-            # llama.cpp multiplies by the weight as it stands; Gemma stores weight minus one.
-            writer.add_tensor(_stored_name(name), array + np.float32(1.0))
-        else:
-            data = gguf.quants.quantize(array, matrix_type)
-            writer.add_tensor(_stored_name(name), data, raw_dtype=matrix_type)
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
-    fresh.replace(path)
-
-
-def _stored_name(name: str) -> str:
-    if name == "embeddings.weight":
-        return "token_embd.weight"
-    if name == "final_norm.weight":
-        return "output_norm.weight"
-    _, layer, part, _ = name.split(".")
-    return f"blk.{layer}.{NAMES[part]}.weight"
-
-
-def _add_vocabulary(
-    writer: gguf.GGUFWriter, processor: sentencepiece.SentencePieceProcessor
-) -> None:
-    ids = range(processor.vocab_size())
-    writer.add_tokenizer_model("llama")
-    writer.add_token_list([WRITTEN_OUT.get(i, processor.id_to_piece(i)) for i in ids])
-    writer.add_token_scores([processor.get_score(i) for i in ids])
-    writer.add_token_types([_token_type(processor, i) for i in ids])
-    writer.add_bos_token_id(pieces.BOS)
-    writer.add_eos_token_id(pieces.EOS)
-    writer.add_unk_token_id(pieces.UNKNOWN)
-    writer.add_pad_token_id(pieces.PAD)
-    writer.add_eot_token_id(pieces.END_OF_TURN_ID)
-    writer.add_add_bos_token(True)
-    writer.add_add_eos_token(False)
-    writer.add_add_space_prefix(False)
-
-
-def _token_type(processor: sentencepiece.SentencePieceProcessor, index: int) -> TokenType:
-    if processor.is_control(index):
-        return TokenType.CONTROL
-    if processor.is_unknown(index):
-        return TokenType.UNKNOWN
-    return TokenType.BYTE if processor.is_byte(index) else TokenType.NORMAL
+def config(shape: GemmaShape) -> dict[str, Any]:
+    """Return what the config.json of such a Gemma 3 says."""
+    return {
+        "num_attention_heads": shape.heads,
+        "num_key_value_heads": shape.kv_heads,
+        "head_dim": shape.head_width,
+        "max_position_embeddings": _CONTEXT,
+        "rms_norm_eps": shape.norm_epsilon,
+        "rope_theta": shape.rope_base,
+        "rope_local_base_freq": LOCAL_ROPE_BASE,
+        "sliding_window": shape.sliding_window,
+        "sliding_window_pattern": GLOBAL_EVERY,
+    }
 
 
 def main() -> None:
     """Export as the options say."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--model", type=Path, required=True, help="the trainer's --out")
+    parser.add_argument("--bible", type=Path, required=True)
+    parser.add_argument("--tatoeba", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--kind", choices=tuple(KINDS), default="q8_0")
-    args = parser.parse_args()
-    write_gguf(*load_checkpoint(args.model), args.out, args.kind)
-    print(f"{args.out}: {args.out.stat().st_size / 1e6:.1f} MB")
+    parser.add_argument("--threads", type=int, default=1)
+    options = parser.parse_args()
+    saved = torch.load(options.model / "checkpoint.pt", weights_only=True, map_location="cpu")
+    print(f"checkpoint: {saved['elapsed_s'] / 60:.1f} minutes, step {saved['step']}")
+    shape = GemmaShape(**json.loads((options.model / "shape.json").read_text()))
+    whole = checkpoint.assemble(renamed(saved["model"]), config(shape))
+    words = vocabulary.read(options.model / "gemma.spm", shape.vocabulary, WRITTEN_OUT)
+    split = corpora.load(options.bible, options.tatoeba)
+    held_out = translation_score.held_out(split)
+    sets = {name: [(pair.en, pair.es) for pair in pairs] for name, pairs in held_out.items()}
+    asking = levels.Asking("starter", "en", "es", options.threads, _CONTEXT)
+    plan = Plan(options.out, "starter", quantizing.LEVELS, asking, sets)
+    print(levels.markdown(export(whole, words, plan), list(sets)))
 
 
 if __name__ == "__main__":
+    only_warnings()
     main()

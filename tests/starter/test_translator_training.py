@@ -22,10 +22,10 @@ import sentencepiece  # noqa: E402
 import torch  # noqa: E402
 import training  # noqa: E402
 import transformers  # noqa: E402
-from export_gemma import write_gguf  # noqa: E402
+from export_gemma import WRITTEN_OUT, config, renamed  # noqa: E402
 from export_marian import write_ctranslate2  # noqa: E402
 from gemma_model import Gemma, GemmaShape  # noqa: E402
-from llama_cpp import Llama  # noqa: E402
+from gguf_export import checkpoint, proof, vocabulary, writing  # noqa: E402
 from marian_model import Marian, MarianShape, from_ctranslate2  # noqa: E402
 from packing import lay_out, pack  # noqa: E402
 
@@ -78,19 +78,8 @@ def test_gemma_matches_the_reference_implementation(tmp_path: Path) -> None:
         sliding_window=shape.sliding_window,
     )
     reference = transformers.Gemma3ForCausalLM(config).eval()
-    renamed = {
-        "embeddings": "embed_tokens", "final_norm": "norm", "blocks": "layers",
-        "q": "self_attn.q_proj", "k": "self_attn.k_proj", "v": "self_attn.v_proj",
-        "o": "self_attn.o_proj", "q_norm": "self_attn.q_norm", "k_norm": "self_attn.k_norm",
-        "gate": "mlp.gate_proj", "up": "mlp.up_proj", "down": "mlp.down_proj",
-        "attention_norm": "input_layernorm", "after_attention": "post_attention_layernorm",
-        "feed_norm": "pre_feedforward_layernorm", "after_feed": "post_feedforward_layernorm",
-    }  # fmt: skip
-    weights = {
-        ".".join(renamed.get(part, part) for part in name.split(".")): value
-        for name, value in model.state_dict().items()
-    }
-    reference.model.load_state_dict(weights)
+    loaded = reference.load_state_dict(renamed(model.state_dict()), strict=False)
+    assert (loaded.missing_keys, loaded.unexpected_keys) == (["lm_head.weight"], [])
     reference.tie_weights()
     ids = [2, *np.random.default_rng(1).integers(7, 420, 60).tolist()]
     with torch.no_grad():
@@ -99,23 +88,19 @@ def test_gemma_matches_the_reference_implementation(tmp_path: Path) -> None:
 
 
 def test_gemma_matches_llama_cpp(tmp_path: Path) -> None:
-
     model, processor = tiny_gemma(tmp_path)
     path = tmp_path / "tiny.gguf"
-    write_gguf(model, processor, path, "f16")
-    runtime = Llama(str(path), n_ctx=256, logits_all=True, n_threads=1, verbose=False)
+    whole = checkpoint.assemble(renamed(model.state_dict()), config(model.shape))
+    words = vocabulary.read(tmp_path / "tiny.spm", model.shape.vocabulary, WRITTEN_OUT)
+    writing.write(whole, words, path, "tiny", lambda *_: None)
+    runtime = proof.ExactLlama(path, 1, context=256)
     for text in UNSEEN:
-        ids = runtime.tokenize(text.encode(), add_bos=False, special=False)
-        assert ids == processor.encode(text), text
+        assert runtime.tokenize(text, special=False) == processor.encode(text), text
     prompt = pieces.PROMPT_START + TEXTS[2] + pieces.PROMPT_END
-    ids = runtime.tokenize(prompt.encode(), add_bos=True, special=True)
+    ids = [*runtime.begin, *runtime.tokenize(prompt, special=True)]
     inner = processor.encode(TEXTS[2])
     assert ids == [pieces.BOS, pieces.PROMPT_START_ID, *inner, pieces.PROMPT_END_ID]
-    runtime.eval(ids)
-    np.testing.assert_allclose(
-        np.array(runtime.scores[: len(ids)]), gemma_logits(model, ids), atol=2e-2
-    )
-    runtime.close()
+    np.testing.assert_allclose(runtime.logits(ids), gemma_logits(model, ids), atol=2e-2)
 
 
 def tiny_marian() -> Any:

@@ -1,0 +1,1 @@
+"""A decoder-only checkpoint as GGUF files for llama.cpp, each checked against the checkpoint."""
