@@ -79,6 +79,9 @@ def _gate(arguments: argparse.Namespace) -> int:
         found = comparison.compare(texts["a"], texts["b"], sentences, limits)
     held = {name: stress(each) for name, each in measured.items()}
     console = Console()
+    for name, each in measured.items():
+        note = " (earlier)" if each.earlier else f" ({each.setback})" if each.setback else ""
+        console.print(Text(f"{name.upper()}: {each.label}{note}"), soft_wrap=True)
     console.print(scores_table(measured, texts, sentences))
     if found:
         console.print(verdict_table(found))
@@ -132,11 +135,8 @@ def scores_table(
     """Return what each side reached."""
     table = Table(title=f"{len(sentences)} sentences")
     table.add_column("")
-    for name, each in measured.items():
-        note = " (earlier)" if each.earlier else f" ({each.setback})" if each.setback else ""
-        table.add_column(
-            escape(f"{name.upper()}: {each.label}{note}"), justify="right", overflow="fold"
-        )
+    for name in measured:
+        table.add_column(name.upper(), justify="right")
     for kind, indices in _groups(sentences).items():
         of_kind = [sentences[index] for index in indices]
         columns = [
