@@ -18,8 +18,7 @@ import argparse
 import logging
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
@@ -29,14 +28,11 @@ from gguf_export import checkpoint as checkpoints
 from gguf_export import levels, proof, quantizing, vocabulary, writing
 from gguf_export.checkpoint import Checkpoint
 from gguf_export.levels import Asking, Level, Pair
+from gguf_export.progress import bar, console, unfinished
 from gguf_export.vocabulary import Vocabulary
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from pipeline.errors import ModelError, StarkError, UsageError
 from pipeline.prompts import Style
-
-_console = Console(stderr=True, soft_wrap=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,47 +54,33 @@ def export(checkpoint: Checkpoint, words: Vocabulary, plan: Plan) -> list[Level]
     plan.folder.mkdir(parents=True, exist_ok=True)
     quantizing.require_space(plan.folder, sum(sizes))
     threads = plan.asking.threads
-    with _progress("computing what the checkpoint says") as on_prompt:
+    with bar("computing what the checkpoint says") as on_prompt:
         wanted = proof.prompts(checkpoint, words, on_prompt)
     path = plan.folder / f"{plan.name}-F16.gguf"
-    fresh = path.with_name(f"{path.name}.part")
+    fresh = unfinished(path)
     try:
-        with _progress("F16: writing") as on_tensor:
+        with bar("F16: writing") as on_tensor:
             writing.write(checkpoint, words, fresh, plan.name, on_tensor)
         off = proof.check_logits(fresh, wanted, threads)
         texts = proof.check_tokens(fresh, words, threads)
         fresh.replace(path)
     finally:
         fresh.unlink(missing_ok=True)
-    _console.print(
+    console.print(
         f"proved: logits {off:.2%} of their spread apart on {len(wanted.ids)} random prompts "
         f"(allowed {proof.TOLERANCE:.0%}), the same tokens for {texts} texts"
     )
     rows = [_level("F16", path, off, plan)]
     for level in plan.levels:
         target = plan.folder / f"{plan.name}-{level}.gguf"
-        quantize(path, target, level, threads)
+        quantizing.quantize_and_say(path, target, level, threads)
         rows.append(_level(level, target, proof.difference(target, wanted, threads), plan))
     return rows
 
 
-def quantize(source: Path, target: Path, level: str, threads: int) -> None:
-    """Quantize with a progress bar, and say what llama.cpp did."""
-    total = quantizing.expected_bytes(source.stat().st_size, level)
-    with _progress(f"{level}: quantizing") as on_share:
-        kept = quantizing.quantize(
-            source, target, level, threads, lambda done: on_share(min(done, total), total)
-        )
-        on_share(total, total)
-    for line in kept:
-        _console.print(f"note: {line}", style="yellow")
-    _console.print(f"{level}: {target}, {target.stat().st_size / 1e6:.1f} MB", end=" ")
-    _console.print(f"({quantizing.types(target)})", style="dim")
-
-
 def _level(name: str, path: Path, off: float, plan: Plan) -> Level:
     total, done = sum(map(len, plan.sets.values())), 0
-    with _progress(f"{name}: translating") as on_share:
+    with bar(f"{name}: translating") as on_share:
 
         def count() -> None:
             nonlocal done
@@ -108,39 +90,30 @@ def _level(name: str, path: Path, off: float, plan: Plan) -> Level:
         try:
             chrf, tokens_per_s = levels.measure(path, plan.asking, plan.sets, count)
         except ModelError as error:  # the file is proved; it may be no translator, though
-            _console.print(f"{name}: not measured. {error.message}", style="yellow", markup=False)
+            console.print(f"{name}: not measured. {error.message}", style="yellow", markup=False)
             chrf, tokens_per_s = {}, None
     return Level(name, path.stat().st_size, off, chrf, tokens_per_s)
 
 
 def _say(checkpoint: Checkpoint, words: Vocabulary) -> None:
     shape = checkpoint.shape
-    _console.print(
+    console.print(
         f"{checkpoint.naming.title} names, for llama.cpp's {shape.architecture}: {shape.layers} "
         f"layers, width {shape.width}, {shape.heads} heads of {shape.head_width} "
         f"({shape.kv_heads} for keys), feed-forward {shape.hidden}, {shape.vocabulary} pieces"
     )
     if checkpoint.assumed:
-        _console.print(f"assumed, since nothing says it: {', '.join(checkpoint.assumed)}")
+        console.print(f"assumed, since nothing says it: {', '.join(checkpoint.assumed)}")
     for warning in words.warnings:
-        _console.print(
+        console.print(
             f"warning: the tokenizer {warning}; llama.cpp does not, so such text gets other tokens",
             style="yellow",
         )
     if words.end_of_turn < 0:
-        _console.print(
+        console.print(
             "warning: no end-of-turn token; only </s> ends an answer (--end-of-turn)",
             style="yellow",
         )
-
-
-@contextmanager
-def _progress(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Show a bar on a terminal, and hand out the function that moves it: (done, of)."""
-    columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
-    with Progress(*columns, console=_console, disable=not _console.is_terminal) as bars:
-        task = bars.add_task(what, total=None)
-        yield lambda done, of: bars.update(task, completed=done, total=of)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -175,7 +148,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         print(levels.markdown(export(checkpoint, words, plan), list(plan.sets)))
     except StarkError as error:
-        _console.print(f"error: {error}", style="red", markup=False)
+        console.print(f"error: {error}", style="red", markup=False)
         return error.exit_code
     return 0
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor, wait
+from collections.abc import Iterable
 from pathlib import Path
 
 import gguf
 
+from gguf_export.progress import console, growing, unfinished
 from pipeline.engines import llama
 from pipeline.errors import ModelError
 
@@ -44,13 +44,11 @@ def require_space(folder: Path, needed_bytes: int) -> None:
         )
 
 
-def quantize(
-    source: Path, target: Path, level: str, threads: int, on_bytes: Callable[[int], None]
-) -> list[str]:
-    """Write `source`, an F16 file, as `target`; `on_bytes` hears how many are written so far.
+def quantize(source: Path, target: Path, level: str, threads: int) -> list[str]:
+    """Write `source`, an F16 file, as `target`, which appears only when it is whole.
 
-    Returns a line for each group of tensors that llama.cpp kept larger than the level says.
-    `target` appears only when it is whole. Raises ModelError.
+    Returns a line for each group of tensors that llama.cpp kept larger than the level says. Raises
+    ModelError.
     """
     try:
         llama.layers(source)
@@ -62,15 +60,16 @@ def quantize(
     settings = c.llama_model_quantize_default_params()
     settings.ftype = int(_KINDS[level][0])
     settings.nthread = threads
-    fresh = target.with_name(f"{target.name}.part")
+    fresh = unfinished(target)
+    names = str(source).encode(), str(fresh).encode()
     try:
-        with ThreadPoolExecutor(1) as worker:
-            ends = worker.submit(
-                c.llama_model_quantize, str(source).encode(), str(fresh).encode(), settings
-            )
-            while not wait([ends], timeout=0.2).done:
-                on_bytes(fresh.stat().st_size if fresh.exists() else 0)
-        if ends.result() != 0:
+        code = growing(
+            f"{level}: quantizing",
+            fresh,
+            expected_bytes(source.stat().st_size, level),
+            lambda: c.llama_model_quantize(*names, settings),
+        )
+        if code:
             raise ModelError(
                 "quantize-failed",
                 f"{source} cannot be quantized to {level}: {llama.said()}.",
@@ -80,6 +79,14 @@ def quantize(
     finally:
         fresh.unlink(missing_ok=True)
     return kept_larger(target)
+
+
+def quantize_and_say(source: Path, target: Path, level: str, threads: int) -> None:
+    """Quantize, and tell the person in front what llama.cpp made of it."""
+    for line in quantize(source, target, level, threads):
+        console.print(f"note: {line}", style="yellow", markup=False)
+    size = f"{target.stat().st_size / 1e6:.1f} MB"
+    console.print(f"{level}: {target}, {size} ({types(target)})", markup=False)
 
 
 def kept_larger(path: Path) -> list[str]:

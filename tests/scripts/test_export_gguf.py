@@ -511,6 +511,6 @@ def test_a_file_that_is_no_gguf_is_not_quantized(tmp_path: Path) -> None:
     file = tmp_path / "no.gguf"
     file.write_bytes(b"GGUF" + bytes(100))
     with pytest.raises(ModelError, match=r"no\.gguf") as caught:
-        quantizing.quantize(file, tmp_path / "out.gguf", "Q8_0", 1, lambda _: None)
+        quantizing.quantize(file, tmp_path / "out.gguf", "Q8_0", 1)
     assert caught.value.code == "model-broken"
     assert [path.name for path in tmp_path.iterdir()] == ["no.gguf"]

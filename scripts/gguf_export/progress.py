@@ -1,0 +1,46 @@
+"""Bars on the terminal for work of minutes; nothing but results where there is no terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+T = TypeVar("T")
+
+console = Console(stderr=True, soft_wrap=True, highlight=False)
+
+
+@contextmanager
+def bar(what: str) -> Iterator[Callable[[int, int], None]]:
+    """Show a bar, and hand out the function that moves it: (done, of)."""
+    columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
+    with Progress(*columns, console=console, disable=not console.is_terminal) as bars:
+        task = bars.add_task(what, total=None)
+        yield lambda done, of: bars.update(task, completed=done, total=of)
+
+
+def growing(what: str, path: Path, expected_bytes: int, work: Callable[[], T]) -> T:
+    """Do `work` in a thread, and show how much of a file or folder it has written at `path`."""
+    with bar(what) as on_bytes, ThreadPoolExecutor(1) as worker:
+        ends = worker.submit(work)
+        while not wait([ends], timeout=0.2).done:
+            on_bytes(min(_size(path), expected_bytes), expected_bytes)
+        return ends.result()
+
+
+def unfinished(path: Path) -> Path:
+    """Return the name that a file or folder has until it is whole."""
+    return path.with_name(f"{path.name}.part")
+
+
+def _size(path: Path) -> int:
+    try:
+        return sum(f.stat().st_size for f in [path, *path.glob("*")] if f.is_file())
+    except FileNotFoundError:  # renamed in this moment
+        return 0
