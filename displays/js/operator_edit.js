@@ -45,7 +45,7 @@ export class EditDialog {
     this.#choices.replaceChildren(...others.map((version) => this.#choice(version)));
     this.#dialog.showModal();
     this.#text.focus();
-    this.#text.select();
+    this.#text.setSelectionRange(text.length, text.length); // Most edits change a word.
   }
 
   #choice({ by, lang, text }) {
