@@ -100,10 +100,12 @@ class App:
             on_command=self._command,
             health=self.health,
             metrics=self._metrics,
+            console=lambda: self._desk.controls.console,
         )
         self._desk = Desk(
             board=board,
             hub=self._hub,
+            dictionary=dictionary,
             recorder=self._recorder,
             metrics=self._metrics,
             ladder=self._ladder,
@@ -121,9 +123,10 @@ class App:
         )
         if earlier:
             board.restore(earlier.messages)
-            self._desk.blank = earlier.set_by_operator("blank", "unblank")
-            self._desk.paused = earlier.set_by_operator("pause", "resume")
-            self._crew.listen.paused = self._desk.paused
+            controls = self._desk.controls
+            controls.blank = earlier.set_by_operator("blank", "unblank")
+            controls.paused = earlier.set_by_operator("pause", "resume")
+            self._crew.listen.paused = controls.paused
             log.info("session resumed", folder=str(self.folder), captions=len(earlier.messages))
         self._health = Health(
             mode=mode,
@@ -305,7 +308,7 @@ class App:
 
     def _command(self, command: Command) -> None:
         self._desk.command(command)
-        self._crew.listen.paused = self._desk.paused
+        self._crew.listen.paused = self._desk.controls.paused
 
     def _reload(self) -> None:
         try:

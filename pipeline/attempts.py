@@ -1,9 +1,14 @@
-"""Wrong operator tokens, counted by address, so that guessing is slow and soon stops."""
+"""Wrong operator tokens, counted by address and in all, so that guessing is slow and soon stops."""
 
 from __future__ import annotations
 
+from collections import deque
+from ipaddress import IPv6Address, ip_address
+
 LIMIT = 8
 """Wrong tokens before an address is locked out."""
+LIMIT_IN_ALL = 64
+"""Wrong tokens from anywhere before every address is locked out that never had the right one."""
 LOCK_S = 60.0
 """How long it is locked out, and how long a wrong token counts."""
 _ADDRESSES = 1024  # remembered; an attack from more addresses pushes out the oldest
@@ -14,9 +19,15 @@ class Attempts:
 
     def __init__(self) -> None:
         self._failures: dict[str, tuple[int, float]] = {}
+        self._in_all: deque[float] = deque(maxlen=LIMIT_IN_ALL)
+        self._trusted: dict[str, None] = {}  # in the order of their first success
 
     def locked(self, address: str, now_s: float) -> bool:
         """Tell whether the address has to wait."""
+        address = _holder(address)
+        attack = len(self._in_all) == LIMIT_IN_ALL and now_s - self._in_all[0] < LOCK_S
+        if attack and address not in self._trusted:  # who is at the desk must not be kept from it
+            return True
         count, last_s = self._failures.get(address, (0, 0.0))
         if count and now_s - last_s >= LOCK_S:
             del self._failures[address]
@@ -25,6 +36,8 @@ class Attempts:
 
     def failed(self, address: str, now_s: float) -> None:
         """Count a wrong token."""
+        address = _holder(address)
+        self._in_all.append(now_s)
         count, _ = self._failures.pop(address, (0, 0.0))
         self._failures[address] = (count + 1, now_s)
         if len(self._failures) > _ADDRESSES:
@@ -32,4 +45,19 @@ class Attempts:
 
     def succeeded(self, address: str) -> None:
         """Forget the address's wrong tokens."""
+        address = _holder(address)
         self._failures.pop(address, None)
+        self._trusted[address] = None
+        if len(self._trusted) > _ADDRESSES:
+            del self._trusted[next(iter(self._trusted))]
+
+
+def _holder(address: str) -> str:
+    """Return what one holder of addresses has in common: of IPv6 he has 2^64 at least."""
+    try:
+        known = ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if not isinstance(known, IPv6Address):
+        return address
+    return str(known.ipv4_mapped or IPv6Address(int(known) >> 64 << 64))

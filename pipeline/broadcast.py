@@ -11,9 +11,9 @@ import asyncio
 import contextlib
 import logging
 import socket
+import time
 import weakref
 from collections.abc import Callable, Mapping
-from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -25,19 +25,22 @@ from pipeline import config, wire
 from pipeline.bundled import bundled
 from pipeline.captions import Board, Snapshot
 from pipeline.clients import BACKLOG_BYTES, Client, Clients
+from pipeline.endpoints import Endpoints
 from pipeline.errors import ProtocolError, ServerError
 from pipeline.events import State
+from pipeline.glass import Glass
 from pipeline.incoming import Incoming
-from pipeline.metrics import CONTENT_TYPE, Metrics
-from pipeline.pages import Pages, refuse, respond
-from pipeline.ports import local_address, unbound
-from pipeline.subscription import parse_subscription
+from pipeline.metrics import Metrics
+from pipeline.operators import Operators
+from pipeline.ports import page_address, unbound
+from pipeline.subscription import Subscription, parse_subscription
 from pipeline.wire import Command, Message, Mode
 
 _FRAME_BYTES = 64 * 1024  # more than wire.MAX_BYTES, so that most oversized messages get an answer
 _SOCKET_BYTES = 64 * 1024  # what the system may buffer for one display
 _CLOSE_S = 2.0  # how long displays may take to say goodbye
-_DOWN: frozenset[State] = frozenset({"no-audio", "fault", "ended"})
+_HEALTH_S = 2.0
+_ALIVE_S = 10.0
 
 
 class Hub:
@@ -53,31 +56,49 @@ class Hub:
         on_command: Callable[[Command], None],
         health: Callable[[], Mapping[str, Any]],
         metrics: Metrics,
+        console: Callable[[], Mapping[str, Any]] = dict,
         pages: Path | None = None,
     ) -> None:
         """Read the pages. Raises ServerError.
 
         `on_command` does what an authorized operator asks for or raises ProtocolError. `health`
-        gives further fields of /healthz. `pages` is the folder of the pages, by default ours.
+        gives further fields of /healthz and of operators' `health`, `console` those of
+        `wire.console` that the hub does not know. `pages` is the folder of the pages, ours if None.
         """
         self._board = board
         self._settings = settings
         self._mode: Mode = mode
         self._health = health
         self._metrics = metrics
-        self._pages = Pages(pages or bundled("displays"))
+        self._endpoints = Endpoints(
+            pages or bundled("displays"),
+            metrics=metrics,
+            health=self._healthz,
+            address=lambda: self.audience_address,
+        )
         self._state: State = "starting"
         self._reason = ""
         self._clients = Clients(metrics)
+        self._glass = Glass()
+        self.operators = Operators(
+            self._clients,
+            self._glass,
+            address=lambda: self.audience_address,
+            health=health,
+            console=console,
+        )
         self._incoming = Incoming(
             self._clients,
             metrics,
+            glass=self._glass,
             token=token,
+            address=settings.address,
             on_command=on_command,
             on_operator=self._let_in,
         )
         self._connections: weakref.WeakSet[ServerConnection] = weakref.WeakSet()
         self._server: Server | None = None
+        self._timers: dict[Callable[[], None], asyncio.TimerHandle] = {}
 
     async def start(self) -> None:
         """Bind the port and serve. Raises ServerError.
@@ -115,6 +136,8 @@ class Hub:
             )
         except OSError as problem:
             raise unbound(self._settings, problem) from problem
+        self._every(_HEALTH_S, lambda: self.operators.health(self._board.seq))
+        self._every(_ALIVE_S, self._tell_alive)
 
     @property
     def port(self) -> int:
@@ -124,14 +147,16 @@ class Hub:
     @property
     def address(self) -> str:
         """The audience page's address; on all interfaces, this machine's in the local network."""
-        host = str(self._bound()[0])
-        if host in ("0.0.0.0", "::"):  # noqa: S104 - compared, not bound
-            host = local_address()
-        return f"http://[{host}]:{self.port}/" if ":" in host else f"http://{host}:{self.port}/"
+        return page_address(str(self._bound()[0]), self.port)
+
+    @property
+    def audience_address(self) -> str:
+        """The address that phones should use: what the settings say, else this machine's."""
+        return self._settings.address or self.address
 
     def publish(self, message: Message) -> None:
         """Send a caption that the board has just made."""
-        self._incoming.published(message.seq)
+        self._glass.published(message.seq, time.monotonic())
         recipients = self._clients.authorized() if self._mode == "dry-run" else self._clients
         self._clients.send(recipients, wire.encode(message))
 
@@ -143,20 +168,10 @@ class Hub:
         self._metrics.set_state(state)
         self._clients.send(self._clients, wire.status(self._mode, self._board.seq, state, reason))
 
-    def level(self, dbfs: float, clipped: bool) -> None:
-        """Tell operators the input level."""
-        self._clients.send(self._clients.authorized(), wire.level(dbfs, clipped))
-
-    def utterance(self, record: Mapping[str, Any]) -> None:
-        """Give operators the diagnostics record of an utterance."""
-        self._clients.send(self._clients.authorized(), wire.utterance(record))
-
-    def compare(self, record: Mapping[str, Any]) -> None:
-        """Give operators the record of a second final."""
-        self._clients.send(self._clients.authorized(), wire.encode(record))
-
     async def close(self) -> None:
         """Say goodbye (1001) to everyone, wait a moment, then cut off whoever is left."""
+        for timer in self._timers.values():
+            timer.cancel()
         if self._server is None:
             return
         self._server.close()
@@ -171,40 +186,34 @@ class Hub:
     # Requests
 
     def _answer(self, _connection: ServerConnection, request: Request) -> Response | None:
-        """Answer a request; None lets the socket open."""
-        if request.method not in ("GET", "HEAD"):
-            return refuse(HTTPStatus.METHOD_NOT_ALLOWED, "Use GET.", {"Allow": "GET, HEAD"})
-        match request.path.partition("?")[0]:
-            case "/ws":
-                if len(self._clients) < self._settings.max_clients:
-                    return None
-                later = {"Retry-After": "10"}
-                response = refuse(HTTPStatus.SERVICE_UNAVAILABLE, "Too many displays.", later)
-            case "/healthz":
-                status = HTTPStatus.SERVICE_UNAVAILABLE if self._state in _DOWN else HTTPStatus.OK
-                response = respond(status, self._healthz(), "application/json")
-            case "/metrics":
-                body = self._metrics.exposition()
-                response = respond(HTTPStatus.OK, body, CONTENT_TYPE)
-            case _:
-                response = self._pages.answer(request)
-        if request.method == "HEAD":
-            response.body = b""
-        return response
+        full = len(self._clients) >= self._settings.max_clients
+        return self._endpoints.answer(request, full=full)
 
-    def _healthz(self) -> bytes:
-        return wire.encode(
-            {
-                "state": self._state,
-                "reason": self._reason,
-                "mode": self._mode,
-                "session": self._board.session,
-                "protocol": wire.PROTOCOL,
-                "seq": self._board.seq,
-                "clients": self._clients.counts(),
-                **self._health(),
-            }
-        )
+    def _healthz(self) -> dict[str, Any]:
+        return {
+            "state": self._state,
+            "reason": self._reason,
+            "mode": self._mode,
+            "session": self._board.session,
+            "protocol": wire.PROTOCOL,
+            "seq": self._board.seq,
+            "clients": self._clients.counts(),
+            **self._health(),
+        }
+
+    # Again and again
+
+    def _every(self, period_s: float, act: Callable[[], None]) -> None:
+        """Call a function for as long as the server lives. What it raises, the log tells."""
+
+        def again() -> None:
+            self._every(period_s, act)
+            act()
+
+        self._timers[act] = asyncio.get_running_loop().call_later(period_s, again)
+
+    def _tell_alive(self) -> None:
+        self._clients.send(self._clients, wire.alive(self._board.seq))
 
     # The socket
 
@@ -221,8 +230,7 @@ class Hub:
             await connection.close(1008, problem.code)
             return
         client = Client(connection, wanted.lang, wanted.kind)
-        ours = wanted.session in ("", self._board.session)
-        self._welcome(client, wanted.since if ours else None)
+        self._welcome(client, wanted)
         self._clients.add(client)
         try:
             with contextlib.suppress(ConnectionClosed):
@@ -231,11 +239,18 @@ class Hub:
         finally:
             self._clients.remove(client)
 
-    def _welcome(self, client: Client, since: int | None) -> None:
+    def _welcome(self, client: Client, wanted: Subscription) -> None:
         """Send `hello`. The caller must not await between this and registering the client."""
+        ours = wanted.session in ("", self._board.session)
         secret = self._mode == "dry-run" and not client.authorized
-        snapshot = Snapshot((), resumed=False) if secret else self._board.since(since)
-        message = wire.hello(
+        snapshot = self._board.since(wanted.since if ours else None)
+        if secret:
+            snapshot = Snapshot((), resumed=False)
+        captions, earlier = snapshot.messages, b""
+        if wanted.history is not None and not snapshot.resumed:
+            first = max(0, len(captions) - wanted.history)
+            captions, earlier = captions[first:], wire.earlier(captions[:first])
+        hello = wire.hello(
             session=self._board.session,
             mode=self._mode,
             seq=self._board.seq,
@@ -245,16 +260,18 @@ class Hub:
             state=self._state,
             reason=self._reason,
             resumed=snapshot.resumed,
-            captions=snapshot.messages,
+            captions=captions,
         )
         client.acked = self._board.seq
-        client.backlog = BACKLOG_BYTES + len(message)
-        self._clients.send([client], message)
+        client.backlog = BACKLOG_BYTES + len(hello) + len(earlier)
+        for message in filter(None, (hello, earlier)):
+            self._clients.send([client], message)
 
     def _let_in(self, client: Client) -> None:
-        """Show a new operator what a dry-run hides from the others."""
+        """Bring a new operator up to date, also with what a dry-run hides from the others."""
+        self.operators.welcome(client)
         if self._mode == "dry-run":
-            self._welcome(client, None)
+            self._welcome(client, Subscription(client.lang, client.kind))
 
     def _bound(self) -> tuple[Any, ...]:
         if self._server is None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from websockets.asyncio.server import ServerConnection, broadcast
 
@@ -13,6 +13,9 @@ from pipeline.wire import KINDS, Kind
 
 BACKLOG_BYTES = 256 * 1024
 """What may pile up for one display, beyond its `hello`."""
+
+
+_PAINTED = 16
 
 
 @dataclass(slots=True, eq=False)
@@ -27,6 +30,21 @@ class Client:
     backlog: int = BACKLOG_BYTES
     authorized: bool = False
     errors: int = 0
+    number: int = 0
+    """Counts the clients from 1; given when it is added."""
+    painted_s: deque[float] = field(default_factory=lambda: deque(maxlen=_PAINTED))
+    """How long it took to paint the last captions."""
+
+    @property
+    def address(self) -> str:
+        """The address that it comes from; of a reverse proxy, if there is one."""
+        peer = self.connection.remote_address
+        return str(peer[0]) if peer else ""
+
+    @property
+    def name(self) -> str:
+        """What an operator knows it by."""
+        return f"{self.number} ({self.address})"
 
 
 class Clients:
@@ -35,6 +53,7 @@ class Clients:
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
         self._clients: set[Client] = set()
+        self._added = 0
 
     def __len__(self) -> int:
         return len(self._clients)
@@ -44,6 +63,8 @@ class Clients:
 
     def add(self, client: Client) -> None:
         """Send it everything from now on."""
+        self._added += 1
+        client.number = self._added
         self._clients.add(client)
         self._metrics.clients.labels(client.kind).inc()
 

@@ -16,7 +16,9 @@ import structlog
 from pipeline.broadcast import Hub
 from pipeline.captions import Board
 from pipeline.compare_records import compare_record
+from pipeline.controls import Controls
 from pipeline.diagnostics import Recorder
+from pipeline.dictionary import Dictionary
 from pipeline.errors import ProtocolError
 from pipeline.events import (
     Caption,
@@ -56,6 +58,7 @@ class Desk:
         *,
         board: Board,
         hub: Hub,
+        dictionary: Dictionary,
         recorder: Recorder,
         metrics: Metrics,
         ladder: Ladder,
@@ -69,13 +72,18 @@ class Desk:
         self._ladder = ladder
         self._screen = screen
         self._mode = mode
+        self.controls = Controls(
+            board=board,
+            dictionary=dictionary,
+            operators=hub.operators,
+            recorder=recorder,
+            publish=self._publish,
+        )
         self._tracks: dict[int, Track] = {}
         self._speaking = False
         self._last_state: tuple[State, str] | None = None
         self.begun = False
         self.ended = False
-        self.paused = False
-        self.blank = False
         self.source_lost = ""
         self.broken = ""
         """Why the daemon cannot go on."""
@@ -87,14 +95,15 @@ class Desk:
         """The state to show, and why."""
         rung = self._ladder.rung
         reason = REASON[rung] or self.degraded
+        controls = self.controls
         facts: list[tuple[object, State, str]] = [
             (self.ended, "ended", ""),
             (self.broken, "fault", self.broken),
             (not self.begun, "starting", ""),
             # Displays are dark in this state only, so a pause must not light them up again.
-            (self.blank and self.paused, "blank", "blanked and paused by the operator"),
-            (self.blank, "blank", "blanked by the operator"),
-            (self.paused, "paused", "paused by the operator"),
+            (controls.blank and controls.paused, "blank", "blanked and paused by the operator"),
+            (controls.blank, "blank", "blanked by the operator"),
+            (controls.paused, "paused", "paused by the operator"),
             (self.source_lost, "no-audio", self.source_lost),
             (rung >= Rung.SOURCE_CAPTIONS, "behind", reason),
             (self._speaking, "speech", reason),
@@ -164,7 +173,7 @@ class Desk:
         """Keep a second final, and show it to operators."""
         record = compare_record(comparison, utc=_utc())
         self._recorder.compare(record)
-        self._hub.compare(record)
+        self._hub.operators.compare(record)
 
     def filtered(self, transcript: Transcript) -> None:
         """Take back what was shown of a text that turned out not to be one, and record it."""
@@ -177,7 +186,7 @@ class Desk:
     def level(self, level: Level) -> None:
         """Pass the input level on, and what it says of the state."""
         self._speaking = level.speaking
-        self._hub.level(level.dbfs, level.clipped)
+        self._hub.operators.level(level.dbfs, level.clipped)
         self._screen.level(level)
         self.announce()
 
@@ -198,24 +207,19 @@ class Desk:
 
     def command(self, command: Command) -> None:
         """Do what an authorized operator asks. Raises ProtocolError."""
-        match command.name:
-            case "pause" | "resume":
-                self.paused = command.name == "pause"
-            case "blank" | "unblank":
-                self.blank = command.name == "blank"
-            case "edit":
-                self._publish(self._board.edit(command.id, command.text))
-            case "hide":
-                self._publish(self._board.hide(command.id))
-            case _:
-                raise ProtocolError("unknown-command", f"There is no command {command.name!r}.")
+        try:
+            self.controls.obey(command)
+        except ProtocolError:
+            if command.name == "undo":  # what could not be taken back is forgotten all the same
+                self._hub.operators.done("undo", self.controls.facts)
+            raise
         log.info("command", name=command.name, id=command.id)
-        self._recorder.event("command", name=command.name, id=command.id)
         self.announce()
+        self._hub.operators.done(command.name, self.controls.facts)
 
     def _keep(self, record: dict[str, Any]) -> None:
         self._recorder.utterance(record)
-        self._hub.utterance(record)
+        self._hub.operators.utterance(record)
         self._metrics.utterance(record)
         self._screen.utterance(record)
 

@@ -113,11 +113,10 @@ class Dictionary:
         """Return a file's text, line ends as they are. Raises DictionaryError."""
         try:
             return file.read_bytes().decode()
-        except FileNotFoundError as error:
-            if file == self.own and not self._named:
-                return ""
-            raise _unreadable(file, error) from None
         except (OSError, UnicodeDecodeError) as error:
+            absent = isinstance(error, FileNotFoundError | NotADirectoryError)
+            if absent and file == self.own and not self._named:
+                return ""
             raise _unreadable(file, error) from None
 
     def _modified(self) -> list[float]:

@@ -11,12 +11,13 @@ from pipeline import wire
 from pipeline.attempts import Attempts
 from pipeline.clients import Client, Clients
 from pipeline.errors import ProtocolError
+from pipeline.glass import Glass
 from pipeline.metrics import Metrics
+from pipeline.origins import foreign
 from pipeline.wire import Ack, Auth, Command
 
 _MAX_ERRORS = 20  # refused messages before a connection is closed
 _WRONG_TOKEN_S = 1.0  # how long a wrong token's answer is held back
-_TIMED = 4096  # captions whose time of publishing is remembered for acks
 
 
 class Incoming:
@@ -27,27 +28,25 @@ class Incoming:
         clients: Clients,
         metrics: Metrics,
         *,
+        glass: Glass,
         token: str,
+        address: str,
         on_command: Callable[[Command], None],
         on_operator: Callable[[Client], None],
     ) -> None:
         """Take what is called when a client may command, and when an operator does.
 
         `on_command` may raise ProtocolError to refuse. An empty `token` lets nobody command.
+        `address` is what the settings name for this server, "" if nothing.
         """
         self._clients = clients
         self._metrics = metrics
+        self._glass = glass
         self._token = token.encode()
+        self._address = address
         self._on_command = on_command
         self._on_operator = on_operator
         self._attempts = Attempts()
-        self._published: dict[int, float] = {}  # seq -> when, monotonic seconds; oldest first
-
-    def published(self, seq: int) -> None:
-        """Note that a caption is on its way to displays, for the acks to come."""
-        self._published[seq] = time.monotonic()
-        if len(self._published) > _TIMED:
-            del self._published[next(iter(self._published))]
 
     async def take(self, client: Client, raw: str | bytes) -> None:
         """Do what a client's message says, or tell it why not; too many errors end it."""
@@ -67,15 +66,20 @@ class Incoming:
                 await client.connection.close(1008, "too many errors")
 
     def _painted(self, client: Client, seq: int) -> None:
-        published_s = self._published.get(seq)
-        if seq > client.acked and published_s is not None:
-            client.acked = seq
-            self._metrics.glass.labels(client.kind).observe(time.monotonic() - published_s)
+        took_s = self._glass.painted(client, seq, time.monotonic())
+        if took_s is not None:
+            self._metrics.glass.labels(client.kind).observe(took_s)
 
     async def _authorize(self, client: Client, token: str) -> None:
         """Make an operator of a client. Raises ProtocolError, for a wrong token after a delay."""
-        peer = client.connection.remote_address
-        address = str(peer[0]) if peer else ""
+        request = client.connection.request
+        headers = request.headers if request else {}
+        if foreign(headers.get("Host"), headers.get("Origin"), self._address):
+            message = (
+                "Open the operator's page by this machine's address, and not from another site."
+            )
+            raise ProtocolError("foreign-page", message)
+        address = client.address
         if self._attempts.locked(address, time.monotonic()):
             raise ProtocolError("too-many-attempts", "Too many wrong tokens; wait a minute.")
         if not hmac.compare_digest(token.encode(), self._token):

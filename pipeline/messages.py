@@ -12,7 +12,9 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import Field
 
 from pipeline.events import State
-from pipeline.wire import MAX_TEXT, PROTOCOL, Message, Mode
+from pipeline.records import UtteranceRecord
+from pipeline.session_records import HealthRecord
+from pipeline.wire import MAX_PHRASE, MAX_TEXT, PROTOCOL, CommandName, Kind, Message, Mode
 
 CaptionId = Annotated[int, Field(ge=0)]
 
@@ -39,6 +41,23 @@ class HelloMessage:
     resumed: bool
     """Whether `captions` are only those that changed after `since`."""
     captions: tuple[Message, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EarlierMessage:
+    """The captions that a short `hello` has left out."""
+
+    type: Literal["earlier"] = "earlier"
+    captions: tuple[Message, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AliveMessage:
+    """A sign of life, every ten seconds."""
+
+    type: Literal["alive"] = "alive"
+    seq: int
+    """The newest caption's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +90,106 @@ class AuthorizedMessage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CheckResult:
+    """What one test before the service said."""
+
+    test: str
+    verdict: Literal["ok", "look", "failed"]
+    line: str
+    fix: str
+    """What to do; empty for `ok`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastCheck:
+    """What `stark-translate check` said when it was last run."""
+
+    utc: str
+    ok: bool
+    results: tuple[CheckResult, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsoleMessage:
+    """What an operator's page needs to be up to date."""
+
+    type: Literal["console"] = "console"
+    address: str
+    """The audience page's."""
+    dictionary: str
+    """The church's own dictionary file; empty: rules cannot be added."""
+    undo: str
+    """What `undo` would take back, empty: nothing."""
+    paused: bool
+    blank: bool
+    utterances: tuple[UtteranceRecord, ...]
+    """The last ones, oldest first."""
+    check: LastCheck | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GlassTimes:
+    """From publishing to painted, milliseconds."""
+
+    p50: int
+    p95: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DisplayGroup:
+    """The displays of one kind and language."""
+
+    kind: Kind
+    lang: str
+    clients: int
+    glass_ms: GlassTimes | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SlowDisplay:
+    """A single display that paints captions."""
+
+    name: str
+    kind: Kind
+    lang: str
+    glass_ms: int
+    """Median of the last, or how long its oldest caption has been waiting if that is more."""
+    behind: int
+    """Captions sent that it has not painted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HealthMessage(HealthRecord):
+    """How the daemon is and how the displays keep up; to operators, every two seconds."""
+
+    displays: tuple[DisplayGroup, ...]
+    slowest: tuple[SlowDisplay, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DoneMessage:
+    """A command was obeyed; to operators."""
+
+    type: Literal["done"] = "done"
+    name: CommandName
+    undo: str
+    """What `undo` would take back, empty: nothing."""
+    paused: bool
+    blank: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleMessage:
+    """An operator has added a dictionary rule, or taken it back; to operators."""
+
+    type: Literal["rule"] = "rule"
+    id: str
+    heard: str
+    write: str
+    removed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorMessage:
     """What this connection sent was refused."""
 
@@ -96,11 +215,11 @@ class AuthMessage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StateCommand:
-    """An operator changes the state."""
+class PlainCommand:
+    """An operator changes the state, or takes back what operators did last."""
 
     type: Literal["command"] = "command"
-    name: Literal["blank", "pause", "resume", "unblank"]
+    name: Literal["blank", "pause", "resume", "unblank", "undo"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,4 +241,14 @@ class HideCommand:
     id: CaptionId
 
 
-CommandMessage: TypeAlias = StateCommand | EditCommand | HideCommand
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddRuleCommand:
+    """An operator adds a rule to the church's dictionary file."""
+
+    type: Literal["command"] = "command"
+    name: Literal["add-rule"] = "add-rule"
+    heard: Annotated[str, Field(min_length=1, max_length=MAX_PHRASE)]
+    write: Annotated[str, Field(min_length=1, max_length=MAX_PHRASE)]
+
+
+CommandMessage: TypeAlias = PlainCommand | EditCommand | HideCommand | AddRuleCommand

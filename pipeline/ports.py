@@ -1,12 +1,19 @@
-"""The port's troubles in words, and the address that others reach it by."""
+"""The port's troubles in words, and the address that others reach it by, also as a QR code."""
 
 from __future__ import annotations
 
 import errno
 import socket
+from functools import lru_cache
+from io import BytesIO
+
+import segno
 
 from pipeline.config import Server
 from pipeline.errors import ServerError
+
+EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - compared, not bound
+"""Hosts that mean every address of this machine."""
 
 
 def unbound(settings: Server, problem: OSError) -> ServerError:
@@ -31,6 +38,24 @@ def unbound(settings: Server, problem: OSError) -> ServerError:
                 f"{where} cannot be used: {problem.strerror or problem}.",
                 'server.host must be an address of this machine, or "0.0.0.0" for all.',
             )
+
+
+def page_address(host: str, port: int) -> str:
+    """Return the audience page's address, by this machine's in the network if `host` means all."""
+    if host in EVERYWHERE:
+        host = local_address()
+    return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
+
+
+@lru_cache(maxsize=4)
+def qr_svg(address: str) -> bytes:
+    """Return a QR code that a phone's camera reads from a few metres away, as an SVG image."""
+    out = BytesIO()
+    # Level M: a quarter larger than the smallest, and a crease or a stain does not matter.
+    segno.make_qr(address, error="m").save(
+        out, kind="svg", omitsize=True, light="#fff", xmldecl=False, title=address
+    )
+    return out.getvalue()
 
 
 def local_address() -> str:

@@ -157,6 +157,17 @@ class DictionaryEvent(_Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RuleEvent(_Event):
+    """An operator has added a rule to the church's dictionary file, or taken it back."""
+
+    event: Literal["rule"] = "rule"
+    id: str
+    heard: str
+    write: str
+    removed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RecordsDroppedEvent(_Event):
     """Records or captions could not be written."""
 
@@ -184,6 +195,7 @@ EventRecord: TypeAlias = (
     | RungEvent
     | CommandEvent
     | DictionaryEvent
+    | RuleEvent
     | RecordsDroppedEvent
     | EndEvent
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pipeline.quality import Decision, Exclusion, Flag
@@ -93,8 +93,10 @@ class Tally:
 
 def _latency(known: list[float]) -> Latency:
     ordered = sorted(known)
+    p50_ms, p95_ms = (nearest_rank(ordered, share) for share in (0.50, 0.95))
+    return Latency(count=len(known), p50_ms=p50_ms, p95_ms=p95_ms)
 
-    def nearest_rank(share: float) -> float:
-        return ordered[math.ceil(share * len(ordered)) - 1]
 
-    return Latency(count=len(known), p50_ms=nearest_rank(0.50), p95_ms=nearest_rank(0.95))
+def nearest_rank(ordered: Sequence[float], share: float) -> float:
+    """Return the smallest of the sorted values that at least `share` of them do not exceed."""
+    return ordered[math.ceil(share * len(ordered)) - 1]

@@ -5,8 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from pipeline.errors import StarkError
+
+Verdict = Literal["ok", "look", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,13 @@ class Result:
     fix: str
     code: str
     took_ms: float
+
+    @property
+    def verdict(self) -> Verdict:
+        """The result in one word."""
+        if not self.ok:
+            return "failed"
+        return "look" if self.fix else "ok"
 
 
 def results(

@@ -171,6 +171,31 @@ def rule(rule_id: str, heard: str, write: str, *, removed: bool) -> bytes:
     )
 
 
+def console(
+    *,
+    address: str,
+    utterances: Iterable[Mapping[str, Any]],
+    dictionary: str = "",
+    undo: str = "",
+    paused: bool = False,
+    blank: bool = False,
+    check: Mapping[str, Any] | None = None,
+) -> bytes:
+    """Encode what an operator's page needs to be up to date."""
+    return encode(
+        {
+            "type": "console",
+            "address": address,
+            "dictionary": dictionary,
+            "undo": undo,
+            "paused": paused,
+            "blank": blank,
+            "utterances": [{**record, "type": "utterance"} for record in utterances],
+            "check": check,
+        }
+    )
+
+
 def authorized() -> bytes:
     """Encode the answer to a right token."""
     return encode({"type": "authorized"})

@@ -20,6 +20,7 @@ from pipeline.compare_records import CompareRecord
 from pipeline.judging import QualityRecord
 from pipeline.pairs import Pair, ReviewItem
 from pipeline.records import UtteranceRecord
+from pipeline.review import Reviewed
 from pipeline.session_records import EventRecord, HealthRecord, SummaryRecord
 
 SCHEMA = Path(__file__).parents[1] / "schema"
@@ -33,12 +34,19 @@ WRITTEN: dict[str, Any] = {
     "records/summary": SummaryRecord,
     "records/pair": Pair,
     "records/review": ReviewItem,
+    "records/reviewed": Reviewed,
     "records/quality": QualityRecord,
     "messages/caption": wire.Message,
     "messages/hello": messages.HelloMessage,
     "messages/status": messages.StatusMessage,
     "messages/level": messages.LevelMessage,
+    "messages/earlier": messages.EarlierMessage,
+    "messages/alive": messages.AliveMessage,
     "messages/authorized": messages.AuthorizedMessage,
+    "messages/console": messages.ConsoleMessage,
+    "messages/health": messages.HealthMessage,
+    "messages/done": messages.DoneMessage,
+    "messages/rule": messages.RuleMessage,
     "messages/error": messages.ErrorMessage,
 }
 """What the daemon writes or sends; an `utterance` or `compare` message is the record."""

@@ -146,4 +146,5 @@ async def operator(service: Service) -> ClientConnection:
     assert (await receive(display))["type"] == "hello"
     await send(display, type="auth", token=TOKEN)
     assert await receive(display) == {"type": "authorized"}
+    assert (await receive(display))["type"] == "console"
     return display

@@ -107,6 +107,8 @@ def eventful(directory: Path) -> Session:
                         await send(type="command", name="hide", id=3)
                         await send(type="command", name="blank")
                         await send(type="command", name="unblank")
+                        await send(type="command", name="add-rule", heard="tree", write="three")
+                        await send(type="command", name="undo")
 
     limit_s, LIMIT_S[Rung.FEWER_PARTIALS] = LIMIT_S[Rung.FEWER_PARTIALS], -1.0
     try:

@@ -248,8 +248,8 @@ async def test_level_and_utterances_are_for_operators_only() -> None:
     async with serving() as service, service.connect("kind=operator") as nosy:
         await receive(nosy)
         desk = await operator(service)
-        service.hub.level(-23.42, clipped=True)
-        service.hub.utterance({"id": 1, "raw_text": "amen"})
+        service.hub.operators.level(-23.42, clipped=True)
+        service.hub.operators.utterance({"id": 1, "raw_text": "amen"})
         assert await receive(desk) == {"type": "level", "dbfs": -23.4, "clipped": True}
         assert await receive(desk) == {"type": "utterance", "id": 1, "raw_text": "amen"}
         assert await silent(nosy)

@@ -14,8 +14,10 @@ import pytest
 from pipeline.broadcast import Hub
 from pipeline.captions import Board
 from pipeline.config import Server
+from pipeline.config_layers import load
 from pipeline.desk import Desk
 from pipeline.diagnostics import Recorder
+from pipeline.dictionary import Dictionary
 from pipeline.errors import ProtocolError
 from pipeline.events import (
     Caption,
@@ -67,6 +69,7 @@ class Setting:
         self.desk = Desk(
             board=self.board,
             hub=hub,
+            dictionary=Dictionary(load(flags={"session.directory": str(tmp_path)}).settings),
             recorder=self.recorder,
             metrics=self.metrics,
             ladder=self.ladder,
@@ -105,11 +108,11 @@ def test_the_state_is_worked_out_of_the_facts_the_gravest_first(setting: Setting
     assert state()[0] == "behind"
     desk.source(SourceChanged(lost=True, message="unplugged"))
     assert state() == ("no-audio", "unplugged")
-    desk.paused = True
+    desk.controls.paused = True
     assert state() == ("paused", "paused by the operator")
-    desk.blank = True
+    desk.controls.blank = True
     assert state() == ("blank", "blanked and paused by the operator")
-    desk.paused = False
+    desk.controls.paused = False
     assert state() == ("blank", "blanked by the operator")
     desk.broken = "transcribe: a bug"
     assert state() == ("fault", "transcribe: a bug")
@@ -172,20 +175,22 @@ def test_faults_and_sources_are_recorded_and_counted(setting: Setting) -> None:
 
 def test_operator_commands(setting: Setting) -> None:
     desk = setting.desk
+    desk.begun = True
     desk.show(caption("gracia", final=True))
-    for name, fact, value in [
-        ("pause", "paused", True),
-        ("resume", "paused", False),
-        ("blank", "blank", True),
-        ("unblank", "blank", False),
+    for name, state in [
+        ("pause", "paused"),
+        ("resume", "listening"),
+        ("blank", "blank"),
+        ("unblank", "listening"),
     ]:
         desk.command(Command(name))  # type: ignore[arg-type]
-        assert getattr(desk, fact) is value
+        assert desk.state[0] == state
     desk.command(Command("edit", 1, "la gracia"))
     assert setting.board.snapshot().messages[0].target.text == "la gracia"
-    desk.command(Command("hide", 1))
-    assert setting.board.snapshot().messages == ()
     with pytest.raises(ProtocolError, match="unknown-caption"):
         desk.command(Command("hide", 99))
+    desk.command(Command("undo"))
+    assert setting.board.snapshot().messages[0].target.text == "gracia"
     events = [e for e in setting.written() if e["type"] == "event"]
-    assert [e["name"] for e in events] == ["pause", "resume", "blank", "unblank", "edit", "hide"]
+    names = ["pause", "resume", "blank", "unblank", "edit", "undo"]
+    assert [e["name"] for e in events] == names

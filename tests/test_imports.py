@@ -15,20 +15,20 @@ LAYERS = """
 errors events bundled level standard_streams
 config protocols
 attempts captions corrections drafting exports fields hallucinations judging ladder layout loops \
-markup compare_records messages phrases plots prompts quality records resample rules segmenter sentences \
+markup compare_records messages origins phrases plots prompts quality records resample rules segmenter sentences \
 session_records stabilizer subscription subtitles tally undo wire
 hub_errors model_store pulling registry
 archive config_edit config_layers portaudio inbox mailbox model_list models notify operator_token recording verdicts
-tuning
+tuning tuning_verdicts
 devices comparison resume retention
 engines hardware
-clients diagnostics dictionary incoming logs metrics pages pairs ports scoring session_files \
+clients diagnostics dictionary endpoints glass incoming last_check logs metrics operators pages pairs ports scoring session_files transcripts \
 golden_sentence live_screen stages terminal
-broadcast report report_figures report_tables workers
-assembly crew desk preflight rehearsal soundcheck
+broadcast report report_figures report_tables review workers
+assembly controls crew desk preflight rehearsal soundcheck job_timing trial_speech trials tuned
 health
 watch
-app replay
+app replay review_server
 commands
 cli
 """.strip().splitlines()

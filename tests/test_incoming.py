@@ -157,13 +157,3 @@ async def drained(display: ClientConnection, messages: int) -> ClientConnection:
     for _ in range(messages):
         await receive(display)
     return display
-
-
-@in_loop
-async def test_times_of_publishing_are_bounded() -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(incoming, "_TIMED", 3)
-        async with serving() as service:
-            for key in range(9):
-                service.say(key)
-            assert list(service.hub._incoming._published) == [7, 8, 9]

@@ -17,24 +17,28 @@ from tests.service import in_loop, operator, receive, send, serving, until
 from tests.sessions import eventful
 
 PROTOCOL = Path(__file__).parents[1] / "docs" / "PROTOCOL.md"
-TO_DISPLAYS = {"authorized", "caption", "error", "hello", "level", "status", "utterance"}
+TO_EVERYONE = {"alive", "caption", "earlier", "error", "hello", "status"}
+RECORDS = {"compare", "utterance"}
+TO_OPERATORS = RECORDS | {"authorized", "console", "done", "health", "level", "rule"}
+TO_DISPLAYS = TO_EVERYONE | TO_OPERATORS
 FROM_DISPLAYS = {"ack", "auth", "command"}
 
 
 def schema_of(message: dict[str, Any]) -> str:
     kind = message["type"]
-    return f"records/{kind}" if kind in ("compare", "utterance") else f"messages/{kind}"
+    return f"records/{kind}" if kind in RECORDS else f"messages/{kind}"
 
 
 def test_every_message_has_its_schema() -> None:
     made = {path.stem for path in (SCHEMA / "messages").iterdir()}
-    assert made == (TO_DISPLAYS - {"utterance"}) | FROM_DISPLAYS
+    assert made == (TO_DISPLAYS - RECORDS) | FROM_DISPLAYS
 
 
 @pytest.mark.slow
 def test_an_operator_gets_what_the_schemas_say(tmp_path: Path) -> None:
     session = eventful(tmp_path / "a")
-    assert {message["type"] for message in session.sent} == TO_DISPLAYS
+    # No rehearsal, no short hello, and over before a sign of life is due.
+    assert {m["type"] for m in session.sent} == TO_DISPLAYS - {"alive", "compare", "earlier"}
     for message in session.sent:
         assert problems(schema_of(message), message) == [], message
     assert any(m["type"] == "caption" and not m["source"]["text"] for m in session.sent)  # hidden
@@ -49,6 +53,11 @@ async def test_a_hello_fits_whatever_was_asked_for() -> None:
             async with service.connect(query) as display:
                 hello = await receive(display)
                 assert problems("messages/hello", hello) == []
+        async with service.connect("history=1") as display:
+            for kind in ("hello", "earlier"):
+                message = await receive(display)
+                assert problems(f"messages/{kind}", message) == []
+                assert len(message["captions"]) == 1
         async with service.connect("lang=xx") as display:
             assert problems("messages/error", await receive(display)) == []
 
@@ -71,6 +80,7 @@ async def test_what_the_schemas_allow_the_hub_takes() -> None:
             await asyncio.sleep(0)
 
 
+RULE = {"type": "command", "name": "add-rule", "heard": "file lemon", "write": "Philemon"}
 EDIT = {"type": "command", "name": "edit", "id": 1, "text": "Amén"}
 
 
@@ -83,6 +93,9 @@ EDIT = {"type": "command", "name": "edit", "id": 1, "text": "Amén"}
         {"type": "command", "name": "hide", "id": 0},
         EDIT,
         EDIT | {"text": "x" * 2000},
+        {"type": "command", "name": "undo"},
+        RULE,
+        RULE | {"heard": "x" * 80},
     ],
 )
 def test_what_the_schemas_allow_is_understood(message: dict[str, Any]) -> None:
@@ -108,6 +121,9 @@ def test_what_the_schemas_allow_is_understood(message: dict[str, Any]) -> None:
         EDIT | {"id": 1.5},
         EDIT | {"text": ""},
         EDIT | {"text": "x" * 2001},
+        RULE | {"heard": ""},
+        RULE | {"write": "x" * 81},
+        {"type": "command", "name": "add-rule", "heard": "x"},
     ],
 )
 def test_what_is_refused_no_schema_allows(message: dict[str, Any]) -> None:
@@ -123,5 +139,5 @@ def test_the_examples_of_the_protocol_fit() -> None:
     told = [message for message in messages if "type" in message]
     assert {message["type"] for message in told} == TO_DISPLAYS | FROM_DISPLAYS
     for message in told:
-        if message["type"] != "utterance":  # shortened there
+        if message["type"] not in RECORDS:  # shortened there
             assert problems(schema_of(message), message) == [], message

@@ -5,19 +5,25 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import asdict
+from pathlib import Path
 
 import orjson
 from rich.console import Console
 from rich.text import Text
 
-from pipeline import logs
+from pipeline import last_check, logs
 from pipeline.commands import Commands, add_command, add_hearing, add_serving, settings_of
 from pipeline.errors import ConfigError
 from pipeline.preflight import checks
-from pipeline.verdicts import Check, Result, results
+from pipeline.verdicts import Check, Result, Verdict, results
 
+_SHOWN: dict[Verdict, tuple[str, str]] = {
+    "ok": ("ok", "green"),
+    "look": ("look", "yellow"),
+    "failed": ("FAILED", "bold red"),
+}
 _SETTINGS_FIX = "Correct it there; config.toml as it ships explains every key."
 
 
@@ -57,6 +63,8 @@ def _check(arguments: argparse.Namespace) -> int:
         for result in results(planned, begin):
             _show(console, result)
             told.append(result)
+    with suppress(OSError):  # the check of the sessions' folder has said so
+        last_check.keep(Path(loaded.settings.session.directory), told)
     left_out = [check.name for check in planned if check.name not in {r.name for r in told}]
     _conclude(console, told, left_out, as_json=arguments.json)
     if not told[0].ok:
@@ -66,9 +74,7 @@ def _check(arguments: argparse.Namespace) -> int:
 
 def _show(console: Console, result: Result) -> None:
     """Print a result in one line, and what to do about it in another."""
-    word, style = ("ok", "green") if result.ok else ("FAILED", "bold red")
-    if result.ok and result.fix:
-        word, style = "look", "yellow"
+    word, style = _SHOWN[result.verdict]
     line = Text.assemble((f"{word:<7}", style), (f"{result.name:<16}", "bold"), result.message)
     if result.code:
         line.append(f" [{result.code}]", "dim")

@@ -14,6 +14,7 @@ from rich.console import Console
 
 from pipeline.cli import main
 from pipeline.commands.check import _show
+from pipeline.last_check import last_check
 from pipeline.verdicts import Result
 from tests.pulse import pulse_here
 
@@ -87,8 +88,9 @@ def test_everything_wrong_at_once_is_told_at_once_each_with_its_fix(
 
 @pytest.mark.sound
 def test_a_silent_microphone_is_red_in_one_line_with_the_fix_below(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    (tmp_path / "sessions").mkdir()
     with pulse_here(monkeypatch):
         arguments = ["--device", "church", "--port", "0", "--seconds", "1"]
         assert main(["check", *arguments]) == 1
@@ -97,6 +99,12 @@ def test_a_silent_microphone_is_red_in_one_line_with_the_fix_below(
     assert "church gives nothing but silence. [audio-silent]" in lines[at]
     assert "unmute its channel" in lines[at + 1]
     assert lines[-1] == "Not ready: mend level."
+    kept = last_check(tmp_path / "sessions")  # for the operator's page
+    assert kept is not None
+    assert not kept["ok"]
+    (level,) = (result for result in kept["results"] if result["test"] == "level")
+    assert level["verdict"] == "failed"
+    assert "unmute" in level["fix"]
 
 
 @pytest.mark.parametrize("as_json", [False, True])

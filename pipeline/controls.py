@@ -1,0 +1,135 @@
+"""What operators may do, what they have set, and what of it can be taken back.
+
+Belongs to the event loop's thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from pipeline.captions import Board
+from pipeline.diagnostics import Recorder
+from pipeline.dictionary import Dictionary
+from pipeline.errors import DictionaryError, ProtocolError
+from pipeline.last_check import last_check
+from pipeline.operators import Operators
+from pipeline.undo import Undo
+from pipeline.wire import Command, CommandName, Message
+
+_CODES = {
+    "dictionary-duplicate-phrase": "rule-exists",
+    "dictionary-rule-gone": "rule-gone",
+}
+
+
+class Controls:
+    """Obeys commands."""
+
+    def __init__(
+        self,
+        *,
+        board: Board,
+        dictionary: Dictionary,
+        operators: Operators,
+        recorder: Recorder,
+        publish: Callable[[Message | None], None],
+    ) -> None:
+        """`publish` shows a new version of a caption; None is no change."""
+        self._board = board
+        self._dictionary = dictionary
+        self._operators = operators
+        self._recorder = recorder
+        self._publish = publish
+        self._undo = Undo()
+        self.paused = False
+        self.blank = False
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What is set, and what `undo` would take back, as operators' pages are told."""
+        return {"undo": self._undo.says, "paused": self.paused, "blank": self.blank}
+
+    @property
+    def console(self) -> dict[str, Any]:
+        """What a page needs that comes late, beside what the hub knows (`wire.console`)."""
+        dictionary = str(self._dictionary.own) if self._dictionary.enabled else ""
+        check = last_check(self._recorder.folder.parent)
+        return {**self.facts, "dictionary": dictionary, "check": check}
+
+    def obey(self, command: Command) -> None:
+        """Do what an operator asks, and record it. Raises ProtocolError."""
+        match command.name:
+            case "pause" | "resume":
+                self._switch("paused", "pause", "resume", on=command.name == "pause")
+            case "blank" | "unblank":
+                self._switch("blank", "blank", "unblank", on=command.name == "blank")
+            case "edit":
+                old = self._board.message(command.id)
+                self._revise("edit", old, self._board.edit(command.id, command.text))
+            case "hide":
+                old = self._board.message(command.id)
+                self._revise("hiding", old, self._board.hide(command.id))
+            case "add-rule":
+                self._add_rule(command.heard, command.write)
+            case "undo":
+                self._undo.take_back()
+        self._note(command.name, command.id)
+
+    def _switch(
+        self,
+        fact: Literal["paused", "blank"],
+        name: CommandName,
+        opposite: CommandName,
+        *,
+        on: bool,
+    ) -> None:
+        """Set one of the two facts, or take it back."""
+
+        def back() -> None:
+            setattr(self, fact, False)
+            self._note(opposite)  # a session that is resumed after a crash reads it there
+
+        if on and not getattr(self, fact):
+            self._undo.push(name, back)
+        elif not on:
+            self._undo.forget(name)
+        setattr(self, fact, on)
+
+    def _revise(self, did: str, old: Message, new: Message | None) -> None:
+        """Show what was done to a caption, if it has changed anything."""
+        if new is not None:
+            self._undo.push(
+                f"{did} of caption {old.id}", lambda: self._publish(self._board.put_back(old))
+            )
+            self._publish(new)
+
+    def _add_rule(self, heard: str, write: str) -> None:
+        try:
+            rule, text = self._dictionary.add(heard, write, datetime.now(UTC))
+        except DictionaryError as error:
+            raise _refusal(error) from None
+
+        def tell(*, removed: bool) -> None:
+            facts = {"heard": heard, "write": write, "removed": removed}
+            self._recorder.event("rule", id=rule.id, **facts)
+            self._operators.rule(rule.id, heard, write, removed=removed)
+
+        def back() -> None:
+            try:
+                self._dictionary.remove(text)
+            except DictionaryError as error:
+                raise _refusal(error) from None
+            tell(removed=True)
+
+        self._undo.push(f"rule “{heard}” → “{write}”", back)
+        tell(removed=False)
+
+    def _note(self, name: CommandName, caption_id: int = 0) -> None:
+        self._recorder.event("command", name=name, id=caption_id)
+
+
+def _refusal(error: DictionaryError) -> ProtocolError:
+    code = _CODES.get(error.code, "rule-refused")
+    return ProtocolError(code, f"{error.message} {error.fix}".rstrip())
