@@ -49,23 +49,19 @@ def sessions(directory: Path) -> list[Path]:
 
 def read_journal(folder: Path) -> list[Message]:
     """Return all versions of all final captions, as written. Raises SessionError."""
-    return _lines(folder / JOURNAL, parse_caption)
+    return read_lines(folder / JOURNAL, parse_caption)
 
 
 def read_records(folder: Path) -> list[dict[str, Any]]:
     """Return the records of diagnostics.jsonl, as written. Raises SessionError."""
-    return _lines(folder / RECORDS, _record)
+    return read_lines(folder / RECORDS, _record)
 
 
-def _record(line: bytes) -> dict[str, Any]:
-    fields = read_object(line)
-    if not isinstance(fields.get("type"), str):
-        raise ProtocolError("bad-field", "type is a string.")
-    return fields
+def read_lines(path: Path, parse: Callable[[bytes], T]) -> list[T]:
+    """Return the lines of a file, each parsed. The last one may be torn: the daemon died over it.
 
-
-def _lines(path: Path, parse: Callable[[bytes], T]) -> list[T]:
-    """Read a file of JSON lines. The last one may be torn: the daemon died over it."""
+    `parse` raises ProtocolError; then this raises SessionError.
+    """
     try:
         lines = path.read_bytes().split(b"\n")
     except OSError as error:
@@ -82,3 +78,10 @@ def _lines(path: Path, parse: Callable[[bytes], T]) -> list[T]:
             fix = "Delete that line, or restore the file from a copy."
             raise SessionError("session-unreadable", message, fix) from None
     return made
+
+
+def _record(line: bytes) -> dict[str, Any]:
+    fields = read_object(line)
+    if not isinstance(fields.get("type"), str):
+        raise ProtocolError("bad-field", "type is a string.")
+    return fields

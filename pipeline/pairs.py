@@ -1,8 +1,8 @@
 """The pairs of source and target text that a session leaves behind to make the models better.
 
 `sermon_pairs.jsonl` gets those nothing speaks against, `review_queue.jsonl` those that a person
-should look at, with the reasons. Both follow the operator: an edited caption's pair gets the
-operator's text, a hidden one's goes.
+should look at (pipeline.review), with the reasons. Both follow the operator: an edited caption's
+pair gets the operator's text, a hidden one's goes.
 """
 
 from __future__ import annotations
@@ -15,11 +15,26 @@ from typing import Any, Generic, Literal, TypeVar
 
 import orjson
 
+from pipeline.errors import ProtocolError
+from pipeline.fields import integer, number, read_object, string
 from pipeline.quality import Flag
 from pipeline.session_files import GrowingFile
 from pipeline.wire import Message
 
 Reason = Flag | Literal["low-score", "no-score"]
+
+PAIRS = "sermon_pairs.jsonl"
+QUEUE = "review_queue.jsonl"
+_TEXTS = (
+    "session",
+    "utc",
+    "source_lang",
+    "source",
+    "raw_source",
+    "target_lang",
+    "target",
+    "engine",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +62,9 @@ class Pair:
     """Who made the target text: a translator, or `operator`, who edited it."""
     score: float | None
     """0..1, of the translator's text; see pipeline.quality."""
+    reviewer: str | None = None
+    """Who approved or corrected it in a review; None where nobody has."""
+    reviewed_utc: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +103,22 @@ def pair_of(record: Mapping[str, Any], session: str) -> Pair | ReviewItem | None
     if reasons:
         return ReviewItem(**pair, reasons=tuple(reasons))
     return Pair(**pair) if decision == "accept" else None
+
+
+def parse_review_item(line: str | bytes) -> ReviewItem:
+    """Read back a line of review_queue.jsonl. Raises ProtocolError."""
+    fields = read_object(line)
+    score, reasons = fields.get("score"), fields.get("reasons")
+    if not isinstance(reasons, list):
+        raise ProtocolError("bad-field", "reasons is a list.")
+    return ReviewItem(
+        id=integer(fields, "id", 0),
+        start_s=number(fields, "start_s"),
+        end_s=number(fields, "end_s"),
+        score=None if score is None else number(fields, "score"),
+        reasons=tuple(reasons),
+        **{key: string(fields, key, empty=True) for key in _TEXTS},
+    )
 
 
 AnyPair = TypeVar("AnyPair", bound=Pair)
@@ -136,8 +170,8 @@ class Pairs:
     """Both files of a session."""
 
     def __init__(self, folder: Path) -> None:
-        self.accepted: PairFile[Pair] = PairFile(folder / "sermon_pairs.jsonl")
-        self.review: PairFile[ReviewItem] = PairFile(folder / "review_queue.jsonl")
+        self.accepted: PairFile[Pair] = PairFile(folder / PAIRS)
+        self.review: PairFile[ReviewItem] = PairFile(folder / QUEUE)
         self._session = folder.name
         self._edits: dict[int, Message] = {}
 

@@ -26,6 +26,7 @@ RECORDS = {
     "event": "`event`",
     "summary": "`summary`",
     "quality": "`quality`",
+    "reviewed": "Lines of `reviewed.jsonl`",
     "pair": "Lines of `sermon_pairs.jsonl` and `review_queue.jsonl`",
     "review": "Lines of `sermon_pairs.jsonl` and `review_queue.jsonl`",
 }
