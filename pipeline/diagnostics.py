@@ -22,8 +22,9 @@ from pipeline.events import Fault
 from pipeline.pairs import Pairs
 from pipeline.resume import Unfinished
 from pipeline.retention import prune
-from pipeline.session_files import LineFile, Transcripts, WholeFile, make_folder, unwritable
+from pipeline.session_files import LineFile, WholeFile, make_folder, unwritable
 from pipeline.tally import Tally
+from pipeline.transcripts import Transcripts
 from pipeline.wire import Message, encode
 
 _QUEUE = 1000

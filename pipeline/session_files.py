@@ -10,7 +10,6 @@ import errno
 import fcntl
 import os
 from collections import deque
-from collections.abc import Callable, Iterable
 from contextlib import suppress
 from datetime import datetime
 from itertools import count
@@ -19,20 +18,6 @@ from pathlib import Path
 import structlog
 
 from pipeline.errors import SessionError
-from pipeline.subtitles import (
-    SIDES,
-    Cue,
-    Side,
-    cues,
-    follow,
-    srt,
-    srt_cue,
-    txt,
-    txt_cue,
-    vtt,
-    vtt_cue,
-)
-from pipeline.wire import Message
 
 log = structlog.get_logger()
 
@@ -179,79 +164,6 @@ class LineFile:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
-
-
-class _Subtitles:
-    """One subtitle file; `written` counts its cues, None asks for a new content."""
-
-    def __init__(
-        self,
-        path: Path,
-        whole: Callable[[Iterable[Cue]], str],
-        one: Callable[[int, Cue], str],
-    ) -> None:
-        self.file = GrowingFile(path)
-        self.file.append(whole([]).encode())
-        self.written: int | None = 0
-        self._whole = whole
-        self._one = one
-
-    def flush(self, all_cues: list[Cue]) -> None:
-        if self.written is None:
-            self.file.replace(self._whole(all_cues).encode())
-            self.written = len(all_cues)
-        for number, cue in enumerate(all_cues[self.written :], self.written + 1):
-            self.file.append(self._one(number, cue).encode())
-            self.written = number
-
-
-class Transcripts:
-    """The session's text as srt, vtt and txt, spoken and translated, growing with each caption."""
-
-    def __init__(self, folder: Path, langs: dict[Side, str]) -> None:
-        self._messages: dict[int, Message] = {}
-        self._cues: dict[Side, list[Cue]] = {side: [] for side in SIDES}
-        self._files = {
-            side: [
-                _Subtitles(folder / f"transcript.{langs[side]}.{ending}", whole, one)
-                for ending, whole, one in (
-                    ("srt", srt, srt_cue),
-                    ("vtt", vtt, lambda _, cue: vtt_cue(cue)),
-                    ("txt", txt, lambda _, cue: txt_cue(cue)),
-                )
-            ]
-            for side in SIDES
-        }
-
-    def add(self, message: Message) -> None:
-        """Take a final caption in. A version of an earlier one makes the files anew."""
-        latest = message.id > max(self._messages, default=-1)
-        self._messages[message.id] = message
-        for side, made in self._cues.items():
-            if not latest:
-                made[:] = cues(self._messages.values(), side)
-                for subtitles in self._files[side]:
-                    subtitles.written = None
-            elif cue := follow(made[-1] if made else None, message, side):
-                made.append(cue)
-
-    def flush(self) -> None:
-        """Write what the files lack. Raises the first OSError, having tried every file."""
-        failed: OSError | None = None
-        for side, files in self._files.items():
-            for subtitles in files:
-                try:
-                    subtitles.flush(self._cues[side])
-                except OSError as error:
-                    failed = failed or error
-        if failed is not None:
-            raise failed
-
-    def close(self) -> None:
-        """Close the files."""
-        for files in self._files.values():
-            for subtitles in files:
-                subtitles.file.close()
 
 
 def _open(path: Path, *, keep: bool = False) -> int:

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from pipeline import session_files
 from pipeline.errors import SessionError
 from pipeline.session_files import (
     GrowingFile,
     LineFile,
-    Transcripts,
     WholeFile,
     make_folder,
     unwritable,
 )
-from pipeline.subtitles import SIDES, cues, srt, txt, vtt
-from tests.test_subtitles import message
 
 STARTED = datetime(2026, 11, 22, 9, 30, 0, tzinfo=UTC)
 
@@ -113,31 +107,6 @@ def test_lines_wait_and_the_oldest_of_too_many_is_counted(
     assert (tmp_path / "lines").read_bytes() == b"2\n3\n4\n"
     assert len(file) == 0
     file.close()
-
-
-@settings(max_examples=30, deadline=None)
-@given(
-    st.lists(st.tuples(st.integers(0, 6), st.text("ab\n", max_size=3), st.booleans()), max_size=12)
-)
-def test_live_files_always_equal_the_journal_made_anew(
-    versions: list[tuple[int, str, bool]],
-) -> None:
-    """Finals in any order, edits and hidden captions, with and without a flush between them."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        transcripts = Transcripts(folder, {"source": "en", "target": "es"})
-        journal = []
-        for seq, (id_, text, flush) in enumerate(versions, 1):
-            journal.append(message(id_, text, text.upper(), seq=seq))
-            transcripts.add(journal[-1])
-            if flush:
-                transcripts.flush()
-        transcripts.flush()
-        transcripts.close()
-        for side, lang in zip(SIDES, ("en", "es"), strict=True):
-            for ending, whole in (("srt", srt), ("vtt", vtt), ("txt", txt)):
-                content = (folder / f"transcript.{lang}.{ending}").read_text()
-                assert content == whole(cues(journal, side)), (side, ending)
 
 
 def test_a_whole_file_is_there_at_once_or_not_at_all(

@@ -1,0 +1,47 @@
+"""The program under the soak: the real App and engines, fed by the programme instead of a device.
+
+python -m scripts.soak.service --hours 8 --speed 16 --sessions DIR
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from pathlib import Path
+
+from pipeline import assembly, logs
+from pipeline.app import App
+from pipeline.bundled import bundled
+from pipeline.config_layers import load
+from pipeline.crew import Engines
+from pipeline.dictionary import Dictionary
+from pipeline.terminal import LineScreen
+from scripts.soak.programme import Cable, programme
+
+
+def main() -> int:
+    """Run until the programme is over; return the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--hours", type=float, required=True)
+    parser.add_argument("--speed", type=float, required=True)
+    parser.add_argument("--sessions", type=Path, required=True)
+    arguments = parser.parse_args()
+    flags = {"session.directory": str(arguments.sessions), "server.port": 0}
+    settings = load(flags=flags).settings
+    logs.configure("warning", "json")
+    dictionary = Dictionary(settings)
+    parts = programme(bundled("demo", "sermon.flac"))
+    engines = Engines(
+        source=Cable(parts, hours=arguments.hours, speed=arguments.speed),
+        detector=assembly.speech_detector(),
+        recognizer=assembly.recognizer(settings, dictionary),
+        partial=assembly.partial_translator(settings),
+        final=assembly.final_translator(settings),
+    )
+    app = App(settings, engines, dictionary=dictionary, screen=LineScreen(), mode="live")
+    return asyncio.run(app.run())
+
+
+if __name__ == "__main__":
+    sys.exit(main())
