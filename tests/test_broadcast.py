@@ -11,6 +11,7 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
+from pipeline import broadcast
 from pipeline.clients import BACKLOG_BYTES
 from pipeline.errors import ServerError
 from tests.service import (
@@ -120,6 +121,44 @@ async def test_one_that_has_something_else_gets_everything(query: str) -> None:
             hello = await receive(display)
         assert not hello["resumed"]
         assert [each["id"] for each in hello["captions"]] == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("history", "first", "then"),
+    [(2, [2, 3], [0, 1]), (0, [], [0, 1, 2, 3]), (9, [0, 1, 2, 3], [])],
+)
+@in_loop
+async def test_a_slow_phone_gets_the_newest_captions_first(
+    history: int, first: list[int], then: list[int]
+) -> None:
+    async with serving() as service:
+        for key in range(4):
+            service.say(key)
+        async with service.connect(f"history={history}") as display:
+            hello, earlier = await receive(display), await receive(display)
+            assert [each["id"] for each in hello["captions"]] == first
+            assert (earlier["type"], [each["id"] for each in earlier["captions"]]) == (
+                "earlier",
+                then,
+            )
+            service.say(4)
+            assert (await receive(display))["seq"] == hello["seq"] + 1 == 5
+        async with service.connect(f"history={history}&since=2") as back:
+            resumed = await receive(back)
+            assert resumed["resumed"]
+            assert [each["id"] for each in resumed["captions"]] == [2, 3, 4]  # whatever it missed
+            assert await silent(back)
+
+
+@in_loop
+async def test_every_display_gets_signs_of_life() -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(broadcast, "_ALIVE_S", 0.1)
+        async with serving("dry-run") as service, service.connect() as display:
+            await receive(display)
+            service.say(1)
+            for _ in range(3):
+                assert await receive(display) == {"type": "alive", "seq": 1}
 
 
 @in_loop

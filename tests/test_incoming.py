@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import socket
+from collections.abc import MutableMapping
+from typing import Any
+from urllib.parse import quote
 
 import pytest
-from websockets.asyncio.client import ClientConnection
+import structlog
+from websockets.asyncio.client import ClientConnection, connect
 
 from pipeline import incoming
 from pipeline.attempts import LIMIT
@@ -124,6 +130,80 @@ async def test_guessing_locks_the_address_out_and_no_other() -> None:
                 await receive(desk)
                 await send(desk, type="auth", token=TOKEN)
                 assert (await receive(desk))["type"] == "authorized"
+
+
+@in_loop
+async def test_a_page_of_another_site_makes_no_operator_but_may_read() -> None:
+    async with serving() as service:
+        service.say(1)
+        own = f"http://127.0.0.1:{service.hub.port}"
+        for origin, code in ((own, ""), ("https://evil.example", "foreign-page")):
+            async with service.connect(origin=origin) as display:
+                assert len((await receive(display))["captions"]) == 1
+                await send(display, type="auth", token=TOKEN)
+                assert (await receive(display)).get("code", "") == code
+        # A name on the internet that its owner has pointed at this machine.
+        there = ("127.0.0.1", service.hub.port)
+        with socket.create_connection(there) as rebound:
+            uri = f"ws://evil.example:{service.hub.port}/ws"
+            async with connect(uri, sock=rebound, compression=None) as display:
+                await receive(display)
+                await send(display, type="auth", token=TOKEN)
+                assert (await receive(display))["code"] == "foreign-page"
+                await send(display, type="command", name="pause")
+                assert (await receive(display))["code"] == "not-authorized"
+        assert service.commands == []
+
+
+@in_loop
+async def test_behind_a_proxy_the_configured_address_is_ours() -> None:
+    outside: Any = "https://captions.example.org"
+    async with serving(address=outside) as service, service.connect(origin=outside) as display:
+        await receive(display)
+        await send(display, type="auth", token=TOKEN)
+        assert (await receive(display))["type"] == "authorized"
+
+
+@in_loop
+async def test_a_token_is_in_no_log_and_no_answer() -> None:
+    handler, ours = Memory(), logging.getLogger("pipeline")
+    ours.addHandler(handler)
+    ours.setLevel(logging.DEBUG)
+    structlog.configure(processors=[handler.keep])
+    try:
+        async with serving() as service:
+            for query in (f"token={TOKEN}", f"since={TOKEN}&session={TOKEN}"):
+                async with service.connect(query) as display:
+                    assert TOKEN not in await display.recv()
+            for path in (f"/operator?token={TOKEN}", f"/{TOKEN}", f"/ws?token={TOKEN}"):
+                assert TOKEN.encode() not in (await service.get(quote(path, safe="/?="))).body
+            desk = await operator(service)
+            await send(desk, type="command", name="pause")
+            await send(desk, type="auth", token=TOKEN, name=7)
+            await send(desk, type=TOKEN)
+            await desk.close()
+            assert TOKEN.encode() not in (await service.get("/metrics")).body
+            assert TOKEN.encode() not in (await service.get("/healthz")).body
+    finally:
+        ours.removeHandler(handler)
+        ours.setLevel(logging.NOTSET)
+        structlog.reset_defaults()
+    assert not [line for line in handler.lines if TOKEN in line]
+
+
+class Memory(logging.Handler):
+    """Keeps what is logged, whatever its level."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.NOTSET)
+        self.lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines.append(self.format(record))
+
+    def keep(self, _logger: object, _name: str, event: MutableMapping[str, Any]) -> str:
+        self.lines.append(repr(event))
+        raise structlog.DropEvent
 
 
 @in_loop
