@@ -39,6 +39,7 @@ from pipeline.health import Health
 from pipeline.ladder import Ladder
 from pipeline.metrics import Metrics
 from pipeline.notify import Notifier
+from pipeline.operator_token import FILE as TOKEN_FILE
 from pipeline.operator_token import operator_token
 from pipeline.resume import unfinished_session
 from pipeline.session_files import incomplete
@@ -71,6 +72,8 @@ class App:
         self._mode = mode
         translate = settings.translate
         sessions = Path(settings.session.directory)
+        named = bool(settings.operator.token)
+        self._token_place = "the settings, operator.token" if named else str(sessions / TOKEN_FILE)
         now_utc = datetime.now(UTC)
         earlier = unfinished_session(settings, now_utc) if mode == "live" else None
         self._recorder = Recorder(
@@ -175,6 +178,7 @@ class App:
             await self._hub.start()
             logs.serving(self._hub.address, self.folder)
             self._screen.started(self._hub.address, self._mode, self.folder)
+            self._screen.operator(f"{self._hub.address}operator", self._token_place)
             self._desk.announce()
             watch = asyncio.create_task(self._watch.run())
             watch.add_done_callback(self._watch_ended)

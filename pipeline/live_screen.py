@@ -85,6 +85,12 @@ class RichScreen:
         atexit.register(self.close)
         self._thread.start()
 
+    def operator(self, page: str, token: str) -> None:
+        """Say where the operator's page is, above the captions."""
+        self._printed.put(
+            Text.assemble("The desk is at ", (page, "bold"), f"; its token is in {token}")
+        )
+
     def caption(self, message: Message) -> None:
         """Show a partial at the bottom; let a final scroll by."""
         others = {key: open_ for key, open_ in self._open.items() if key != message.id}

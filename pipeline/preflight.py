@@ -26,7 +26,7 @@ from pipeline.errors import ServerError, SessionError
 from pipeline.operator_token import FILE as TOKEN_FILE
 from pipeline.operator_token import operator_token
 from pipeline.pages import Pages
-from pipeline.ports import local_address, unbound
+from pipeline.ports import EVERYWHERE, page_address, unbound
 from pipeline.prompts import language
 from pipeline.rehearsal import Rehearsal
 from pipeline.session_files import GrowingFile, make_folder, unwritable
@@ -36,7 +36,6 @@ _SERVICE_BYTES = 6_000_000
 """Two hours: the demo's folder grows by 40 kB a minute, all files together."""
 _DISK_BYTES = 100_000_000
 """Room for the service, the system's own logs, and what other programs write meanwhile."""
-_EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - compared, not bound
 _LOOPBACK = ("127.", "::1", "localhost")
 
 
@@ -109,11 +108,12 @@ def _port(server: ServerSettings) -> Passed:
                 "Nothing to do if that is the service; otherwise stop it (Ctrl-C, systemctl stop).",
             ) from None
         raise unbound(server, problem) from problem
-    host = local_address() if server.host in _EVERYWHERE else server.host
-    address = f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
+    address = page_address(server.host, port)
+    if server.address:
+        return Passed(f"For phones: {server.address}, as set; by its own name: {address}.")
     if server.host.startswith(_LOOPBACK):
         return Passed(f"{address}, for this machine only (phones need --host 0.0.0.0).")
-    if host.startswith(_LOOPBACK):
+    if address.startswith("http://127."):
         return Passed(
             f"{address}: this machine is in no network.",
             "Connect it to the network that the phones use.",
@@ -130,7 +130,7 @@ def _port(server: ServerSettings) -> Passed:
 
 def _running(server: ServerSettings) -> str:
     """Return the session of a daemon of ours at this port, "" if something else is there."""
-    host = "127.0.0.1" if server.host in _EVERYWHERE else server.host
+    host = "127.0.0.1" if server.host in EVERYWHERE else server.host
     connection = http.client.HTTPConnection(host, server.port, timeout=2)
     try:
         connection.request("GET", "/healthz")

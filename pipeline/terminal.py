@@ -27,6 +27,9 @@ class Screen(Protocol):
     def started(self, address: str, mode: Mode, folder: Path) -> None:
         """The server is up."""
 
+    def operator(self, page: str, token: str) -> None:
+        """Where the operator's page is, and where its token is kept."""
+
     def caption(self, message: Message) -> None:
         """A caption is new or has changed."""
 
@@ -64,6 +67,10 @@ class LineScreen:
 
     def started(self, address: str, mode: Mode, folder: Path) -> None:
         """Say nothing: the log tells the address."""
+
+    def operator(self, page: str, token: str) -> None:
+        """Log both."""
+        log.info("operator", page=page, token=token)
 
     def caption(self, message: Message) -> None:
         """Log a final."""

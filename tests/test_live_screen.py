@@ -159,6 +159,7 @@ def test_what_may_still_change_is_dim_wherever_the_text_is_cut() -> None:
 def test_finals_scroll_by_once_and_leave_the_bottom() -> None:
     screen, file = rich_screen()
     screen.started("http://127.0.0.1:8765/", "demo", Path("sessions/x"))
+    screen.operator("http://127.0.0.1:8765/operator", "sessions/operator-token")
     screen.caption(caption(1, "The Lord", "El Señor"))
     screen.caption(caption(1, "The Lord is my shepherd.", "El Señor es mi pastor.", final=True))
     screen.caption(caption(1, "", "", final=True))  # hidden by the operator
@@ -168,6 +169,7 @@ def test_finals_scroll_by_once_and_leave_the_bottom() -> None:
     screen.close()
     text = printed(file)
     assert "at http://127.0.0.1:8765/ (phones), http://127.0.0.1:8765/projector (the wall)" in text
+    assert "The desk is at http://127.0.0.1:8765/operator; its token is in sessions/op" in text
     assert text.count("01:01 The Lord is my shepherd.\n      El Señor es mi pastor.  gemma\n") == 1
     assert text.count("caption 1 was taken away") == 1
     assert "caption 2" not in text

@@ -105,6 +105,12 @@ class TestPort:
             assert result.ok
             assert result.message.startswith(f"http://127.0.0.1:{port}/, for this machine only")
 
+    def test_the_address_that_was_set_is_the_one_for_phones(self, tmp_path: Path) -> None:
+        outside = "https://captions.example.org"
+        result = told("port", loaded(tmp_path, server__port=0, server__address=outside))
+        assert result.ok
+        assert result.message.startswith(f"For phones: {outside}/, as set")
+
     def test_a_taken_one_is_red(self, tmp_path: Path) -> None:
         with socket.socket() as taken:
             taken.bind(("127.0.0.1", 0))
@@ -139,14 +145,14 @@ class TestPort:
         result = told("port", everywhere)
         assert result.ok
         assert f"http://{here}:{port}/" in result.message
-        monkeypatch.setattr("pipeline.preflight.local_address", lambda: "127.0.0.1")
+        monkeypatch.setattr("pipeline.ports.local_address", lambda: "127.0.0.1")
         alone = told("port", everywhere)
         assert (alone.ok, alone.code) == (True, "network-missing")
 
     def test_an_address_that_changes_is_advised_against(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("pipeline.preflight.local_address", lambda: "10.1.2.3")
+        monkeypatch.setattr("pipeline.ports.local_address", lambda: "10.1.2.3")
         result = told("port", loaded(tmp_path, server__host="0.0.0.0", server__port=0))
         assert (result.ok, result.code) == (True, "port-changes")
 

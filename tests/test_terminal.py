@@ -26,6 +26,7 @@ def test_without_a_terminal_finals_and_states_are_log_lines(
     screen = make_screen()
     assert isinstance(screen, LineScreen)
     screen.started("http://127.0.0.1:8765", "live", Path())
+    screen.operator("http://127.0.0.1:8765/operator", "sessions/operator-token")
     screen.state("listening", "")
     screen.state("speech", "")
     screen.state("no-audio", "microphone lost")
@@ -37,6 +38,7 @@ def test_without_a_terminal_finals_and_states_are_log_lines(
     screen.fault(Fault("stt", "stt-failed", "x"))
     screen.close()
     assert [(line["event"], line.get("state"), line.get("target")) for line in log_lines] == [
+        ("operator", None, None),
         ("state", "no-audio", None),
         ("state", "listening", None),
         ("caption", None, "Gracia"),
