@@ -7,7 +7,19 @@ import sys
 from collections.abc import Sequence
 
 from pipeline import __version__, standard_streams
-from pipeline.commands import check, config, devices, export, replay, report, run, score
+from pipeline.commands import (
+    check,
+    config,
+    devices,
+    export,
+    models,
+    replay,
+    report,
+    review,
+    run,
+    score,
+    tune,
+)
 from pipeline.errors import StarkError
 
 _EPILOG = """\
@@ -19,6 +31,7 @@ examples:
   stark-translate dry-run                    rehearse: nothing reaches the audience
   stark-translate check                      before the service: will it work?
   stark-translate report last                after it: one page about the service
+  stark-translate review last                correct its doubtful captions, to learn from them
   stark-translate export last --out sermon.srt
 
 Settings come from config.toml, then STARK_TRANSLATE__SECTION__KEY variables, then flags;
@@ -26,7 +39,7 @@ Settings come from config.toml, then STARK_TRANSLATE__SECTION__KEY variables, th
 exit codes: 0 clean, 1 something broke, 2 wrong usage, 78 wrong settings
 """
 
-COMMANDS = (run, devices, config, check, export, replay, score, report)
+COMMANDS = (run, devices, models, tune, config, check, export, replay, review, score, report)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -5,17 +5,29 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import structlog
 
 from pipeline import assembly, logs, standard_streams
 from pipeline.app import App
+from pipeline.archive import read_journal
 from pipeline.bundled import bundled
-from pipeline.commands import Commands, add_command, add_hearing, add_serving, settings_of
+from pipeline.commands import (
+    Commands,
+    add_command,
+    add_hearing,
+    add_serving,
+    settings_of,
+    write_out,
+)
+from pipeline.commands.review import review
 from pipeline.config import Settings
 from pipeline.crew import Engines
 from pipeline.dictionary import Dictionary
+from pipeline.report import report
 from pipeline.scoring import score, table
 from pipeline.terminal import Screen, make_screen
 from pipeline.wire import Mode
@@ -45,6 +57,9 @@ def add(commands: Commands) -> None:
         add_hearing(parser)
         parser.add_argument("--input", metavar="FILE", help="an audio file, not a microphone")
         parser.add_argument("--pace", choices=["realtime", "fast"], help="how fast it is played")
+        if name == "dry-run":
+            more = "go on to the review at the end (default: where there is a terminal)"
+            parser.add_argument("--review", action=argparse.BooleanOptionalAction, help=more)
     says = "Play the demo sermon through everything and score the captions."
     demo = add_command(commands, "demo", _demo, says)
     add_serving(demo)
@@ -53,11 +68,25 @@ def add(commands: Commands) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    return _serve(settings_of(arguments).settings, "live")[0]
+    return _serve(settings_of(arguments).settings, "live")
 
 
 def _dry_run(arguments: argparse.Namespace) -> int:
-    return _serve(settings_of(arguments).settings, "dry-run")[0]
+    settings = settings_of(arguments).settings
+    wanted = arguments.review
+    if wanted is None:
+        wanted = sys.stdin.isatty() and sys.stderr.isatty()
+
+    def then(folder: Path, _: Screen) -> None:
+        page = folder / "report.html"
+        write_out(page, report(folder))
+        log.info("report", file=str(page))
+        if not read_journal(folder):
+            log.info("nothing to review", reason="no caption was made")
+        elif wanted:
+            review(folder, settings, any_port=True)
+
+    return _serve(settings, "dry-run", then=then)
 
 
 def _demo(arguments: argparse.Namespace) -> int:
@@ -66,15 +95,22 @@ def _demo(arguments: argparse.Namespace) -> int:
     settings = settings_of(
         arguments, STARTER | {"audio.input": str(sermon), "audio.pace": pace, "audio.channel": 1}
     ).settings
-    code, folder, screen = _serve(settings, "demo", loop=arguments.loop)
-    if code:
-        return code
-    screen.summary(table(score(folder, bundled("demo", "sermon.json"))))
-    screen.summary(f"The session is kept in {folder}")
-    return code
+
+    def then(folder: Path, screen: Screen) -> None:
+        screen.summary(table(score(folder, bundled("demo", "sermon.json"))))
+        screen.summary(f"The session is kept in {folder}")
+
+    return _serve(settings, "demo", loop=arguments.loop, then=then)
 
 
-def _serve(settings: Settings, mode: Mode, *, loop: bool = False) -> tuple[int, Path, Screen]:
+def _serve(
+    settings: Settings,
+    mode: Mode,
+    *,
+    loop: bool = False,
+    then: Callable[[Path, Screen], None] | None = None,
+) -> int:
+    """Run the daemon to its end, and `then` if that was a good one; return the exit code."""
     screen = make_screen()
     logs.configure(settings.log.level, settings.log.format)
     dictionary = Dictionary(settings)
@@ -97,8 +133,10 @@ def _serve(settings: Settings, mode: Mode, *, loop: bool = False) -> tuple[int, 
         standard_streams.say(f"stark-translate: {app.failure}")  # and that is the last word
     elif mode != "demo":  # which says so below its table
         log.info("session kept", folder=str(app.folder))
+    if then is not None and not code:
+        then(app.folder, screen)
     if app.stuck:
         # A thread inside a hung engine would hold up (or crash) the interpreter's own end.
         standard_streams.settle()
         os._exit(code)
-    return code, app.folder, screen
+    return code

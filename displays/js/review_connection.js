@@ -1,0 +1,63 @@
+// The review's way in and its socket. The token goes into a header once; a cookie that no script can read follows it.
+
+const FIRST_MS = 500;
+const LONGEST_MS = 10_000;
+
+/** Ask to be let in: "in", "needed" (a token is), "wrong", "wait" (too many were wrong) or "away" (no answer). */
+export async function enter(token = "") {
+  try {
+    const headers = token ? { Authorization: `Bearer ${encodeURIComponent(token)}` } : {};
+    const answer = await fetch("/review/enter", { headers, cache: "no-store" });
+    if (answer.status === 429) return "wait";
+    if (!answer.ok) return "wrong";
+    return (await answer.json()).known ? "in" : "needed";
+  } catch {
+    return "away";
+  }
+}
+
+/** The socket of one who has been let in. It comes back by itself; `onOut` is told when the token is needed again. */
+export class ReviewConnection {
+  #socket = null;
+  #wait = FIRST_MS;
+  #onMessage;
+  #onLost;
+  #onOut;
+
+  constructor({ onMessage, onLost, onOut }) {
+    this.#onMessage = onMessage;
+    this.#onLost = onLost;
+    this.#onOut = onOut;
+  }
+
+  open() {
+    const scheme = location.protocol === "https:" ? "wss" : "ws";
+    const socket = new WebSocket(`${scheme}://${location.host}/review/socket`);
+    this.#socket = socket;
+    socket.addEventListener("message", (event) => {
+      this.#wait = FIRST_MS;
+      this.#onMessage(JSON.parse(event.data));
+    });
+    socket.addEventListener("close", () => {
+      this.#onLost();
+      this.#later();
+    });
+  }
+
+  /** Send, and tell whether there was somebody to send to. */
+  send(message) {
+    if (this.#socket?.readyState !== WebSocket.OPEN) return false;
+    this.#socket.send(JSON.stringify(message));
+    return true;
+  }
+
+  #later() {
+    setTimeout(async () => {
+      const how = await enter();
+      if (how === "in") this.open();
+      else if (how === "needed") this.#onOut();
+      else this.#later();
+    }, this.#wait * (0.75 + Math.random() / 2));
+    this.#wait = Math.min(this.#wait * 2, LONGEST_MS);
+  }
+}

@@ -1,0 +1,172 @@
+// One caption of the review list: its texts, why it is here, and the buttons.
+
+const DOUBTFUL = 0.5;
+const REASONS = {
+  "low-score": "low score",
+  "no-score": "could not be measured",
+  "avg-logprob": "unsure what was said",
+  "no-speech-prob": "perhaps nobody spoke",
+  "compression-ratio": "repeats itself",
+  estimate: "unsure translation",
+  agreement: "translators disagree",
+};
+const OUTCOMES = { open: "", approved: "Approved", corrected: "Corrected", rejected: "Rejected" };
+const ENGINES = { marian: "Marian", gemma: "Gemma" };
+const languages = new Intl.DisplayNames("en", { type: "language", fallback: "code" });
+
+/** Give an element a text, never markup. */
+function put(parent, name, text) {
+  const made = document.createElement(name);
+  made.textContent = text;
+  parent.append(made);
+  return made;
+}
+
+function clock(seconds) {
+  const s = Math.floor(seconds);
+  const two = (n) => String(n).padStart(2, "0");
+  return `${Math.floor(s / 3600)}:${two(Math.floor(s / 60) % 60)}:${two(s % 60)}`;
+}
+
+export class ReviewItem {
+  #item;
+  #source;
+  #target;
+  #pending = false;
+
+  /** Make the element; `act(item, what)` is called for what = approve, reject, reopen, edit, and `choose(item)` when it gets the focus. */
+  constructor(item, template, { act, choose }) {
+    this.element = template.content.firstElementChild.cloneNode(true);
+    this.#source = this.#at(".source-text");
+    this.#target = this.#at(".target-text");
+    this.#item = item;
+    this.#fill();
+    this.#write();
+    for (const what of ["approve", "reject", "reopen", "edit"])
+      this.#at(`.${what}`).addEventListener("click", () => act(this, what));
+    for (const field of [this.#source, this.#target]) field.addEventListener("input", () => this.#show());
+    this.element.addEventListener("focusin", () => choose(this));
+    this.#show();
+  }
+
+  get id() {
+    return this.#item.id;
+  }
+
+  get open() {
+    return this.#item.outcome === "open";
+  }
+
+  /** Whether it still has to be decided, and no decision is on its way. */
+  get left() {
+    return this.open && !this.#pending;
+  }
+
+  get name() {
+    return `Caption at ${clock(this.#item.start_s)}`;
+  }
+
+  /** Take what the server says of it. What is being typed stays. */
+  update(item) {
+    const typed = this.#changed;
+    this.#item = item;
+    if (!typed || !this.open) this.#write();
+    this.pending = false;
+  }
+
+  set pending(pending) {
+    this.#pending = pending;
+    this.#show();
+  }
+
+  /** The message that decides `what` of it. */
+  decision(what, reviewer) {
+    const outcome = { approve: "approved", reject: "rejected", reopen: "open" }[what];
+    return { type: "decide", id: this.id, outcome, source: this.#source.value, target: this.#target.value, reviewer };
+  }
+
+  /** Whether both fields say something. */
+  get whole() {
+    return this.#source.value.trim() !== "" && this.#target.value.trim() !== "";
+  }
+
+  edit() {
+    this.#target.focus();
+  }
+
+  focus() {
+    this.element.focus();
+    this.element.scrollIntoView({ block: "nearest" });
+  }
+
+  #at(selector) {
+    return this.element.querySelector(selector);
+  }
+
+  get #changed() {
+    return this.#source.value !== this.#item.source || this.#target.value !== this.#item.target;
+  }
+
+  #write() {
+    this.#source.value = this.#item.source;
+    this.#target.value = this.#item.target;
+  }
+
+  #fill() {
+    const { start_s, reasons, source_lang, target_lang, engine, words, others } = this.#item;
+    this.element.setAttribute("aria-label", this.name);
+    this.#at(".time").textContent = clock(start_s);
+    for (const reason of reasons) {
+      const [measure, limit] = reason.split(":");
+      put(this.#at(".reasons"), "li", (REASONS[measure] ?? measure) + (limit === "reject" ? ", badly" : ""));
+    }
+    const [said, shown] = this.element.querySelectorAll(".name");
+    said.textContent = `Said (${languages.of(source_lang)})`;
+    shown.textContent = `Shown (${languages.of(target_lang)}), by ${ENGINES[engine] ?? engine}`;
+    this.#source.lang = source_lang;
+    this.#target.lang = target_lang;
+    this.#hear(words, source_lang);
+    for (const other of others) this.#offer(other, target_lang);
+  }
+
+  /** Show what was recognized if some of its words are in doubt. */
+  #hear(words, lang) {
+    if (!words.some((word) => word.probability < DOUBTFUL)) return;
+    this.#at(".heard").hidden = false;
+    const line = this.#at(".words");
+    line.lang = lang;
+    for (const { text, probability } of words) {
+      if (probability < DOUBTFUL) put(line, "mark", text).title = `${Math.round(probability * 100)} % sure`;
+      else line.append(text);
+      line.append(" ");
+    }
+  }
+
+  #offer({ engine, text }, lang) {
+    const row = put(this.#at(".others"), "li", "");
+    const name = ENGINES[engine] ?? engine;
+    put(row, "span", `${name}:`).className = "quiet";
+    const offered = put(row, "span", text);
+    offered.lang = lang;
+    offered.dir = "auto";
+    const use = put(row, "button", "Use");
+    use.type = "button";
+    use.setAttribute("aria-label", `Use the text by ${name}`);
+    use.addEventListener("click", () => {
+      this.#target.value = text;
+      this.#show();
+    });
+  }
+
+  #show() {
+    const { outcome, reviewer } = this.#item;
+    this.element.dataset.outcome = outcome;
+    this.#at(".outcome").textContent = this.#pending
+      ? "Saving …"
+      : OUTCOMES[outcome] + (outcome !== "open" && reviewer ? ` by ${reviewer}` : "");
+    this.#at(".approve .word").textContent = this.#changed ? "Save correction" : "Approve";
+    this.#at(".approve").disabled = this.#pending || !this.whole || (!this.open && outcome !== "rejected" && !this.#changed);
+    this.#at(".reject").disabled = this.#pending || outcome === "rejected";
+    this.#at(".reopen").hidden = this.open;
+  }
+}
