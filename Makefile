@@ -7,7 +7,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DELETE_ON_ERROR:  # a .venv that could only half be made is made again
 
-.PHONY: help venv dev train demo test check lint format screenshots bench lock wheel clean
+.PHONY: help venv dev train demo test check lint format screenshots faults soak bench lock wheel clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -35,9 +35,21 @@ help:  ## Show this list
 	$(BIN)/python -m pip install --quiet torch==2.13.0
 	@touch $@
 
+# llama.cpp's converter from Hugging Face's format is in no package, but in the source of this one.
+.venv/llama.cpp/convert_hf_to_gguf.py: requirements.lock | .venv/dev
+	@echo "Fetching llama.cpp's model converter (80 MB)."
+	rm -rf $(@D) && mkdir -p $(@D)/source
+	grep -A1 '^llama-cpp-python==' requirements.lock | tr -d '\\\n' > $(@D)/requirement.txt
+	$(BIN)/python -m pip download --quiet --no-deps --no-binary llama-cpp-python --require-hashes \
+	  -r $(@D)/requirement.txt -d $(@D)/source
+	tar -xzf $(@D)/source/*.tar.gz -C $(@D) --strip-components=3 --wildcards '*/vendor/llama.cpp/LICENSE' \
+	  '*/vendor/llama.cpp/convert_hf_to_gguf.py' '*/vendor/llama.cpp/conversion' '*/vendor/llama.cpp/gguf-py'
+	rm -r $(@D)/source
+	@touch $@
+
 venv: .venv/runtime  ## Make .venv with what the daemon needs
 dev: .venv/dev  ## ... and with what the tests need
-train: .venv/train  ## ... and with what the scripts that make models need (torch)
+train: .venv/train .venv/llama.cpp/convert_hf_to_gguf.py  ## ... and with what the scripts that make models need (torch)
 
 demo: .venv/runtime  ## Play the demo sermon through everything, in real time, and score the captions
 	$(BIN)/stark-translate demo $(ARGS)
@@ -59,6 +71,12 @@ format: .venv/dev  ## Format the code and mend what can be mended
 
 screenshots: .venv/dev  ## Take pictures of the pages into docs/images
 	$(BIN)/python -m scripts.screenshots
+
+faults: .venv/dev  ## Run the fault matrix of docs/RELIABILITY.md and print it with results and times
+	$(BIN)/python -m scripts.faults $(ARGS)
+
+soak: .venv/dev  ## Eight hours of a church's sound in half an hour, watched for growth
+	$(BIN)/python -m scripts.soak $(ARGS)
 
 bench: .venv/runtime  ## Measure latency on the demo sermon, Gemma against Marian finals (5 minutes)
 	$(BIN)/python scripts/benchmark_latency.py --against translate.final.engine=marian \
