@@ -75,7 +75,7 @@ class Store:
         file = self.folder(name) / _MANIFEST
         try:
             return Manifest.model_validate_json(file.read_bytes())
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
         except (OSError, ValidationError):
             raise ModelError(
@@ -93,8 +93,9 @@ class Store:
         return found
 
     def halves(self) -> list[str]:
-        """Return the folders' names of pulls that were begun and not ended."""
-        return sorted(f.name for f in (self.directory / _PARTIAL).glob("*") if f.is_dir())
+        """Return the names of pulls that were begun and not ended."""
+        folders = [file for file in (self.directory / _PARTIAL).glob("*") if file.is_dir()]
+        return sorted(folder.name.replace("--", "/") for folder in folders)
 
     def path(self, manifest: Manifest) -> Path:
         """Return what an engine loads: the .gguf file for Gemma, else the folder."""

@@ -44,13 +44,6 @@ def resolve(role: Role, value: str, directory: str | Path = "") -> Path:
     )
 
 
-def starter_size_bytes(role: Role) -> int:
-    """Return the size of a model that ships with the program."""
-    path = _starter(role)
-    files = path.iterdir() if path.is_dir() else (path,)
-    return sum(file.stat().st_size for file in files)
-
-
 def _pulled(store: Store, role: Role, name: str) -> Path:
     """Return the path of a pulled model, of which every file must be there in full size."""
     key, manifest = KEYS[role], store.manifest(name)

@@ -41,7 +41,10 @@ FORBIDDEN_IN_PURE = {
     *("threading", "time", "ctranslate2", "faster_whisper", "llama_cpp", "onnxruntime", "psutil"),
     *("sounddevice", "soundfile", "websockets"),
 }
-HEAVY = ["torch", "ctranslate2", "faster_whisper", "llama_cpp", "sounddevice", "onnxruntime"]
+HEAVY = [
+    *("torch", "ctranslate2", "faster_whisper", "llama_cpp", "sounddevice", "onnxruntime"),
+    "huggingface_hub",
+]
 
 
 def modules() -> list[Path]:

@@ -29,6 +29,7 @@ FLAGS = {
     "host": "server.host",
     "port": "server.port",
     "sessions": "session.directory",
+    "models": "models.directory",
     "log_level": "log.level",
 }
 """Command-line flags that set a key."""
