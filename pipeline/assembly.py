@@ -38,7 +38,7 @@ def recognizer(settings: Settings, dictionary: Dictionary) -> Recognizer:
     """Return Whisper, told the dictionary's rare words. Raises ModelError."""
     stt = settings.stt
     return Whisper(
-        resolve("stt", stt.model),
+        resolve("stt", stt.model, settings.models.directory),
         device=stt.device,
         compute_type=stt.compute_type,
         threads=stt.threads,
@@ -52,7 +52,7 @@ def recognizer(settings: Settings, dictionary: Dictionary) -> Recognizer:
 def partial_translator(settings: Settings) -> Translator | None:
     """Return the translator of the partial pass, None where there is none. Raises ModelError."""
     partial = settings.translate.partial
-    return None if partial.engine == "none" else _marian(partial)
+    return None if partial.engine == "none" else _marian(settings, partial)
 
 
 def final_translator(settings: Settings) -> Translator | None:
@@ -72,20 +72,20 @@ def compare_translator(settings: Settings) -> Translator | None:
             case "gemma":
                 return _gemma(settings, compare)
             case "marian":
-                return _marian(compare)
+                return _marian(settings, compare)
     except ModelError as error:
         raise of_compare(error) from None
     return None
 
 
-def _marian(chosen: Partial | Compare) -> Marian:
-    path = resolve("marian", chosen.model)
+def _marian(settings: Settings, chosen: Partial | Compare) -> Marian:
+    path = resolve("marian", chosen.model, settings.models.directory)
     return Marian(path, compute_type=chosen.compute_type, threads=chosen.threads)
 
 
 def _gemma(settings: Settings, chosen: Final | Compare, draft: int = 0) -> Gemma:
     return Gemma(
-        resolve("gemma", chosen.model),
+        resolve("gemma", chosen.model, settings.models.directory),
         prompt=style_for(chosen.model) if chosen.prompt == "auto" else chosen.prompt,
         source=settings.translate.source,
         target=settings.translate.target,
