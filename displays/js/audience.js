@@ -1,6 +1,5 @@
 // The audience page: captions on a phone, with their history.
 
-import { announce } from "./announcer.js";
 import { blocksOf } from "./blocks.js";
 import { Captions, textFor } from "./captions.js";
 import { condition, tone } from "./condition.js";
@@ -21,9 +20,11 @@ const captions = new Captions(HISTORY);
 const server = { link: "connecting", mode: "", state: "", lang: "", source: "", langs: [] };
 let preferences = loadPreferences();
 let table = words("en");
-let sheet = null; // What is not needed for the first captions is fetched after them.
-let awake = true;
+// What is not needed for the first captions is fetched after them.
 let furnished = false;
+let sheet = null;
+let announce = () => {};
+let awake = true;
 
 const feed = new Feed(document.getElementById("scroller"), list, (following) => {
   live.hidden = following;
@@ -55,6 +56,7 @@ function reflect() {
 /** Fetch what the reader may want later. The page works without, should the network be gone by then. */
 async function furnish() {
   try {
+    ({ announce } = await import("./announcer.js"));
     await settings();
     const { keepAwake } = await import("./wakelock.js");
     awake = await keepAwake();

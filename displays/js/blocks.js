@@ -6,15 +6,15 @@ import { textFor } from "./captions.js";
 const FEW_WORDS = 2;
 const JOIN_WITHIN_S = 6; // "Amen." before a long silence stands alone: the next has nothing to do with it.
 
-/** How many words `text` has; of a language without spaces, how many runs of characters. */
-export function countWords(text) {
+function countWords(text) {
   return text.split(/\s+/).filter(Boolean).length;
 }
 
-/** A block says of its captions together what a caption says of itself; its `id` is that of its first. */
+/** A block says of its captions together what a caption says of itself; `id` is that of the first, `lastId` of the last. */
 function block(captions) {
   return {
     id: captions[0].id,
+    lastId: captions[captions.length - 1].id,
     seq: Math.max(...captions.map((caption) => caption.seq)),
     final: captions.every((caption) => caption.final),
     captions,
@@ -24,6 +24,11 @@ function block(captions) {
 /** The text of a block for a reader of `lang`. */
 export function blockText({ captions }, lang) {
   return captions.map((caption) => textFor(caption, lang).text).join(" ");
+}
+
+/** Whether `block` is so short that it should wait a moment for the next to join it. */
+export function isShort(block, lang) {
+  return countWords(blockText(block, lang)) <= FEW_WORDS;
 }
 
 /** Group `captions`, oldest first, into blocks for a reader of `lang`. */

@@ -1,9 +1,10 @@
-// How long a caption stays on the projector. No document in here; the clock is given, in milliseconds.
+// How long a caption (or a block of them, or a page of one) stays on the projector. No document in here; the clock is given, in milliseconds.
 
 const READ_MS_PER_CHARACTER = 55; // 18 characters a second: fast, but usual for subtitles.
 const SHORTEST_MS = 1_000;
 const LONGEST_MS = 7_000; // The usual limit of a subtitle: who has not read it by then is not reading.
 const HURRIED_MS = 500; // However far behind, every caption is seen for so long.
+const TAIL = 5;
 const PATIENCE_MS = 10_000; // A partial waits for its final on the screen, but not for ever.
 
 /** Milliseconds on the screen for `unread` characters while `waiting` captions want the place. */
@@ -30,6 +31,7 @@ export class Pacer {
   #shown = []; // { caption, sinceMs, unread }: at sinceMs so many characters were still to be read.
   #waiting = [];
   #gone = -1; // The highest id that has left the screen: what is edited there stays away.
+  #left = []; // The last captions that have left to make room.
 
   constructor({ fits, textOf }) {
     this.#fits = fits;
@@ -41,18 +43,27 @@ export class Pacer {
     return this.#shown.map((entry) => entry.caption);
   }
 
+  /** The last `count` captions that have left to make room, oldest first. */
+  tail(count) {
+    return count > 0 ? this.#left.slice(-count) : [];
+  }
+
   /** Forget everything and show the newest of `captions` that fit. */
   jump(captions, nowMs) {
     let first = captions.length;
     while (first > 0 && (first === captions.length || this.#fits(captions.slice(first - 1)))) first -= 1;
     this.#shown = captions.slice(first).map((caption) => this.#read(caption, nowMs));
     this.#waiting = [];
-    this.#gone = first > 0 ? captions[first - 1].id : -1;
+    this.#left = captions.slice(Math.max(0, first - TAIL), first);
+    this.#gone = first > 0 ? (captions[first - 1].lastId ?? captions[first - 1].id) : -1;
   }
 
   /** Take a new caption, or a new revision of one. */
   offer(caption) {
-    if (caption.id <= this.#gone) return;
+    if (caption.id <= this.#gone) {
+      this.#left = this.#left.map((each) => (each.id === caption.id ? caption : each));
+      return;
+    }
     this.#waiting = this.#waiting.filter((each) => each.id !== caption.id);
     this.#waiting.push(caption);
     this.#waiting.sort((a, b) => a.id - b.id);
@@ -62,11 +73,13 @@ export class Pacer {
   remove(id) {
     this.#shown = this.#shown.filter((entry) => entry.caption.id !== id);
     this.#waiting = this.#waiting.filter((caption) => caption.id !== id);
+    this.#left = this.#left.filter((caption) => caption.id !== id);
   }
 
   /** Nobody has spoken for a while: leave the screen empty. */
   clear() {
     this.#leave(this.#shown.length);
+    this.#left = [];
   }
 
   /** Bring in what waits and may. Milliseconds until it is worth trying again; Infinity if nothing waits. */
@@ -91,7 +104,10 @@ export class Pacer {
   }
 
   #leave(count) {
-    for (const { caption } of this.#shown.splice(0, count)) this.#gone = Math.max(this.#gone, caption.id);
+    for (const { caption } of this.#shown.splice(0, count)) {
+      this.#gone = Math.max(this.#gone, caption.lastId ?? caption.id);
+      this.#left = [...this.#left, caption].slice(-TAIL);
+    }
   }
 
   /** An entry for `caption` as of now; of one that `known` showed before, only what changed is unread. */

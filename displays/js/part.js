@@ -19,6 +19,15 @@ export function keptSolid(before, solid, text) {
   return text.slice(0, same).search(/\S*$/);
 }
 
+const ENDING = /^(\S+\s+\S+.*\s)(\S+ \S+)$/s;
+const LONGEST_ENDING = 24;
+
+/** Split off the last two words of a sentence, which stay on one line: a line of one word is hard to read. */
+export function ending(text) {
+  const [, head, tail] = ENDING.exec(text) ?? [];
+  return tail && tail.length <= LONGEST_ENDING ? [head, tail] : [text, ""];
+}
+
 /** Change a text node only if it says something else: untouched text is neither laid out nor painted again. */
 export function write(node, text) {
   if (node.data !== text) node.data = text;
@@ -31,10 +40,11 @@ function span(className) {
   return element;
 }
 
-/** The nodes of one caption: a space before it where it follows another, its solid text, the rest. */
+/** The nodes of one caption: a space before it where it follows another, its solid text with the ending, the rest. */
 export class Part {
   #gap = document.createTextNode("");
   #stable = span("stable");
+  #ending = span("ending");
   #rest = span("rest");
   #text = "";
   #lang = "";
@@ -42,15 +52,25 @@ export class Part {
 
   nodes = [this.#gap, this.#stable, this.#rest];
 
-  /** Show `text` in `lang`. Its first `stable` code points are solid, and what was solid before as long as it is the same. */
-  update({ text, lang }, stable, follows) {
-    const [certain] = splitAt(text, stable);
+  constructor() {
+    this.#stable.append(this.#ending);
+  }
+
+  /**
+   * Show `text` in `lang`, not to change again if `final`. Its first `stable` code points are solid, and what was solid
+   * before as long as it is the same. `follows`: another caption is before it.
+   */
+  update({ text, lang }, { final, stable, follows }) {
+    const [certain] = final ? [text] : splitAt(text, stable);
     const kept = lang === this.#lang ? keptSolid(this.#text, this.#solid, text) : 0;
     this.#text = text;
     this.#lang = lang;
     this.#solid = Math.max(certain.length, kept);
     write(this.#gap, follows ? " " : "");
-    write(this.#stable.firstChild, text.slice(0, this.#solid));
+    // Only a final's: the end of a growing text is a new one with every word.
+    const [head, tail] = final ? ending(text) : [text.slice(0, this.#solid), ""];
+    write(this.#stable.firstChild, head);
+    write(this.#ending.firstChild, tail);
     write(this.#rest.firstChild, text.slice(this.#solid));
   }
 }

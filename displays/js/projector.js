@@ -1,85 +1,110 @@
 // The projector page: the last captions, large, each for as long as it takes to read it.
-//   ?show=target|both   the caption alone (default), or the spoken text under it
-//   ?clear=20           seconds without speech after which the screen is cleared; 0 never clears it
-//   ?captions=3         at most so many captions at a time; fewer where they do not fit
-//   ?lang=es            the language; default: the server's target
+// js/projector_settings.js has what its address may say.
 
-import { Captions, textFor } from "./captions.js";
+import { blocksOf, blockText, isShort } from "./blocks.js";
+import { Captions } from "./captions.js";
 import { condition, tone } from "./condition.js";
 import { Connection } from "./connection.js";
 import { glide } from "./glide.js";
 import { Pacer } from "./pacing.js";
+import { pagesOf } from "./pages.js";
+import { settings } from "./projector_settings.js";
+import { Stage } from "./stage.js";
 import { reconcile } from "./view.js";
 import { keepAwake } from "./wakelock.js";
 import { pickLang, words } from "./words.js";
 
-const HISTORY = 20;
+const HISTORY = 60;
 const CATCH_UP = 6; // After a longer break than this many captions, go on with what is said now.
-const SHRINK = [1, 0.85, 0.72, 0.6, 0.5, 0.4];
-
-const query = new URLSearchParams(location.search);
-
-/** The number in the address, or the default where there is none in the range. */
-function setting(name, fallback, least, most) {
-  const value = Number.parseFloat(query.get(name));
-  return value >= least && value <= most ? value : fallback;
-}
-
-const most = setting("captions", 3, 1, 6);
-const clearMs = setting("clear", 20, 0, 3600) * 1000;
+const HOLD_MS = 2500; // So long a word or two wait for the sentence that they could join.
 
 const root = document.documentElement;
-const [stage, list, gauge, status, statusText] = ["stage", "captions", "gauge", "status", "status-text"].map((id) =>
-  document.getElementById(id),
-);
+const [list, status, statusText] = ["captions", "status", "status-text"].map((id) => document.getElementById(id));
 const captions = new Captions(HISTORY);
 const views = new Map();
-const gaugeViews = new Map();
-const server = { link: "connecting", mode: "", state: "", lang: query.get("lang") ?? "", refusal: "" };
+const server = { link: "connecting", mode: "", state: "", lang: settings.lang, refusal: "" };
+const stage = new Stage(settings, () => server.lang);
+const most = settings.blocks ? 1 : settings.captions;
+let offered = new Map(); // id to seq of what the pacer has got
+let heldSince = new Map(); // id of a short block to when it came
 let advanceTimer = 0;
 let clearTimer = 0;
 let painted = 0;
 
 const pacer = new Pacer({
-  textOf: (caption) => textFor(caption, server.lang).text,
-  fits: (wanted) => {
-    if (wanted.length > most) return false;
-    reconcile(gauge, gaugeViews, wanted, server.lang);
-    return gauge.offsetHeight <= stage.clientHeight;
-  },
+  textOf: (item) => blockText(item, server.lang),
+  fits: (wanted) => wanted.length <= most && stage.holds(wanted),
 });
+
+/** What is to be shown of the captions, oldest first: in blocks whole sentences only, long ones in pages. */
+function items() {
+  const blocks = blocksOf(captions.visible(server.lang), server.lang);
+  if (!settings.blocks) return blocks;
+  const finals = blocks.filter((block) => block.final);
+  // Beside the spoken text a caption stays in one piece, since nobody knows which part of one belongs to which of the other.
+  if (settings.show !== "target") return finals;
+  return finals.flatMap((block) => pagesOf(block, server.lang, { ...stage.measure(), lines: settings.lines }));
+}
+
+/** Milliseconds that `item` still has to wait for another to join it. */
+function holdMs(item, nowMs) {
+  if (!settings.blocks || !isShort(item, server.lang)) return 0;
+  if (!heldSince.has(item.id)) heldSince.set(item.id, nowMs);
+  return Math.max(0, heldSince.get(item.id) + HOLD_MS - nowMs);
+}
+
+/** Give the pacer what is new. Milliseconds until there may be more, without another message. */
+function offer(nowMs) {
+  const all = items();
+  let waitMs = Infinity;
+  const before = offered;
+  offered = new Map();
+  for (const item of all) {
+    const held = before.has(item.id) || item !== all[all.length - 1] ? 0 : holdMs(item, nowMs);
+    waitMs = Math.min(waitMs, held || Infinity);
+    if (held > 0) continue;
+    offered.set(item.id, item.seq);
+    if (before.get(item.id) !== item.seq) pacer.offer(item);
+  }
+  const oldest = all.length > 0 ? all[0].id : Infinity;
+  for (const id of before.keys()) {
+    // Gone from the middle: hidden, or fewer pages than before. What is older than all was only forgotten.
+    if (!offered.has(id) && (id > oldest || captions.get(id))) pacer.remove(id);
+  }
+  heldSince = new Map([...heldSince].filter(([id]) => !offered.has(id)));
+  return waitMs;
+}
 
 /** Show what the pacer lets in, and come back when it may let in more. */
 function advance() {
   clearTimeout(advanceTimer);
-  const waitMs = pacer.step(performance.now());
+  const nowMs = performance.now();
+  const heldMs = offer(nowMs);
+  const waitMs = Math.min(heldMs, pacer.step(nowMs));
   if (waitMs !== Infinity) advanceTimer = setTimeout(advance, waitMs);
-  glide(list, () => {
-    reconcile(list, views, pacer.shown, server.lang);
-    shrinkToFit();
-  });
-  const newest = Math.max(0, ...pacer.shown.map((caption) => caption.seq));
+  show();
+  const newest = Math.max(0, ...pacer.shown.map((item) => item.seq));
   if (newest > painted && server.state !== "blank") connection.painted(newest);
   painted = Math.max(painted, newest);
 }
 
-/** One caption alone may still be too long for the screen: then its type gives way. */
-function shrinkToFit() {
-  for (const factor of SHRINK) {
-    list.style.setProperty("--fit", factor);
-    if (list.offsetHeight <= stage.clientHeight) return;
-  }
+function show() {
+  glide(list, () => {
+    const whole = stage.fit(pacer.shown);
+    const tail = whole && stage.rolls ? pacer.tail(most - pacer.shown.length) : [];
+    reconcile(list, views, [...tail, ...pacer.shown], server.lang);
+  });
 }
 
 /** Start again to count the time without speech. */
 function hold() {
   clearTimeout(clearTimer);
   const speaking = server.link === "open" && server.state === "speech";
-  if (clearMs === 0 || speaking) return;
+  if (settings.clearMs === 0 || speaking) return;
   clearTimer = setTimeout(() => {
     pacer.clear();
     advance();
-  }, clearMs);
+  }, settings.clearMs);
 }
 
 function tell() {
@@ -92,29 +117,27 @@ function tell() {
   status.hidden = name === "listening" || name === "blank";
   // The server says in its own words what it does not like about this page's address.
   statusText.textContent = (server.link === "lost" && server.refusal) || (words(lang)[name] ?? "");
-  stage.classList.toggle("blank", server.state === "blank");
+  stage.blank(server.state === "blank");
+}
+
+/** Leave what was missed behind, and go on with the newest captions. */
+function jump() {
+  const all = items();
+  offered = new Map(all.map((item) => [item.id, item.seq]));
+  pacer.jump(all, performance.now());
 }
 
 function greet(hello) {
   Object.assign(server, { mode: hello.mode, state: hello.state, lang: hello.lang, refusal: "" });
   captions.greet(hello);
-  if (hello.resumed && hello.captions.length <= CATCH_UP) {
-    for (const caption of hello.captions) take(caption);
-  } else {
-    painted = hello.seq;
-    pacer.jump(captions.visible(server.lang), performance.now());
-  }
-}
-
-/** Give a caption, of which this is the newest revision, its place. */
-function take(caption) {
-  if (textFor(caption, server.lang).text === "") pacer.remove(caption.id);
-  else pacer.offer(caption);
+  if (hello.resumed && hello.captions.length <= CATCH_UP) return;
+  painted = hello.seq;
+  jump();
 }
 
 function receive(message) {
   if (message.type === "hello") greet(message);
-  else if (message.type === "caption" && captions.put(message)) take(message);
+  else if (message.type === "caption") captions.put(message);
   else if (message.type === "status") Object.assign(server, { mode: message.mode, state: message.state });
   else if (message.type === "error") server.refusal = message.message;
   else return;
@@ -134,7 +157,9 @@ const connection = new Connection({
   },
 });
 
-root.classList.toggle("with-source", query.get("show") === "both");
-new ResizeObserver(shrinkToFit).observe(stage);
+stage.onResize(() => {
+  if (settings.blocks) jump(); // Other lines, other pages.
+  show();
+});
 document.addEventListener("dblclick", () => root.requestFullscreen());
 keepAwake();

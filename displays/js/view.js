@@ -49,8 +49,8 @@ export class CaptionView {
     captions.forEach((caption, at) => {
       const text = textFor(caption, lang);
       // `stable` is about the target text; source text that is not final is shown solid.
-      const solid = caption.final || text === caption.source ? Infinity : caption.stable;
-      this.#parts.get(caption.id).update(text, solid, at > 0);
+      const stable = text === caption.source ? Infinity : caption.stable;
+      this.#parts.get(caption.id).update(text, { final: caption.final, stable, follows: at > 0 });
     });
     const { source } = captions[0];
     const shown = textFor(captions[0], lang);

@@ -96,6 +96,58 @@ def test_what_is_solid_stays_so_until_its_word_changes(page: Page) -> None:
     assert kept == [8, 3, 0, 3, 0]
 
 
+def test_the_last_two_words_of_a_sentence_stay_together(page: Page) -> None:
+    texts = ["Dio su vida por nosotros.", "Nada me faltará.", "Gracia y paz", "", "Sí\nvino a él."]
+    split = run(page, "part", f"return {texts!r}.map(m.ending)")
+    assert split[0] == ["Dio su vida ", "por nosotros."]
+    assert split[1] == ["Nada me faltará.", ""]
+    assert split[2:4] == [["Gracia y paz", ""], ["", ""]]
+    assert split[4] == ["Sí\nvino ", "a él."]
+
+
+def fold(page: Page, text: str, most: int, lang: str = "es") -> Any:
+    """Fold with a type in which every character has the width 1."""
+    return run(page, "fold", f"return m.fold({text!r}, '{lang}', {most}, (t) => t.length)")
+
+
+def test_lines_end_where_phrases_do(page: Page) -> None:
+    assert fold(page, "El Señor es mi pastor; nada me faltará.", 24) == [
+        "El Señor es mi pastor;",
+        "nada me faltará.",
+    ]
+    assert fold(page, "Dio su vida en la cruz por nuestros pecados.", 36) == [
+        "Dio su vida en la cruz",
+        "por nuestros pecados.",
+    ]
+    assert fold(page, "In the beginning God created the heavens and the earth.", 36, "en") == [
+        "In the beginning God created",
+        "the heavens and the earth.",
+    ]
+    assert fold(page, "Paz.", 30) == ["Paz."]
+    assert fold(page, "  ", 30) == []
+
+
+def test_lines_are_as_few_as_can_be_and_none_is_too_long(page: Page) -> None:
+    text = "Porque de tal manera amó Dios al mundo, que ha dado a su Hijo unigénito. " * 4
+    for most in (12, 20, 33, 47, 80, 400):
+        lines = fold(page, text, most)
+        assert " ".join(lines) == text.strip()
+        assert max(len(line) for line in lines) <= most
+        greedy, width = 1, -1
+        for word in text.split():
+            if width + 1 + len(word) > most:
+                greedy, width = greedy + 1, -1
+            width += 1 + len(word)
+        assert len(lines) == greedy
+        if most > 12:
+            assert all(" " in line for line in lines)
+
+
+def test_a_word_wider_than_the_line_has_one_for_itself(page: Page) -> None:
+    lines = fold(page, "Es anticonstitucionalísimamente largo.", 10)
+    assert lines == ["Es", "anticonstitucionalísimamente", "largo."]
+
+
 def test_a_caption_of_a_word_or_two_joins_the_next(page: Page) -> None:
     blocks = run(
         page,
