@@ -98,3 +98,18 @@ def test_hub_ids(value: str, parts: tuple[str, str] | None) -> None:
 def test_the_nearest_name_is_suggested() -> None:
     assert "'distil-large-v3'" in near("distil-large-v2", read_registry())
     assert near("zzz", read_registry()).startswith("`stark-translate models list`")
+
+
+def test_the_documented_table_is_that_of_the_registry() -> None:
+    text = (Path(__file__).parents[1] / "docs" / "MODELS.md").read_text(encoding="utf-8")
+    for model in read_registry().values():
+        size, memory = (f"{n / 1e9:.2f} GB" for n in (model.size_bytes, model.memory_bytes))
+        cells = [
+            f"`{model.name}`",
+            f"`{KEYS[model.role]}`",
+            size,
+            memory,
+            model.licence,
+            model.choose,
+        ]
+        assert f"| {' | '.join(cells)} |" in text
