@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -40,14 +40,15 @@ class Row:
     in_use: bool
 
 
-def rows(store: Store, used: Mapping[Role, str]) -> Iterator[Row]:
-    """Yield every model; `used` holds what the settings name. Raises ModelError."""
+def rows(store: Store, used: Collection[tuple[Role, str]]) -> Iterator[Row]:
+    """Yield every model; `used` holds what the settings name for each role. Raises ModelError."""
     for role in KEYS:
-        yield _starter(role, in_use=used.get(role) == STARTER)
+        yield _starter(role, in_use=(role, STARTER) in used)
     known, pulled = read_registry(store.directory), store.names()
     halves = [name for name in store.halves() if name not in (*known, *pulled)]
     for name in dict.fromkeys([*known, *pulled, *halves]):
-        yield _row(store, name, known.get(name), name in used.values())
+        in_use = any(name == value for _, value in used)
+        yield _row(store, name, known.get(name), in_use=in_use)
 
 
 def state(store: Store, name: str) -> tuple[State, Manifest | None]:
@@ -61,7 +62,7 @@ def state(store: Store, name: str) -> tuple[State, Manifest | None]:
     return "half" if name in store.halves() else "not here", None
 
 
-def _row(store: Store, name: str, model: Model | None, in_use: bool) -> Row:
+def _row(store: Store, name: str, model: Model | None, *, in_use: bool) -> Row:
     stands, manifest = state(store, name)
     about = manifest or model
     return Row(

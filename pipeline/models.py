@@ -45,7 +45,7 @@ def resolve(role: Role, value: str, directory: str | Path = "") -> Path:
 
 
 def _pulled(store: Store, role: Role, name: str) -> Path:
-    """Return the path of a pulled model, of which every file must be there in full size."""
+    """Return the path of a pulled model; every file must be there in full size."""
     key, manifest = KEYS[role], store.manifest(name)
     if manifest is None:
         raise ModelError(
@@ -53,10 +53,12 @@ def _pulled(store: Store, role: Role, name: str) -> Path:
         )
     if manifest.role != role:
         raise _wrong_role(role, name, manifest.role)
-    if faults := store.faults(manifest):
+    path, faults = store.path(manifest), store.faults(manifest)
+    # A broken Gemma is the engine's to find: then the daemon goes on with Marian alone.
+    if faults and not (role == "gemma" and path.is_file()):
         said = "; ".join(faults)
         raise ModelError("model-broken", f"{key}: {name}: {said}.", again(name))
-    return store.path(manifest)
+    return path
 
 
 def _wrong_role(role: Role, name: str, made_for: Role) -> ModelError:

@@ -19,7 +19,7 @@ def test_every_state(tmp_path: Path) -> None:
     store = Store(tmp_path)
     (store.partial("distil-large-v3") / "c0ffee").mkdir(parents=True)
     (store.partial("owner/half/a.gguf") / "c0ffee").mkdir(parents=True)
-    found = {row.name: row for row in rows(store, {"stt": "small.en", "marian": "starter"})}
+    found = {row.name: row for row in rows(store, [("stt", "small.en"), ("marian", "starter")])}
     assert {name: row.state for name, row in found.items() if row.state != "not here"} == {
         "starter": "ships",
         "small.en": "here",
@@ -40,7 +40,9 @@ def test_every_state(tmp_path: Path) -> None:
 
 
 def test_the_starters_are_listed_for_each_role(tmp_path: Path) -> None:
-    starters = [row for row in rows(Store(tmp_path), {"gemma": "starter"}) if row.name == "starter"]
+    starters = [
+        row for row in rows(Store(tmp_path), [("gemma", "starter")]) if row.name == "starter"
+    ]
     assert [(row.role, row.in_use) for row in starters] == [
         ("stt", False),
         ("marian", False),

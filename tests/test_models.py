@@ -107,6 +107,16 @@ def test_a_half_model_is_named(tmp_path: Path) -> None:
     assert raised.value.code == "model-broken"
 
 
+def test_a_half_gemma_is_left_to_the_engine_and_a_missing_one_named(tmp_path: Path) -> None:
+    pulled(tmp_path, "owner/name/m.gguf", "gemma", {"m.gguf": b"1234"})
+    file = tmp_path / "owner--name--m.gguf" / "m.gguf"
+    file.write_bytes(b"123")
+    assert resolve("gemma", "owner/name/m.gguf", tmp_path) == file
+    file.unlink()
+    with pytest.raises(ModelError, match=r"m\.gguf is missing.*\[model-broken\]"):
+        resolve("gemma", "owner/name/m.gguf", tmp_path)
+
+
 def test_a_broken_manifest_is_named(tmp_path: Path) -> None:
     pulled(tmp_path, "small.en", "stt", {"model.bin": b"1234"})
     damage(tmp_path / "small.en" / "manifest.json")

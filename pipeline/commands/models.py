@@ -126,7 +126,7 @@ def _pull(arguments: argparse.Namespace) -> int:
     names = list(arguments.names)
     if arguments.configured:
         known = read_registry(store.directory)
-        used = _used(settings).values()
+        used = [value for _, value in _used(settings)]
         names += [n for n in used if n in known or (hub_id(n) and not Path(n).exists())]
         if not names:
             print("The settings name no model that would have to be fetched.")
@@ -237,14 +237,19 @@ def _opened(arguments: argparse.Namespace) -> tuple[Settings, Store]:
     return settings, Store(directory_of(settings.models.directory).absolute())
 
 
-def _used(settings: Settings) -> dict[Role, str]:
-    """Return what the settings name, by role."""
+def _used(settings: Settings) -> list[tuple[Role, str]]:
+    """Return the role and the value of each model that these settings load."""
     translate = settings.translate
-    return {
-        "stt": settings.stt.model,
-        "marian": translate.partial.model,
-        "gemma": translate.final.model,
-    }
+    translators = (translate.partial, translate.final, translate.compare)
+    asked = {translator.engine for translator in translators}
+    used: list[tuple[Role, str]] = [("stt", settings.stt.model)]
+    if "marian" in asked:
+        used.append(("marian", translate.partial.model))
+    if translate.final.engine == "gemma":
+        used.append(("gemma", translate.final.model))
+    if translate.compare.engine != "none":
+        used.append((translate.compare.engine, translate.compare.model))
+    return used
 
 
 def _progress() -> Progress:

@@ -146,8 +146,19 @@ class TestPull:
         assert "no model that would have to be fetched" in capsys.readouterr().out
         monkeypatch.setenv("STARK_TRANSLATE__STT__MODEL", "our-stt")
         monkeypatch.setenv("STARK_TRANSLATE__TRANSLATE__PARTIAL__MODEL", "church/marian")
+        monkeypatch.setenv("STARK_TRANSLATE__TRANSLATE__COMPARE__ENGINE", "gemma")
+        monkeypatch.setenv("STARK_TRANSLATE__TRANSLATE__COMPARE__MODEL", "our-gemma")
         assert main(["models", "pull", "--configured"]) == 0
-        assert Store(Path("models")).names() == ["church/marian", "our-stt"]
+        assert Store(Path("models")).names() == ["church/marian", "our-gemma", "our-stt"]
+        assert main(["models", "list", "--json"]) == 0
+        told = capsys.readouterr().out
+        rows = json.loads(told[told.index("[\n") :])
+        assert {r["name"] for r in rows if r["in_use"]} == {
+            "starter",
+            "church/marian",
+            "our-gemma",
+            "our-stt",
+        }
 
     def test_one_that_fails_does_not_keep_the_others_back(
         self, hub: Hub, capsys: pytest.CaptureFixture[str]
