@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -105,7 +104,9 @@ class Review:
             "target": text.target,
             "words": beside.get("words", ()),
             "others": [
-                other for other in beside.get("others", ()) if other["text"] != queued.target
+                other
+                for text, other in beside.get("others", {}).items()
+                if text not in ("", queued.target)
             ],
             "outcome": self._outcome(queued),
             "reviewer": decided.reviewer if decided else "",
@@ -211,21 +212,21 @@ def _hold(journal: Path) -> int:
 
 
 def _beside(records: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
-    """Return by utterance its words' probabilities and what other translators made of it."""
+    """Return by utterance its words' probabilities and, by text, who else translated it so."""
     found: dict[int, dict[str, Any]] = {}
     for record in records:
         match record:
             case {"type": "utterance", "id": key}:
-                found[key] = {"words": record.get("words", ()), "others": []}
-                if partial := record.get("partial"):
-                    found[key]["others"].append(_other(partial))
+                found[key] = {"words": record.get("words", ()), "others": {}}
+                made = record.get("partial")
             case {"type": "compare", "id": key} if key in found:
-                found[key]["others"].append(_other(record))
+                made = record
+            case _:
+                continue
+        if made:
+            other = {name: made.get(name, "") for name in ("engine", "model", "text")}
+            found[key]["others"].setdefault(other["text"], other)
     return found
-
-
-def _other(made: Mapping[str, Any]) -> dict[str, Any]:
-    return {"engine": made["engine"], "text": made["text"]}
 
 
 def _parse_reviewed(line: bytes) -> Reviewed:

@@ -56,7 +56,9 @@ def reviewable(directory: Path, count: int = 3) -> Path:
         )
         for n, source, target in spoken
     ]  # fmt: skip
-    records.append({"type": "compare", "id": 2, "engine": "gemma", "text": "La frase 2."})
+    compared = {"type": "compare", "engine": "gemma", "model": "other.gguf"}
+    records.append(compared | {"id": 2, "text": "La frase 2."})
+    records.append(compared | {"id": 3, "text": "Oración 3."})
     folder = session(directory, [message(*each) for each in spoken], NAME, records=records)
     (folder / PAIRS).write_bytes(orjson.dumps(Pair(**pair(*spoken[0]))) + b"\n")
     items = [ReviewItem(**pair(*each), reasons=("agreement:flag",)) for each in spoken[1:]]
@@ -113,13 +115,14 @@ def test_an_item_says_all_there_is_to_know(review: Review) -> None:
         "target": "Frase 2.",
         "words": [{"text": "Sentence", "probability": 0.31}, {"text": "2.", "probability": 0.9}],
         "others": [
-            {"engine": "marian", "text": "Oración 2."},
-            {"engine": "gemma", "text": "La frase 2."},
+            {"engine": "marian", "model": "", "text": "Oración 2."},
+            {"engine": "gemma", "model": "other.gguf", "text": "La frase 2."},
         ],
         "outcome": "open",
         "reviewer": "",
     }
     assert (review.left, review.pairs) == (3, 1)
+    assert len(review.item(3)["others"]) == 1, "the same text is told once"
 
 
 def test_what_is_approved_becomes_a_pair_with_who_and_when(folder: Path, review: Review) -> None:

@@ -97,7 +97,7 @@ async def test_without_it_nothing_but_the_empty_page_is_had(tmp_path: Path) -> N
         page = await desk.get("/review")
         assert page.status == 200
         assert b"Sentence" not in page.body
-        assert "default-src 'self'" in page.headers["content-security-policy"]
+        assert "script-src 'self';" in page.headers["content-security-policy"]
         for cookie in ("", "stark-review=wrong", "stark-review=\xff", 'stark-review="', "a=b; c"):
             reply = await desk.get("/review/report", Cookie=cookie)
             assert reply.status == 401

@@ -142,9 +142,9 @@ export class ReviewItem {
     }
   }
 
-  #offer({ engine, text }, lang) {
+  #offer({ engine, model, text }, lang) {
     const row = put(this.#at(".others"), "li", "");
-    const name = ENGINES[engine] ?? engine;
+    const name = (ENGINES[engine] ?? engine) + (model ? ` (${model})` : "");
     put(row, "span", `${name}:`).className = "quiet";
     const offered = put(row, "span", text);
     offered.lang = lang;
