@@ -27,6 +27,7 @@ const stage = new Stage(settings, () => server.lang);
 const most = settings.blocks ? 1 : settings.captions;
 let offered = new Map(); // id to seq of what the pacer has got
 let heldSince = new Map(); // id of a short block to when it came
+let growing = new Set(); // ids on the screen that were there before they were final
 let advanceTimer = 0;
 let clearTimer = 0;
 let painted = 0;
@@ -89,10 +90,14 @@ function advance() {
 }
 
 function show() {
+  const shown = pacer.shown;
+  growing = new Set(shown.filter((item) => !item.final || growing.has(item.id)).map((item) => item.id));
+  // Who saw a long one grow has read the lines that rolled away; one that came at once must be there as a whole.
+  const rolled = stage.rolls && shown.length === 1 && growing.has(shown[0].id);
   glide(list, () => {
-    const whole = stage.fit(pacer.shown);
-    const tail = whole && stage.rolls ? pacer.tail(most - pacer.shown.length) : [];
-    reconcile(list, views, [...tail, ...pacer.shown], server.lang);
+    const whole = stage.fit(rolled ? [] : shown);
+    const tail = whole && stage.rolls ? pacer.tail(most - shown.length) : [];
+    reconcile(list, views, [...tail, ...shown], server.lang);
   });
 }
 

@@ -138,7 +138,10 @@ def test_lines_roll_up_one_by_one(hall: Hall, visit: Visit) -> None:
             "all => all.map((e) => e.closest('.caption').offsetTop + e.closest('ol').offsetTop)"
         )
         assert all(abs(top / line_px - round(top / line_px)) < 0.02 for top in tops)
+    hall.say(2, " ".join(words), final=True)  # more than three lines, in the same type
+    expect(page.locator("#captions .partial")).to_have_count(0)
     assert page.locator("#captions .caption").count() == 2
+    assert page.locator("#captions").bounding_box()["height"] > 5.9 * line_px  # type: ignore[index]
     page.wait_for_timeout(300)  # the glide
     bottom = page.locator("#captions").bounding_box()
     assert bottom is not None
