@@ -121,7 +121,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         sets = {path.stem: levels.read_pairs(path) for path in options.pairs}
-        chosen = _chosen(options.levels)
+        chosen = chosen_levels(options.levels)
         flags = {name: getattr(options, name) for name in ("heads", "context", *_SIZES)}
         flags |= {"rope_pairs": options.rope_pairs or None}
         checkpoint = checkpoints.read(options.model, options.config, flags)
@@ -191,7 +191,8 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _chosen(text: str) -> list[str]:
+def chosen_levels(text: str) -> list[str]:
+    """Return the levels that a comma-separated list names, the largest first."""
     asked = {name.strip().upper() for name in text.split(",") if name.strip()} - {quantizing.F16}
     unknown = asked - set(quantizing.LEVELS)
     if unknown:

@@ -67,15 +67,8 @@ def read(
     `written_out` gives control tokens another text than their piece; `end_of_turn` names the
     piece that ends an answer, else the first of TURN_ENDS that is there. Raises ModelError.
     """
-    try:
-        processor = SentencePieceProcessor(model_file=str(path))
-    except (OSError, RuntimeError) as error:
-        raise ModelError(
-            "tokenizer-broken",
-            f"{path} is no SentencePiece model: {error}.",
-            "Give the tokenizer.model that the checkpoint was trained with.",
-        ) from error
-    model = sentencepiece_model_pb2.ModelProto.FromString(processor.serialized_model_proto())
+    spm = processor(path)
+    model = sentencepiece_model_pb2.ModelProto.FromString(spm.serialized_model_proto())
     _check(path, model, size)
     texts = [written_out.get(index, piece.piece) for index, piece in enumerate(model.pieces)]
     types = [_type(piece.piece, piece.type) for piece in model.pieces]
@@ -91,7 +84,7 @@ def read(
             "tokenizer-piece", f"{path} has no piece {end_of_turn!r}.", "Correct --end-of-turn."
         )
     return Vocabulary(
-        processor,
+        spm,
         [*texts, *(f"[PAD{index}]" for index in spare)],
         [*(piece.score for piece in model.pieces), *(-10_000.0 for _ in spare)],
         [*types, *(TokenType.UNUSED for _ in spare)],
@@ -99,6 +92,18 @@ def read(
         model.normalizer_spec.add_dummy_prefix,
         _warnings(model),
     )
+
+
+def processor(path: Path) -> SentencePieceProcessor:
+    """Return a SentencePiece model. Raises ModelError."""
+    try:
+        return SentencePieceProcessor(model_file=str(path))
+    except (OSError, RuntimeError) as error:
+        raise ModelError(
+            "tokenizer-broken",
+            f"{path} is no SentencePiece model: {error}.",
+            "Give the tokenizer.model that the checkpoint was trained with.",
+        ) from error
 
 
 def _type(piece: str, kind: int) -> TokenType:
