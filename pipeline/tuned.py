@@ -18,6 +18,7 @@ from pipeline.tuning_verdicts import (
     Verdict,
     find_smaller,
     judge,
+    judge_gpu,
     judge_memory,
     judge_together,
     memory_needs,
@@ -72,6 +73,7 @@ def conclude(done: Tuning, settings: Settings, machine: Machine, *, complete: bo
         verdicts += [
             judge_together(figures, machine),
             judge_memory(in_use, machine),
+            *judge_gpu(machine),
         ]
     return Tuned(
         complete=complete,

@@ -27,7 +27,10 @@ HEADROOM_BYTES = 300_000_000
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether something keeps up or fits; `fix` is what to do where it does not."""
+    """Whether something keeps up or fits; `fix` is what to do where it does not.
+
+    With `ok` a `fix` is advice.
+    """
 
     what: Role | str
     ok: bool
@@ -104,6 +107,33 @@ def judge_memory(needs: Sequence[Need], machine: Machine) -> Verdict:
         return Verdict("memory", ok=True, message=f"{said}.")
     fix = "Close other programs, or choose smaller models."
     return Verdict("memory", ok=False, message=f"{said}.", fix=fix)
+
+
+def judge_gpu(machine: Machine) -> list[Verdict]:
+    """Return what keeps the engines from a GPU that is there; nothing where all is well."""
+    if not machine.gpus:
+        return []
+    found = []
+    if not machine.llama_gpu:
+        found.append(
+            Verdict(
+                "GPU",
+                ok=True,
+                message="llama.cpp was built without it, and the final translator cannot use it.",
+                fix="With the CUDA toolkit installed: CMAKE_ARGS=-DGGML_CUDA=on pip install "
+                "--force-reinstall --no-cache-dir --no-deps llama-cpp-python",
+            )
+        )
+    if not machine.cuda:
+        found.append(
+            Verdict(
+                "GPU",
+                ok=True,
+                message="CTranslate2 finds no CUDA device, and the recognizer cannot use it.",
+                fix="Check NVIDIA's driver; cuBLAS of CUDA 12 is needed too.",
+            )
+        )
+    return found
 
 
 def find_smaller(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from pipeline.bundled import bundled
@@ -15,6 +17,7 @@ from pipeline.tuning_verdicts import (
     find_smaller,
     gb,
     judge,
+    judge_gpu,
     judge_memory,
     judge_together,
     memory_needs,
@@ -138,6 +141,18 @@ def test_each_model_fits_or_not() -> None:
     assert needs["translategemma-12b-q4_k_m"].fits_gpu is True
     assert needs["translategemma-12b-q8_0"].fits_gpu is False
     assert needs["opus-mt-en-es"].fits_gpu is None, "it always runs on the CPU"
+
+
+def test_a_gpu_that_cannot_be_used_is_told() -> None:
+    assert judge_gpu(MACHINE) == [], "there is none"
+    gpus = (Gpu("a GPU", 8 * GIB, 6 * GIB),)
+    good = replace(MACHINE, gpus=gpus, cuda=True, llama_gpu=True)
+    assert judge_gpu(good) == []
+    (for_gemma,) = judge_gpu(replace(good, llama_gpu=False))
+    assert for_gemma.ok
+    assert "GGML_CUDA=on" in for_gemma.fix
+    (for_whisper,) = judge_gpu(replace(good, cuda=False))
+    assert "cuBLAS" in for_whisper.fix
 
 
 def test_bytes_for_people() -> None:

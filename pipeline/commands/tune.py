@@ -121,6 +121,8 @@ def _show(console: Console, tuned: Tuned) -> None:
     verdicts = Table.grid(padding=(0, 2))
     for verdict in tuned.verdicts:
         word, style = ("ok", "green") if verdict.ok else ("NO", "bold red")
+        if verdict.ok and verdict.fix:
+            word, style = "look", "yellow"
         what = Text(_MODELS.get(verdict.what, verdict.what), "bold")
         verdicts.add_row(Text(word, style), what, verdict.message)
         if verdict.fix:
