@@ -17,7 +17,9 @@ from pipeline.segmenter import Segmenter
 T = TypeVar("T")
 
 LANGS = ("en", "es")
-"""Languages of the sermon. Engines for others get the same: their speed hardly differs."""
+"""Languages of the sermon. Engines for others get the same, for their speed hardly differs; only
+what they hear is not compared with what is said.
+"""
 
 
 class Job(Protocol):
@@ -88,7 +90,7 @@ def hearing(settings: Settings) -> Work:
     finally:
         source.close()
     utterances += segmenter.flush()
-    told = sermon()
+    told = sermon() if settings.translate.source == LANGS[0] else ()
     jobs = [
         Hearing(
             each,

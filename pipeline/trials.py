@@ -144,7 +144,7 @@ class Tuning:
             patience_s = self._limit_s * (1 if known is None else _PATIENCE)
             timing = time_jobs(jobs, engine, self._limit_s, patience_s)
         except (ModelError, EngineError) as error:
-            self._error = error
+            self._error = error.with_traceback(None)  # which would keep the engine in memory
             return Trial(role, values, problem=str(error))
         used = max(0, psutil.Process().memory_info().rss - before)
         self.memory_bytes.setdefault(role, used)

@@ -85,3 +85,6 @@ def test_the_recognizer_gets_the_sermon_as_the_daemon_cuts_it() -> None:
     assert len(spoken) >= len(told) - 2
     assert all(job.final for job in heard if job.spoken)
     assert sum(s.end_s - s.start_s for s in told) * 0.8 < work.speech_s < 137
+    german = hearing(changed(Settings(), {"translate.source": "de"}))
+    assert not any(job.spoken for job in german.jobs if isinstance(job, Hearing))
+    assert len(german.jobs) == len(work.jobs)
