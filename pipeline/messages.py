@@ -1,7 +1,7 @@
 """The shape of every protocol message that pipeline.wire has no value for. Pure.
 
 Only schema/ is made of these, and tests hold real messages against it: `wire` encodes and parses.
-A `caption` is `wire.Message`; an `utterance` is `records.UtteranceRecord`.
+A `caption` is `wire.Message`, an `utterance` and a `compare` are the records of these names.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
+from pipeline.compare_records import CompareRecord
 from pipeline.events import State
 from pipeline.records import UtteranceRecord
 from pipeline.session_records import HealthRecord
@@ -123,6 +124,8 @@ class ConsoleMessage:
     paused: bool
     blank: bool
     utterances: tuple[UtteranceRecord, ...]
+    """The last ones, oldest first."""
+    compares: tuple[CompareRecord, ...]
     """The last ones, oldest first."""
     check: LastCheck | None
 

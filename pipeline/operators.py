@@ -40,6 +40,7 @@ class Operators:
         self._health = health
         self._console = console
         self._utterances: deque[Mapping[str, Any]] = deque(maxlen=_UTTERANCES)
+        self._compares: deque[Mapping[str, Any]] = deque(maxlen=_UTTERANCES)
 
     def level(self, dbfs: float, clipped: bool) -> None:
         """Tell the input level."""
@@ -51,7 +52,8 @@ class Operators:
         self._tell(wire.utterance(record))
 
     def compare(self, record: Mapping[str, Any]) -> None:
-        """Give the record of a second final."""
+        """Give the record of a second final, also to those who come later."""
+        self._compares.append(record)
         self._tell(wire.encode(record))
 
     def rule(self, rule_id: str, heard: str, write: str, *, removed: bool) -> None:
@@ -79,7 +81,10 @@ class Operators:
     def welcome(self, client: Client) -> None:
         """Bring one that has just shown the token up to date."""
         message = wire.console(
-            address=self._address(), utterances=self._utterances, **self._console()
+            address=self._address(),
+            utterances=self._utterances,
+            compares=self._compares,
+            **self._console(),
         )
         client.backlog += len(message)
         self._clients.send([client], message)

@@ -175,6 +175,7 @@ def console(
     *,
     address: str,
     utterances: Iterable[Mapping[str, Any]],
+    compares: Iterable[Mapping[str, Any]],
     dictionary: str = "",
     undo: str = "",
     paused: bool = False,
@@ -191,6 +192,7 @@ def console(
             "paused": paused,
             "blank": blank,
             "utterances": [{**record, "type": "utterance"} for record in utterances],
+            "compares": list(compares),
             "check": check,
         }
     )

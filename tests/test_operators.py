@@ -13,6 +13,7 @@ async def test_a_console_that_joins_late_gets_the_last_records() -> None:
     async with serving(address="https://captions.example.org/") as service:
         for key in range(operators._UTTERANCES + 7):
             service.hub.operators.utterance({"id": key})
+        service.hub.operators.compare({"type": "compare", "id": 56, "text": "Amén."})
         async with service.connect("kind=operator") as desk:
             await receive(desk)
             await send(desk, type="auth", token=TOKEN)
@@ -20,6 +21,7 @@ async def test_a_console_that_joins_late_gets_the_last_records() -> None:
             console = await receive(desk)
         records = console.pop("utterances")
         assert records == [{"id": key, "type": "utterance"} for key in range(7, 57)]
+        assert console.pop("compares") == [{"type": "compare", "id": 56, "text": "Amén."}]
         assert console == {
             "type": "console",
             "address": "https://captions.example.org/",

@@ -130,10 +130,11 @@ const RECEIVE = {
     element.token.value = element["login-problem"].textContent = "";
     element.desk.hidden = false;
   },
-  console({ utterances: records, address, check, ...message }) {
+  console({ utterances: records, compares, address, check, ...message }) {
     takeDone(message);
     operator.dictionary = message.dictionary;
     for (const record of records) utterances.record(record);
+    for (const compare of compares) utterances.compare(compare);
     render();
     showCheck(check);
     showAddress(address, { link: element.address, image: element.qr, problem: element["address-problem"] });
