@@ -24,7 +24,7 @@ from websockets.http11 import Request, Response
 from pipeline import config, wire
 from pipeline.bundled import bundled
 from pipeline.captions import Board, Snapshot
-from pipeline.clients import BACKLOG_BYTES, Client, Clients
+from pipeline.clients import Client, Clients
 from pipeline.endpoints import Endpoints
 from pipeline.errors import ProtocolError, ServerError
 from pipeline.events import State
@@ -263,7 +263,7 @@ class Hub:
             captions=captions,
         )
         client.acked = self._board.seq
-        client.backlog = BACKLOG_BYTES + len(hello) + len(earlier)
+        client.backlog += len(hello) + len(earlier)
         for message in filter(None, (hello, earlier)):
             self._clients.send([client], message)
 

@@ -152,10 +152,10 @@ class Server(Section):
     def _web_address(cls, address: str) -> str:
         if not address:
             return ""
-        parts = urlsplit(address)  # which raises ValueError where it cannot tell
-        plain = not (parts.username or parts.password or parts.query or parts.fragment)
-        printable = address.isprintable() and " " not in address
-        if parts.scheme not in ("http", "https") or not parts.hostname or not (plain and printable):
+        parts = urlsplit(address)  # it and `port` raise ValueError where they cannot tell
+        more = parts.username or parts.password or parts.query or parts.fragment
+        place = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+        if more or not place or not address.isprintable() or " " in address:
             msg = f"{address!r} is not a web address such as https://captions.example.org/"
             raise ValueError(msg)
         return address if address.endswith("/") else f"{address}/"

@@ -76,7 +76,8 @@ class Incoming:
         headers = request.headers if request else {}
         if foreign(headers.get("Host"), headers.get("Origin"), self._address):
             message = (
-                "Open the operator's page by this machine's address, and not from another site."
+                "Open the operator's page by this machine's address in numbers, "
+                "or set server.address to the name that it has."
             )
             raise ProtocolError("foreign-page", message)
         address = client.address

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import tomllib
 
+import pytest
+from pydantic import ValidationError
+
 from pipeline.bundled import bundled
-from pipeline.config import Settings
+from pipeline.config import Server, Settings
 from pipeline.config_layers import leaves
 
 
@@ -17,3 +20,36 @@ def test_the_shipped_file_holds_every_key_with_its_default() -> None:
 def test_every_key_of_the_shipped_file_is_explained() -> None:
     lines = bundled("config.toml").read_text().splitlines()
     assert [line for line in lines if " = " in line and "#" not in line] == []
+
+
+@pytest.mark.parametrize(
+    ("given", "address"),
+    [
+        ("", ""),
+        ("https://captions.example.org", "https://captions.example.org/"),
+        ("http://192.168.1.20:8765/", "http://192.168.1.20:8765/"),
+        ("http://[fd00::1]:8765/captions/", "http://[fd00::1]:8765/captions/"),
+    ],
+)
+def test_an_address_for_phones_ends_with_a_slash(given: str, address: str) -> None:
+    assert Server(address=given).address == address
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "captions.example.org",
+        "ftp://captions.example.org/",
+        "https://",
+        "https://captions.example.org/#token=secret",
+        "https://captions.example.org/?a=b",
+        "https://me:secret@captions.example.org/",
+        "https://captions example.org/",
+        "https://captions.example.org/\n",
+        "http://[fd00::1/",
+        "http://captions.example.org:port/",
+    ],
+)
+def test_what_is_no_address_for_phones_is_refused(given: str) -> None:
+    with pytest.raises(ValidationError, match="address"):
+        Server(address=given)
