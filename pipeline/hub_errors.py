@@ -20,7 +20,7 @@ def explain(error: Exception, repository: str, revision: str) -> ModelError | No
     """
     from huggingface_hub import errors as hub  # noqa: PLC0415 - heavy
 
-    page = f"{_endpoint()}/{repository}"
+    page = f"{endpoint()}/{repository}"
     match error:
         case hub.GatedRepoError():
             code = "model-gated"
@@ -39,7 +39,7 @@ def explain(error: Exception, repository: str, revision: str) -> ModelError | No
             code, message = "model-unknown", f"{repository} is no name of a repository."
             fix = "It has the form owner/name."
         case json.JSONDecodeError():
-            code, message = "hub-unreachable", f"What answers at {_endpoint()} is not the hub."
+            code, message = "hub-unreachable", f"What answers at {endpoint()} is not the hub."
             fix = "If the network has a login page, open a browser and pass it first."
         case hub.OfflineModeIsEnabled():
             code, message = "hub-unreachable", "HF_HUB_OFFLINE forbids every download."
@@ -80,14 +80,14 @@ def missing_file(repository: str, revision: str, file: str) -> ModelError:
     return ModelError(
         "model-missing",
         f"{repository} at {revision} lacks {file}.",
-        f"See what it has at {_endpoint()}/{repository}/tree/{revision}; "
+        f"See what it has at {endpoint()}/{repository}/tree/{revision}; "
         "the newest is pulled with --revision main.",
     )
 
 
 def _missing(repository: str) -> tuple[str, str, str]:
     message = f"There is no {repository} on the hub, or it is private."
-    return "model-missing", message, f"Check the name at {_endpoint()}. If it is private: {_LOGIN}."
+    return "model-missing", message, f"Check the name at {endpoint()}. If it is private: {_LOGIN}."
 
 
 def _by_status(response: Any, repository: str) -> tuple[str, str, str]:
@@ -115,12 +115,12 @@ def _by_network(error: Exception) -> tuple[str, str, str]:
         fix = "Check HTTPS_PROXY, or ask whoever looks after the network."
         return "hub-unreachable", f"The proxy refused: {said}.", fix
     if "CERTIFICATE" in said:
-        message = f"{_endpoint()} shows a certificate that this machine does not trust: {said}."
+        message = f"{endpoint()} shows a certificate that this machine does not trust: {said}."
         fix = "Check the clock; behind a filtering proxy set SSL_CERT_FILE to its certificate."
         return "hub-unreachable", message, fix
     if kind.startswith("Connect"):
         fix = "Is this machine on the internet? Behind a proxy set HTTPS_PROXY."
-        return "hub-unreachable", f"{_endpoint()} cannot be reached: {said}.", fix
+        return "hub-unreachable", f"{endpoint()} cannot be reached: {said}.", fix
     message = f"The connection to the hub was lost: {said or kind}."
     return "connection-lost", message, "Pull again: it goes on where it stopped."
 
@@ -130,5 +130,6 @@ def _is_network(error: Exception) -> bool:
     return type(error).__module__.partition(".")[0] in {"httpx", "httpx2", "httpcore", "httpcore2"}
 
 
-def _endpoint() -> str:
+def endpoint() -> str:
+    """Return the hub's address: what HF_ENDPOINT says now."""
     return os.environ.get("HF_ENDPOINT", "").rstrip("/") or "https://huggingface.co"

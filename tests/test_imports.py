@@ -17,7 +17,7 @@ config protocols
 attempts captions corrections drafting exports fields hallucinations judging ladder layout loops \
 markup compare_records messages origins phrases plots prompts quality records resample rules segmenter sentences \
 session_records stabilizer subscription subtitles tally undo wire
-hub_errors model_store pulling registry
+hub_errors hub_files model_store pulling registry
 archive config_edit config_layers portaudio inbox mailbox model_list models notify operator_token recording verdicts
 tuning tuning_verdicts
 devices comparison resume retention

@@ -10,10 +10,12 @@ from pathlib import Path
 import huggingface_hub
 import pytest
 
-from pipeline import pulling
+from pipeline import hub_files, pulling
 from pipeline.errors import ModelError
+from pipeline.hub_files import Watch
 from pipeline.model_store import Manifest, Store
 from tests.hub import COMMIT, Fault, Hub, hub_here, sha256
+from tests.models_here import damage
 
 WEIGHTS = random.Random(1).randbytes(1_000_000)
 WHISPER = {
@@ -55,7 +57,7 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     with hub_here(here) as hub:
         monkeypatch.setenv("HF_ENDPOINT", hub.endpoint)
         monkeypatch.setenv("HF_TOKEN", "hf_secret")
-        monkeypatch.setattr(pulling, "_WAITS_S", (0.01, 0.01, 0.01))
+        monkeypatch.setattr(hub_files, "_WAITS_S", (0.01, 0.01, 0.01))
         yield hub
         huggingface_hub.close_session()
 
@@ -85,7 +87,7 @@ def test_a_model_of_the_registry(hub: Hub, store: Store) -> None:
     checked: list[int] = []
     ordered = pulling.order("ours", store)
     assert (ordered.commit, ordered.licence, ordered.role) == (COMMIT, "apache-2.0", "stt")
-    manifest = pulling.pull(ordered, store, told.append, checked.append)
+    manifest = pulling.pull(ordered, store, Watch(told.append, checked.append))
     assert sum(told) == sum(checked) == ordered.size_bytes == manifest.size_bytes
     assert store.manifest("ours") == manifest
     assert (manifest.repository, manifest.revision) == ("church/whisper", COMMIT)
@@ -148,24 +150,29 @@ def test_another_revision_is_pulled_in_its_place(hub: Hub, store: Store) -> None
     assert store.folder("ours").joinpath("config.json").read_bytes() == b'{"new": 1}'
 
 
-class TestCuts:
-    def test_a_cut_connection_is_taken_up_at_once(self, hub: Hub, store: Store) -> None:
-        hub.fault = Fault(file="model.bin", cut_after=300_000, cuts=2)
-        told: list[int] = []
-        manifest = pulling.pull(pulling.order("ours", store), store, told.append)
-        assert store.faults(manifest, hashes=True) == []
-        assert sum(told) == manifest.size_bytes
-        ranges = [request.range for request in hub.asked("model.bin") if request.server != "hub"]
-        assert len(ranges) == 3
-        assert ranges[0] == ""
-        assert int(ranges[1].removeprefix("bytes=").rstrip("-")) >= 300_000
+def test_what_is_here_and_right_is_not_fetched_again(hub: Hub, store: Store) -> None:
+    pull(store)
+    (store.folder("ours") / "config.json").write_bytes(b"?")
+    (store.folder("ours") / "tokenizer.json").unlink()
+    damage(store.folder("ours") / "vocabulary.json")
+    hub.requests.clear()
+    told: list[int] = []
+    checked: list[int] = []
+    manifest = pulling.pull(pulling.order("ours", store), store, Watch(told.append, checked.append))
+    assert store.faults(manifest, hashes=True) == []
+    assert hub.asked("model.bin") == []
+    assert sum(told) == sum(checked) == manifest.size_bytes
+    names = {request.path.rpartition("/")[2] for request in hub.requests}
+    assert names & set(WHISPER) == {"config.json", "tokenizer.json", "vocabulary.json"}
 
+
+class TestCuts:
     def test_the_next_pull_goes_on_where_one_gave_up(self, hub: Hub, store: Store) -> None:
         hub.fault = Fault(file="model.bin", cut_after=0, cuts=100)
         refused(store, "connection-lost")
-        hub.fault = Fault(file="model.bin", cut_after=400_000, cuts=1, no_ranges=False)
+        hub.fault = Fault(file="model.bin", cut_after=400_000, cuts=1)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(pulling, "_WAITS_S", ())
+            patch.setattr(hub_files, "_WAITS_S", ())
             error = refused(store, "connection-lost")
         assert "goes on" in error.fix
         assert store.halves() == ["ours"]
@@ -179,19 +186,6 @@ class TestCuts:
         assert hub.asked("config.json") == [], "what is here is not fetched again"
         assert store.faults(manifest, hashes=True) == []
         assert store.halves() == []
-
-    def test_a_server_that_knows_no_ranges_starts_anew(self, hub: Hub, store: Store) -> None:
-        hub.fault = Fault(file="model.bin", cut_after=300_000, cuts=1, no_ranges=True)
-        told: list[int] = []
-        manifest = pulling.pull(pulling.order("ours", store), store, told.append)
-        assert store.faults(manifest, hashes=True) == []
-        assert min(told) < 0
-        assert sum(told) == manifest.size_bytes
-
-    def test_an_answer_that_only_claims_to_be_whole(self, hub: Hub, store: Store) -> None:
-        hub.repositories["church/whisper"]["model.bin"] = b"1"
-        hub.fault = Fault(file="model.bin", short=True)
-        refused(store, "connection-lost")
 
     def test_a_half_pull_of_another_commit_is_not_mixed_in(self, hub: Hub, store: Store) -> None:
         stale = store.partial("ours") / "0000000" / "model.bin"
@@ -209,20 +203,6 @@ class TestWrongContent:
         assert not (store.partial("ours") / COMMIT / file).exists(), "fetched anew next time"
         hub.fault = Fault()
         assert store.faults(pull(store), hashes=True) == []
-
-    def test_a_half_file_with_other_content(self, hub: Hub, store: Store) -> None:
-        half = store.partial("ours") / COMMIT / "model.bin"
-        half.parent.mkdir(parents=True)
-        half.write_bytes(b"x" * 10_000)
-        refused(store, "model-corrupt")
-        pull(store)
-
-    def test_a_file_longer_than_announced(self, hub: Hub, store: Store) -> None:
-        half = store.partial("ours") / COMMIT / "config.json"
-        half.parent.mkdir(parents=True)
-        half.write_bytes(b"x" * 10_000)
-        refused(store, "model-corrupt")
-        pull(store)
 
     def test_a_broken_model_stays_until_the_new_one_is_whole(self, hub: Hub, store: Store) -> None:
         pull(store)

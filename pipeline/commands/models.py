@@ -26,6 +26,7 @@ from pipeline.bundled import bundled
 from pipeline.commands import Commands, Run, add_command, settings_of
 from pipeline.config import Settings
 from pipeline.errors import ModelError, UsageError
+from pipeline.hub_files import Watch
 from pipeline.model_list import State, rows, state
 from pipeline.model_store import Store, again, directory_of
 from pipeline.models import STARTER
@@ -163,12 +164,11 @@ def _pull_one(name: str, store: Store, arguments: argparse.Namespace) -> None:
         fetched = progress.add_task("fetching", total=ordered.size_bytes)
         checked = progress.add_task("checking", total=ordered.size_bytes)
         try:
-            manifest = pulling.pull(
-                ordered,
-                store,
+            watch = Watch(
                 on_bytes=lambda count: progress.advance(fetched, count),
                 on_checked=lambda count: progress.advance(checked, count),
             )
+            manifest = pulling.pull(ordered, store, watch)
         except KeyboardInterrupt:
             progress.stop()
             standard_streams.say(f"Stopped. The next pull of {name} goes on from here.")

@@ -103,7 +103,7 @@ class Gemma:
             raise ModelError(
                 "model-broken",
                 f"{_KEY}: {self._path} cannot be loaded: {error}.",
-                "Copy or convert it again; if memory is short, lower translate.final.context.",
+                "Copy, pull or convert it again; if memory is short, lower translate.final.context.",
             ) from error
 
     def translate(

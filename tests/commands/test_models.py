@@ -18,7 +18,7 @@ from pathlib import Path
 import huggingface_hub
 import pytest
 
-from pipeline import pulling
+from pipeline import hub_files
 from pipeline.cli import main
 from pipeline.model_store import Store
 from pipeline.registry import KEYS, Role
@@ -52,7 +52,7 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     (tmp_path / "models" / "registry.toml").write_text("".join(entries))
     with hub_here(here) as hub:
         monkeypatch.setenv("HF_ENDPOINT", hub.endpoint)
-        monkeypatch.setattr(pulling, "_WAITS_S", (0.01, 0.01, 0.01))
+        monkeypatch.setattr(hub_files, "_WAITS_S", (0.01, 0.01, 0.01))
         yield hub
         huggingface_hub.close_session()
 
