@@ -98,7 +98,7 @@ def check(path: Path, base: Path, source: str, target: str, threads: int) -> str
 
     Raises ModelError: `check-tokens`, `check-end`, `check-answer`.
     """
-    runtime = proof.ExactLlama(path, threads, _CONTEXT)
+    runtime = proof.ExactLlama(path, threads, context=64)  # for its tokens alone
     encode = vocabulary.processor(base / "tokenizer.model")
     start, end = encode.piece_to_id(_START), encode.piece_to_id(_END)
     for text in _TEXTS:

@@ -125,6 +125,8 @@ def work_out(
             assumed.append(f"{name} {value:g}")
     local = _local(config, layers) if architecture == "gemma3" else (False,) * layers
     if not any(local):
+        # Some LLaMA-like models look back no further than a window: up to there all is the same.
+        values["context"] = min(values["context"], values["window"] or values["context"])
         values["window"] = 0
     chosen = {name: value for name, value in values.items() if value is not None}
     shape = Shape(
@@ -192,6 +194,8 @@ def _refuse(architecture: Architecture, config: Mapping[str, Any]) -> None:
     activation = config.get("hidden_activation") or config.get("hidden_act") or known[0]
     if activation not in known:
         raise _cannot(f"activation {activation!r}")
+    if config.get("partial_rotary_factor", 1.0) != 1.0:
+        raise _cannot("partial_rotary_factor")
     for key in ("attn_logit_softcapping", "final_logit_softcapping", "use_bidirectional_attention"):
         if config.get(key):
             raise _cannot(key)

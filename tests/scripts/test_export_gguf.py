@@ -409,6 +409,7 @@ def without(tensors: dict[str, Any], name: str) -> dict[str, Any]:
         (dict, {"hidden_act": "relu"}, "checkpoint-unsupported", "'relu'"),
         (dict, {"rope_scaling": {"rope_type": "yarn"}}, "checkpoint-unsupported", "'yarn'"),
         (dict, {"final_logit_softcapping": 30.0}, "checkpoint-unsupported", "softcapping"),
+        (dict, {"partial_rotary_factor": 0.5}, "checkpoint-unsupported", "partial_rotary"),
         (dict, {"query_pre_attn_scalar": 99}, "checkpoint-unsupported", "99"),
     ],
 )  # fmt: skip
@@ -476,6 +477,8 @@ def test_what_nothing_tells_is_assumed_and_said(tmp_path: Path) -> None:
         "llama", VOCABULARY, 96, 160, 6, 2, 16, 77, 1e-6, 10_000.0, (False,) * 3
     )
     assert found.assumed == ["norm_epsilon 1e-06", "rope_base 10000"]
+    windowed = checkpoint.assemble(stored(), {"num_attention_heads": 6, "sliding_window": 50})
+    assert windowed.shape.context == 50
 
 
 def test_mistakes_on_the_command_line_are_said(
