@@ -112,8 +112,9 @@ class Gemma:
         """Translate `text`; `on_text` gets the text so far, whole words only, as it grows.
 
         The draft decides how quickly it is made, not what: tokens in which the two agree are
-        evaluated several at once, which takes little longer than one. (Sums of another order may
-        tip the scales between two equally likely tokens, on a GPU above all.)
+        evaluated several at once, which is quicker where reading the weights is what takes the
+        time. (Sums of another order may tip the scales between two equally likely tokens, on a
+        GPU above all.)
         Raises EngineError: `final-late` after `deadline_s`, `text-too-long` for a word that does
         not fit into the context, `gemma-failed` for what llama.cpp refuses.
         """
