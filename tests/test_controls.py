@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from pipeline.diagnostics import Recorder
 from pipeline.dictionary import Dictionary
 from pipeline.errors import ProtocolError
 from pipeline.metrics import Metrics
-from pipeline.wire import Command, Message
+from pipeline.wire import Command, Message, parse
 from tests.corrected import corrected
 from tests.scripted import caption
 
@@ -28,12 +29,12 @@ from tests.scripted import caption
 class Setting:
     """Controls with everything real but a network."""
 
-    def __init__(self, directory: Path, *, enabled: bool = True) -> None:
+    def __init__(self, directory: Path, *, source: str = "en", enabled: bool = True) -> None:
         self.board = Board("test", "en", "es", 10)
         self.recorder = Recorder(directory, source="en", target="es", on_fault=print)
         flags = {
             "session.directory": str(directory),
-            "translate.source": "en" if enabled else "sw",
+            "translate.source": source,
             "dictionary.enabled": enabled,
         }
         self.dictionary = Dictionary(load(flags=flags).settings)
@@ -183,7 +184,8 @@ def test_undo_always_leads_back(tmp_path_factory: pytest.TempPathFactory) -> Non
     class Busy(RuleBasedStateMachine):
         def __init__(self) -> None:
             super().__init__()
-            self.setting = Setting(tmp_path_factory.mktemp("sessions"))
+            folder = tmp_path_factory.mktemp("sessions")
+            self.setting = Setting(folder, source="sw")  # for which no rules are shipped
             self.plain = Board("test", "en", "es", 10)  # what nobody interferes with
             self.steps = 0
 
@@ -212,6 +214,20 @@ def test_undo_always_leads_back(tmp_path_factory: pytest.TempPathFactory) -> Non
             except ProtocolError as problem:
                 assert problem.code in ("unknown-caption", "nothing-to-undo")  # noqa: PT017
 
+        @rule(heard=st.text(max_size=5), write=st.text(max_size=5))
+        def add_rule(self, heard: str, write: str) -> None:
+            if self.steps == 20:
+                return
+            message = {"type": "command", "name": "add-rule", "heard": heard, "write": write}
+            codes = ("bad-json", "bad-field", "rule-exists")
+            try:
+                command = parse(json.dumps(message))
+                assert isinstance(command, Command)
+                self.setting.controls.obey(command)
+                self.steps += 1
+            except ProtocolError as problem:
+                assert problem.code in codes  # noqa: PT017
+
         @invariant()
         def seq_goes_on(self) -> None:
             seqs = [message.seq for message in self.setting.published]
@@ -227,6 +243,7 @@ def test_undo_always_leads_back(tmp_path_factory: pytest.TempPathFactory) -> Non
                 for board in (self.setting.board, self.plain)
             )
             assert ours == plain
+            assert self.setting.dictionary.lexicon.rules == ()
 
     run_state_machine_as_test(
         Busy, settings=settings(deadline=None, max_examples=60, stateful_step_count=25)
