@@ -103,7 +103,7 @@ class Gemma:
             raise ModelError(
                 "model-broken",
                 f"{_KEY}: {self._path} cannot be loaded: {error}.",
-                "Copy, pull or convert it again; if memory is short, lower translate.final.context.",
+                "Copy or pull it again; if memory is short, lower translate.final.context.",
             ) from error
 
     def translate(
