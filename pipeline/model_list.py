@@ -59,7 +59,7 @@ def state(store: Store, name: str) -> tuple[State, Manifest | None]:
         return "damaged", None
     if manifest is not None:
         return "damaged" if store.faults(manifest) else "here", manifest
-    return "half" if name in store.halves() else "not here", None
+    return "half" if store.is_half(name) else "not here", None
 
 
 def _row(store: Store, name: str, model: Model | None, *, in_use: bool) -> Row:

@@ -92,6 +92,10 @@ class Store:
                 found.append(file.parent.name)
         return found
 
+    def is_half(self, name: str) -> bool:
+        """Whether a pull of this model was begun and not ended."""
+        return self.partial(name).is_dir()
+
     def halves(self) -> list[str]:
         """Return the names of pulls that were begun and not ended."""
         folders = [file for file in (self.directory / _PARTIAL).glob("*") if file.is_dir()]

@@ -46,6 +46,7 @@ _FOOT = """
 for: stt = stt.model, marian = translate.partial.model, gemma = translate.final.model
 *: in use by the settings. The size of what is not here is cited, memory is estimated.
 Fetched models are in {}; docs/MODELS.md says more about choosing."""
+_SHIPS = f"{STARTER} ships with the program."
 _WIDE = 110
 """Columns of a terminal that has room for the last column of the list."""
 _STYLES: Mapping[State, str] = {
@@ -148,7 +149,7 @@ def _pull(arguments: argparse.Namespace) -> int:
 def _pull_one(name: str, store: Store, arguments: argparse.Namespace) -> None:
     """Fetch one model, unless all of it is here. Raises ModelError."""
     if name == STARTER:
-        print(f"{STARTER} ships with the program.")
+        print(_SHIPS)
         return
     stands, manifest = state(store, name)
     if stands == "here" and manifest and not arguments.again and not arguments.revision:
@@ -183,7 +184,9 @@ def _verify(arguments: argparse.Namespace) -> int:
         print(f"No model has been fetched into {store.directory}.")
     code = 0
     for name in names:
-        if faults := _faults(store, name):
+        if name == STARTER:
+            print(_SHIPS)
+        elif faults := _faults(store, name):
             code = ModelError.exit_code
             print(f"{name}: {'; '.join(faults)}. {again(name)}")
         else:
@@ -198,7 +201,7 @@ def _faults(store: Store, name: str) -> list[str]:
     except ModelError as error:
         return [error.message.rstrip(".")]
     if manifest is None:
-        return ["only half fetched" if name in store.halves() else "not here"]
+        return ["only half fetched" if store.is_half(name) else "not here"]
     with _progress() as progress:
         task = progress.add_task(name, total=manifest.size_bytes)
         return store.faults(

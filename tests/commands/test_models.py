@@ -303,6 +303,8 @@ class TestVerify:
     def test_one_by_name(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["models", "verify", "small.en"]) == 1
         assert capsys.readouterr().out.startswith("small.en: not here")
+        assert main(["models", "verify", "starter"]) == 0
+        assert "ships" in capsys.readouterr().out
 
 
 def test_path(capsys: pytest.CaptureFixture[str]) -> None:
