@@ -54,6 +54,12 @@ def open_settings(page: Page) -> None:
     page.locator("#open").click()
 
 
+def over_a_picture(page: Page) -> None:
+    """Lay the overlay over something, as a mixer does."""
+    picture = "linear-gradient(#35506b 68%, #7a5a3c 68%)"
+    page.evaluate(f"document.documentElement.style.background = '{picture}'")
+
+
 def leave(page: Page) -> None:
     """Show the page as it opens."""
     page.mouse.move(0, 0)
@@ -65,6 +71,9 @@ SHOTS: list[tuple[str, str, dict[str, Any], Callable[[Page], None]]] = [
     ("audience-settings", "/", {**PHONE, "color_scheme": "light"}, open_settings),
     ("projector", "/projector", HD, leave),
     ("projector-both", "/projector?show=both", HD, leave),
+    ("obs", "/obs?lines=2", HD, over_a_picture),
+    ("obs-box", "/obs?show=both&lines=4&align=left&box=000000&outline=0", HD, over_a_picture),
+    ("obs-help", "/obs?help", {**HD, "locale": "en-GB"}, leave),
 ]
 
 

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import io
+import json
+import re
 from collections.abc import Iterator
 from itertools import product
+from pathlib import Path
+from typing import Any
 from urllib.parse import quote, urlencode
 
 import numpy as np
 import numpy.typing as npt
 import pytest
+from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from PIL import Image
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, WebSocketRoute, expect
 
 from tests.displays.conftest import WATCH_POLICY, Visit, until
 from tests.displays.hall import Hall
+from tests.displays.test_contract import MESSAGES, SNAPSHOT
 from tests.scripted import caption
 
 pytestmark = pytest.mark.browser
 
+GUIDE = Path(__file__).parents[2] / "docs" / "OBS.md"
 HD = {"viewport": {"width": 1920, "height": 1080}}
 SHOWN = "#captions .caption .text"
 LONG = "Porque de tal manera amó Dios al mundo, que ha dado a su Hijo unigénito. " * 4
@@ -527,3 +534,56 @@ def test_help_lists_every_parameter_and_makes_the_address(hall: Hall, visit: Vis
     page.locator("#try-position").select_option("top")
     page.wait_for_url(lambda url: "position=top" in url)
     until(page, "document.querySelector('#captions').textContent.includes('Buenos')")
+
+
+def test_help_is_for_everybody(visit: Visit) -> None:
+    page = visit("/obs?help&lines=3", **HD)
+    until(page, READY)
+    found = Axe().run(page, context=".help").response["violations"]
+    assert [rule["id"] for rule in found if rule["impact"] in ("serious", "critical")] == []
+
+
+def test_the_guide_lists_every_parameter_with_its_default(visit: Visit) -> None:
+    page = visit("/obs?demo", **HD)
+    options = page.evaluate(
+        """import("/js/overlay_options.js").then((m) =>
+             m.OPTIONS.map(({ name, fallback }) => [name, fallback]))"""
+    )
+    rows = re.findall(r"^\| `([a-z]+)` \| (.*?) \|", GUIDE.read_text("utf-8"), re.MULTILINE)
+    defaults = {"lang": "the server's", "font": "the system's"}
+    assert rows == [(name, defaults.get(name, f"`{fallback}`")) for name, fallback in options]
+
+
+def test_examples_of_the_guide_are_understood(visit: Visit) -> None:
+    page = visit("/obs?demo", **HD)
+    queries = re.findall(r"/obs\?([a-z]+=[^\s`.]+)", GUIDE.read_text("utf-8"))
+    assert len(queries) >= 6
+    for query in queries:
+        wrong = page.evaluate(
+            """(query) => import("/js/overlay_options.js").then((m) =>
+                 m.readOptions(new URLSearchParams(query)).wrong)""",
+            query,
+        )
+        assert wrong == [], query
+
+
+def test_the_golden_service_as_one_hears_it(visit: Visit) -> None:
+    """The messages that the Python side is held to, up to where somebody else joins."""
+    joins = next(n for n, m in enumerate(MESSAGES) if n > 0 and m["type"] == "hello")
+    answers: list[dict[str, Any]] = []
+
+    def serve(socket: WebSocketRoute) -> None:
+        socket.on_message(lambda data: answers.append(json.loads(data)))
+        for message in [*MESSAGES[:joins], MESSAGES[-1]]:
+            socket.send(json.dumps(message))
+
+    page = visit("/obs?demo", LINES, **HD)
+    page.route_web_socket("**/ws**", serve)
+    page.goto(page.url.replace("?demo", ""))
+    last = SNAPSHOT[-1]["target"]["text"]
+    expect(page.locator(SHOWN).last).to_have_text(last)
+    until(page, f"window.linesSeen().join(' ').endsWith({last!r})")
+    page.wait_for_timeout(300)
+    newest = max(m["seq"] for m in MESSAGES[:joins] if m["type"] == "caption")
+    assert answers[-1] == {"type": "ack", "seq": newest}
+    assert page.locator("#captions script, #captions b").count() == 0
