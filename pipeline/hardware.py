@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import shutil
 import subprocess
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,11 +15,28 @@ from pipeline.engines import llama
 from pipeline.tuning import Gpu, Machine
 
 _LOOK_S = 1.0
+_IDLE = frozenset({"idle", "iowait", "guest", "guest_nice"})  # guests are in `user` already
+
+
+class Others:
+    """What other programs take of the processor, from now on."""
+
+    def __init__(self) -> None:
+        self._start = _processor_s()
+
+    def share(self) -> float:
+        """Return their share of all cores since then, 0..1."""
+        idle_s, busy_s, own_s = (
+            now - then for now, then in zip(_processor_s(), self._start, strict=True)
+        )
+        whole_s = idle_s + busy_s
+        return min(1.0, max(0.0, (busy_s - own_s) / whole_s)) if whole_s > 0 else 0.0
 
 
 def machine() -> Machine:
     """Return what is there to work with. Takes a second, to see how busy it is."""
-    memory = psutil.virtual_memory()
+    memory, others = psutil.virtual_memory(), Others()
+    time.sleep(_LOOK_S)
     return Machine(
         cpu=_cpu(),
         cores=min(
@@ -30,7 +48,7 @@ def machine() -> Machine:
         gpus=gpus(),
         cuda=_cuda(),
         llama_gpu=llama.has_gpu(),
-        busy=psutil.cpu_percent(interval=_LOOK_S) / 100,
+        busy=others.share(),
     )
 
 
@@ -57,6 +75,13 @@ def parse_gpus(listed: str) -> tuple[Gpu, ...]:
             name, total, free = line.rsplit(",", 2)
             found.append(Gpu(name.strip(), int(total) << 20, int(free) << 20))
     return tuple(found)
+
+
+def _processor_s() -> tuple[float, float, float]:
+    """Return seconds of all cores since the start: idle, busy, and busy for this process."""
+    times = psutil.cpu_times()._asdict()
+    idle_s = times["idle"] + times.get("iowait", 0.0)
+    return idle_s, sum(s for name, s in times.items() if name not in _IDLE), time.process_time()
 
 
 def _cuda() -> bool:

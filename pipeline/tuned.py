@@ -20,6 +20,7 @@ from pipeline.tuning_verdicts import (
     judge,
     judge_gpu,
     judge_memory,
+    judge_processor,
     judge_together,
     memory_needs,
 )
@@ -75,6 +76,7 @@ def conclude(done: Tuning, settings: Settings, machine: Machine, *, complete: bo
             judge_memory(in_use, machine),
             *judge_gpu(machine),
         ]
+    verdicts += judge_processor(machine)
     return Tuned(
         complete=complete,
         machine=machine,

@@ -21,6 +21,10 @@ Marian share one thread, so they share the 0.7; Gemma has a thread of its own.
 """
 CORES = 0.8
 """Share of the cores that all engines together may keep busy; the rest is for the system."""
+BUSY, TOO_BUSY = 0.1, 0.4
+"""Shares of the processor that other programs take: from the first on it is said, from the second
+on nothing that was measured can be believed.
+"""
 HEADROOM_BYTES = 300_000_000
 """For what grows during a service, as pipeline.rehearsal counts it."""
 
@@ -107,6 +111,17 @@ def judge_memory(needs: Sequence[Need], machine: Machine) -> Verdict:
         return Verdict("memory", ok=True, message=f"{said}.")
     fix = "Close other programs, or choose smaller models."
     return Verdict("memory", ok=False, message=f"{said}.", fix=fix)
+
+
+def judge_processor(machine: Machine) -> list[Verdict]:
+    """Return what other programs took of the processor, if it was enough to spoil the figures."""
+    if machine.busy <= BUSY:
+        return []
+    ok = machine.busy <= TOO_BUSY
+    message = f"other programs took {machine.busy:.0%} of it: the figures look worse than it is"
+    if not ok:
+        message += ", and cannot be compared"
+    return [Verdict("processor", ok, f"{message}.", "Close what else runs, and repeat.")]
 
 
 def judge_gpu(machine: Machine) -> list[Verdict]:

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import psutil
 import pytest
 
 from pipeline.engines.llama import has_gpu
-from pipeline.hardware import gpus, machine, parse_gpus
+from pipeline.hardware import Others, gpus, machine, parse_gpus
 from pipeline.tuning import Gpu
 
 LISTED = "NVIDIA GeForce RTX 3090, 24576, 24100\nNVIDIA T4, 15360, 15000\n"
@@ -28,6 +31,24 @@ def test_this_machine() -> None:
     assert 0 < here.ram_free_bytes <= here.ram_bytes == psutil.virtual_memory().total
     assert 0.0 <= here.busy <= 1.0
     assert here.llama_gpu == has_gpu()
+
+
+def test_what_others_take_of_the_processor() -> None:
+    """Own work does not count; that of another process does."""
+    cores = psutil.cpu_count() or 1
+    psutil.cpu_percent()
+    others, own_s, began_s = Others(), time.process_time(), time.perf_counter()
+    while time.perf_counter() < began_s + 0.5:
+        pass
+    own = (time.process_time() - own_s) / (time.perf_counter() - began_s) / cores
+    assert others.share() + own == pytest.approx(psutil.cpu_percent() / 100, abs=0.15)
+    others = Others()
+    spin = "import time; end = time.time() + 1.5\nwhile time.time() < end: pass"
+    burning = [subprocess.Popen([sys.executable, "-c", spin]) for _ in range(cores)]
+    for each in burning:
+        each.wait()
+    assert others.share() > 0.7
+    assert Others().share() in (0.0, 1.0), "no time has passed"
 
 
 def test_cores_that_this_process_may_not_use_do_not_count() -> None:

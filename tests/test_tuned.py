@@ -64,6 +64,11 @@ def test_too_little_memory_spoils_it() -> None:
     assert [need.fits_ram for need in tuned.in_use] == [False] * 3
 
 
+def test_a_busy_machine_spoils_it() -> None:
+    tuned = concluded(machine=replace(MACHINE, busy=0.9))
+    assert [verdict.what for verdict in tuned.verdicts if not verdict.ok] == ["processor"]
+
+
 def test_what_was_ended_early_is_never_well() -> None:
     tuned = concluded(complete=False, roles=1)
     assert not tuned.ok

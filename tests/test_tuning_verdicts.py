@@ -19,6 +19,7 @@ from pipeline.tuning_verdicts import (
     judge,
     judge_gpu,
     judge_memory,
+    judge_processor,
     judge_together,
     memory_needs,
 )
@@ -141,6 +142,16 @@ def test_each_model_fits_or_not() -> None:
     assert needs["translategemma-12b-q4_k_m"].fits_gpu is True
     assert needs["translategemma-12b-q8_0"].fits_gpu is False
     assert needs["opus-mt-en-es"].fits_gpu is None, "it always runs on the CPU"
+
+
+def test_other_programs_spoil_the_figures() -> None:
+    assert judge_processor(replace(MACHINE, busy=0.05)) == []
+    (some,) = judge_processor(replace(MACHINE, busy=0.3))
+    assert some.ok
+    assert "30%" in some.message
+    (many,) = judge_processor(replace(MACHINE, busy=0.9))
+    assert not many.ok
+    assert many.fix
 
 
 def test_a_gpu_that_cannot_be_used_is_told() -> None:

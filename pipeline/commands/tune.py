@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -21,12 +21,12 @@ from pipeline import logs
 from pipeline.commands import Commands, add_command, settings_of
 from pipeline.config_edit import Value, section, toml, write
 from pipeline.config_layers import Loaded, file_in_force
-from pipeline.hardware import machine
+from pipeline.hardware import Others, machine
 from pipeline.registry import KEYS, Role
 from pipeline.trials import Tuning
 from pipeline.tuned import Tuned, conclude
 from pipeline.tuning import Machine, Values
-from pipeline.tuning_verdicts import gb
+from pipeline.tuning_verdicts import BUSY, gb
 
 _SAYS = "Measure this machine and say what to put into config.toml: threads, GPU, window, draft."
 _EPILOG = """\
@@ -47,7 +47,6 @@ _MODELS: Mapping[str, str] = {
 _YES = {True: "fits", False: "no", None: ""}
 _LIMIT_S, _QUICK_S = 6.0, 1.5
 _NICE = 5
-_BUSY = 0.2
 _BUSY_SAYS = (
     "This machine is busy ({:.0%} of the processor is taken): the figures will look worse than it "
     "is. Close what else runs, and repeat."
@@ -74,10 +73,11 @@ def _tune(arguments: argparse.Namespace) -> int:
     logs.configure(loaded.settings.log.level, loaded.settings.log.format)
     console, status = Console(quiet=arguments.json, highlight=False), Console(stderr=True)
     os.nice(_NICE)  # a service that runs beside it comes first
-    here = machine()
-    if here.busy > _BUSY:
+    here, others = machine(), Others()
+    if here.busy > BUSY:
         status.print(Text(_BUSY_SAYS.format(here.busy), "yellow"))
     done, complete = _try_all(loaded, here, _QUICK_S if arguments.quick else _LIMIT_S, status)
+    here = replace(here, busy=others.share())
     tuned = conclude(done, loaded.settings, here, complete=complete)
     _show(console, tuned)
     changes = models | dict(tuned.changes)
@@ -182,7 +182,7 @@ def _write(
 ) -> dict[str, str]:
     """Put the changes into config.toml, if all is well; return what was done, for --json."""
     if not tuned.ok:
-        why = "not everything keeps up" if tuned.complete else "it was ended early"
+        why = "see NO above" if tuned.complete else "it was ended early"
         console.print(Text(f"\nNothing was written: {why}.", "bold red"))
         return {}
     file = config or file_in_force() or Path("config.toml")

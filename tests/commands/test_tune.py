@@ -60,7 +60,7 @@ def test_everything_is_in_the_tables() -> None:
 
 
 @pytest.mark.parametrize(
-    ("complete", "why"), [(True, "not everything keeps up"), (False, "it was ended early")]
+    ("complete", "why"), [(True, "see NO above"), (False, "it was ended early")]
 )
 def test_what_does_not_keep_up_is_not_written(folder: Path, complete: bool, why: str) -> None:
     file = folder / "config.toml"
