@@ -18,6 +18,7 @@ from pipeline.report_tables import (
     corrections,
     filtered,
     flagged,
+    second_finals,
     stage_times,
     transcript,
     uncovered,
@@ -51,6 +52,7 @@ def report(folder: Path, reference: Path | None = None) -> str:
         ("Corrected words", corrections(session)),
         ("Not shown", filtered(session)),
         ("Worth a look", flagged(session)),
+        ("Second finals", second_finals(session)),
         ("What was said", transcript(session)),
     ]
     told = [(name, body) for name, body in sections if body]

@@ -49,6 +49,7 @@ class Session:
         self.shown = [r for r in self.utterances if r["final"] is not None]
         self.health = [r for r in records if r["type"] == "health"]
         self.events = [r for r in records if r["type"] == "event"]
+        self.compares = [r for r in records if r["type"] == "compare"]
         self.troubles = [e for e in self.events if _tone(e) == "bad"]
         self.by_id = {r["id"]: r for r in self.utterances}
 

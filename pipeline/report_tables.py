@@ -13,7 +13,7 @@ from pipeline.wire import Message
 
 _MOST = 50  # rows of utterances worth a look
 _PLACES = 8  # links to where a word was corrected
-_FIGURES = ("times", "level", "score", "median", "95 %", "99 %", "longest")
+_FIGURES = ("agreement", "times", "level", "score", "median", "95 %", "99 %", "longest")
 _DOUBTFUL = ("review", "reject")
 
 
@@ -131,6 +131,42 @@ def stage_times(session: Session) -> Markup:
     return _table(heads, rows, "times") if rows else Markup()
 
 
+def second_finals(session: Session) -> Markup:
+    """Return what another translator made of the captions, the most different first."""
+    texts = {message.id: message for message in session.captions}
+    made = sorted(
+        (record for record in session.compares if record["id"] in texts),
+        key=lambda record: record["agreement"] or 0.0,
+    )
+    took = spread(record["ms"] for record in made)
+    alike = spread(record["agreement"] for record in made)
+    if took is None:
+        return Markup()
+    different = [record for record in made if record["text"] != texts[record["id"]].target.text]
+    rows = [
+        tag(
+            "tr",
+            tag("td", *_links([session.by_id.get(record["id"], record)]), class_="time"),
+            tag("td", _share(record["agreement"]), class_="figure"),
+            tag("td", texts[record["id"]].source.text, **_lang(texts[record["id"]].source.lang)),
+            tag("td", texts[record["id"]].target.text, **_lang(texts[record["id"]].target.lang)),
+            tag("td", record["text"], **_lang(record["lang"])),
+        )
+        for record in different[:_MOST]
+    ]
+    says = (
+        f"{made[0]['engine']} ({made[0]['model']}) on {took.count} captions, beside the final that"
+        f" was shown: {took.p50:,.0f} ms for half of them, 95 of 100 within {took.p95:,.0f} ms."
+    )
+    if alike is not None:
+        says += (
+            f" {len(made) - len(different)} are the same; half of all agree to {alike.p50:.2f} or"
+            " more (chrF, 1 is the same text)."
+        )
+    heads = ("", "agreement", session.langs["source"], "shown", "the other")
+    return join(tag("p", says), _table(heads, rows) if rows else Markup())
+
+
 def uncovered(compared: Score | None) -> Markup:
     """Return the sentences of the reference that no caption covers."""
     if compared is None or not compared.uncovered:
@@ -179,8 +215,11 @@ def _chip(reason: str) -> Markup:
 
 
 def _score(quality: Mapping[str, Any]) -> str:
-    score = quality.get("score")
-    return "" if score is None else f"{score:.2f}"
+    return _share(quality.get("score"))
+
+
+def _share(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"
 
 
 def _quality(record: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -70,7 +70,8 @@ def structure(page: str) -> list[tuple[str, tuple[str, ...]]]:
 def test_any_text_is_text(tmp_path: Path, said: str) -> None:
     page = report(service(tmp_path, f"x{said}x"))
     assert structure(page) == structure(report(service(tmp_path, "harmless")))
-    assert Reader(page).text.count(" ".join(f"x{said}x".split())) >= 3
+    shown = " ".join(Reader(page).text.split())  # as a browser shows it
+    assert shown.count(" ".join(f"x{said}x".split())) >= 3
 
 
 def test_it_needs_nothing_from_anywhere(tmp_path: Path) -> None:

@@ -6,7 +6,14 @@ import re
 from typing import Any
 
 from pipeline.report_figures import Session
-from pipeline.report_tables import corrections, filtered, flagged, stage_times, transcript
+from pipeline.report_tables import (
+    corrections,
+    filtered,
+    flagged,
+    second_finals,
+    stage_times,
+    transcript,
+)
 from tests.journal import message, record
 
 
@@ -128,3 +135,32 @@ def test_stages_have_percentiles() -> None:
     assert table["recognizer"] == ["200", "290", "298", "300"]
     assert "last syllable to caption" in table
     assert stage_times(Session("one", [], [])) == ""
+
+
+def second(id: int, text: str, agreement: float | None, ms: float = 40.0) -> dict[str, Any]:  # noqa: A002
+    made = {"lang": "es", "text": text, "engine": "gemma", "model": "12b.gguf", "ms": ms}
+    return {"type": "compare", "id": id, "agreement": agreement, **made}
+
+
+def test_second_finals_stand_beside_the_first_the_most_different_first() -> None:
+    captions = [message(n, f"said {n}", f"dicho {n}") for n in (1, 2, 3)]
+    records = [record(n, f"said {n}", f"dicho {n}") for n in (1, 2, 3)]
+    seconds = [
+        second(1, "dicho uno", 0.81, 60.0),
+        second(2, "<b>", 0.2),
+        second(3, "dicho 3", 1.0, 50.0),
+        second(9, "x", 0.1),
+    ]
+    table = second_finals(Session("one", captions, [*records, *seconds]))
+    assert rows(table) == [
+        ["0:20", "0.20", "said 2", "dicho 2", "&lt;b&gt;"],
+        ["0:10", "0.81", "said 1", "dicho 1", "dicho uno"],
+    ]
+    assert "gemma (12b.gguf) on 3 captions" in table
+    assert "50 ms for half of them" in table
+    assert "1 are the same; half of all agree to 0.81" in table
+    assert 'href="#u2"' in table
+
+
+def test_without_second_finals_there_is_no_table_of_them() -> None:
+    assert second_finals(Session("one", [message(1, "one", "uno")], [])) == ""
