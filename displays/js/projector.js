@@ -156,9 +156,10 @@ const connection = new Connection({
   lang: server.lang,
   onMessage: receive,
   onLink: (link) => {
+    const changed = link !== server.link;
     server.link = link;
     tell();
-    hold();
+    if (changed) hold(); // Each vain attempt to reconnect says "lost" again.
   },
 });
 

@@ -273,6 +273,15 @@ def test_stale_text_is_cleared(hall: Hall, visit: Visit) -> None:
     expect(page.locator(SHOWN)).to_have_text("Oremos.")
 
 
+def test_stale_text_is_cleared_while_the_server_is_away(hall: Hall, visit: Visit) -> None:
+    """Though the page tries again and again to reach it."""
+    page = visit("/projector?clear=3", "Math.random = () => 0;", **HD)
+    hall.say(1, "Amén.", final=True)
+    expect(page.locator(SHOWN)).to_have_text("Amén.")
+    hall.close()
+    expect(page.locator(SHOWN)).to_have_count(0, timeout=4500)
+
+
 def test_the_state_is_small_and_in_the_captions_language(hall: Hall, visit: Visit) -> None:
     page = visit("/projector", **HD)
     status = page.locator("#status")
