@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from statistics import median
 from typing import Any
 
 from pipeline.markup import Markup, join, tag
@@ -139,7 +140,7 @@ def second_finals(session: Session) -> Markup:
         key=lambda record: record["agreement"] or 0.0,
     )
     took = spread(record["ms"] for record in made)
-    alike = spread(record["agreement"] for record in made)
+    alike = [record["agreement"] for record in made if record["agreement"] is not None]
     if took is None:
         return Markup()
     different = [record for record in made if record["text"] != texts[record["id"]].target.text]
@@ -158,9 +159,9 @@ def second_finals(session: Session) -> Markup:
         f"{made[0]['engine']} ({made[0]['model']}) on {took.count} captions, beside the final that"
         f" was shown: {took.p50:,.0f} ms for half of them, 95 of 100 within {took.p95:,.0f} ms."
     )
-    if alike is not None:
+    if alike:
         says += (
-            f" {len(made) - len(different)} are the same; half of all agree to {alike.p50:.2f} or"
+            f" {len(made) - len(different)} are the same; half of all agree to {median(alike):.2f} or"
             " more (chrF, 1 is the same text)."
         )
     heads = ("", "agreement", session.langs["source"], "shown", "the other")
