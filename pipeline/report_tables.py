@@ -161,8 +161,8 @@ def second_finals(session: Session) -> Markup:
     )
     if alike:
         says += (
-            f" {len(made) - len(different)} are the same; half of all agree to {median(alike):.2f} or"
-            " more (chrF, 1 is the same text)."
+            f" {len(made) - len(different)} are the same; half of all agree to {median(alike):.2f}"
+            " or more (chrF, 1 is the same text)."
         )
     heads = ("", "agreement", session.langs["source"], "shown", "the other")
     return join(tag("p", says), _table(heads, rows) if rows else Markup())
