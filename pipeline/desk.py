@@ -195,6 +195,7 @@ class Desk:
         log.warning("fault", stage=fault.stage, code=fault.code, message=fault.message)
         self._recorder.event("fault", stage=fault.stage, code=fault.code, message=fault.message)
         self._metrics.engine_errors.labels(fault.stage).inc()
+        self._hub.operators.fault(fault)
         self._screen.fault(fault)
 
     def source(self, change: SourceChanged) -> None:

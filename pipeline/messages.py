@@ -193,6 +193,16 @@ class RuleMessage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FaultMessage:
+    """Something went wrong in a stage and the daemon went on; to operators."""
+
+    type: Literal["fault"] = "fault"
+    stage: str
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorMessage:
     """What this connection sent was refused."""
 

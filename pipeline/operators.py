@@ -10,6 +10,7 @@ from typing import Any
 
 from pipeline import wire
 from pipeline.clients import Client, Clients
+from pipeline.events import Fault
 from pipeline.glass import Glass
 from pipeline.wire import CommandName
 
@@ -55,6 +56,10 @@ class Operators:
         """Give the record of a second final, also to those who come later."""
         self._compares.append(record)
         self._tell(wire.encode(record))
+
+    def fault(self, fault: Fault) -> None:
+        """Tell that something went wrong and the daemon went on."""
+        self._tell(wire.fault(fault.stage, fault.code, fault.message))
 
     def rule(self, rule_id: str, heard: str, write: str, *, removed: bool) -> None:
         """Tell that a dictionary rule was added, or taken back."""

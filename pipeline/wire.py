@@ -171,6 +171,11 @@ def rule(rule_id: str, heard: str, write: str, *, removed: bool) -> bytes:
     )
 
 
+def fault(stage: str, code: str, message: str) -> bytes:
+    """Encode that something went wrong and the daemon went on."""
+    return encode({"type": "fault", "stage": stage, "code": code, "message": message})
+
+
 def console(
     *,
     address: str,

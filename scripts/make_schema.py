@@ -46,6 +46,7 @@ WRITTEN: dict[str, Any] = {
     "messages/console": messages.ConsoleMessage,
     "messages/health": messages.HealthMessage,
     "messages/done": messages.DoneMessage,
+    "messages/fault": messages.FaultMessage,
     "messages/rule": messages.RuleMessage,
     "messages/error": messages.ErrorMessage,
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pipeline import broadcast, operators
+from pipeline.events import Fault
 from tests.service import TOKEN, in_loop, operator, receive, send, serving, silent
 
 
@@ -77,7 +78,8 @@ async def test_only_operators_get_any_of_it() -> None:
             theirs.rule("philemon", "file lemon", "Philemon", removed=False)
             theirs.done("add-rule", {"undo": "rule", "paused": False, "blank": False})
             theirs.compare({"type": "compare", "id": 1})
-            kinds = [(await receive(desk))["type"] for _ in range(4)]
-            assert sorted(kinds) == ["compare", "done", "health", "rule"]
+            theirs.fault(Fault("dictionary", "dictionary-not-toml", "church.toml, line 3."))
+            kinds = [(await receive(desk))["type"] for _ in range(5)]
+            assert sorted(kinds) == ["compare", "done", "fault", "health", "rule"]
             assert await silent(nosy)
             await desk.close()

@@ -90,6 +90,9 @@ def test_the_other_documented_messages_are_what_we_send() -> None:
     assert wire.level(-23.41, clipped=False) == orjson.dumps(level)
     assert orjson.loads(wire.utterance({**utterance, "type": "else"})) == utterance
     assert orjson.loads(wire.authorized()) in examples("authorized")
+    (fault,) = examples("fault")
+    made = wire.fault(fault["stage"], fault["code"], fault["message"])
+    assert made == orjson.dumps(fault)
     assert orjson.loads(wire.alive(43)) in examples("alive")
     controls = {"undo": "edit of caption 18", "paused": False, "blank": False}
     assert orjson.loads(wire.done("edit", controls)) in examples("done")
