@@ -16,7 +16,8 @@ import pytest
 from pipeline.config_layers import load
 from pipeline.errors import EngineError
 from pipeline.golden_sentence import Golden
-from pipeline.models import Role, resolve
+from pipeline.models import resolve
+from pipeline.registry import Role
 from pipeline.rehearsal import Rehearsal, judge
 from pipeline.verdicts import Result, results
 
