@@ -1,0 +1,179 @@
+#!/usr/bin/env bash
+# Installs stark-translate as a service, or upgrades it; run it again and nothing changes.
+set -euo pipefail
+
+usage() {
+  cat <<'TEXT'
+sudo scripts/install.sh [OPTION...]        install, or upgrade to this checkout
+sudo scripts/install.sh --uninstall        remove the program and its units; settings and sessions stay
+sudo scripts/install.sh --uninstall --purge   ... and settings, sessions, models and the user as well
+
+  --timers       start and stop it around services (Sunday 09:30 to 13:00) and not at power-on
+  --no-start     enable it, but do not start it now
+  --python PATH  the Python to use, 3.11 or newer (default: python3)
+  --root DIR     install into DIR as if it were /, without touching the running system (for images and tests)
+  --help         this text
+
+What goes where: the program in /opt/stark-translate, settings in /etc/stark-translate (never overwritten),
+sessions, models and the operator's token in /var/lib/stark-translate, units in /etc/systemd/system.
+TEXT
+}
+
+fail() {
+  printf 'install: %s\n' "$1" >&2
+  exit "${2:-1}"
+}
+
+root='' python=python3 timers=no start=yes uninstall=no purge=no
+while (($#)); do
+  case $1 in
+    --root) root=${2:?--root needs a folder}; root=${root%/}; shift ;;
+    --python) python=${2:?--python needs a path}; shift ;;
+    --timers) timers=yes ;;
+    --no-start) start=no ;;
+    --uninstall) uninstall=yes ;;
+    --purge) purge=yes ;;
+    --help | -h) usage; exit 0 ;;
+    *) usage >&2; fail "unknown option $1" 2 ;;
+  esac
+  shift
+done
+
+source=$(cd "$(dirname "$0")/.." && pwd)
+name=stark-translate
+opt=$root/opt/$name etc=$root/etc/$name state=$root/var/lib/$name
+units=$root/etc/systemd/system sysusers=$root/usr/lib/sysusers.d
+files=("$name.service" "$name-start.timer" "$name-stop.timer" "$name-stop.service")
+changed=no
+
+say() {
+  changed=yes
+  printf '%s\n' "$1"
+}
+
+# Systemd of the machine we run on is told nothing about another root.
+systemd() {
+  [[ -n $root ]] || systemctl "$@"
+}
+
+[[ -n $root ]] || ((EUID == 0)) || fail "run it with sudo: it makes a user, and writes to /opt and /etc"
+[[ -n $root ]] || command -v systemctl >/dev/null || fail "this machine has no systemd; see docs/OPERATING.md for running it by hand"
+
+if [[ $uninstall == yes ]]; then
+  systemd disable --now "${files[@]}" 2>/dev/null || true
+  for file in "${files[@]}"; do
+    [[ -e $units/$file ]] && rm "$units/$file" && say "removed $units/$file"
+  done
+  rm -rf "$units/$name.service.d"
+  rm -f "$sysusers/$name.conf"
+  [[ -e $opt ]] && rm -rf "$opt" && say "removed $opt"
+  systemd daemon-reload
+  if [[ $purge == yes ]]; then
+    for folder in "$etc" "$state" "$root/var/cache/$name"; do
+      [[ -e $folder ]] && rm -rf "$folder" && say "removed $folder"
+    done
+    [[ -n $root ]] || ! id "$name" >/dev/null 2>&1 || { userdel "$name" && say "removed the user $name"; }
+  elif [[ -e $etc || -e $state ]]; then
+    printf '%s\n' "Kept: settings in $etc, sessions and models in $state (--uninstall --purge removes them)."
+  fi
+  [[ $changed == yes ]] || echo "Nothing was installed."
+  exit 0
+fi
+
+"$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null ||
+  fail "$python is not Python 3.11 or newer; name one with --python"
+"$python" -c 'import ensurepip' 2>/dev/null || fail "Python's venv is missing: apt install python3-venv"
+
+# write FROM TO [MODE]: a copy, unless it is the same already
+write() {
+  if ! cmp --silent "$1" "$2"; then
+    install -D -m "${3:-644}" "$1" "$2"
+    say "wrote $2"
+  fi
+}
+
+# 1. The user
+mkdir -p "$root/etc"
+write "$source/systemd/$name.sysusers" "$sysusers/$name.conf"
+if ! grep -qs "^$name:" "$root/etc/passwd"; then
+  if command -v systemd-sysusers >/dev/null; then
+    systemd-sysusers ${root:+--root="$root"} "$sysusers/$name.conf"
+  else
+    useradd ${root:+--root "$root"} --system --home-dir "/var/lib/$name" --shell /usr/sbin/nologin --groups audio "$name"
+  fi
+  say "made the user $name"
+fi
+
+# 2. The program: made beside the old one and put in its place at once, so that a failure leaves the old one working
+stamp=$(cd "$source" && { cat requirements.lock pyproject.toml config.toml; find pipeline displays dictionary demo models -type f -not -name '*.pyc' -print0 |
+  LC_ALL=C sort -z | xargs -0 sha256sum; "$python" --version; } | sha256sum | cut -d' ' -f1)
+if [[ $(cat "$opt/stamp" 2>/dev/null) != "$stamp" ]]; then
+  echo "Installing the program into $opt. The first time llama.cpp is compiled: minutes."
+  fresh=$opt.new
+  rm -rf "$fresh"
+  trap 'rm -rf "$fresh"' EXIT
+  mkdir -p "$fresh"
+  "$python" -m venv "$fresh/venv"
+  pip=("$fresh/venv/bin/python" -m pip --quiet --disable-pip-version-check install --no-deps)
+  "${pip[@]}" --require-hashes -r "$source/requirements.lock" || fail "the packages could not be installed; is there internet, and a C++ compiler (apt install build-essential)?"
+  "${pip[@]}" "$source"
+  cp -r "$source/docs" "$fresh/docs"
+  install -m 644 "$source/config.toml" "$fresh/config.toml"
+  # A virtual environment knows its own path: in its scripts, and nowhere else.
+  grep -rlI --null "$fresh/venv" "$fresh/venv/bin" "$fresh/venv/pyvenv.cfg" | xargs -0 -r sed -i "s#$fresh/venv#/opt/$name/venv#g"
+  echo "$stamp" >"$fresh/stamp"
+  rm -rf "$opt.old"
+  [[ ! -e $opt ]] || mv "$opt" "$opt.old"
+  mv "$fresh" "$opt"
+  rm -rf "$opt.old"
+  trap - EXIT
+  say "wrote $opt"
+fi
+
+# 3. Settings: made once, then the church's own
+if [[ ! -e $etc/config.toml ]]; then
+  install -D -m 644 "$source/config.toml" "$etc/config.toml"
+  # Whoever runs `check` by hand stands in another folder, and has another home, than the service.
+  sed -i "s#^directory = \"sessions\"  #directory = \"/var/lib/$name/sessions\"#; s#^directory = \"\"  #directory = \"/var/lib/$name/models\"#" "$etc/config.toml"
+  say "wrote $etc/config.toml: look through it"
+elif [[ $changed == yes ]]; then
+  echo "Kept $etc/config.toml as it is; what is new is explained in $opt/config.toml."
+fi
+if [[ ! -e $etc/environment ]]; then
+  (umask 077 && printf '%s\n' '# Settings of this machine that others must not read, such as' \
+    '# STARK_TRANSLATE__OPERATOR__TOKEN=...' '# HF_TOKEN=...' >"$etc/environment")
+  say "wrote $etc/environment"
+fi
+
+# 4. The units
+for file in "${files[@]}"; do
+  write "$source/systemd/$file" "$units/$file"
+done
+version=$(systemctl --version 2>/dev/null | sed -n '1s/^systemd \([0-9]*\).*/\1/p')
+if ((${version:-0} >= 254)); then
+  write "$source/systemd/backoff.conf" "$units/$name.service.d/backoff.conf"
+fi
+if [[ -z $root ]]; then
+  systemctl daemon-reload
+  if [[ $timers == yes ]]; then
+    systemctl disable --quiet "$name.service"
+    systemctl enable --quiet --now "$name-start.timer" "$name-stop.timer"
+  else
+    systemctl disable --quiet --now "$name-start.timer" "$name-stop.timer"
+    systemctl enable --quiet "$name.service"
+    if [[ $start == yes && $changed == yes ]]; then
+      systemctl restart "$name.service" || fail "it was installed but does not start; journalctl -u $name says why"
+    fi
+  fi
+fi
+
+if [[ $changed == no ]]; then
+  echo "Nothing has changed."
+  exit 0
+fi
+cat <<TEXT
+Installed. Next:
+  1. /etc/$name/config.toml: the microphone, the models, and server.host = "0.0.0.0" to let phones in
+  2. sudo -u $name /opt/$name/venv/bin/$name check --config /etc/$name/config.toml   (while the service is stopped)
+  3. systemctl restart $name; systemctl status $name
+TEXT
