@@ -63,12 +63,12 @@ class Store:
         self.directory = directory
 
     def folder(self, name: str) -> Path:
-        """Return where the model is or would be."""
-        return self.directory / name.replace("/", "--")
+        """Return where the model is or would be. Raises ModelError for what can be no name."""
+        return self.directory / _folder_name(name)
 
     def partial(self, name: str) -> Path:
-        """Return where a pull that is not done yet leaves its files."""
-        return self.directory / _PARTIAL / name.replace("/", "--")
+        """Return where a pull that is not done yet leaves its files. Raises ModelError."""
+        return self.directory / _PARTIAL / _folder_name(name)
 
     def manifest(self, name: str) -> Manifest | None:
         """Return what was pulled under this name, None if nothing. Raises ModelError."""
@@ -125,8 +125,22 @@ class Store:
                 found.append(f"{file.path} has other content than was pulled")
         return found
 
+    def require_place(self, name: str) -> None:
+        """Check that no folder of somebody's own is where the model goes. Raises ModelError."""
+        folder = self.folder(name)
+        if folder.exists() and not (folder / _MANIFEST).exists():
+            raise ModelError(
+                "models-unwritable",
+                f"{folder} was not made by `models pull`, and is in the way.",
+                "Move it elsewhere, or give its path in the settings.",
+            )
+
     def adopt(self, source: Path, manifest: Manifest) -> None:
-        """Make the filled folder `source` the model of that name, in place of an older one."""
+        """Make the filled folder `source` the model of that name, in place of an older one.
+
+        Raises ModelError, OSError.
+        """
+        self.require_place(manifest.name)
         (source / _MANIFEST).write_text(manifest.model_dump_json(indent=2) + "\n", "utf-8")
         folder = self.folder(manifest.name)
         old = self.partial(manifest.name) / "old"
@@ -139,7 +153,9 @@ class Store:
 
     def remove(self, name: str) -> None:
         """Delete a model, and what an unfinished pull left of it. Raises ModelError."""
-        found = [f for f in (self.folder(name), self.partial(name)) if f.is_dir()]
+        folder, half = self.folder(name), self.partial(name)
+        found = [folder] if (folder / _MANIFEST).exists() else []
+        found += [half] if half.is_dir() else []
         if not found:
             raise ModelError("model-not-pulled", f"There is no {name} in {self.directory}.")
         with self.lock(name):
@@ -159,14 +175,12 @@ class Store:
         except OSError as error:
             raise unwritable(self.directory, error) from None
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                message = f"{name} is being pulled by another program."
+                raise ModelError("model-busy", message, "Wait until it is done.") from None
             yield
-        except BlockingIOError:
-            raise ModelError(
-                "model-busy",
-                f"{name} is being pulled by another program.",
-                "Wait until it is done.",
-            ) from None
         finally:
             os.close(handle)
 
@@ -202,6 +216,12 @@ def unwritable(directory: Path, error: OSError) -> ModelError:
 def again(name: str) -> str:
     """Return the sentence that says how to fetch a model."""
     return f"Fetch it with: stark-translate models pull {name}"
+
+
+def _folder_name(name: str) -> str:
+    if not name or name.startswith("."):
+        raise ModelError("model-unknown", f"{name!r} is no name of a model.")
+    return name.replace("/", "--")
 
 
 def _sync(folder: Path) -> None:

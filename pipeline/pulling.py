@@ -93,6 +93,7 @@ def pull(ordered: Order, store: Store, watch: Watch | None = None) -> Manifest:
     with store.lock(ordered.name):
         folder = store.partial(ordered.name) / ordered.commit
         try:
+            store.require_place(ordered.name)
             folder.mkdir(parents=True, exist_ok=True)
             _check_space(ordered, folder, store)
             here = store.folder(ordered.name)

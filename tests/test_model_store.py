@@ -84,6 +84,28 @@ def test_remove(tmp_path: Path) -> None:
         store.remove("ours")
 
 
+@pytest.mark.parametrize("name", ["..", ".", "", ".partial", "../x", "./x"])
+def test_what_can_be_no_name_deletes_nothing(tmp_path: Path, name: str) -> None:
+    pulled(tmp_path / "models", "ours", "stt", {"model.bin": b"1"})
+    (tmp_path / "manifest.json").touch()
+    with pytest.raises(ModelError, match=r"is no name of a model"):
+        Store(tmp_path / "models").remove(name)
+    assert Store(tmp_path / "models").names() == ["ours"]
+
+
+def test_a_folder_of_ones_own_is_neither_replaced_nor_deleted(tmp_path: Path) -> None:
+    (tmp_path / "ours").mkdir()
+    (tmp_path / "ours" / "model.bin").write_bytes(b"trained for weeks")
+    with pytest.raises(ModelError, match=r"is in the way.*\[models-unwritable\]"):
+        pulled(tmp_path, "ours", "stt", {"model.bin": b"1"})
+    with pytest.raises(ModelError, match=r"There is no another"):
+        Store(tmp_path).remove("another")
+    Store(tmp_path).remove("ours")  # what the pull had begun
+    with pytest.raises(ModelError, match=r"There is no ours"):
+        Store(tmp_path).remove("ours")
+    assert (tmp_path / "ours" / "model.bin").read_bytes() == b"trained for weeks"
+
+
 def _lock(directory: Path, told: multiprocessing.SimpleQueue[str]) -> None:
     try:
         with Store(directory).lock("ours"):

@@ -313,6 +313,11 @@ class TestDisk:
         (tmp_path / "file").touch()
         refused(Store(tmp_path / "file"), "models-unwritable", "church/whisper")
 
+    def test_a_folder_of_ones_own_in_the_way(self, hub: Hub, store: Store) -> None:
+        store.folder("ours").mkdir()
+        assert "in the way" in refused(store, "models-unwritable").message
+        assert hub.asked("model.bin") == []
+
     def test_two_pulls_at_once(self, hub: Hub, store: Store) -> None:
         ordered = pulling.order("ours", store)
         with store.lock("ours"), pytest.raises(ModelError, match=r"\[model-busy\]"):
