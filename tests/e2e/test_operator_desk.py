@@ -1,0 +1,103 @@
+"""An operator at work on the real program: real models, real files, two real displays."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from websockets.asyncio.client import ClientConnection, connect
+
+from pipeline.rules import parse_rules
+from tests.e2e.program import SERMON, Program, started
+from tests.schemas import problems
+
+pytestmark = pytest.mark.slow
+
+
+async def until(
+    socket: ClientConnection, wanted: Callable[[dict[str, Any]], bool]
+) -> dict[str, Any]:
+    """Return the first message that is wanted; whatever comes must fit its schema."""
+    while True:
+        message: dict[str, Any] = orjson.loads(await asyncio.wait_for(socket.recv(), 90))
+        kind = message["type"]
+        name = f"records/{kind}" if kind == "utterance" else f"messages/{kind}"
+        assert problems(name, message) == []
+        if wanted(message):
+            return message
+
+
+def caption(key: int, text: str) -> Callable[[dict[str, Any]], bool]:
+    return lambda m: m["type"] == "caption" and m["id"] == key and m["target"]["text"] == text
+
+
+async def operate(program: Program, token: str, own: Path) -> None:
+    """Edit, hide, teach a word, darken the hall, and take all of it back."""
+    async with (
+        connect(program.socket() + "?kind=operator", compression=None) as desk,
+        connect(program.socket(), compression=None) as phone,
+    ):
+
+        async def command(name: str, **fields: Any) -> dict[str, Any]:
+            message = {"type": "command", "name": name, **fields}
+            await desk.send(orjson.dumps(message).decode())
+            return await until(desk, lambda m: m["type"] == "done" and m["name"] == name)
+
+        await desk.send(orjson.dumps({"type": "auth", "token": token}).decode())
+        console = await until(desk, lambda m: m["type"] == "console")
+        assert (console["dictionary"], console["check"]) == (str(own), None)
+
+        first = await until(desk, lambda m: m["type"] == "utterance" and m["final"] is not None)
+        key, said = first["id"], first["final"]["text"]
+        await command("edit", id=key, text="Corregido.")
+        await until(phone, caption(key, "Corregido."))
+        await command("hide", id=key)
+        await until(phone, caption(key, ""))
+        assert (await command("undo"))["undo"] == f"edit of caption {key}"
+        await until(phone, caption(key, "Corregido."))
+        assert (await command("undo"))["undo"] == ""
+        await until(phone, caption(key, said))
+
+        assert (await command("blank"))["blank"]
+        await until(phone, lambda m: m["type"] == "status" and m["state"] == "blank")
+        assert not (await command("undo"))["blank"]
+        await until(phone, lambda m: m["type"] == "status" and m["state"] != "blank")
+
+        await command("add-rule", heard="the", write="Zebaoth")
+        assert [rule.write for rule in parse_rules(own.read_text(), "own")] == ["Zebaoth"]
+        taught = await until(
+            desk, lambda m: m["type"] == "utterance" and "Zebaoth" in (m["text"] or "")
+        )
+        fix = taught["corrections"][0]
+        assert (fix["rule"], fix["found"].lower()) == ("zebaoth", "the")
+        await phone.send(orjson.dumps({"type": "ack", "seq": 10**9}).decode())  # never published
+        health = await until(desk, lambda m: m["type"] == "health")
+        assert {(row["kind"], row["clients"]) for row in health["displays"]} == {
+            ("audience", 1),
+            ("operator", 1),
+        }
+        await command("undo")
+        assert own.read_text() == ""
+
+
+def test_an_operator_at_work(tmp_path: Path) -> None:
+    with started("run", "--input", str(SERMON), cwd=tmp_path) as program:
+        told = program.wait_for("operator")
+        assert told["page"] == f"{program.address}/operator"
+        token = (tmp_path / told["token"]).read_text().strip()
+        own = Path("sessions/dictionary.toml")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.chdir(tmp_path)
+            asyncio.run(operate(program, token, own))
+        assert program.stop() == 0
+        names = [event["name"] for event in program.records("event") if event["event"] == "command"]
+        undone = ["undo", "undo", "blank", "unblank", "undo", "add-rule", "undo"]
+        assert names == ["edit", "hide", *undone]
+    written = [path for path in (tmp_path / "sessions").rglob("*") if path.is_file()]
+    holders = [path.name for path in written if token.encode() in path.read_bytes()]
+    assert holders == ["operator-token"]
+    assert token not in f"{program.log} {program.noise}"
