@@ -15,55 +15,15 @@ import orjson
 import pytest
 
 from pipeline.errors import ProtocolError, SessionError
-from pipeline.pairs import PAIRS, QUEUE, Pair, ReviewItem
+from pipeline.pairs import PAIRS, QUEUE
 from pipeline.review import REVIEWED, Review
-from tests.journal import message, record, session
+from tests.journal import message, session
+from tests.reviewing import pair, reviewable
 from tests.schemas import problems
-
-NAME = "2026-11-22T09-30-00"
-
-
-def pair(key: int, source: str, target: str) -> dict[str, Any]:
-    return {
-        "session": NAME,
-        "id": key,
-        "utc": "2026-11-22T09:30:07.250+00:00",
-        "start_s": 10.0 * key,
-        "end_s": 10.0 * key + 2.5,
-        "source_lang": "en",
-        "source": source,
-        "raw_source": source.lower(),
-        "target_lang": "es",
-        "target": target,
-        "engine": "gemma",
-        "score": 0.61,
-    }
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
     return [orjson.loads(line) for line in path.read_bytes().splitlines()]
-
-
-def reviewable(directory: Path, count: int = 3) -> Path:
-    """Make a session with one good pair, id 1, and `count` doubtful ones from id 2 on."""
-    spoken = [(n, f"Sentence {n}.", f"Frase {n}.") for n in range(1, count + 2)]
-    words = [{"text": "Sentence", "probability": 0.31}, {"text": "2.", "probability": 0.9}]
-    records = [
-        record(
-            n, source, target,
-            words=words,
-            partial={"lang": "es", "text": f"Oración {n}.", "engine": "marian"},
-        )
-        for n, source, target in spoken
-    ]  # fmt: skip
-    compared = {"type": "compare", "engine": "gemma", "model": "other.gguf"}
-    records.append(compared | {"id": 2, "text": "La frase 2."})
-    records.append(compared | {"id": 3, "text": "Oración 3."})
-    folder = session(directory, [message(*each) for each in spoken], NAME, records=records)
-    (folder / PAIRS).write_bytes(orjson.dumps(Pair(**pair(*spoken[0]))) + b"\n")
-    items = [ReviewItem(**pair(*each), reasons=("agreement:flag",)) for each in spoken[1:]]
-    (folder / QUEUE).write_bytes(b"".join(orjson.dumps(item) + b"\n" for item in items))
-    return folder
 
 
 @pytest.fixture

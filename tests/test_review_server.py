@@ -20,10 +20,10 @@ from pipeline.config import Server
 from pipeline.errors import ServerError
 from pipeline.review import Review
 from pipeline.review_server import ReviewServer
+from tests.reviewing import TOKEN, reviewable
 from tests.service import Reply, closed, fetch, in_loop, receive, send
-from tests.test_review import outcomes, pairs, reviewable
+from tests.test_review import outcomes, pairs
 
-TOKEN = "Wf3kq1c2v8ñ"
 HEADER = "Bearer Wf3kq1c2v8%C3%B1"
 
 

@@ -19,7 +19,8 @@ from pipeline.operator_token import FILE
 from pipeline.review import Review
 from tests.e2e.program import SERMON, call, environment, started
 from tests.needs import needs_file
-from tests.test_review import pairs, reviewable
+from tests.reviewing import reviewable
+from tests.test_review import pairs
 
 QUICK = ("--input", str(SERMON), "--pace", "fast")
 COMPARED = {"STARK_TRANSLATE__TRANSLATE__COMPARE__ENGINE": "marian"}

@@ -2,67 +2,25 @@
 
 from __future__ import annotations
 
-import asyncio
-import threading
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import orjson
 import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from playwright.sync_api import Browser, Page, ViewportSize, expect
 
-from pipeline.config import Server
 from pipeline.pairs import QUEUE
-from pipeline.review import REVIEWED, Review
-from pipeline.review_server import ReviewServer
+from pipeline.review import REVIEWED
 from tests.displays.conftest import LOST_SOCKET, WATCH_POLICY, until
-from tests.test_review import lines, outcomes, pairs, reviewable
+from tests.reviewing import TOKEN, Reviewing, reviewable
+from tests.test_review import lines, outcomes, pairs
 
 pytestmark = pytest.mark.browser
 
-TOKEN = "Wf3kq1c2v8ñ"
 HOSTILE = "<script>document.title = 'owned'</script>"
 DESK: ViewportSize = {"width": 1280, "height": 900}
-
-
-class Reviewing:
-    """A review served from a thread; it can be stopped and started again on the same port."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self._port = 0
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, name="review")
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        self.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.stop()
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(10)
-        self._loop.close()
-
-    def start(self) -> None:
-        self.review = Review(self.folder)
-        self._server = ReviewServer(self.review, Server(port=self._port), token=TOKEN)
-        self._wait(self._server.start())
-        self._port = int(self._server.address.rsplit(":", 1)[1].split("/")[0])
-
-    def stop(self) -> None:
-        self._wait(self._server.close())
-        self.review.close()
-
-    @property
-    def url(self) -> str:
-        return self._server.address
-
-    def _wait(self, work: Coroutine[Any, Any, None]) -> None:
-        asyncio.run_coroutine_threadsafe(work, self._loop).result(15)
 
 
 Open = Callable[..., Page]
