@@ -27,6 +27,7 @@ const server = { link: "connecting", mode: "", state: "", reason: "" };
 const operator = { token: loadToken(), asked: false, authorized: false, paused: false, blank: false, undo: "", dictionary: "" };
 let noticeTimer = 0;
 let silenceTimer = 0;
+let drawing = false;
 
 const list = new List({ onChoose: () => tellChosen(), onOpen: () => element.edit.click() });
 const editDialog = new EditDialog((id, text) => command("edit", { id, text }));
@@ -95,7 +96,14 @@ function notify(text, tone = "good") {
   noticeTimer = setTimeout(() => (element.notice.textContent = ""), NOTICE_MS);
 }
 
+/** Bring the list up to date with the next frame: once, however much has come until then. */
 function render() {
+  if (!drawing) requestAnimationFrame(draw);
+  drawing = true;
+}
+
+function draw() {
+  drawing = false;
   const entries = utterances.list();
   element.empty.hidden = entries.length > 0;
   list.render(entries);
@@ -146,6 +154,7 @@ const RECEIVE = {
   done: (message) => takeDone(message),
   rule: ({ heard, write: written, removed }) =>
     notify(removed ? `“${heard}” is left alone again.` : `From now on “${heard}” is written “${written}”.`),
+  fault: (message) => notify(refusal(message), "bad"),
   error(message) {
     if (operator.authorized) notify(refusal(message), "bad");
     else refuse(message);
