@@ -15,15 +15,16 @@ LAYERS = """
 errors events bundled level standard_streams
 config protocols
 attempts captions corrections drafting exports fields hallucinations judging ladder layout loops \
-markup compare_records messages origins phrases plots prompts quality records resample rules segmenter sentences \
-session_records stabilizer subscription subtitles tally undo wire
+markup compare_records messages origins phrases plots prompts quality records resample rules \
+segmenter sentences session_records stabilizer subscription subtitles tally undo wire
 hub_errors hub_files model_store pulling registry
-archive config_edit config_layers portaudio inbox mailbox model_list models notify operator_token recording verdicts
+archive config_edit config_layers portaudio inbox mailbox model_list models notify \
+operator_token recording verdicts
 tuning tuning_verdicts
 devices comparison resume retention
 engines hardware
-clients diagnostics dictionary endpoints glass incoming last_check logs metrics operators pages pairs ports scoring session_files transcripts \
-golden_sentence live_screen stages terminal
+clients diagnostics dictionary endpoints glass incoming last_check logs metrics operators pages \
+pairs ports scoring session_files transcripts golden_sentence live_screen stages terminal
 broadcast report report_figures report_tables review workers
 assembly controls crew desk preflight rehearsal soundcheck job_timing trial_speech trials tuned
 health
