@@ -20,6 +20,7 @@ import os
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -85,8 +86,9 @@ def _make(
             console.print(f"there already: {merged}", markup=False)
         else:
             merging.merge(options.base, options.adapter, merged)
-        converting.convert(merged, f16, options.llama_cpp, size)
-        _prove(f16, merged, options.threads)
+        converting.convert(
+            merged, f16, options.llama_cpp, size, partial(_prove, merged, options.threads)
+        )
     else:
         console.print(f"there already: {f16}", markup=False)
     for level, path in targets.items():
@@ -149,17 +151,13 @@ def check(path: Path, base: Path, source: str, target: str, threads: int) -> str
     return answer.text
 
 
-def _prove(f16: Path, merged: Path, threads: int) -> None:
-    """Compare the F16 file with the merged model; a file that differs is removed."""
+def _prove(merged: Path, threads: int, f16: Path) -> None:
+    """Compare an F16 file with the merged model. Raises ModelError."""
     whole = checkpoint.read(merged, None, {})
     words = vocabulary.read(merged / "tokenizer.model", whole.shape.vocabulary, {})
     with bar("computing what the merged model says") as on_prompt:
         wanted = proof.prompts(whole, words, on_prompt)
-    try:
-        off = proof.check_logits(f16, wanted, threads)
-    except ModelError:
-        f16.unlink()
-        raise
+    off = proof.check_logits(f16, wanted, threads)
     console.print(f"F16: logits {off:.2%} of their spread apart (allowed {proof.TOLERANCE:.0%})")
 
 

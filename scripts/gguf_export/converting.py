@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from gguf_export.progress import growing, unfinished
@@ -24,10 +25,17 @@ def check_checkout(folder: Path) -> None:
         )
 
 
-def convert(source: Path, target: Path, llama_cpp: Path, expected_bytes: int) -> None:
-    """Write the model in the folder `source` as `target`, which appears only when it is whole.
+def convert(
+    source: Path,
+    target: Path,
+    llama_cpp: Path,
+    expected_bytes: int,
+    prove: Callable[[Path], None],
+) -> None:
+    """Write the model in the folder `source` as `target`.
 
-    What the converter says goes into a log beside `target`. Raises ModelError.
+    It appears only when it is whole and `prove`, which gets it under another name, has not raised.
+    What the converter says goes into a log beside it. Raises ModelError.
     """
     check_checkout(llama_cpp)
     fresh, log = unfinished(target), target.with_suffix(".log")
@@ -52,6 +60,7 @@ def convert(source: Path, target: Path, llama_cpp: Path, expected_bytes: int) ->
                 f"llama.cpp's converter ended with code {done.returncode} ({' '.join(last)}).",
                 f"All that it said is in {log}.",
             )
+        prove(fresh)
         fresh.replace(target)
     finally:
         fresh.unlink(missing_ok=True)
