@@ -9,13 +9,16 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from playwright.sync_api import Browser, Page
 
 from tests.displays.browser import chromium
 from tests.displays.hall import Hall
+from tests.reviewing import TOKEN, Reviewing, reviewable
 
 ROOT = Path(__file__).resolve().parents[1]
 IMAGES = ROOT / "docs" / "images"
@@ -26,6 +29,17 @@ HD = {"viewport": {"width": 1280, "height": 720}, "locale": "es-MX"}
 HEARD = 28  # sentences of the sermon said so far
 GUESSED_WORDS = 6  # words of the next that are there ...
 STABLE_WORDS = 4  # ... and of those, certain ones
+DOUBTED = [
+    ("Good morning.", "Buenos días.", "Buenos días."),
+    (
+        "We thank God for all of them.",
+        "Damos gracias a Dios por todos.",
+        "Gracias a Dios por ellos.",
+    ),
+    ("The Lord is your keeper.", "El Señor es tu carga.", "El Señor es tu guardián."),
+    ("Give us your piece, O Lord.", "Danos tu trozo, oh Señor.", "Danos tu pieza, Señor."),
+]
+"""The first one is in no doubt."""
 CALM_MS = 800  # until fades and glides have ended
 
 
@@ -93,14 +107,31 @@ def shoot(
         context.close()
 
 
+def shoot_review(browser: Browser) -> bytes:
+    """Take the picture of a review in which one caption is being corrected."""
+    with (
+        TemporaryDirectory() as directory,
+        Reviewing(reviewable(Path(directory), spoken=DOUBTED)) as served,
+    ):
+        page = browser.new_page(**{**HD, "locale": "en-GB"})
+        page.goto(f"{served.url}#token={TOKEN}")
+        page.locator(".item").first.get_by_role("button", name="Approve").click()
+        page.locator(".item:visible .target-text").first.fill("El Señor es tu guardador.")
+        page.wait_for_timeout(CALM_MS)
+        picture = page.screenshot()
+        page.close()
+        return picture
+
+
 def main() -> int:
     """Take all pictures; 1 if one is too large for the repository."""
     IMAGES.mkdir(parents=True, exist_ok=True)
     too_large = False
     with Hall() as hall, chromium() as browser:
         perform(hall)
-        for name, path, options, act in SHOTS:
-            picture = shoot(browser, hall.url + path, options, act)
+        shots = {name: partial(shoot, browser, hall.url + path, *how) for name, path, *how in SHOTS}
+        for name, take in {**shots, "review": partial(shoot_review, browser)}.items():
+            picture = take()
             too_large |= len(picture) > MOST_BYTES
             (IMAGES / f"{name}.png").write_bytes(picture)
             print(f"docs/images/{name}.png  {len(picture) / 1000:.0f} kB")

@@ -42,7 +42,8 @@ def reviewable(
 ) -> Path:
     """Make a session with one good pair, id 1, and `count` doubtful ones from id 2 on.
 
-    `spoken` are the sentences, their translations and those of the quick translator.
+    `spoken` are the sentences, their translations and those of the quick translator. In doubt is
+    the longest word of each.
     """
     texts = spoken or [
         (f"Sentence {n}.", f"Frase {n}.", f"Oración {n}.") for n in range(1, count + 2)
@@ -54,14 +55,19 @@ def reviewable(
             source,
             target,
             words=[
-                {"text": word, "probability": 0.9 if at else 0.31}
-                for at, word in enumerate(source.split())
+                {"text": word, "probability": 0.31 if word == max(source.split(), key=len) else 0.9}
+                for word in source.split()
             ],
             partial={"lang": "es", "text": other, "engine": "marian"},
         )
         for n, source, target, other in numbered
     ]
-    compared = {"type": "compare", "lang": "es", "engine": "gemma", "model": "other.gguf"}
+    compared: dict[str, Any] = {
+        "type": "compare",
+        "lang": "es",
+        "engine": "gemma",
+        "model": "other.gguf",
+    }
     compared |= {"ms": 41.0, "agreement": 0.8}
     records.append(compared | {"id": 2, "text": "La frase 2."})
     records.append(compared | {"id": 3, "text": texts[2 % len(texts)][2]})
