@@ -465,15 +465,6 @@ def test_what_is_not_known_is_ignored(visit: Visit, hall: Hall) -> None:
     expect(page.locator(".caption .text")).to_have_text("Sigue.")
 
 
-def test_the_page_is_light(visit: Visit) -> None:
-    """Under 100 KB in all, before compression."""
-    page = visit()
-    size = page.evaluate("""() => [...performance.getEntriesByType("navigation"),
-        ...performance.getEntriesByType("resource")].reduce((sum, e) => sum + e.decodedBodySize, 0)
-    """)
-    assert 10_000 < size < 100_000
-
-
 def test_pages_have_no_inline_code() -> None:
     for file in sorted(Path("displays").glob("*.html")):
         html = file.read_text("utf-8")
