@@ -131,10 +131,10 @@ def test_roles_are_those_that_the_settings_ask_for() -> None:
 
 @pytest.fixture(scope="module")
 def real() -> Tuning:
-    """Every role tuned with the starter models, as shortly as can be."""
-    needs_file(*(bundled("models", "starter", role) for role in ("stt", "marian", "gemma")))
+    """Both translators tuned with the starter models, as shortly as can be."""
+    needs_file(*(bundled("models", "starter", role) for role in ("marian", "gemma")))
     tuning = Tuning(Settings(), MACHINE, limit_s=0.3)
-    for role in tuning.roles:
+    for role in tuning.roles[1:]:
         list(tuning.run(role))
     return tuning
 
@@ -142,7 +142,7 @@ def real() -> Tuning:
 @pytest.mark.slow
 def test_the_real_engines_are_measured(real: Tuning) -> None:
     known = dict(leaves(Settings().model_dump()))
-    for role in real.roles:
+    for role in real.roles[1:]:
         best = real.chosen[role]
         assert best.figures is not None
         assert 0 < best.figures.finals_busy <= best.figures.busy
@@ -151,16 +151,6 @@ def test_the_real_engines_are_measured(real: Tuning) -> None:
         changed(Settings(), best.values)
         assert real.memory_bytes[role] >= 0
     assert [trial.problem for trial in real.trials if trial.problem] == []
-
-
-@pytest.mark.slow
-def test_the_recognizer_is_heard_out(real: Tuning) -> None:
-    heard = [trial.figures for trial in real.trials if trial.role == "stt" and trial.figures]
-    assert len({figures.words for figures in heard}) <= 2, "all do the same jobs"
-    for figures in heard:
-        assert figures.word_error_rate is not None
-        assert figures.word_error_rate < 0.4
-        assert figures.finals_busy < figures.busy, "partials were measured too"
 
 
 @pytest.mark.slow

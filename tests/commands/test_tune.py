@@ -114,6 +114,13 @@ def test_it_measures_and_writes(folder: Path) -> None:
     assert told["complete"] is True
     assert {trial["role"] for trial in told["trials"]} == {"stt", "marian", "gemma"}
     assert told["machine"]["cores"] >= 1
+    for trial in told["trials"]:
+        figures = trial["figures"]
+        assert 0 < figures["finals_busy"] <= figures["busy"], trial["problem"]
+        if trial["role"] == "stt":
+            assert figures["finals_busy"] < figures["busy"], "partials were measured too"
+            assert figures["word_error_rate"] < 0.4
+            assert figures["words"] > 10
     text = (folder / "config.toml").read_text()
     if not told["ok"]:  # a machine as busy as that
         assert text == "# ours\n[stt]\nthreads = 1   # an old machine\n"
