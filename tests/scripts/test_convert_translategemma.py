@@ -68,7 +68,7 @@ def write_tokenizer(folder: Path) -> sentencepiece.SentencePieceProcessor:
     return sentencepiece.SentencePieceProcessor(model_file=str(folder / "tokenizer.model"))
 
 
-def base_model(sees_pictures: bool) -> Any:
+def base_model(sees_pictures: bool, **settings: Any) -> Any:
     """Five local layers and a global one with stretched positions, as in TranslateGemma 4B."""
     rope = {
         "full_attention": {"rope_type": "linear", "factor": 8.0, "rope_theta": 1_000_000.0},
@@ -78,7 +78,7 @@ def base_model(sees_pictures: bool) -> Any:
         vocab_size=420, hidden_size=64, intermediate_size=128, num_hidden_layers=6,
         num_attention_heads=2, num_key_value_heads=1, head_dim=32, query_pre_attn_scalar=32,
         max_position_embeddings=1024, sliding_window=16, bos_token_id=2, eos_token_id=1,
-        pad_token_id=0, rope_parameters=rope,
+        pad_token_id=0, rope_parameters=rope, **settings,
     )  # fmt: skip
     torch.manual_seed(1)
     if not sees_pictures:
@@ -288,3 +288,16 @@ def test_a_file_that_does_not_fit_its_tokenizer_is_refused(trained: Path, tmp_pa
     with pytest.raises(ModelError, match="whoever says <end_of_turn>") as caught:
         program.check(folder / "tiny.gguf", folder / "base", "en", "es", os.cpu_count() or 1)
     assert caught.value.code == "check-tokens"
+
+
+def test_a_model_that_the_converter_misunderstands_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    needs_file(LLAMA_CPP / converting.SCRIPT)
+    # The converter takes it for granted that every sixth layer is global.
+    kinds = ["full_attention", "sliding_attention"] * 3
+    base_model(sees_pictures=False, layer_types=kinds).save_pretrained(tmp_path / "base")
+    write_tokenizer(tmp_path / "base")
+    assert run(tmp_path) == 1
+    assert "[export-differs]" in words_of(capsys)
+    assert not list((tmp_path / "made").glob("*.gguf*"))
