@@ -30,6 +30,7 @@ examples:
   stark-translate run --input sermon.wav     caption a recording
   stark-translate dry-run                    rehearse: nothing reaches the audience
   stark-translate tune                       once: the settings that suit this machine
+  stark-translate models list                which models there are; `models pull` fetches them
   stark-translate check                      before the service: will it work?
   stark-translate report last                after it: one page about the service
   stark-translate review last                correct its doubtful captions, to learn from them

@@ -80,7 +80,6 @@ def sha256(data: bytes) -> str:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    timeout = 10
     hub: Hub
     server_name = ""
 
@@ -182,7 +181,9 @@ class _Handler(BaseHTTPRequestHandler):
         self, status: int, body: bytes, headers: dict[str, str], fault: Fault | None = None
     ) -> None:
         self.send_response(status)
-        for name, value in (headers | {"Content-Length": str(len(body))}).items():
+        # Closed each time, so that no thread waits here for a client that keeps its connection.
+        always = {"Content-Length": str(len(body)), "Connection": "close"}
+        for name, value in (headers | always).items():
             self.send_header(name, value)
         self.end_headers()
         if self.command == "HEAD":

@@ -7,7 +7,6 @@ import random
 from collections.abc import Iterator
 from pathlib import Path
 
-import huggingface_hub
 import pytest
 
 from pipeline import hub_files
@@ -25,7 +24,6 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     with hub_here({"church/model": files}) as hub:
         monkeypatch.setattr(hub_files, "_WAITS_S", (0.01, 0.01))
         yield hub
-        huggingface_hub.close_session()
 
 
 def described(hub: Hub, path: str) -> HubFile:

@@ -59,7 +59,6 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
         monkeypatch.setenv("HF_TOKEN", "hf_secret")
         monkeypatch.setattr(hub_files, "_WAITS_S", (0.01, 0.01, 0.01))
         yield hub
-        huggingface_hub.close_session()
 
 
 @pytest.fixture

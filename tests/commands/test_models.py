@@ -15,7 +15,6 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import huggingface_hub
 import pytest
 
 from pipeline import hub_files
@@ -54,7 +53,6 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
         monkeypatch.setenv("HF_ENDPOINT", hub.endpoint)
         monkeypatch.setattr(hub_files, "_WAITS_S", (0.01, 0.01, 0.01))
         yield hub
-        huggingface_hub.close_session()
 
 
 Start = Callable[..., subprocess.Popen[str]]
