@@ -15,12 +15,11 @@ from pipeline.dictionary import Dictionary
 from pipeline.engines import Recognizer, Translator
 from pipeline.errors import EngineError, ModelError
 from pipeline.golden_sentence import Golden, read_golden
+from pipeline.tuning_verdicts import HEADROOM_BYTES
 from pipeline.verdicts import Check, Passed
 
 _BUSY = 0.5
 """A recognizer that takes more of the time than this has little left for partials."""
-_HEADROOM_BYTES = 300_000_000
-"""For what grows during a service: displays, history, the engines' own buffers."""
 
 _KEYS = {"stt": "stt", "marian": "translate.partial", "gemma": "translate.final"}
 
@@ -93,7 +92,7 @@ class Rehearsal:
     def _memory(self) -> Passed:
         """Compare what the engines took with what was free before. Raises ModelError."""
         used = max(0, psutil.Process().memory_info().rss - self._used_before)
-        need = used + _HEADROOM_BYTES
+        need = used + HEADROOM_BYTES
         said = (
             f"The engines took {_gb(used)}, a service needs about {_gb(need)}; "
             f"{_gb(self._free_before)} was free"

@@ -20,7 +20,7 @@ from pipeline.config_edit import Value
 from pipeline.config_layers import changed, leaves
 from pipeline.dictionary import Dictionary
 from pipeline.engines import Recognizer, Translator, llama
-from pipeline.errors import EngineError, ModelError
+from pipeline.errors import EngineError, ModelError, StarkError
 from pipeline.events import Utterance
 from pipeline.golden_sentence import Golden, read_golden
 from pipeline.job_timing import figures_of, time_jobs
@@ -71,7 +71,7 @@ class Tuning:
         self.memory_bytes: dict[Role, int] = {}
         """What each engine took."""
         self._jobs: dict[Role, int] = {}
-        self._error: ModelError | EngineError
+        self._error = StarkError("tune-nothing-works", "Nothing that was tried works.")
 
     @property
     def roles(self) -> list[Role]:
@@ -98,7 +98,7 @@ class Tuning:
         """Try all steps of a role; yield each trial, one that was tried before once more.
 
         What is set now is given up only for what was quicker twice, in turns. Where nothing
-        works, raises the ModelError or EngineError of the last trial.
+        works, raises the StarkError of the last trial.
         """
         work, known = self._work(role), dict[tuple[tuple[str, Value], ...], Trial]()
         planned = self.steps(role)
@@ -125,6 +125,7 @@ class Tuning:
                     self._begin(role, rival.tried)
                     again = replace(self._try(role, rival.values, work), tried=rival.tried)
                     tried[tried.index(rival)] = tuning.quicker(rival, again)
+                self.trials[-len(tried) :] = tried
                 best = tuning.choose(tried, set_now)
             if best is None:
                 raise self._error

@@ -26,7 +26,7 @@ BUSY, TOO_BUSY = 0.1, 0.4
 on nothing that was measured can be believed.
 """
 HEADROOM_BYTES = 300_000_000
-"""For what grows during a service, as pipeline.rehearsal counts it."""
+"""For what grows during a service: displays, history, the engines' own buffers."""
 
 
 @dataclass(frozen=True, slots=True)

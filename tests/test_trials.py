@@ -82,7 +82,10 @@ def test_what_is_set_now_is_given_up_only_for_what_wins_twice() -> None:
         return 0.2 if values["translate.partial.threads"] == 4 else (0.4 if turn == 1 else 0.2)
 
     now = {"translate.partial.threads": 2}
-    assert Scripted(lucky, keys=now).result("marian") == {"translate.partial.threads": 2}
+    tuning = Scripted(lucky, keys=now)
+    assert tuning.result("marian") == {"translate.partial.threads": 2}
+    told = [trial.figures.busy for trial in tuning.trials if trial.figures]
+    assert told == [0.4, 0.2, 0.2], "the table has what the choice was made by"
 
     def steady(values: Values, _: int) -> float:
         return 0.2 if values["translate.partial.threads"] == 4 else 0.4
