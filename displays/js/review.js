@@ -109,7 +109,8 @@ async function letIn(token = "") {
     token = loadToken();
     how = await enter(token);
   }
-  at("login").hidden = how === "in";
+  at("login").hidden = how === "in" || how === "none";
+  if (how === "none") complain("No review is running here. Start one with: stark-translate review");
   if (how === "in") {
     if (token) keepToken(token);
     complain("");

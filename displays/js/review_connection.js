@@ -3,11 +3,15 @@
 const FIRST_MS = 500;
 const LONGEST_MS = 10_000;
 
-/** Ask to be let in: "in", "needed" (a token is), "wrong", "wait" (too many were wrong) or "away" (no answer). */
+/**
+ * Ask to be let in: "in", "needed" (a token is), "wrong", "wait" (too many were wrong),
+ * "none" (this is no review) or "away" (no answer).
+ */
 export async function enter(token = "") {
   try {
     const headers = token ? { Authorization: `Bearer ${encodeURIComponent(token)}` } : {};
     const answer = await fetch("/review/enter", { headers, cache: "no-store" });
+    if (answer.status === 404) return "none";
     if (answer.status === 429) return "wait";
     if (!answer.ok) return "wrong";
     return (await answer.json()).known ? "in" : "needed";

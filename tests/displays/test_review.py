@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, Page, ViewportSize, expect
 from pipeline.pairs import QUEUE
 from pipeline.review import REVIEWED
 from tests.displays.conftest import LOST_SOCKET, WATCH_POLICY, until
+from tests.displays.hall import Hall
 from tests.reviewing import TOKEN, Reviewing, reviewable
 from tests.test_review import lines, outcomes, pairs
 
@@ -165,6 +166,14 @@ def test_a_wrong_token_shows_nothing(visit: Open, served: Reviewing) -> None:
     page.reload()  # the cookie is enough
     expect(items(page)).to_have_count(3)
     assert page.evaluate("document.cookie") == ""
+
+
+def test_the_daemon_itself_has_no_review(browser: Browser, hall: Hall) -> None:
+    page = browser.new_page()
+    page.goto(f"{hall.url}/review")
+    expect(page.locator("#problem")).to_contain_text("Start one with: stark-translate review")
+    expect(page.locator("#login")).to_be_hidden()
+    page.close()
 
 
 def test_the_report_opens_beside_it(visit: Open) -> None:
