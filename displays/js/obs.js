@@ -30,6 +30,7 @@ let cleared = new Map(); // what the window was emptied of: id, and whether it w
 let connection = null; // none in the preview
 let advanceTimer = 0;
 let hideTimer = 0;
+let waiting = false; // there is text that has not been seen yet
 let painted = 0;
 
 dress(root, values);
@@ -47,19 +48,22 @@ function advance() {
   clearTimeout(advanceTimer);
   const all = wanted();
   const waitMs = presenter.advance(all, server.lang, performance.now());
-  if (waitMs !== Infinity) advanceTimer = setTimeout(advance, waitMs);
+  const waited = waiting;
+  waiting = waitMs !== Infinity;
+  if (waiting) advanceTimer = setTimeout(advance, waitMs);
+  else if (waited) hold();
   const newest = Math.max(0, ...all.map(({ seq }) => seq));
-  if (waitMs !== Infinity || newest <= painted || server.state === "blank") return;
+  if (waiting || newest <= painted || server.state === "blank") return;
   connection?.painted(newest);
   painted = newest;
 }
 
-/** Start again to count the time without speech. */
+/** Start again to count the time without speech, once all that was said has been seen. */
 function hold() {
   clearTimeout(hideTimer);
   hole.classList.remove("away");
   const speaking = server.link === "open" && server.state === "speech";
-  if (values.hide > 0 && !speaking) hideTimer = setTimeout(fade, values.hide * 1000);
+  if (values.hide > 0 && !speaking && !waiting) hideTimer = setTimeout(fade, values.hide * 1000);
 }
 
 /** Nobody has spoken for a while: let the text go, and then forget it. */
@@ -113,8 +117,8 @@ function receive(message) {
   else if (message.type === "error") refuse(message);
   else return;
   tell();
-  hold();
   advance();
+  hold();
 }
 
 if (query.has("help") || query.has("demo")) {

@@ -1,13 +1,11 @@
 // The overlay's lines rolling upward, each for as long as it takes to read it. Between Roll, which touches the
 // document, and Roller, which only counts lines and milliseconds.
 
-import { blocksOf } from "./blocks.js";
+import { blocksOf, blockText } from "./blocks.js";
 import { glide } from "./glide.js";
 import { Lines } from "./overlay_lines.js";
+import { dwellMs } from "./pacing.js";
 import { reconcile } from "./view.js";
-
-const LINE_MS = 1_400; // A line is on its way up no sooner, unless others wait behind it ...
-const HURRIED_MS = 250; // ... and never sooner than this.
 
 /** How many lines of a text have come in through the bottom of a window that is `height` lines high. */
 export class Roller {
@@ -25,12 +23,15 @@ export class Roller {
     return Math.max(0, this.seen - this.#height);
   }
 
-  /** Move on as far as it may in a text of `total` lines. Milliseconds until the next line may come; Infinity: none waits. */
-  step(total, nowMs) {
+  /**
+   * Move on as far as it may in a text of `total` lines of `characters` each. Milliseconds until the next line may
+   * come; Infinity: none waits.
+   */
+  step(total, characters, nowMs) {
     this.seen = Math.min(this.seen, total);
     while (this.seen < total) {
       const full = this.seen >= this.#height;
-      const dueMs = this.#movedMs + Math.max(HURRIED_MS, LINE_MS / (total - this.seen));
+      const dueMs = this.#movedMs + dwellMs(characters, total - this.seen);
       if (full && nowMs < dueMs) return dueMs - nowMs;
       this.seen = full ? this.seen + 1 : Math.min(total, this.#height);
       this.#movedMs = nowMs;
@@ -67,7 +68,9 @@ export class Roll {
     let waitMs = Infinity;
     glide(this.#list, () => {
       const blocks = this.#show(captions, lang);
-      waitMs = this.#roller.step(this.#lines.total(), nowMs);
+      const total = this.#lines.total();
+      const characters = blocks.reduce((sum, block) => sum + blockText(block, lang).length, 0);
+      waitMs = this.#roller.step(total, characters / Math.max(1, total), nowMs);
       this.#prune(blocks, captions, lang);
     });
     return waitMs;

@@ -205,6 +205,17 @@ def test_the_text_goes_after_a_while_without_speech(hall: Hall, visit: Visit) ->
     expect(page.locator(SHOWN)).to_have_text(["Oremos ahora juntos."])
 
 
+def test_what_waits_to_be_seen_is_not_hidden_before(hall: Hall, visit: Visit) -> None:
+    page = overlay(visit, hall, "hide=1&lines=1&size=60")
+    page.evaluate("window.watch()")
+    texts = [f"Esta es la frase número {n}." for n in range(1, 7)]
+    for number, text in enumerate(texts, 1):
+        hall.say(number, text, final=True)
+    until(page, f"window.seen.includes({texts[-1]!r})")
+    assert page.evaluate("window.seen") == texts
+    expect(page.locator(SHOWN)).to_have_count(0)
+
+
 def test_a_final_that_comes_after_its_partial_went_is_shown(hall: Hall, visit: Visit) -> None:
     page = overlay(visit, hall, "hide=1")
     hall.say(1, "Gracia y", stable=3)
@@ -215,12 +226,12 @@ def test_a_final_that_comes_after_its_partial_went_is_shown(hall: Hall, visit: V
 
 
 def test_it_hides_while_the_server_is_away_and_comes_back_with_it(hall: Hall, visit: Visit) -> None:
-    page = overlay(visit, hall, "hide=2")
+    page = overlay(visit, hall, "hide=3", "Math.random = () => 0;")
     hall.state("speech")
     hall.say(1, "Antes de la pausa larga.", final=True)
     expect(page.locator(SHOWN)).to_have_count(1)
     hall.close()
-    expect(page.locator(SHOWN)).to_have_count(0, timeout=6000)
+    expect(page.locator(SHOWN)).to_have_count(0, timeout=5000)
     hall.say(2, "Entre tanto habló.", final=True)
     hall.open("speech")
     expect(page.locator(SHOWN).last).to_have_text("Entre tanto habló.", timeout=20_000)
@@ -240,6 +251,27 @@ def test_no_line_of_a_burst_is_skipped(hall: Hall, visit: Visit) -> None:
     page.wait_for_timeout(400)
     assert lines_seen(page) == texts[-2:]
     assert hall.glass("obs") > 0
+
+
+def test_lines_roll_no_faster_than_they_can_be_read(visit: Visit) -> None:
+    """18 characters a second; those that wait shorten it, to half a second at least."""
+    page = visit("/obs?demo", **HD)
+    steps = page.evaluate(
+        """async () => {
+          const { Roller } = await import("/js/overlay_roll.js");
+          const roller = new Roller(2);
+          const steps = [[roller.step(1, 40, 0), roller.seen]]; // there is room: at once
+          steps.push([roller.step(2, 40, 10), roller.seen]);
+          steps.push([roller.step(3, 40, 1000), roller.seen]); // 40 characters take 2.2 s
+          steps.push([roller.step(3, 40, 2210), roller.seen, roller.above]);
+          steps.push([roller.step(13, 40, 2210), roller.seen]); // ten wait
+          steps.push([roller.step(13, 40, 2710), roller.seen]);
+          roller.drop(1);
+          steps.push([roller.step(2, 40, 2710), roller.seen, roller.above]); // it became shorter
+          return steps.map(([ms, ...rest]) => [ms === Infinity ? -1 : Math.round(ms), ...rest]);
+        }"""
+    )
+    assert steps == [[-1, 1], [-1, 2], [1210, 2], [-1, 3, 1], [500, 3], [500, 4], [-1, 2, 0]]
 
 
 def test_blocks_take_turns_and_long_ones_are_shown_in_parts(hall: Hall, visit: Visit) -> None:
