@@ -153,6 +153,23 @@ def test_words_are_streamed_over_the_draft() -> None:
     ]
 
 
+def test_the_translator_sees_the_draft_unless_it_is_in_the_spoken_language() -> None:
+    seen: list[str] = []
+
+    class Looks(FakeTranslator):
+        def translate(
+            self, text: str, on_text: Callable[[str], None] | None = None, draft: str = ""
+        ) -> Translation:
+            seen.append(draft)
+            return super().translate(text, on_text, draft)
+
+    reports: list[Report] = []
+    made = worker(Looks("gemma"), reports, count=0)
+    made._final(draft(1), 0.0)
+    made._final(source_caption(draft(2).transcript), 0.0)
+    assert seen == ["amén hermano", ""]
+
+
 def test_words_streamed_over_a_draft_in_the_spoken_language_are_not_mixed_with_it() -> None:
     class Slow(FakeTranslator):
         def translate(
