@@ -16,6 +16,7 @@ from typing import Any
 
 from playwright.sync_api import Browser, Page
 
+from scripts.console_shots import console_shots
 from tests.displays.browser import chromium
 from tests.displays.hall import Hall
 from tests.reviewing import TOKEN, Reviewing, reviewable
@@ -130,7 +131,8 @@ def main() -> int:
     with Hall() as hall, chromium() as browser:
         perform(hall)
         shots = {name: partial(shoot, browser, hall.url + path, *how) for name, path, *how in SHOTS}
-        for name, take in {**shots, "review": partial(shoot_review, browser)}.items():
+        shots |= {"review": partial(shoot_review, browser), **console_shots(browser)}
+        for name, take in shots.items():
             picture = take()
             too_large |= len(picture) > MOST_BYTES
             (IMAGES / f"{name}.png").write_bytes(picture)

@@ -56,6 +56,8 @@ class Office(Hall):
         self.folder = folder
         self.dictionary = Dictionary(load(flags={"session.directory": str(folder)}).settings)
         self.health = dict(HEALTH)
+        self.address = ""
+        """What the settings name for phones."""
         self._recorder = Recorder(folder, source="en", target="es", on_fault=print)
         self._recorder.start()
 
@@ -71,7 +73,7 @@ class Office(Hall):
         async def start() -> None:
             hub = Hub(
                 self.board,
-                config.Server(port=self._port),
+                config.Server(port=self._port, address=self.address),
                 mode=self.mode,
                 token="secret",
                 on_command=self._command,

@@ -1,0 +1,126 @@
+"""Pictures of the operator's console and of the page that invites phones, for `screenshots`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import chdir
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Literal, NamedTuple
+
+from playwright.sync_api import Browser, Page
+
+from pipeline.last_check import keep
+from pipeline.verdicts import Result
+from pipeline.wire import Mode
+from tests.displays.office import Office
+
+CALM_MS = 800  # until tips and glides have come to rest
+CONSOLE = "/operator#token=secret"
+CHECKED = [
+    Result("settings", True, "en to es; config.toml (3 set).", "", "", 1.0),
+    Result("audio", True, "USB Audio CODEC.", "", "", 1.0),
+    Result("level", True, "Speech at -41 dBFS.", "Turn the gain up a little.", "", 1.0),
+]
+
+
+def work(office: Office) -> None:
+    """Let a service be under way: all that an operator may have to look at."""
+    office.hear(
+        1,
+        "He is the pro pitty asian for our sins.",
+        "Él es la propiciación por nuestros pecados.",
+        draft="Es la propiciación de nuestros pecados.",
+    )
+    office.filter(2, "Thank you for watching.", "stock-phrase")
+    office.hear(
+        3,
+        "So wrote Paul to a fro diet us, his friend.",
+        "Así escribió Pablo a una dieta, su amigo.",
+        draft="Así escribió Pablo a nosotros una dieta, su amigo.",
+        unsure={"fro": 0.21, "diet": 0.34},
+    )
+    office.hear(
+        4,
+        "My help comes from the Lord, who made heaven and earth.",
+        "Mi socorro viene del Señor, que hizo los cielos y la tierra.",
+        draft="Mi ayuda viene del Señor, que hizo el cielo y la tierra.",
+    )
+
+
+def look(page: Page, office: Office) -> None:
+    """Wait for all figures, and ask about a correction."""
+    page.locator("#machine dd").first.wait_for()
+    office.level(-21, speaking=True)
+    page.locator(".fixed").first.hover()
+
+
+def compare(page: Page, office: Office) -> None:
+    """Let a second translator say how it would have put it."""
+    for number, text in ((3, "Pablo le escribió a su amigo."), (4, "De Él viene mi socorro.")):
+        office.compare(number, "", text)
+    page.locator("#machine dd").first.wait_for()
+    office.level(-21, speaking=True)
+
+
+def rule(page: Page, office: Office) -> None:
+    """Begin a rule with words that were doubted."""
+    page.locator(".doubt").first.click()
+    page.locator("#add-rule").click()
+    for word in ("a", "us,"):
+        page.locator("#rule-words").get_by_text(word, exact=True).click()
+    page.locator("#rule-write").fill("Epaphroditus")
+    office.level(-21, speaking=True)
+
+
+def leave(page: Page, office: Office) -> None:
+    """Show the page as it opens."""
+    del page, office
+
+
+class Shot(NamedTuple):
+    """What is shown, and how it comes to be so."""
+
+    path: str
+    mode: Mode
+    scheme: Literal["dark", "light"]
+    act: Callable[[Page, Office], None]
+
+
+SHOTS = {
+    "operator": Shot(CONSOLE, "live", "dark", look),
+    "operator-rule": Shot(CONSOLE, "live", "light", rule),
+    "operator-rehearsal": Shot(CONSOLE, "dry-run", "light", compare),
+    "join": Shot("/join", "live", "light", leave),
+}
+
+
+def shoot(browser: Browser, shot: Shot) -> bytes:
+    """Open a page on a tablet in a service of its own, do something, take the picture."""
+    tablet: dict[str, Any] = {"viewport": {"width": 1024, "height": 700}, "locale": "en-GB"}
+    with TemporaryDirectory() as folder, chdir(folder), browser.new_context(**tablet) as people:
+        sessions = Path("sessions")  # as the page will say
+        sessions.mkdir()
+        keep(sessions, CHECKED)
+        office = Office(sessions, mode=shot.mode)
+        office.address = "http://192.168.1.20:8765/"
+        with office:
+            for path in ("/", "/", "/projector"):
+                screen = people.new_page()
+                screen.goto(office.url + path)
+                screen.locator("#captions").wait_for(state="attached")
+            work(office)
+            page = browser.new_page(**tablet, color_scheme=shot.scheme)
+            page.goto(office.url + shot.path)
+            page.locator("#address[href]").wait_for()
+            shot.act(page, office)
+            page.wait_for_timeout(CALM_MS)
+            picture = page.screenshot()
+            page.close()
+            return picture
+
+
+def console_shots(browser: Browser) -> dict[str, Callable[[], bytes]]:
+    """Return by name what takes each picture."""
+    return {name: partial(shoot, browser, shot) for name, shot in SHOTS.items()}
