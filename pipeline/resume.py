@@ -47,7 +47,7 @@ class Unfinished:
     @property
     def runs(self) -> int:
         """How often the daemon was started for it."""
-        return 1 + sum(record.get("event") == "resumed" for record in self.records)
+        return 1 + [record.get("event") for record in self.records].count("resumed")
 
     def set_by_operator(self, on: str, off: str) -> bool:
         """Whether the later of two commands, such as blank and unblank, was `on`."""
