@@ -18,11 +18,13 @@ from pipeline.report_tables import (
     corrections,
     filtered,
     flagged,
+    reviewed,
     second_finals,
     stage_times,
     transcript,
     uncovered,
 )
+from pipeline.review import read_decisions
 from pipeline.scoring import Score, score, spread
 from pipeline.subtitles import newest
 
@@ -41,7 +43,8 @@ def report(folder: Path, reference: Path | None = None) -> str:
 
     Raises SessionError (session-unreadable, reference-unreadable).
     """
-    session = Session(folder.name, newest(read_journal(folder)), read_records(folder))
+    decisions = list(read_decisions(folder).values())
+    session = Session(folder.name, newest(read_journal(folder)), read_records(folder), decisions)
     langs = session.langs
     compared = score(folder, reference, **langs) if reference else None
     title = f"Captions of {_when(folder.name)}"
@@ -52,6 +55,7 @@ def report(folder: Path, reference: Path | None = None) -> str:
         ("Corrected words", corrections(session)),
         ("Not shown", filtered(session)),
         ("Worth a look", flagged(session)),
+        ("Reviewed", reviewed(session)),
         ("Second finals", second_finals(session)),
         ("What was said", transcript(session)),
     ]

@@ -14,6 +14,7 @@ import numpy as np
 from pipeline.ladder import Rung
 from pipeline.markup import Markup, join, tag
 from pipeline.plots import Bar, Column, Lane, clock, histogram, stacked, timeline
+from pipeline.review import Reviewed
 from pipeline.scoring import STAGES, realtime, spread
 from pipeline.subtitles import Side, languages
 from pipeline.wire import Message
@@ -38,10 +39,15 @@ class Session:
     """A session's files, read."""
 
     def __init__(
-        self, name: str, captions: Sequence[Message], records: Sequence[Mapping[str, Any]]
+        self,
+        name: str,
+        captions: Sequence[Message],
+        records: Sequence[Mapping[str, Any]],
+        decisions: Sequence[Reviewed] = (),
     ) -> None:
-        """Take the newest captions, hidden ones left out, and the diagnostics records."""
+        """Take the newest captions, hidden ones left out, the diagnostics records, the review."""
         self.name = name
+        self.decisions = [decided for decided in decisions if decided.outcome != "open"]
         self.captions = captions
         default: dict[Side, str] = {"source": "en", "target": "es"}
         self.langs = default | languages(captions)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 from typing import Any
@@ -132,11 +133,39 @@ def stage_times(session: Session) -> Markup:
     return _table(heads, rows, "times") if rows else Markup()
 
 
+def reviewed(session: Session) -> Markup:
+    """Return what people decided of the captions in doubt, and how they corrected them."""
+    if not session.decisions:
+        return Markup()
+    texts = {message.id: message for message in session.captions}
+    rows = []
+    for decided in sorted(session.decisions, key=lambda decided: decided.id):
+        message = texts.get(decided.id)
+        if decided.outcome != "corrected" or message is None:
+            continue
+        place = session.by_id.get(decided.id, {"id": decided.id, "start_s": message.start_s})
+        rows.append(
+            tag(
+                "tr",
+                tag("td", *_links([{"filtered": "", **place}]), class_="time"),
+                tag("td", decided.source, **_lang(message.source.lang)),
+                tag("td", tag("del", message.target.text), **_lang(message.target.lang)),
+                tag("td", tag("ins", decided.target), **_lang(message.target.lang)),
+                tag("td", decided.reviewer),
+            )
+        )
+    outcomes = Counter(decided.outcome for decided in session.decisions)
+    counted = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.most_common())
+    heads = ("", session.langs["source"], "shown", "corrected", "by")
+    says = tag("p", f"Of the captions in doubt a person looked at {outcomes.total()}: {counted}.")
+    return join(says, _table(heads, rows) if rows else Markup())
+
+
 def second_finals(session: Session) -> Markup:
     """Return what another translator made of the captions, the most different first."""
     texts = {message.id: message for message in session.captions}
     made = sorted(
-        (record for record in session.compares if record["id"] in texts),
+        (r for r in session.compares if r["id"] in texts and r["id"] in session.by_id),
         key=lambda record: record["agreement"] or 0.0,
     )
     took = spread(record["ms"] for record in made)
@@ -147,7 +176,7 @@ def second_finals(session: Session) -> Markup:
     rows = [
         tag(
             "tr",
-            tag("td", *_links([session.by_id.get(record["id"], record)]), class_="time"),
+            tag("td", *_links([session.by_id[record["id"]]]), class_="time"),
             tag("td", _share(record["agreement"]), class_="figure"),
             tag("td", texts[record["id"]].source.text, **_lang(texts[record["id"]].source.lang)),
             tag("td", texts[record["id"]].target.text, **_lang(texts[record["id"]].target.lang)),

@@ -59,7 +59,7 @@ class Review:
             items = read_lines(queue, parse_review_item) if queue.exists() else []
             self._items = {item.id: item for item in items}
             self._beside = _beside(read_records(folder))
-            self._decided = self._read_decisions()
+            self._decided = read_decisions(folder)
             try:
                 self._file = GrowingFile(folder / REVIEWED, sync=True, keep=True)
                 self._fit_pairs()
@@ -150,11 +150,6 @@ class Review:
         decided = self._decided.get(item.id)
         return decided.outcome if decided else "open"
 
-    def _read_decisions(self) -> dict[int, Reviewed]:
-        path = self.folder / REVIEWED
-        every = read_lines(path, _parse_reviewed) if path.exists() else []
-        return {decided.id: decided for decided in every}
-
     def _fit_pairs(self) -> None:
         """Bring the pairs file up to date, in one piece. Raises OSError."""
         path, fitting = self.folder / PAIRS, self._fitting()
@@ -192,6 +187,13 @@ class Review:
             reviewer=decided.reviewer,
             reviewed_utc=decided.utc,
         )
+
+
+def read_decisions(folder: Path) -> dict[int, Reviewed]:
+    """Return by item what was decided last in a session's review. Raises SessionError."""
+    path = folder / REVIEWED
+    every = read_lines(path, _parse_reviewed) if path.exists() else []
+    return {decided.id: decided for decided in every}
 
 
 def _hold(journal: Path) -> int:

@@ -10,10 +10,12 @@ from pipeline.report_tables import (
     corrections,
     filtered,
     flagged,
+    reviewed,
     second_finals,
     stage_times,
     transcript,
 )
+from pipeline.review import Outcome, Reviewed
 from tests.journal import message, record
 
 
@@ -164,3 +166,30 @@ def test_second_finals_stand_beside_the_first_the_most_different_first() -> None
 
 def test_without_second_finals_there_is_no_table_of_them() -> None:
     assert second_finals(Session("one", [message(1, "one", "uno")], [])) == ""
+
+
+def decided(id: int, outcome: Outcome, target: str = "") -> Reviewed:  # noqa: A002
+    utc = "2026-11-22T11:00:00.000+00:00"
+    return Reviewed(
+        id=id, utc=utc, reviewer="Ana <a>", outcome=outcome, source=f"said {id}", target=target
+    )
+
+
+def test_what_people_corrected_stands_beside_what_was_shown() -> None:
+    captions = [message(n, f"said {n}", f"dicho {n}") for n in (1, 2, 3, 4)]
+    records = [record(n, f"said {n}", f"dicho {n}") for n in (1, 2, 3)]
+    decisions = [
+        decided(4, "corrected", "cuatro"),
+        decided(1, "approved"),
+        decided(2, "corrected", "dos & más"),
+        decided(3, "open"),
+        decided(9, "rejected"),
+    ]
+    table = reviewed(Session("one", captions, records, decisions))
+    assert rows(table) == [
+        ["0:20", "said 2", "dicho 2", "dos &amp; más", "Ana &lt;a&gt;"],
+        ["0:40", "said 4", "dicho 4", "cuatro", "Ana &lt;a&gt;"],
+    ]
+    assert "a person looked at 4: 2 corrected, 1 approved, 1 rejected." in table
+    assert reviewed(Session("one", captions, records)) == ""
+    assert "<table" not in reviewed(Session("one", captions, records, decisions[1:2]))

@@ -143,6 +143,8 @@ async def test_a_decision_is_kept_and_every_page_is_told(tmp_path: Path) -> None
             told = await decide(one, 3, source=" Sentence \n 3.", target="Frase 3.")
             assert told == await receive(other)
             assert (told["type"], told["left"], told["pairs"]) == ("item", 2, 2)
+            page = await desk.get("/review/report", Cookie=cookie)
+            assert b"a person looked at 1: 1 approved." in page.body
             assert (told["item"]["outcome"], told["item"]["reviewer"]) == ("approved", "Ana")
             told = await decide(other, 2, outcome="rejected", source="", target="")
             assert told["item"]["outcome"] == "rejected"
