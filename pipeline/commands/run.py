@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 import os
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import structlog
@@ -44,6 +46,16 @@ STARTER = {
     "translate.final.prompt": "auto",
 }
 """The demo runs what ships, whatever the church has set."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    """A daemon that has run."""
+
+    code: int
+    folder: Path
+    screen: Screen
+    stuck: bool
 
 
 def add(commands: Commands) -> None:
@@ -111,6 +123,18 @@ def _serve(
     then: Callable[[Path, Screen], None] | None = None,
 ) -> int:
     """Run the daemon to its end, and `then` if that was a good one; return the exit code."""
+    ended = _caption(settings, mode, loop=loop)
+    gc.collect()  # of the models nothing is left: a review may be open while a service runs
+    if then is not None and not ended.code:
+        then(ended.folder, ended.screen)
+    if ended.stuck:
+        # A thread inside a hung engine would hold up (or crash) the interpreter's own end.
+        standard_streams.settle()
+        os._exit(ended.code)
+    return ended.code
+
+
+def _caption(settings: Settings, mode: Mode, *, loop: bool) -> _Ended:
     screen = make_screen()
     logs.configure(settings.log.level, settings.log.format)
     dictionary = Dictionary(settings)
@@ -133,10 +157,4 @@ def _serve(
         standard_streams.say(f"stark-translate: {app.failure}")  # and that is the last word
     elif mode != "demo":  # which says so below its table
         log.info("session kept", folder=str(app.folder))
-    if then is not None and not code:
-        then(app.folder, screen)
-    if app.stuck:
-        # A thread inside a hung engine would hold up (or crash) the interpreter's own end.
-        standard_streams.settle()
-        os._exit(code)
-    return code
+    return _Ended(code, app.folder, screen, app.stuck)

@@ -1,6 +1,6 @@
 """The compare thread: in a rehearsal, a second final translator beside the first.
 
-It begins when the final is out, and at the lowest priority, so that captions never wait for it.
+It begins when the final is out, and at a low priority, so that captions hardly notice it.
 What it has no time for is left out and counted.
 """
 
@@ -21,7 +21,10 @@ from pipeline.workers import Emit, Worker
 LIMIT = 16
 """Captions that may wait."""
 
-_NICEST = 19
+_NICENESS = 10
+"""A tenth of the others' share of a busy core. Not less: whoever stops inside Python's lock stops
+all who wait for it, and that could then take as long as a sentence's recognition.
+"""
 
 
 class Compare(Worker):
@@ -54,7 +57,7 @@ class Compare(Worker):
     def load(self) -> None:
         """Load the translator. A broken one is reported, and nothing is compared."""
         if sys.platform == "linux":  # elsewhere it would be the whole process that steps back
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICEST)
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)
         try:
             self._translator.load()
         except ModelError as error:

@@ -24,7 +24,7 @@ from pipeline.events import (
     WorkerReady,
 )
 from pipeline.stages import as_final
-from pipeline.workers import FAULTS_IN_A_ROW
+from pipeline.workers import FAULTS_IN_A_ROW, compare
 from pipeline.workers.compare import LIMIT, Compare, of_compare
 from tests.fakes import FakeTranslator
 from tests.scripted import caption
@@ -141,7 +141,7 @@ def test_it_steps_back_and_nobody_else_does() -> None:
 
     own = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
     run(Watching("other"), 0)
-    assert niceness == [19]
+    assert niceness == [compare._NICENESS]
     assert os.getpriority(os.PRIO_PROCESS, threading.get_native_id()) == own
 
 
