@@ -52,11 +52,16 @@ function target(text, caption) {
   return [make("span", "stable", stable), make("span", "rest", rest)];
 }
 
-function cell({ by, lang, text, workMs, afterMs, onScreen }, caption) {
-  const times = [workMs === null ? "" : time(workMs), afterMs === null ? "" : `ready after ${time(afterMs)}`];
-  const line = make("p", "by", make("span", "engine", by), ` ${times.filter(Boolean).join(" · ")}`);
+function cell({ by, lang, text, workMs, afterMs, alike, onScreen }, caption) {
+  const figures = [
+    workMs === null ? "" : time(workMs),
+    afterMs === null ? "" : `ready after ${time(afterMs)}`,
+    alike === null ? "" : `${Math.round(alike * 100)} % alike`,
+  ];
+  const line = make("p", "by", make("span", "engine", by), " ");
+  if (onScreen) line.append(make("span", "badge", "on screen"), " ");
+  line.append(make("span", "figures", figures.filter(Boolean).join(" · ")));
   line.title = "How long it took · from the last syllable until it was ready";
-  if (onScreen) line.append(make("span", "badge", "on screen"));
   const body = speak(make("p", "text", ...target(text, onScreen ? caption : null)), lang);
   return make("div", onScreen ? "version shown" : "version", line, body);
 }

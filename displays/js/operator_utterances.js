@@ -70,9 +70,9 @@ export function standing({ caption, record }) {
 }
 
 /**
- * The translations of an utterance, each `{by, lang, text, workMs, afterMs, onScreen}`: the quick translator's, the
+ * The translations of an utterance, each `{by, lang, text, workMs, afterMs, alike, onScreen}`: the quick translator's, the
  * final one's, one to compare with, an operator's. `workMs`: how long it took; `afterMs`: from the last syllable
- * until it was there. Both may be null.
+ * until it was there; `alike`: how far it agrees with the final, 0..1. All three may be null.
  */
 export function versions(entry) {
   const { caption, record, compare } = entry;
@@ -84,7 +84,7 @@ export function versions(entry) {
   if (twoSpoke) found.push(version(partial, record.partial_ms, record.last_syllable_to_partial_ms));
   found.push(version(final, record.final_ms ?? record.partial_ms, record.last_syllable_to_final_ms));
   if (shown && standing(entry) !== "edited") found.at(-1).onScreen = true;
-  if (compare) found.push(version(compare, compare.ms));
+  if (compare) found.push({ ...version(compare, compare.ms), alike: compare.agreement });
   if (standing(entry) === "edited") found.push({ ...version(shown), onScreen: true });
   return found;
 }
@@ -98,7 +98,7 @@ const NAMES = { marian: "Marian", gemma: "Gemma", operator: "Operator", source: 
 
 function version({ engine, model, lang, text }, workMs = null, afterMs = null) {
   const name = NAMES[engine] ?? engine;
-  return { by: model ? `${name} (${model})` : name, lang, text, workMs, afterMs, onScreen: false };
+  return { by: model ? `${name} (${model})` : name, lang, text, workMs, afterMs, alike: null, onScreen: false };
 }
 
 const DOUBTS = {

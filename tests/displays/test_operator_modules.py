@@ -108,7 +108,8 @@ def entries(page: Page, *steps: tuple[str, Any], limit: int = 9) -> list[dict[st
            for (const [name, value] of v[0]) all[name](value);
            return all.list().map((e) => ({
              id: e.id, standing: m.standing(e), shown: m.shownText(e).text,
-             versions: m.versions(e).map((x) => [x.by, x.text, x.workMs, x.afterMs, x.onScreen]),
+             versions: m.versions(e).map(
+               (x) => [x.by, x.text, x.workMs, x.afterMs, x.onScreen, x.alike]),
              remarks: m.remarks(e).map((x) => x.text)}));""",
         steps,
         limit,
@@ -117,28 +118,20 @@ def entries(page: Page, *steps: tuple[str, Any], limit: int = 9) -> list[dict[st
 
 
 def test_both_translations_stand_side_by_side_with_their_times(page: Page) -> None:
+    second = {"id": 1, "lang": "es", "text": "otra", "engine": "marian", "model": "opus"}
+    second |= {"ms": 41.0, "agreement": 0.3}
     (entry,) = entries(
         page,
         ("caption", caption(1, "rá", 1, final=False, engine="marian")),
         ("caption", caption(1, "buena", 2)),
         ("record", record()),
-        (
-            "compare",
-            {
-                "id": 1,
-                "lang": "es",
-                "text": "otra",
-                "engine": "marian",
-                "model": "opus",
-                "ms": 41.0,
-            },
-        ),
+        ("compare", second),
     )
     assert entry["standing"] == "final"
     assert entry["versions"] == [
-        ["Marian", "rápida", 80, 800, False],
-        ["Gemma", "buena", 600, 1400, True],
-        ["Marian (opus)", "otra", 41, None, False],
+        ["Marian", "rápida", 80, 800, False, None],
+        ["Gemma", "buena", 600, 1400, True, None],
+        ["Marian (opus)", "otra", 41, None, False, 0.3],
     ]
 
 
@@ -149,7 +142,7 @@ def test_a_draft_that_became_the_final_stands_once(page: Page) -> None:
         ("caption", caption(1, "rápida", 2, engine="marian")),
         ("record", record(final=same, final_ms=None)),
     )
-    assert entry["versions"] == [["Marian", "rápida", 80, 1400, True]]
+    assert entry["versions"] == [["Marian", "rápida", 80, 1400, True, None]]
 
 
 def test_an_edit_is_on_screen_and_a_hidden_caption_is_not(page: Page) -> None:
