@@ -9,15 +9,20 @@ from __future__ import annotations
 import gzip
 import hashlib
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from email.utils import formatdate
 from http import HTTPStatus
 from pathlib import Path
 
+import structlog
 from websockets.datastructures import Headers
 from websockets.http11 import Request, Response
 
 from pipeline.errors import ServerError
+from pipeline.page_scripts import JoinError, entries, join
+
+log = structlog.get_logger()
 
 _TYPES = {
     ".html": "text/html; charset=utf-8",
@@ -86,13 +91,15 @@ class Pages:
     def __init__(self, folder: Path) -> None:
         """Read the folder. Raises ServerError (`pages-missing`)."""
         try:
-            self._pages = {
-                _route(file.relative_to(folder)): _read(file)
+            files = {
+                file.relative_to(folder): file.read_bytes()
                 for file in sorted(folder.rglob("*"))
                 if file.suffix in _TYPES and file.is_file()
             }
         except OSError as problem:
             raise ServerError("pages-missing", f"A page cannot be read: {problem}.") from None
+        files |= _joined(files)
+        self._pages = {_route(path): _page(path.suffix, body) for path, body in files.items()}
         if "/" not in self._pages:
             message = f"{folder}/audience.html is missing."
             raise ServerError("pages-missing", message, "Install the program again.")
@@ -126,12 +133,30 @@ def _route(path: Path) -> str:
     return f"/{path.with_suffix('') if path.suffix == '.html' else path}"
 
 
-def _read(file: Path) -> Page:
-    body = file.read_bytes()
+def _joined(files: Mapping[Path, bytes]) -> dict[Path, bytes]:
+    """Return the scripts that pages start with, each with the modules that it imports."""
+    texts = {
+        path: body.decode("utf-8", "replace")
+        for path, body in files.items()
+        if path.suffix in (".html", ".js")
+    }
+    sources = {path.stem: text for path, text in texts.items() if path.parent == Path("js")}
+    joined: dict[Path, bytes] = {}
+    for path, text in texts.items():
+        for name in entries(text) if path.suffix == ".html" else ():
+            try:
+                joined[Path("js", f"{name}.js")] = join(name, sources).encode()
+            except JoinError as problem:
+                # Somebody's own page, probably. The browser fetches its modules one by one.
+                log.warning("page script not joined", page=path.name, reason=str(problem))
+    return joined
+
+
+def _page(suffix: str, body: bytes) -> Page:
     # mtime 0: the same file gives the same bytes.
-    packed = gzip.compress(body, mtime=0) if file.suffix in _COMPRESSED else body
+    packed = gzip.compress(body, mtime=0) if suffix in _COMPRESSED else body
     return Page(
-        content_type=_TYPES[file.suffix],
+        content_type=_TYPES[suffix],
         body=body,
         packed=packed if len(packed) < len(body) else None,
         etag=hashlib.sha256(body).hexdigest()[:16],

@@ -15,7 +15,7 @@ LAYERS = """
 errors events bundled level standard_streams
 config protocols
 attempts captions corrections drafting exports fields hallucinations judging ladder layout loops \
-markup compare_records messages origins phrases plots prompts quality records resample rules \
+markup compare_records messages origins page_scripts phrases plots prompts quality records resample rules \
 segmenter sentences session_records stabilizer subscription subtitles tally undo wire
 hub_errors hub_files model_store pulling registry
 archive config_edit config_layers portaudio inbox mailbox model_list models notify \

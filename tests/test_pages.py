@@ -221,6 +221,23 @@ def test_a_page_that_cannot_be_read_is_named(folder: Path, monkeypatch: pytest.M
     assert caught.value.code == "pages-missing"
 
 
+def test_a_pages_script_is_sent_with_what_it_imports(folder: Path) -> None:
+    """The others, and one that cannot be joined, are sent as they are."""
+    modules = {
+        "a": 'import { b } from "./b.js";\nconsole.log(b);\n',
+        "b": "export const b = 3;\n",
+        "odd": 'import * as b from "./b.js";\n',
+    }
+    for name, text in modules.items():
+        (folder / "js" / f"{name}.js").write_text(text)
+    (folder / "one.html").write_text('<script type="module" src="/js/a.js"></script>')
+    (folder / "two.html").write_text('<script type="module" src="/js/odd.js"></script>')
+    pages = Pages(folder)
+    assert b"const { b } = $b;" in get(pages, "/js/a.js")[2]
+    assert get(pages, "/js/b.js")[2].decode() == modules["b"]
+    assert get(pages, "/js/odd.js")[2].decode() == modules["odd"]
+
+
 def test_the_shipped_pages_are_served_and_stay_small() -> None:
     pages = Pages(bundled("displays"))
     sent = 0

@@ -4,12 +4,12 @@ import { blocksOf } from "./blocks.js";
 import { Captions, textFor } from "./captions.js";
 import { condition, tone } from "./condition.js";
 import { afterPaint, Connection } from "./connection.js";
-import { early, FIRST_CAPTIONS } from "./early.js";
 import { Feed } from "./feed.js";
 import { loadPreferences, savePreferences } from "./preferences.js";
 import { pickLang, speakPage, words } from "./words.js";
 
 const HISTORY = 500;
+const FIRST_CAPTIONS = 16; // More than fill a phone's screen; js/early.js asks for as many.
 
 const root = document.documentElement;
 const [status, statusText, notice, list, live, open] = [
@@ -136,11 +136,13 @@ function receive(message) {
   }
 }
 
+const { early = null } = window;
+window.early = null; // Should the socket still come, it comes too late.
 const connection = new Connection({
   kind: "audience",
   lang: preferences.lang,
   history: FIRST_CAPTIONS,
-  line: early,
+  early,
   onMessage: receive,
   onLink: (link) => {
     server.link = link;

@@ -27,7 +27,7 @@ export function afterPaint(task) {
  * `onMessage` gets every message of the server in order. `onLink` gets "connecting", "open", "lost" (it will
  * try again), or "outdated" (the server speaks another protocol version; it will not). `onOpen` is called when a new
  * socket is open, before anything has come over it: the place to `send` a token. `history` is how many captions
- * `hello` may hold, "" for all. `line` is the first socket where the page has opened one already.
+ * `hello` may hold, "" for all. `early` is the first socket where the page has opened one already (js/line.js).
  */
 export class Connection {
   #kind;
@@ -47,7 +47,7 @@ export class Connection {
   #painted = 0;
   #hiddenAt = 0;
 
-  constructor({ kind, lang = "", history = "", line = null, onMessage, onLink, onOpen = () => {} }) {
+  constructor({ kind, lang = "", history = "", early = null, onMessage, onLink, onOpen = () => {} }) {
     this.#kind = kind;
     this.#lang = lang;
     this.#history = history;
@@ -57,7 +57,7 @@ export class Connection {
     window.addEventListener("online", () => this.#open());
     document.addEventListener("visibilitychange", () => this.#wake());
     onLink("connecting");
-    this.#open(line);
+    this.#open(early);
   }
 
   /** Subscribe to another language, "" for the server's target, from its snapshot on. */
@@ -86,10 +86,11 @@ export class Connection {
     this.#painted = 0;
   }
 
-  #open(given = null) {
+  #open(early = null) {
     this.#drop();
     const resume = this.#session && this.#whole ? { session: this.#session, since: this.#seq } : {};
-    const line = given ?? new Line({ kind: this.#kind, lang: this.#lang, history: this.#history, ...resume });
+    const asked = { kind: this.#kind, lang: this.#lang, history: this.#history, ...resume };
+    const line = new Line(asked, early);
     this.#line = line;
     this.#awaitSign();
     // A line that was let go of may still have something to say: nobody listens.

@@ -1,13 +1,17 @@
-// The audience page's first socket. It is opened while the other modules and the styles are still on their way,
-// and asks for few captions at first: on a slow phone both together save the better part of a second.
+// The audience page's first socket, opened while modules and styles are still on their way, and asking for few captions at
+// first: on a slow phone both together save the better part of a second. No module, since those wait for one another.
+// js/audience.js takes the socket over, with what has come by then.
 
-import { Line } from "./line.js";
-import { loadPreferences } from "./preferences.js";
-
-export const FIRST_CAPTIONS = 16; // More than fill a phone's screen.
-
-export const early = new Line({
-  kind: "audience",
-  lang: loadPreferences().lang,
-  history: FIRST_CAPTIONS,
-});
+if (!("early" in window)) {
+  const query = new URLSearchParams({ kind: "audience", history: 16 });
+  try {
+    const { lang } = JSON.parse(localStorage.getItem("stark-translate")) ?? {};
+    if (lang) query.set("lang", lang);
+  } catch {
+    // Storage is forbidden here: the server's own language, as in js/preferences.js.
+  }
+  const events = [];
+  const socket = new WebSocket(`${location.origin.replace("http", "ws")}/ws?${query}`);
+  socket.onopen = socket.onmessage = socket.onclose = (event) => events.push(event);
+  window.early = { socket, events };
+}

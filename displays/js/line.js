@@ -1,16 +1,21 @@
-// One socket to the server, which can be opened before there is anyone to listen to it.
+// One socket to the server, which may have been opened before there was anyone to listen to it (js/early.js).
 
 const EVENTS = ["open", "message", "close"];
 
-/** A socket to `/ws` with these parameters; empty ones are left out. */
-export class Line {
-  #early = [];
+function dial(parameters) {
+  const given = Object.entries(parameters).filter(([, value]) => value !== "");
+  const scheme = location.protocol === "https:" ? "wss" : "ws";
+  return { socket: new WebSocket(`${scheme}://${location.host}/ws?${new URLSearchParams(given)}`), events: [] };
+}
 
-  constructor(parameters) {
-    const given = Object.entries(parameters).filter(([, value]) => value !== "");
-    const scheme = location.protocol === "https:" ? "wss" : "ws";
-    this.socket = new WebSocket(`${scheme}://${location.host}/ws?${new URLSearchParams(given)}`);
-    for (const name of EVENTS) this.socket[`on${name}`] = (event) => this.#early.push(event);
+/** A socket to `/ws` with these parameters, empty ones left out; or an open `{socket, events}`, with what it has heard. */
+export class Line {
+  #events;
+
+  constructor(parameters, open = null) {
+    const { socket, events } = open ?? dial(parameters);
+    this.socket = socket;
+    this.#events = events;
   }
 
   /** From now on give each event to the handler of its name (`open`, `message`, `close`), first those that came before. */
@@ -18,7 +23,7 @@ export class Line {
     for (const name of EVENTS) this.socket[`on${name}`] = handlers[name];
     // Not at once, as no event ever comes: who calls us is not ready yet.
     queueMicrotask(() => {
-      for (const event of this.#early) handlers[event.type](event);
+      for (const event of this.#events) handlers[event.type](event);
     });
   }
 }
