@@ -19,9 +19,9 @@ export class Settings {
   constructor(onChoose) {
     this.#onChoose = onChoose;
     this.#find("page").append(...PAGE_LANGS.map((lang) => option(lang, languageName(lang))));
-    this.#find("done").addEventListener("click", () => this.#dialog.close());
+    this.#find("done").addEventListener("click", () => this.#close());
     this.#dialog.addEventListener("click", (event) => {
-      if (event.target === this.#dialog) this.#dialog.close(); // The backdrop.
+      if (event.target === this.#dialog) this.#close(); // The backdrop.
     });
     this.#find("smaller").addEventListener("click", () => this.#resize(-1));
     this.#find("larger").addEventListener("click", () => this.#resize(1));
@@ -36,7 +36,9 @@ export class Settings {
 
   /** Open the sheet. */
   open() {
-    if (!this.#dialog.open) this.#dialog.showModal();
+    if (this.#dialog.open) return;
+    if (this.#dialog.showModal) this.#dialog.showModal();
+    else this.#dialog.setAttribute("open", ""); // A browser from before 2022: it covers nothing, but it is there.
   }
 
   /**
@@ -59,6 +61,11 @@ export class Settings {
     select.value = lang;
     this.#find("page").value = page;
     this.#find("asleep").hidden = awake;
+  }
+
+  #close() {
+    if (this.#dialog.close) this.#dialog.close();
+    else this.#dialog.removeAttribute("open");
   }
 
   #find(id) {

@@ -86,6 +86,7 @@ export function words(lang) {
 
 /** A language's name for itself: "es" is "Español". */
 export function languageName(lang) {
+  if (!Intl.DisplayNames) return lang;
   const name = new Intl.DisplayNames([lang], { type: "language" }).of(lang);
   return name.charAt(0).toLocaleUpperCase(lang) + name.slice(1);
 }

@@ -435,6 +435,56 @@ def test_the_screen_is_kept_on(visit: Visit) -> None:
     assert page.locator("video").count() == 0
 
 
+PLAIN_HTTP = "delete Navigator.prototype.wakeLock;"  # what browsers withhold from such a page
+
+
+def test_without_https_a_video_keeps_the_screen_on(hall: Hall, visit: Visit) -> None:
+    """It is as large as the page, since browsers ignore small ones, and nobody sees or hears it."""
+    hall.say(1, "El Señor es mi pastor.", final=True)
+    page = visit(script=PLAIN_HTTP)
+    until(page, "document.querySelector('video')?.currentTime > 0.2")
+    video = page.locator("video")
+    assert video.evaluate("v => [v.muted, v.loop, v.paused, v.duration > 20]") == [
+        True,
+        False,
+        False,
+        True,
+    ]
+    assert video.bounding_box() == {"x": 0, "y": 0, "width": 390, "height": 844}
+    assert video.evaluate("v => getComputedStyle(v).opacity") == "0"
+    page.locator(".caption .text").click()  # the video is not in the way
+    video.evaluate("v => (v.currentTime = v.duration - 0.1)")
+    until(page, "document.querySelector('video').currentTime < 5")
+    until(page, "!document.querySelector('video').paused")
+    page.locator("#open").click()
+    expect(page.locator("#asleep")).to_be_visible()  # should it be no use on this phone
+
+
+def test_with_a_wake_lock_there_is_nothing_to_explain(visit: Visit) -> None:
+    page = visit(script="WakeLock.prototype.request = () => Promise.resolve({});")
+    page.locator("#open").click()
+    expect(page.locator("#settings")).to_be_visible()
+    expect(page.locator("#asleep")).to_be_hidden()
+
+
+def test_a_browser_of_2021_will_do(hall: Hall, visit: Visit) -> None:
+    """It has no modal dialogs, no language names, no wake lock and less of arrays."""
+    younger = ["at", "toSpliced", "toSorted", "toReversed", "with", "findLast", "findLastIndex"]
+    script = "".join(f"delete Array.prototype.{name};" for name in younger)
+    script += "delete Intl.DisplayNames; delete HTMLDialogElement.prototype.showModal;"
+    script += "delete HTMLDialogElement.prototype.close; delete Object.hasOwn;"
+    script += "delete String.prototype.at; delete String.prototype.replaceAll;"
+    page = visit(script=script + PLAIN_HTTP)
+    hall.say(1, "El Señor es mi pas", stable=8)
+    hall.say(1, "El Señor es mi pastor.", final=True)
+    expect(page.locator(".caption .text")).to_have_text("El Señor es mi pastor.")
+    page.locator("#open").click()
+    page.locator("#larger").click()
+    assert page.locator("#lang option").all_text_contents() == ["es", "en"]
+    page.locator("#done").click()
+    expect(page.locator("#settings")).to_be_hidden()
+
+
 def test_another_version_of_the_protocol_is_said_and_not_tried_again(visit: Visit) -> None:
     page = visit()
     tries: list[str] = []
