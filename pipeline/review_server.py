@@ -12,7 +12,6 @@ import asyncio
 import hmac
 import logging
 import secrets
-import signal
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -45,7 +44,7 @@ _REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors
 
 
 class ReviewServer:
-    """Serves one review until it is stopped."""
+    """Serves one review until it is closed."""
 
     def __init__(self, review: Review, settings: config.Server, *, token: str) -> None:
         """Read the pages. Raises ServerError (pages-missing)."""
@@ -79,13 +78,6 @@ class ReviewServer:
             raise unbound(self._settings, problem) from problem
         host, port = next(iter(self._server.sockets)).getsockname()[:2]
         self.address = f"{page_address(str(host), int(port))}review"
-
-    async def run(self) -> None:
-        """Serve, already started, until SIGINT or SIGTERM."""
-        stop = asyncio.Event()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            asyncio.get_running_loop().add_signal_handler(number, stop.set)
-        await stop.wait()
 
     async def close(self) -> None:
         """Say goodbye to the pages."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import signal
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -230,16 +229,3 @@ async def test_a_taken_port_is_told(tmp_path: Path) -> None:
         other = ReviewServer(desk.review, Server(port=desk.port), token=TOKEN)
         with pytest.raises(ServerError, match=r"\[port-in-use\]"):
             await other.start()
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_it(tmp_path: Path, number: signal.Signals) -> None:
-    @in_loop
-    async def ended() -> None:
-        async with serving(tmp_path) as desk:
-            run = asyncio.create_task(desk.server.run())
-            await asyncio.sleep(0.05)
-            os.kill(os.getpid(), number)
-            await asyncio.wait_for(run, 5)
-
-    ended()

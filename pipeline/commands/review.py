@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import signal
 import sys
 from contextlib import closing
 from pathlib import Path
@@ -64,6 +65,9 @@ def review(folder: Path, settings: Settings, *, host: str = _HERE, any_port: boo
 
 
 async def _serve(reviewed: Review, settings: config.Server, token: str, *, any_port: bool) -> None:
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
     server = ReviewServer(reviewed, settings, token=token)
     try:
         await server.start()
@@ -77,6 +81,6 @@ async def _serve(reviewed: Review, settings: config.Server, token: str, *, any_p
         name, left = reviewed.folder.name, reviewed.left
         says = f"{left} captions of {name} to review: {server.address} (Ctrl-C ends)"
         print(says, file=sys.stderr)
-        await server.run()
+        await stop.wait()
     finally:
         await server.close()
