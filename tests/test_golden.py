@@ -19,6 +19,7 @@ import pytest
 from pipeline import wire
 from pipeline.captions import Board
 from pipeline.events import State
+from pipeline.wire import Message
 from tests.scripted import caption
 
 FILE = Path(__file__).parent / "golden" / "service.json"
@@ -32,6 +33,8 @@ class Service:
         self.board = Board("2026-11-22T09-30-00", "en", "es", 200)
         self.state: State = "starting"
         self.reason = ""
+        self.before: list[Message] = []
+        """What the operator has changed, as it was."""
 
     def do(self, step: Mapping[str, Any]) -> bytes | None:
         """Return the message that one step makes."""
@@ -44,8 +47,15 @@ class Service:
                 return wire.status("live", self.board.seq, self.state, self.reason)
             case "show":
                 message = self.board.show(caption(**fields))
-            case "edit" | "hide" | "retract" as name:
+            case "edit" | "hide" as name:
+                self.before.append(self.board.message(fields["id"]))
                 message = getattr(self.board, name)(*fields.values())
+            case "undo":
+                message = self.board.put_back(self.before.pop())
+            case "retract":
+                message = self.board.retract(*fields.values())
+            case "alive":
+                return wire.alive(self.board.seq)
         return wire.encode(message) if message else None
 
     def _hello(self, since: int | None) -> bytes:
@@ -71,7 +81,9 @@ def test_every_step_makes_exactly_its_message() -> None:
         assert service.do(step) == expected, f"step {number}: {step['do']}"
 
 
-@pytest.mark.parametrize("what", ["hello", "status", "show", "edit", "hide", "retract"])
+@pytest.mark.parametrize(
+    "what", ["hello", "status", "show", "edit", "hide", "undo", "retract", "alive"]
+)
 def test_the_service_covers(what: str) -> None:
     assert any(step["do"] == what and step["message"] for step in STEPS)
 
