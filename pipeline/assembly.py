@@ -18,8 +18,6 @@ from pipeline.models import resolve
 from pipeline.prompts import style_for
 from pipeline.workers.compare import of_compare
 
-_HOTWORDS = 40
-
 
 def audio_source(settings: Settings, *, loop: bool = False) -> AudioSource:
     """Return the file of `audio.input`, or else the microphone."""
@@ -44,7 +42,7 @@ def recognizer(settings: Settings, dictionary: Dictionary) -> Recognizer:
         threads=stt.threads,
         lang=settings.translate.source,
         window_s=stt.window_s,
-        hotwords=dictionary.lexicon.hotwords(_HOTWORDS) if stt.hotwords else "",
+        hotwords=dictionary.hotwords if stt.hotwords else "",
         word_probabilities=stt.word_probabilities,
     )
 

@@ -62,13 +62,13 @@ class Crew:
         """Make the workers. Ids go on from `last_id`, audio times from `origin_s`."""
         # A file played as fast as possible has no clock to fall behind: then queues wait instead.
         self.sheds = not (settings.audio.input and settings.audio.pace == "fast")
-        self._deadline_s = settings.translate.final.deadline_s + HANG_GRACE_S
         self._mailbox = Mailbox()
         self._drafts = Drafts(DRAFT_LIMIT)
+        self._segmenter = Segmenter(settings.vad, last_id=last_id)
         self.listen = Listen(
             source=engines.source,
             detector=engines.detector,
-            segmenter=Segmenter(settings.vad, last_id=last_id),
+            segmenter=self._segmenter,
             origin_s=origin_s,
             zeros_mean_lost=not settings.audio.input,
             mailbox=self._mailbox,
@@ -115,6 +115,13 @@ class Crew:
         """Let all workers load."""
         for worker in self._all:
             worker.start()
+
+    def use(self, settings: Settings) -> None:
+        """Let all workers go by these settings, each from its next utterance on."""
+        self._segmenter.vad = settings.vad
+        self._transcribe.settings = settings
+        if self._translate is not None:
+            self._translate.settings = settings
 
     def begin(self) -> None:
         """Let all workers work."""
@@ -182,8 +189,9 @@ class Crew:
 
         While it hangs, new finals do without it; when it comes back it is used again.
         """
-        doing = self._translate.doing if self._translate else None
-        hangs = doing is not None and now_s - doing[1] > self._deadline_s
+        hangs = False
+        if self._translate is not None and (doing := self._translate.doing) is not None:
+            hangs = now_s - doing[1] > self._translate.deadline_s + HANG_GRACE_S
         new = hangs and not self.translator_hangs
         self._transcribe.final_engine_lost = hangs
         return new

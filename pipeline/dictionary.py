@@ -18,13 +18,15 @@ from pipeline.session_files import WholeFile
 OWN = "dictionary.toml"
 """The church's own rules in session.directory, where the settings name no other file."""
 
+_HOTWORDS = 40
+"""More would cost the recognizer room and time."""
+
 
 class Dictionary:
     """Holds the lexicon. Any thread may read `lexicon`; one thread loads and adds."""
 
     def __init__(self, settings: Settings) -> None:
         """Load the files. Raises DictionaryError."""
-        self._shipped: tuple[Rule, ...] = ()
         self._files: list[Path] = []
         self._enabled = settings.dictionary.enabled
         self._named = settings.dictionary.file != ""
@@ -42,6 +44,17 @@ class Dictionary:
     def enabled(self) -> bool:
         """Whether texts are corrected at all."""
         return self._enabled
+
+    @property
+    def hotwords(self) -> str:
+        """The rare words that the recognizer should listen for, with commas between them."""
+        return self.lexicon.hotwords(_HOTWORDS)
+
+    def take(self, other: Dictionary) -> None:
+        """Put another one's files and rules in force, in place of these."""
+        self._files, self._stamps, self.own = other._files, other._stamps, other.own
+        self._enabled, self._named = other._enabled, other._named
+        self.lexicon = other.lexicon
 
     def load(self) -> None:
         """Read and compile all files anew. Raises DictionaryError and then keeps the old rules."""
@@ -63,7 +76,7 @@ class Dictionary:
         """
         if not self._enabled:
             message = "The dictionary is switched off."
-            fix = "Set dictionary.enabled = true and start again."
+            fix = "Set dictionary.enabled = true and reload."
             raise DictionaryError("dictionary-off", message, fix)
         content = self._read(self.own)
         newline = "\r\n" if "\r\n" in content else "\n"

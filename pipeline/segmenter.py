@@ -30,13 +30,11 @@ class Segmenter:
 
     def __init__(self, vad: Vad, *, last_id: int = 0) -> None:
         """Take the settings, and the id of the last utterance before the first one here."""
-        self._threshold = vad.threshold
-        self._end_threshold = vad.end_threshold
-        self._silence_blocks = blocks_in(vad.silence_ms)
-        self._min_blocks = blocks_in(vad.min_speech_ms)
-        self._limit_blocks = blocks_in(vad.max_utterance_s * 1000)
-        self._partial_blocks = blocks_in(vad.partial_ms)
-        self._pre_roll: deque[AudioBlock] = deque(maxlen=blocks_in(vad.pre_roll_ms))
+        self.vad = vad
+        """What holds from the next utterance on. Another thread may set it."""
+        self._vad: Vad | None = None
+        self._pre_roll: deque[AudioBlock] = deque()
+        self._use(vad)
         self._open: list[AudioBlock] = []
         self._voiced: list[bool] = []
         self._probabilities: list[float] = []
@@ -60,6 +58,8 @@ class Segmenter:
             out += self._close("gap")
             self._pre_roll.clear()
         self._expected = block.start_sample + len(block.pcm)
+        if not self._open:
+            self._use(self.vad)
         if not self._open and probability < self._threshold:
             self._pre_roll.append(block)
             return out
@@ -79,6 +79,18 @@ class Segmenter:
     def flush(self) -> list[Utterance]:
         """Close what is open, at the end of the source."""
         return self._close("end")
+
+    def _use(self, vad: Vad) -> None:
+        if vad is self._vad:
+            return
+        self._vad = vad
+        self._threshold = vad.threshold
+        self._end_threshold = vad.end_threshold
+        self._silence_blocks = blocks_in(vad.silence_ms)
+        self._min_blocks = blocks_in(vad.min_speech_ms)
+        self._limit_blocks = blocks_in(vad.max_utterance_s * 1000)
+        self._partial_blocks = blocks_in(vad.partial_ms)
+        self._pre_roll = deque(self._pre_roll, maxlen=blocks_in(vad.pre_roll_ms))
 
     def _start(self) -> None:
         self._open = list(self._pre_roll)
@@ -125,6 +137,7 @@ class Segmenter:
         self._open, self._voiced, self._probabilities = rest
         self._lead = 0
         self._continues = True
+        self._use(self.vad)
         self._next_partial = self._partial_blocks
         return out
 

@@ -98,6 +98,7 @@ class FakeRecognizer:
     fails: Callable[[int], bool] = lambda _call: False
     delay_s: float = 0.0
     calls: int = 0
+    hotwords: str = ""
 
     def load(self) -> None: ...
 
@@ -129,6 +130,7 @@ class FakeTranslator:
     streams: bool = False
     calls: int = 0
     setback: str = ""
+    deadline_s: float = 8.0
 
     def load(self) -> None: ...
 

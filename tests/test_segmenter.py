@@ -15,13 +15,20 @@ VAD = Vad(silence_ms=320, min_speech_ms=96, pre_roll_ms=64, max_utterance_s=4.0,
 
 
 def run(
-    probabilities: list[float], vad: Vad = VAD, gap_before: int | None = None
+    probabilities: list[float],
+    vad: Vad = VAD,
+    gap_before: int | None = None,
+    later: dict[int, Vad] | None = None,
 ) -> list[Utterance]:
-    """Push one block per probability, its samples numbered, and flush."""
+    """Push one block per probability, its samples numbered, and flush.
+
+    `later` holds settings that come before a block.
+    """
     segmenter = Segmenter(vad)
     out: list[Utterance] = []
     at = 0
     for index, probability in enumerate(probabilities):
+        segmenter.vad = (later or {}).get(index, segmenter.vad)
         at += SAMPLE_RATE if index == gap_before else 0
         pcm = np.arange(at, at + BLOCK_SAMPLES, dtype=np.float32)
         out += segmenter.push(AudioBlock(at, pcm), probability)
@@ -158,6 +165,45 @@ def test_no_sample_of_speech_is_lost_or_given_twice(probabilities: list[float]) 
         same = [v for v in out if v.id == u.id]
         assert [v.revision for v in same] == list(range(1, len(same) + 1))
         assert [v.final for v in same] == [False] * (len(same) - 1) + [True]
+    loud = [i for i in range(len(probabilities) - 2) if min(probabilities[i : i + 3]) >= 0.5]
+    held = {int(s) // BLOCK_SAMPLES for s in covered[::BLOCK_SAMPLES]}
+    assert set(loud) <= held
+
+
+PATIENT = VAD.model_copy(update={"silence_ms": 640, "pre_roll_ms": 320})
+
+
+def test_new_settings_hold_from_the_next_utterance_on() -> None:
+    sentences = [0.0] * 12 + ([0.9] * 20 + [0.0] * 12) * 3  # pauses of 12 blocks, 384 ms
+    assert len(finals(run(sentences))) == 3
+    out = finals(run(sentences, later={20: PATIENT}))  # amid the first sentence
+    assert [u.cause for u in out] == ["silence", "end"]
+    assert out[0].end_sample == 32 * BLOCK_SAMPLES
+    assert out[1].start_sample == (44 - 4) * BLOCK_SAMPLES  # more pre-roll than the old 2 blocks
+    assert out[1].end_sample == 96 * BLOCK_SAMPLES  # the second pause is too short now
+
+
+def test_new_settings_hold_after_a_cut_too() -> None:
+    short = VAD.model_copy(update={"max_utterance_s": 2.0})
+    out = run([0.9] * 400, later={10: short})
+    longest = {n: max(len(u.pcm) for u in out if u.id == n) // BLOCK_SAMPLES for n in (1, 2, 3)}
+    assert longest[1] > blocks_in(2000) >= max(longest[2], longest[3])
+
+
+@given(
+    st.lists(st.sampled_from([0.0, 0.2, 0.4, 0.6, 0.95]), max_size=400),
+    st.dictionaries(
+        st.integers(0, 399),
+        st.sampled_from([VAD, PATIENT, VAD.model_copy(update={"max_utterance_s": 2.0})]),
+        max_size=5,
+    ),
+)
+def test_new_settings_at_any_moment_lose_no_speech(
+    probabilities: list[float], later: dict[int, Vad]
+) -> None:
+    done = finals(run(probabilities, later=later))
+    covered = np.concatenate([u.pcm for u in done]) if done else np.zeros(0)
+    assert np.all(np.diff(covered) > 0)
     loud = [i for i in range(len(probabilities) - 2) if min(probabilities[i : i + 3]) >= 0.5]
     held = {int(s) // BLOCK_SAMPLES for s in covered[::BLOCK_SAMPLES]}
     assert set(loud) <= held

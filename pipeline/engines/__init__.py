@@ -56,6 +56,9 @@ class SpeechDetector(Protocol):
 class Recognizer(Protocol):
     """Speech to text."""
 
+    hotwords: str
+    """Words to listen for, with commas between them; may change between calls."""
+
     @property
     def name(self) -> str:
         """Engine and model, for records."""
@@ -69,6 +72,9 @@ class Recognizer(Protocol):
 
 class Translator(Protocol):
     """Text to text in another language."""
+
+    deadline_s: float
+    """After so long `translate` gives up, unless it is always quick; may change between calls."""
 
     @property
     def name(self) -> str:

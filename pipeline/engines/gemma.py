@@ -67,7 +67,7 @@ class Gemma:
             threads=threads, context=context, batch=batch, flash_attention=flash_attention
         )
         self._most_guesses = draft
-        self._deadline_s = deadline_s
+        self.deadline_s = deadline_s
         self._on_step = on_step or (lambda step: log.warning("gpu", step=step))
         self.setback = ""
 
@@ -118,12 +118,13 @@ class Gemma:
         Raises EngineError: `final-late` after `deadline_s`, `text-too-long` for a word that does
         not fit into the context, `gemma-failed` for what llama.cpp refuses.
         """
-        deadline_s = time.monotonic() + self._deadline_s
+        allowed_s = self.deadline_s
+        until_s = time.monotonic() + allowed_s
         parts: list[Translation] = []
 
         def check() -> None:
-            if time.monotonic() > deadline_s:
-                raise EngineError("final-late", f"No translation within {self._deadline_s:g} s.")
+            if time.monotonic() > until_s:
+                raise EngineError("final-late", f"No translation within {allowed_s:g} s.")
 
         def grow(part: str) -> None:
             if on_text is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ class Marian:
 
     name = "marian"
     setback = ""
+    deadline_s = math.inf
 
     def __init__(self, path: Path, *, compute_type: str = "int8", threads: int = 1) -> None:
         self._path = path

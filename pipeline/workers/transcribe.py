@@ -37,7 +37,8 @@ class Transcribe(Worker):
         shed: bool,
     ) -> None:
         super().__init__("transcribe", emit)
-        self._settings = settings
+        self.settings = settings
+        """Those in force, set by the main thread; what may change holds from the next utterance."""
         self._recognizer = recognizer
         self._partial = partial
         self._dictionary = dictionary
@@ -86,12 +87,14 @@ class Transcribe(Worker):
 
     def _transcript(self, utterance: Utterance) -> Transcript:
         """Recognize and correct. After an engine error a final falls back on its last partial."""
+        stt = self.settings.stt
+        self._recognizer.hotwords = self._dictionary.hotwords if stt.hotwords else ""
         self.doing = ("stt-hangs", time.monotonic())
         try:
             transcript = transcribe(
                 self._recognizer,
                 utterance,
-                lang=self._settings.translate.source,
+                lang=self.settings.translate.source,
                 free_s=self._free_s,
                 clock=time.monotonic,
             )
@@ -102,7 +105,7 @@ class Transcribe(Worker):
             last = self._last
             if utterance.final and last is not None and last.utterance.id == utterance.id:
                 return replace(last, utterance=utterance)
-            lang = self._settings.translate.source
+            lang = self.settings.translate.source
             return Transcript(utterance, lang, "", "", Recognition(""), filtered=error.code)
         finally:
             self.doing = None
@@ -115,7 +118,7 @@ class Transcribe(Worker):
                 transcript.raw_text,
                 transcript.level_dbfs,
                 len(utterance.pcm) / SAMPLE_RATE,
-                self._settings.stt,
+                stt,
             ),
         )
 
@@ -128,7 +131,7 @@ class Transcribe(Worker):
                 caption = translate(
                     self._partial,
                     transcript,
-                    lang=self._settings.translate.target,
+                    lang=self.settings.translate.target,
                     handed_s=now,
                     free_s=now,
                     clock=time.monotonic,

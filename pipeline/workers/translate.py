@@ -36,8 +36,9 @@ class Translate(Worker):
         emit: Emit,
     ) -> None:
         super().__init__("translate", emit)
+        self.settings = settings
+        """Those in force, set by the main thread; what may change holds from the next draft."""
         self._lang = settings.translate.target
-        self._stream = settings.translate.final.stream
         self._translator = translator
         self._drafts = drafts
         self._ladder = ladder
@@ -45,6 +46,11 @@ class Translate(Worker):
         self._rest_until_s = 0.0
         self.doing: Draft | None = None
         """The draft being translated and since when, for the main thread's look-out for a hang."""
+
+    @property
+    def deadline_s(self) -> float:
+        """How long the translator may take for the draft it is at."""
+        return self._translator.deadline_s
 
     @property
     def waiting(self) -> int:
@@ -77,6 +83,7 @@ class Translate(Worker):
     def work(self) -> None:
         """Take drafts until the end comes."""
         while (draft := self._drafts.get()) is not None:
+            self._translator.deadline_s = self.settings.translate.final.deadline_s
             self.doing = (draft[0], time.monotonic())
             self.emit(self._final(*draft))
             self.doing = None
@@ -106,7 +113,7 @@ class Translate(Worker):
                 handed_s=handed_s,
                 free_s=self._free_s,
                 clock=time.monotonic,
-                on_text=self._streamer(draft) if self._stream else None,
+                on_text=self._streamer(draft) if self.settings.translate.final.stream else None,
                 draft=draft.text if draft.lang == self._lang else "",
             )
         except EngineError as error:

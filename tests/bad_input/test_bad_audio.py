@@ -33,6 +33,7 @@ class Ears:
     """A recognizer that says how much it heard."""
 
     name = "ears"
+    hotwords = ""
 
     def load(self) -> None: ...
 

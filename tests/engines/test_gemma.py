@@ -222,7 +222,7 @@ def test_a_late_translation_is_given_up(good: str, gguf: Path) -> None:
     with pytest.raises(EngineError, match=r"within 0\.5 s.*\[final-late\]"):
         engine.translate(PSALM, slow)
     assert len(seen) <= 1, "none on a machine that is late without help"
-    engine._deadline_s = 60.0
+    engine.deadline_s = 60.0
     assert engine.translate("God is good.").text == good
 
 

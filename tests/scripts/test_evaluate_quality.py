@@ -30,6 +30,7 @@ class Scripted:
     leak_mb: int = 0
     name: str = "scripted"
     setback: str = ""
+    deadline_s: float = 8.0
     kept: list[bytearray] = field(default_factory=list)
 
     def load(self) -> None: ...

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from pipeline.config import Settings
+from pipeline.config_layers import load
 from pipeline.dictionary import Dictionary
 from pipeline.engines import Recognizer, Translator
-from pipeline.events import Caption, Fault, Recognition, Report, Transcript, Utterance, WorkerEnded
+from pipeline.events import (
+    Caption,
+    Fault,
+    Pcm,
+    Recognition,
+    Report,
+    Transcript,
+    Utterance,
+    WorkerEnded,
+)
 from pipeline.ladder import Ladder, Rung
 from pipeline.mailbox import Draft, Drafts, Mailbox
 from pipeline.workers.transcribe import Transcribe
@@ -42,6 +53,7 @@ class Bench:
         rung: Rung = Rung.FULL,
         shed: bool = True,
         read_all: bool = True,
+        dictionary: Dictionary | None = None,
     ) -> None:
         self.reports: list[Report] = []
         self.drafts: Drafts | None = Drafts(drafts) if drafts else None
@@ -52,7 +64,7 @@ class Bench:
             settings=settings,
             recognizer=recognizer or FakeRecognizer(SCRIPT),
             partial=translator,
-            dictionary=Dictionary(settings),
+            dictionary=dictionary or Dictionary(settings),
             mailbox=mailbox,
             drafts=self.drafts,
             ladder=ladder,
@@ -215,3 +227,42 @@ def test_the_dictionary_corrects_before_translation(tmp_path: Path) -> None:
     assert shown.transcript.text == "turn to the book of Romans"
     assert shown.transcript.raw_text == "turn to the book of row mans"
     assert "Romans-es" in shown.text
+
+
+def test_the_recognizer_listens_for_the_words_that_the_dictionary_has_now(tmp_path: Path) -> None:
+    own = tmp_path / "own.toml"
+    own.write_text("")
+    flags = {"dictionary.file": str(own)}
+    settings = load(flags=flags).settings
+    dictionary, recognizer = Dictionary(settings), FakeRecognizer(SCRIPT)
+    bench = Bench(recognizer=recognizer, dictionary=dictionary, drafts=None, read_all=False)
+
+    def heard() -> list[str]:
+        bench.worker._take(final())
+        return recognizer.hotwords.split(", ")
+
+    assert "Nebuchadnezzar" in heard()
+    own.write_text(
+        '[[rule]]\nhear = ["oh yellow ran"]\nwrite = "Oyelaran"\nhotword = true\n'
+        'example = "pastor oh yellow ran"\nbecomes = "pastor Oyelaran"\n'
+    )
+    dictionary.load()
+    assert heard()[0] == "Oyelaran"
+    bench.worker.settings = load(flags=flags | {"stt.hotwords": False}).settings
+    assert heard() == [""]
+
+
+def test_new_limits_of_the_filter_hold_from_the_next_utterance_on() -> None:
+    class Doubtful(FakeRecognizer):
+        def recognize(self, pcm: Pcm, *, final: bool) -> Recognition:
+            return replace(super().recognize(pcm, final=final), no_speech_prob=0.5)
+
+    bench = Bench(recognizer=Doubtful(SCRIPT), drafts=None, read_all=False)
+    bench.worker._take(final(1))
+    strict = {"stt": {"avg_logprob": 0.0, "no_speech_prob": 0.4}}
+    bench.worker.settings = Settings.model_validate(strict)
+    bench.worker._take(final(2))
+    shown, filtered = bench.reports
+    assert isinstance(shown, Caption)
+    assert isinstance(filtered, Transcript)
+    assert filtered.filtered == "no-speech"

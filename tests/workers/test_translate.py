@@ -220,3 +220,34 @@ def test_a_retreat_from_the_gpu_is_told_and_the_engine_used() -> None:
     assert [r.code for r in reports if isinstance(r, Fault)] == ["gpu-unavailable"]
     assert "out of memory" in made.setback
     assert finals(reports)[0][2] == "gemma"
+
+
+class Asked(FakeTranslator):
+    """Changes the settings amid its first translation, and notes what holds in each."""
+
+    def __init__(self) -> None:
+        super().__init__("gemma", streams=True)
+        self.held: list[tuple[float, bool]] = []
+        self.during: Callable[[], None] = lambda: None
+
+    def translate(
+        self, text: str, on_text: Callable[[str], None] | None = None, draft: str = ""
+    ) -> Translation:
+        self.during()
+        self.held.append((self.deadline_s, on_text is not None))
+        return super().translate(text, on_text, draft)
+
+
+def test_new_settings_hold_from_the_next_draft_on() -> None:
+    asked = Asked()
+    made = worker(asked, [], count=2)
+    final = {"deadline_s": 3.0, "stream": False}
+
+    def change() -> None:
+        made.settings = Settings.model_validate({"translate": {"final": final}})
+
+    asked.during = change
+    made.begin()
+    made.run()
+    assert asked.held == [(8.0, True), (3.0, False)]
+    assert made.deadline_s == 3.0
