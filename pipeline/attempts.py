@@ -8,7 +8,7 @@ from ipaddress import IPv6Address, ip_address
 LIMIT = 8
 """Wrong tokens before an address is locked out."""
 LIMIT_IN_ALL = 64
-"""Wrong tokens from anywhere before every address is locked out that never had the right one."""
+"""Wrong tokens from anywhere before all are locked out but this machine and those let in before."""
 LOCK_S = 60.0
 """How long it is locked out, and how long a wrong token counts."""
 _ADDRESSES = 1024  # remembered; an attack from more addresses pushes out the oldest
@@ -20,7 +20,8 @@ class Attempts:
     def __init__(self) -> None:
         self._failures: dict[str, tuple[int, float]] = {}
         self._in_all: deque[float] = deque(maxlen=LIMIT_IN_ALL)
-        self._trusted: dict[str, None] = {}  # in the order of their first success
+        # In the order of their first success, after those who sit at this machine.
+        self._trusted: dict[str, None] = dict.fromkeys(map(_holder, ("127.0.0.1", "::1")))
 
     def locked(self, address: str, now_s: float) -> bool:
         """Tell whether the address has to wait."""

@@ -53,7 +53,10 @@ def test_guesses_from_everywhere_lock_all_but_the_desk() -> None:
         assert not attempts.locked("10.0.0.9", 100.0)
         attempts.failed(f"10.1.0.{number}", 100.0)
     assert attempts.locked("10.0.0.9", 100.0 + LOCK_S - 0.1)
-    assert not attempts.locked("10.0.0.2", 100.0)
+    for desk in ("10.0.0.2", "127.0.0.1", "::1"):
+        assert not attempts.locked(desk, 100.0)
+    failed(attempts, "127.0.0.1", LIMIT)
+    assert attempts.locked("127.0.0.1", 100.0)
     assert not attempts.locked("10.0.0.9", 100.0 + LOCK_S)
 
 
