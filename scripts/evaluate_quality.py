@@ -77,7 +77,7 @@ def _gate(arguments: argparse.Namespace) -> int:
     found = None
     if arguments.b is not None:
         found = comparison.compare(texts["a"], texts["b"], sentences, limits)
-    held = {name: stress(each) for name, each in measured.items()}
+    held = {name: stress(each) for name, each in measured.items() if arguments.stress}
     console = Console()
     for name, each in measured.items():
         note = " (earlier)" if each.earlier else f" ({each.setback})" if each.setback else ""
