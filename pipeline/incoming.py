@@ -7,6 +7,8 @@ import hmac
 import time
 from collections.abc import Callable
 
+from websockets.datastructures import Headers
+
 from pipeline import wire
 from pipeline.attempts import Attempts
 from pipeline.clients import Client, Clients
@@ -73,8 +75,10 @@ class Incoming:
     async def _authorize(self, client: Client, token: str) -> None:
         """Make an operator of a client. Raises ProtocolError, for a wrong token after a delay."""
         request = client.connection.request
-        headers = request.headers if request else {}
-        if foreign(headers.get("Host"), headers.get("Origin"), self._address):
+        headers = request.headers if request else Headers()
+        hosts = headers.get_all("Host")
+        host = hosts[0] if len(hosts) == 1 else None  # several are somebody's trick
+        if foreign(host, headers.get("Origin"), self._address):
             message = (
                 "Open the operator's page by this machine's address in numbers, "
                 "or set server.address to the name that it has."

@@ -156,6 +156,16 @@ async def test_a_page_of_another_site_makes_no_operator_but_may_read() -> None:
 
 
 @in_loop
+async def test_two_hosts_are_none() -> None:
+    async with serving() as service:
+        two = {"Host": "127.0.0.1"}
+        async with service.connect(additional_headers=two) as display:
+            await receive(display)
+            await send(display, type="auth", token=TOKEN)
+            assert (await receive(display))["code"] == "foreign-page"
+
+
+@in_loop
 async def test_behind_a_proxy_the_configured_address_is_ours() -> None:
     outside: Any = "https://captions.example.org"
     async with serving(address=outside) as service, service.connect(origin=outside) as display:
