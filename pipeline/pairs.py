@@ -7,24 +7,25 @@ pair gets the operator's text, a hidden one's goes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from itertools import islice
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Literal
 
 import orjson
 
 from pipeline.errors import ProtocolError
 from pipeline.fields import integer, number, read_object, string
 from pipeline.quality import Flag
-from pipeline.session_files import GrowingFile
+from pipeline.session_files import LineFile
 from pipeline.wire import Message
 
 Reason = Flag | Literal["low-score", "no-score"]
 
 PAIRS = "sermon_pairs.jsonl"
 QUEUE = "review_queue.jsonl"
+_EDITS = 1_000
+"""Edits remembered for finals that are still to come."""
 _TEXTS = (
     "session",
     "utc",
@@ -121,57 +122,63 @@ def parse_review_item(line: str | bytes) -> ReviewItem:
     )
 
 
-AnyPair = TypeVar("AnyPair", bound=Pair)
-
-
-class PairFile(Generic[AnyPair]):
-    """One of the two files: grows by whole lines, and is replaced at once after an edit."""
+class PairFile:
+    """One of the two files. An edit reads it again, so that nothing of it is kept in memory."""
 
     def __init__(self, path: Path) -> None:
-        self._file = GrowingFile(path)
-        self._pairs: dict[int, AnyPair] = {}
-        self._written: int | None = 0
+        """Make it. Raises OSError."""
+        self.file = LineFile(path)
+        self._edits: dict[int, Message] = {}
+        self._count = 0
 
     def __len__(self) -> int:
         """Return how many pairs there are."""
-        return len(self._pairs)
+        return self._count
 
-    def add(self, pair: AnyPair) -> None:
+    def add(self, pair: Pair) -> None:
         """Take a pair in."""
-        self._pairs[pair.id] = pair
+        self.file.add(orjson.dumps(pair, option=orjson.OPT_APPEND_NEWLINE))
+        self._count += 1
 
     def follow(self, message: Message) -> None:
         """Do to the caption's pair, if it is here, what the operator did to the caption."""
-        pair = self._pairs.get(message.id)
-        if pair is None:
-            return
-        self._written = None
-        if message.target.text:
-            edited = replace(pair, target=message.target.text, engine=message.target.engine)
-            self._pairs[message.id] = replace(edited, target_lang=message.target.lang)
-        else:
-            del self._pairs[message.id]
+        self._edits[message.id] = message
 
     def flush(self) -> None:
-        """Write what the file lacks. Raises OSError; then the file is as it was."""
-        if self._written is None:
-            self._file.replace(b"".join(_line(pair) for pair in self._pairs.values()))
-            self._written = len(self._pairs)
-        for pair in list(islice(self._pairs.values(), self._written, None)):
-            self._file.append(_line(pair))
-            self._written += 1
+        """Write what the file lacks. Raises OSError; what is not written waits."""
+        if self._edits:
+            self.rewrite(self._edited)
+            self._edits.clear()
+        self.file.flush()
 
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
+    def rewrite(self, change: Callable[[bytes], bytes]) -> None:
+        """Put every line through `change`; see LineFile. Raises OSError."""
+        self.file.rewrite(change)
+        self._count = sum(1 for _ in self.file.lines())
+
+    def sift(self, change: Callable[[bytes], bytes]) -> None:
+        """Put the lines that wait through `change`."""
+        self.file.sift(change)
+
+    def _edited(self, line: bytes) -> bytes:
+        fields = orjson.loads(line)
+        message = self._edits.get(fields["id"])
+        if message is None:
+            return line
+        target = message.target
+        if not target.text:
+            return b""
+        fields |= {"target": target.text, "target_lang": target.lang, "engine": target.engine}
+        return orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE)
 
 
 class Pairs:
     """Both files of a session."""
 
     def __init__(self, folder: Path) -> None:
-        self.accepted: PairFile[Pair] = PairFile(folder / PAIRS)
-        self.review: PairFile[ReviewItem] = PairFile(folder / QUEUE)
+        """Make them. Raises OSError."""
+        self.accepted = PairFile(folder / PAIRS)
+        self.review = PairFile(folder / QUEUE)
         self._session = folder.name
         self._edits: dict[int, Message] = {}
 
@@ -186,9 +193,11 @@ class Pairs:
             self.follow(edit)
 
     def follow(self, message: Message) -> None:
-        """Take a final caption; only those of an operator change anything."""
-        if message.target.engine == "operator":
+        """Take a final caption; only what an operator did, or undid, changes anything."""
+        if message.target.engine == "operator" or message.id in self._edits:
             self._edits[message.id] = message
+            if len(self._edits) > _EDITS:
+                del self._edits[next(iter(self._edits))]
             self.accepted.follow(message)
             self.review.follow(message)
 
@@ -199,9 +208,5 @@ class Pairs:
 
     def close(self) -> None:
         """Close the files."""
-        self.accepted.close()
-        self.review.close()
-
-
-def _line(pair: Pair) -> bytes:
-    return orjson.dumps(pair, option=orjson.OPT_APPEND_NEWLINE)
+        self.accepted.file.close()
+        self.review.file.close()

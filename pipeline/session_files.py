@@ -10,6 +10,7 @@ import errno
 import fcntl
 import os
 from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import datetime
 from itertools import count
@@ -72,6 +73,7 @@ class GrowingFile:
         """
         self._path = path
         self._sync = sync
+        self._locked = False
         self._size = _whole_lines(path) if keep else 0
         self._fd = _open(path, keep=keep)
         os.ftruncate(self._fd, self._size)
@@ -92,9 +94,18 @@ class GrowingFile:
 
     def replace(self, content: bytes) -> None:
         """Put a new content in the file's place at once. Raises OSError; then the old one stays."""
-        fd = _replace(self._path, content)
+        self.rewrite((content,))
+
+    def rewrite(self, pieces: Iterable[bytes]) -> None:
+        """Do the same with a content that need not be held in memory."""
+        fd, size = _replace(self._path, pieces, lock=self._locked)
         os.close(self._fd)
-        self._fd, self._size = fd, len(content)
+        self._fd, self._size = fd, size
+
+    def lines(self) -> Iterator[bytes]:
+        """Yield the lines that are in the file. Raises OSError."""
+        with self._path.open("rb") as file:
+            yield from file
 
     def lock(self) -> None:
         """Keep other daemons off this file until this one ends, however it ends.
@@ -103,6 +114,7 @@ class GrowingFile:
         """
         try:
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._locked = True
         except BlockingIOError:
             raise
         except OSError as error:  # a file system that knows no locks
@@ -124,7 +136,7 @@ class WholeFile:
     def flush(self) -> None:
         """Write what waits. Raises OSError; then it waits on."""
         if self.content is not None:
-            os.close(_replace(self._path, self.content))
+            os.close(_replace(self._path, (self.content,))[0])
             self.content = None
 
     def close(self) -> None:
@@ -157,6 +169,24 @@ class LineFile:
             self._file.append(self._waiting[0])
             self._waiting.popleft()
 
+    def lines(self) -> Iterator[bytes]:
+        """Yield the lines of the file, then those that wait. Raises OSError."""
+        yield from self._file.lines()
+        yield from self._waiting
+
+    def rewrite(self, change: Callable[[bytes], bytes]) -> None:
+        """Put every line through `change`, which gives b"" for one that goes, all at once.
+
+        Raises OSError; then all is as it was.
+        """
+        if any(change(line) != line for line in self.lines()):
+            self._file.rewrite(changed for line in self.lines() if (changed := change(line)))
+            self._waiting.clear()
+
+    def sift(self, change: Callable[[bytes], bytes]) -> None:
+        """Put the lines that wait through `change`; what is in the file stays as it is."""
+        self._waiting = deque(changed for line in self._waiting if (changed := change(line)))
+
     def lock(self) -> None:
         """Keep other daemons off this file; see GrowingFile."""
         self._file.lock()
@@ -179,13 +209,20 @@ def _whole_lines(path: Path) -> int:
         return 0
 
 
-def _replace(path: Path, content: bytes) -> int:
-    """Put a file in another's place at once; return its descriptor. Raises OSError."""
+def _replace(path: Path, pieces: Iterable[bytes], *, lock: bool = False) -> tuple[int, int]:
+    """Put a file in another's place at once; return its descriptor and size. Raises OSError.
+
+    With `lock` nobody finds it unlocked.
+    """
     temporary = path.with_name(f"{path.name}.tmp")
-    fd = -1
+    fd, size = -1, 0
     try:
         fd = _open(temporary)
-        _write(fd, content)
+        if lock:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        for piece in pieces:
+            _write(fd, piece)
+            size += len(piece)
         os.fsync(fd)
         temporary.replace(path)
     except OSError:
@@ -194,7 +231,7 @@ def _replace(path: Path, content: bytes) -> int:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
         raise
-    return fd
+    return fd, size
 
 
 def _write(fd: int, data: bytes) -> None:

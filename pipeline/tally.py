@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from array import array
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -37,7 +38,7 @@ class Tally:
         self._filtered: Counter[str] = Counter()
         self._corrections: Counter[str] = Counter()
         self._faults: Counter[str] = Counter()
-        self._times: dict[str, list[float]] = {name: [] for name in TIMES}
+        self._times = {name: array("d") for name in TIMES}
         self._audio_s = 0.0
         self._dropped: Mapping[str, int] = {}
 
@@ -91,7 +92,7 @@ class Tally:
         return round(self._corrected / self._utterances, 4) if self._utterances else None
 
 
-def _latency(known: list[float]) -> Latency:
+def _latency(known: array[float]) -> Latency:
     ordered = sorted(known)
     p50_ms, p95_ms = (nearest_rank(ordered, share) for share in (0.50, 0.95))
     return Latency(count=len(known), p50_ms=p50_ms, p95_ms=p95_ms)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tracemalloc
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -117,6 +118,34 @@ def test_edits_keep_the_order(tmp_path: Path) -> None:
     assert written(tmp_path, "review_queue.jsonl") == []
     assert (len(pairs.accepted), len(pairs.review)) == (3, 0)
     pairs.close()
+
+
+def test_an_edit_that_is_undone_leaves_the_translators_text(tmp_path: Path) -> None:
+    pairs = Pairs(tmp_path)
+    pairs.add(spoken(1))
+    pairs.follow(edited(1, "Uno"))
+    pairs.flush()
+    pairs.follow(message(1, "Grace", "La gracia de Dios.", seq=2))
+    pairs.flush()
+    pairs.close()
+    assert written(tmp_path) == [(1, "La gracia de Dios.")]
+    assert b'"gemma"' in (tmp_path / "sermon_pairs.jsonl").read_bytes()
+
+
+def test_nothing_of_the_pairs_stays_in_memory(tmp_path: Path) -> None:
+    pairs, one = Pairs(tmp_path), spoken()
+    tracemalloc.start()
+    try:
+        for id in range(2_000):  # noqa: A001
+            pairs.add(one | {"id": id})
+            pairs.flush()
+            if id == 500:
+                before = tracemalloc.get_traced_memory()[0]
+        assert tracemalloc.get_traced_memory()[0] - before < 100_000
+    finally:
+        tracemalloc.stop()
+    pairs.close()
+    assert len(pairs.accepted) == len(written(tmp_path)) == 2_000
 
 
 def test_what_the_disk_refused_comes_with_the_next_flush(

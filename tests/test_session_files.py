@@ -130,3 +130,44 @@ def test_a_whole_file_is_there_at_once_or_not_at_all(
 
 def no_room(_fd: int, _data: object) -> int:
     raise OSError(28, "No space left on device")
+
+
+def test_lines_are_rewritten_at_once_with_those_that_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "lines"
+    file = LineFile(path)
+    file.lock()
+    for line in (b"one\n", b"two\n", b"three\n"):
+        file.add(line)
+        if line != b"three\n":
+            file.flush()
+
+    def without_two(line: bytes) -> bytes:
+        return b"" if line == b"two\n" else line.replace(b"three", b"3")
+
+    with monkeypatch.context() as full:
+        full.setattr(os, "fsync", no_space)
+        with pytest.raises(OSError, match="No space"):
+            file.rewrite(without_two)
+    assert list(file.lines()) == [b"one\n", b"two\n", b"three\n"]
+    assert [each.name for each in tmp_path.iterdir()] == ["lines"]
+    file.rewrite(without_two)
+    assert path.read_bytes() == b"one\n3\n"
+    assert len(file) == 0
+    inode = path.stat().st_ino
+    file.rewrite(without_two)  # changes nothing
+    assert path.stat().st_ino == inode
+    other = LineFile(path, keep=True)
+    with pytest.raises(BlockingIOError):
+        other.lock()  # the new file is as locked as the old one was
+    other.close()
+    file.add(b"four\n")
+    file.sift(lambda _: b"")
+    file.flush()
+    assert path.read_bytes() == b"one\n3\n"
+    file.close()
+
+
+def no_space(_fd: int) -> None:
+    raise OSError(28, "No space left on device")
