@@ -17,6 +17,7 @@ from typing import Any
 from playwright.sync_api import Browser, Page
 
 from scripts.console_shots import console_shots
+from scripts.state_shots import shoot_states
 from tests.displays.browser import chromium
 from tests.displays.hall import Hall
 from tests.reviewing import TOKEN, Reviewing, reviewable
@@ -69,6 +70,15 @@ def open_settings(page: Page) -> None:
     page.locator("#open").click()
 
 
+def scroll_back(page: Page) -> None:
+    """Read what was said before, in high contrast."""
+    page.locator("#open").click()
+    page.locator("#theme-contrast").check()
+    page.locator("#done").click()
+    page.locator("#scroller").hover()
+    page.mouse.wheel(0, -900)
+
+
 def over_a_picture(page: Page) -> None:
     """Lay the overlay over something, as a mixer does."""
     picture = "linear-gradient(#35506b 68%, #7a5a3c 68%)"
@@ -85,7 +95,10 @@ SHOTS: list[tuple[str, str, dict[str, Any], Callable[[Page], None]]] = [
     ("audience-dark", "/", {**PHONE, "color_scheme": "dark"}, with_source),
     ("audience-settings", "/", {**PHONE, "color_scheme": "light"}, open_settings),
     ("projector", "/projector", HD, leave),
+    ("audience-history", "/", PHONE, scroll_back),
     ("projector-both", "/projector?show=both", HD, leave),
+    ("projector-beside", "/projector?show=beside", HD, leave),
+    ("projector-blocks", "/projector?mode=blocks", HD, leave),
     ("obs", "/obs?lines=2", HD, over_a_picture),
     ("obs-box", "/obs?show=both&lines=4&align=left&box=000000&outline=0", HD, over_a_picture),
     ("obs-help", "/obs?help", {**HD, "locale": "en-GB"}, leave),
@@ -100,7 +113,7 @@ def shoot(
     try:
         page = context.new_page()
         page.goto(url)
-        page.locator("#captions .caption.partial").wait_for()
+        page.locator("#captions .caption").last.wait_for()
         act(page)
         page.wait_for_timeout(CALM_MS)
         return page.screenshot()
@@ -132,6 +145,7 @@ def main() -> int:
         perform(hall)
         shots = {name: partial(shoot, browser, hall.url + path, *how) for name, path, *how in SHOTS}
         shots |= {"review": partial(shoot_review, browser), **console_shots(browser)}
+        shots["audience-states"] = partial(shoot_states, browser)
         for name, take in shots.items():
             picture = take()
             too_large |= len(picture) > MOST_BYTES
