@@ -25,9 +25,8 @@ from pathlib import Path
 from typing import Any
 
 import transformers
-from export_gguf import chosen_levels, only_warnings
 from gguf_export import checkpoint, converting, merging, proof, quantizing, vocabulary
-from gguf_export.progress import bar, console
+from gguf_export.progress import bar, console, only_warnings
 
 from pipeline import prompts
 from pipeline.engines.gemma import Gemma
@@ -45,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Convert as the options say; return the exit code."""
     options = _parser().parse_args(arguments)
     try:
-        levels = chosen_levels(options.levels)
+        levels = quantizing.chosen(options.levels)
         prompts.render("translategemma", "", options.source, options.target)
         converting.check_checkout(options.llama_cpp)
         merging.check_base(options.base)

@@ -15,7 +15,6 @@ engine. Needs the train extra (make train).
 from __future__ import annotations
 
 import argparse
-import logging
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -23,12 +22,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
 
-import structlog
 from gguf_export import checkpoint as checkpoints
 from gguf_export import levels, proof, quantizing, vocabulary, writing
 from gguf_export.checkpoint import Checkpoint
 from gguf_export.levels import Asking, Level, Pair
-from gguf_export.progress import bar, console, unfinished
+from gguf_export.progress import bar, console, only_warnings, unfinished
 from gguf_export.vocabulary import Vocabulary
 
 from pipeline.errors import ModelError, StarkError, UsageError
@@ -121,7 +119,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         sets = {path.stem: levels.read_pairs(path) for path in options.pairs}
-        chosen = chosen_levels(options.levels)
+        chosen = quantizing.chosen(options.levels)
         flags = {name: getattr(options, name) for name in ("heads", "context", *_SIZES)}
         flags |= {"rope_pairs": options.rope_pairs or None}
         checkpoint = checkpoints.read(options.model, options.config, flags)
@@ -191,32 +189,11 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def chosen_levels(text: str) -> list[str]:
-    """Return the levels that a comma-separated list names, the largest first."""
-    asked = {name.strip().upper() for name in text.split(",") if name.strip()} - {quantizing.F16}
-    unknown = asked - set(quantizing.LEVELS)
-    if unknown:
-        raise UsageError(
-            "level-unknown",
-            f"--levels: there is no {', '.join(sorted(unknown))}.",
-            f"Known: {', '.join(quantizing.LEVELS)}.",
-        )
-    return [level for level in quantizing.LEVELS if level in asked]
-
-
 def _written(text: str) -> tuple[int, str]:
     index, _, content = text.partition("=")
     if not index.isdigit() or not content:
         raise UsageError("token-unreadable", f"--token {text}: ID=TEXT is needed.", "")
     return int(index), content.replace(r"\n", "\n")
-
-
-def only_warnings() -> None:
-    """Keep llama.cpp's chatter out of what these programs print."""
-    structlog.configure(
-        wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
-    )
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from safetensors.torch import load_file
 
 from gguf_export import naming
 from gguf_export.naming import Naming, some
-from gguf_export.shape import Shape, work_out
+from gguf_export.shape import Shape, layers_of, work_out
 from pipeline.errors import ModelError
 
 Tensors = dict[str, torch.Tensor]
@@ -69,7 +69,7 @@ def assemble(
     """Rename and check `tensors` that carry the names of a training program. Raises ModelError."""
     stored = {short: tensor for name, tensor in tensors.items() if (short := naming.plain(name))}
     kind = naming.recognize(stored)
-    layers = naming.layers_of(kind, stored)
+    layers = layers_of(config) or naming.layers_of(kind, stored)
     wanted = naming.expected(kind, layers)
     missing = [
         theirs for ours, theirs in wanted.items() if theirs not in stored and ours != "output"

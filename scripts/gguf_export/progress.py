@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
+import structlog
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -37,6 +40,14 @@ def growing(what: str, path: Path, expected_bytes: int, work: Callable[[], T]) -
 def unfinished(path: Path) -> Path:
     """Return the name that a file or folder has until it is whole."""
     return path.with_name(f"{path.name}.part")
+
+
+def only_warnings() -> None:
+    """Keep llama.cpp's chatter out of what these programs print."""
+    structlog.configure(
+        wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+    )
 
 
 def _size(path: Path) -> int:

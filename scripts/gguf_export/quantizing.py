@@ -11,7 +11,7 @@ import gguf
 
 from gguf_export.progress import console, growing, unfinished
 from pipeline.engines import llama
-from pipeline.errors import ModelError
+from pipeline.errors import ModelError, UsageError
 
 F16 = "F16"
 # Level -> llama.cpp's number for it, and about how many bits a weight takes.
@@ -26,6 +26,19 @@ LEVELS = tuple(_KINDS)
 
 _K_ROW = 256
 """Rows of the types with K in their name are cut into blocks of so many values."""
+
+
+def chosen(text: str) -> list[str]:
+    """Return the levels that a comma-separated list names, the largest first."""
+    asked = {name.strip().upper() for name in text.split(",") if name.strip()} - {F16}
+    unknown = asked - set(LEVELS)
+    if unknown:
+        raise UsageError(
+            "level-unknown",
+            f"--levels: there is no {', '.join(sorted(unknown))}.",
+            f"Known: {', '.join(LEVELS)}.",
+        )
+    return [level for level in LEVELS if level in asked]
 
 
 def expected_bytes(f16_bytes: int, level: str) -> int:

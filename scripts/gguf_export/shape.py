@@ -10,6 +10,7 @@ from gguf_export.naming import Architecture
 from pipeline.errors import ModelError
 
 # Our name -> where a config.json has it: Hugging Face's key first.
+_LAYERS = ("num_hidden_layers", "n_layer", "n_layers")
 _KEYS = {
     "heads": ("num_attention_heads", "n_head", "n_heads"),
     "kv_heads": ("num_key_value_heads", "n_kv_head", "n_kv_heads"),
@@ -94,6 +95,12 @@ class Shape:
         for index in range(self.layers):
             found |= {f"blk.{index}.{name}": size for name, size in layer.items()}
         return found
+
+
+def layers_of(config: Mapping[str, Any]) -> int:
+    """Return how many layers a config.json names, 0 for none."""
+    config = config.get("text_config", config)
+    return int(next((config[key] for key in _LAYERS if config.get(key)), 0))
 
 
 def work_out(

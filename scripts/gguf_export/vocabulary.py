@@ -70,6 +70,12 @@ def read(
     spm = processor(path)
     model = sentencepiece_model_pb2.ModelProto.FromString(spm.serialized_model_proto())
     _check(path, model, size)
+    if max(written_out, default=0) >= len(model.pieces):
+        raise ModelError(
+            "tokenizer-piece",
+            f"{path} has {len(model.pieces)} pieces and no {max(written_out)}.",
+            "Correct --token; ids begin at 0.",
+        )
     texts = [written_out.get(index, piece.piece) for index, piece in enumerate(model.pieces)]
     types = [_type(piece.piece, piece.type) for piece in model.pieces]
     for index in written_out:

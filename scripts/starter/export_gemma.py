@@ -21,9 +21,10 @@ import corpora
 import pieces
 import torch
 import translation_score
-from export_gguf import Plan, export, only_warnings
+from export_gguf import Plan, export
 from gemma_model import GLOBAL_EVERY, LOCAL_ROPE_BASE, GemmaShape
 from gguf_export import checkpoint, levels, quantizing, vocabulary
+from gguf_export.progress import only_warnings
 from torch import Tensor
 
 _NAMES = {

@@ -394,6 +394,8 @@ def without(tensors: dict[str, Any], name: str) -> dict[str, Any]:
     [
         (lambda t: without(t, "model.layers.1.mlp.up_proj.weight"), {}, "tensor-missing",
          "layers.1.mlp.up_proj"),
+        (dict, {"num_hidden_layers": 4}, "tensor-missing", "layers.3.input_layernorm"),
+        (dict, {"num_hidden_layers": 2}, "tensor-unknown", "layers.2.input_layernorm"),
         (lambda t: t | {"model.layers.0.self_attn.q_proj.bias": torch.zeros(96)}, {},
          "tensor-unknown", "q_proj.bias"),
         (lambda t: t | {"model.layers.2.mlp.down_proj.weight": torch.zeros(96, 96)}, {},
@@ -461,6 +463,8 @@ def test_files_that_cannot_be_read_are_named(tmp_path: Path, tokenizer: Path) ->
         assert caught.value.code == expected
     with pytest.raises(ModelError, match="<stop>"):
         vocabulary.read(tokenizer, VOCABULARY, {}, "<stop>")
+    with pytest.raises(ModelError, match=f"no {VOCABULARY}"):
+        vocabulary.read(tokenizer, VOCABULARY, {VOCABULARY: "beyond"})
 
 
 def test_a_vocabulary_of_another_kind_is_refused(tmp_path: Path) -> None:
