@@ -30,6 +30,7 @@ HD = {"viewport": {"width": 1920, "height": 1080}}
 SHOWN = "#captions .caption .text"
 LONG = "Porque de tal manera amó Dios al mundo, que ha dado a su Hijo unigénito. " * 4
 READY = "document.documentElement.dataset.show !== undefined"
+PREVIEW = "document.querySelector('#captions .caption') !== null"
 
 
 def overlay(visit: Visit, hall: Hall, query: str = "", script: str = "", **options: object) -> Page:
@@ -256,6 +257,7 @@ def test_no_line_of_a_burst_is_skipped(hall: Hall, visit: Visit) -> None:
 def test_lines_roll_no_faster_than_they_can_be_read(visit: Visit) -> None:
     """18 characters a second; those that wait shorten it, to half a second at least."""
     page = visit("/obs?demo", **HD)
+    until(page, PREVIEW)
     steps = page.evaluate(
         """async () => {
           const { Roller } = await import("/js/overlay_roll.js");
@@ -435,6 +437,7 @@ def test_a_wrong_parameter_is_left_at_its_default_and_told(visit: Visit) -> None
       return [values, wrong];
     }"""
     page = visit("/obs?demo", **HD)
+    until(page, PREVIEW)
     usual, none = page.evaluate(read, "")
     assert none == []
     for query in WRONG:
@@ -485,13 +488,14 @@ def test_nothing_can_be_smuggled_in_through_a_parameter(
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
     page.goto(f"{hall.url}/obs?demo")
+    until(page, PREVIEW)
     names = page.evaluate(
         "import('/js/overlay_options.js').then((m) => m.OPTIONS.map((each) => each.name))"
     )
     for attack in INJECTIONS:
         query = urlencode(dict.fromkeys(names, attack), quote_via=quote)
         page.goto(f"{hall.url}/obs?{query}{panel}")
-        until(page, READY)
+        until(page, PREVIEW if panel else READY)
         background = page.evaluate("getComputedStyle(document.body).backgroundColor")
         assert background == "rgba(0, 0, 0, 0)", attack
         assert page.locator("script").count() == 1
@@ -553,6 +557,7 @@ def test_demo_shows_captions_without_a_service_and_only_on_request(
 
 def test_help_lists_every_parameter_and_makes_the_address(hall: Hall, visit: Visit) -> None:
     page = visit("/obs?help&align=left", **HD)
+    until(page, PREVIEW)
     names = page.locator(".help th label").all_text_contents()
     listed = page.evaluate(
         "import('/js/overlay_options.js').then((m) => m.OPTIONS.map((each) => each.name))"
@@ -562,6 +567,7 @@ def test_help_lists_every_parameter_and_makes_the_address(hall: Hall, visit: Vis
     page.locator("#try-size").fill("80")
     page.locator("#try-size").press("Enter")
     page.wait_for_url(lambda url: url.endswith("/obs?help&size=80&align=left"))
+    until(page, PREVIEW)
     expect(page.locator("#address")).to_have_value(f"{hall.url}/obs?size=80&align=left")
     page.locator("#try-position").select_option("top")
     page.wait_for_url(lambda url: "position=top" in url)
@@ -570,13 +576,14 @@ def test_help_lists_every_parameter_and_makes_the_address(hall: Hall, visit: Vis
 
 def test_help_is_for_everybody(visit: Visit) -> None:
     page = visit("/obs?help&lines=3", **HD)
-    until(page, READY)
+    until(page, PREVIEW)
     found = Axe().run(page, context=".help").response["violations"]
     assert [rule["id"] for rule in found if rule["impact"] in ("serious", "critical")] == []
 
 
 def test_the_guide_lists_every_parameter_with_its_default(visit: Visit) -> None:
     page = visit("/obs?demo", **HD)
+    until(page, PREVIEW)
     options = page.evaluate(
         """import("/js/overlay_options.js").then((m) =>
              m.OPTIONS.map(({ name, fallback }) => [name, fallback]))"""
@@ -588,6 +595,7 @@ def test_the_guide_lists_every_parameter_with_its_default(visit: Visit) -> None:
 
 def test_examples_of_the_guide_are_understood(visit: Visit) -> None:
     page = visit("/obs?demo", **HD)
+    until(page, PREVIEW)
     queries = re.findall(r"/obs\?([a-z]+=[^\s`.]+)", GUIDE.read_text("utf-8"))
     assert len(queries) >= 6
     for query in queries:
