@@ -181,6 +181,7 @@ class Operator(Section):
     """[operator]"""
 
     token: Text = ""
+    off_record_s: Annotated[float, Field(ge=0, le=600)] = 60.0
 
 
 class Log(Section):
