@@ -618,6 +618,7 @@ def test_the_golden_service_as_one_hears_it(visit: Visit) -> None:
             socket.send(json.dumps(message))
 
     page = visit("/obs?demo", LINES, **HD)
+    until(page, PREVIEW)
     page.route_web_socket("**/ws**", serve)
     page.goto(page.url.replace("?demo", ""))
     last = SNAPSHOT[-1]["target"]["text"]
