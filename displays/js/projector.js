@@ -26,6 +26,7 @@ const server = { link: "connecting", mode: "", state: "", lang: settings.lang, r
 const stage = new Stage(settings, () => server.lang);
 const most = settings.blocks ? 1 : settings.captions;
 let offered = new Map(); // id to seq of what the pacer has got
+let folded = new Map(); // pages by what they were made of: to fold takes its time
 let heldSince = new Map(); // id of a short block to when it came
 let growing = new Set(); // ids on the screen that were there before they were final
 let advanceTimer = 0;
@@ -44,7 +45,13 @@ function items() {
   const finals = blocks.filter((block) => block.final);
   // Beside the spoken text a caption stays in one piece, since nobody knows which part of one belongs to which of the other.
   if (settings.show !== "target") return finals;
-  return finals.flatMap((block) => pagesOf(block, server.lang, { ...stage.measure(), lines: settings.lines }));
+  const known = folded;
+  folded = new Map();
+  for (const block of finals) {
+    const key = `${block.id} ${block.lastId} ${block.seq} ${server.lang}`;
+    folded.set(key, known.get(key) ?? pagesOf(block, server.lang, { ...stage.measure(), lines: settings.lines }));
+  }
+  return [...folded.values()].flat();
 }
 
 /** Milliseconds that `item` still has to wait for another to join it. */
@@ -164,7 +171,8 @@ const connection = new Connection({
 });
 
 stage.onResize(() => {
-  if (settings.blocks) jump(); // Other lines, other pages.
+  folded.clear(); // Other lines, other pages.
+  if (settings.blocks) jump();
   show();
 });
 document.addEventListener("dblclick", () => root.requestFullscreen());

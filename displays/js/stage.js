@@ -33,7 +33,7 @@ export class Stage {
 
   /** Whether `items` fit on the screen together. */
   holds(items) {
-    this.#gauge.style.setProperty("--fit", 1);
+    this.#usual();
     return this.#measured(items);
   }
 
@@ -49,7 +49,7 @@ export class Stage {
 
   /** The width of a line and a way to measure text, both in pixels. */
   measure() {
-    const { fontStyle, fontWeight, fontSize, fontFamily } = getComputedStyle(this.#list);
+    const { fontStyle, fontWeight, fontSize, fontFamily } = this.#usual();
     this.#pen.font = `${fontStyle} ${fontWeight} ${fontSize} ${fontFamily}`;
     return { most: this.#list.clientWidth * SURE, widthOf: (text) => this.#pen.measureText(text).width };
   }
@@ -67,6 +67,12 @@ export class Stage {
     });
   }
 
+  /** The style of type that gives way to nothing. */
+  #usual() {
+    this.#gauge.style.setProperty("--fit", 1);
+    return getComputedStyle(this.#gauge);
+  }
+
   #measured(items) {
     reconcile(this.#gauge, this.#gaugeViews, items, this.#lang());
     return this.#gauge.offsetHeight <= this.#stage.clientHeight;
@@ -75,7 +81,7 @@ export class Stage {
   /** Make the stage as high as whole lines are, so that none is cut in two when it leaves. */
   #cut() {
     this.#stage.style.height = "";
-    const linePx = Number.parseFloat(getComputedStyle(this.#list).lineHeight);
+    const linePx = Number.parseFloat(this.#usual().lineHeight);
     const lines = Math.min(this.#lines, Math.floor(this.#stage.clientHeight / linePx));
     if (this.rolls || Number.isFinite(this.#lines)) this.#stage.style.height = `${Math.max(1, lines) * linePx}px`;
   }

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, WebSocketRoute, expect
 
 from tests.displays.conftest import Visit, until
 from tests.displays.hall import Hall
@@ -14,6 +16,20 @@ pytestmark = pytest.mark.browser
 HD = {"viewport": {"width": 1280, "height": 720}}
 SHOWN = "#captions .caption .text"
 STATUS = "#status"  # hidden once the page is connected and all is well
+GOLDEN_CAPTION = json.dumps(
+    {
+        "type": "caption",
+        "seq": 1,
+        "id": 1,
+        "revision": 1,
+        "final": True,
+        "start_s": 1.0,
+        "end_s": 2.0,
+        "source": {"lang": "en", "text": "Let us pray together."},
+        "target": {"lang": "es", "text": "Oremos todos juntos.", "engine": "gemma"},
+        "stable": 20,
+    }
+)
 LONG = "Porque de tal manera amó Dios al mundo, que ha dado a su Hijo unigénito. " * 5
 RECORD = """
 window.arrived = [];
@@ -280,6 +296,38 @@ def test_stale_text_is_cleared_while_the_server_is_away(hall: Hall, visit: Visit
     expect(page.locator(SHOWN)).to_have_text("Amén.")
     hall.close()
     expect(page.locator(SHOWN)).to_have_count(0, timeout=4500)
+
+
+def test_a_sign_of_life_is_no_speech(visit: Visit) -> None:
+    """It does not keep stale text on the wall."""
+    page = visit("/projector?clear=2", **HD)
+    routes: list[WebSocketRoute] = []
+
+    def pass_on(route: WebSocketRoute) -> None:
+        routes.append(route)
+        server = route.connect_to_server()
+        server.on_message(route.send)
+
+    page.route_web_socket("**/ws**", pass_on)
+    page.reload()
+    expect(page.locator(STATUS)).to_be_hidden()
+    message = json.loads(GOLDEN_CAPTION)
+    routes[-1].send(GOLDEN_CAPTION)
+    expect(page.locator(SHOWN)).to_have_text(message["target"]["text"])
+    for _ in range(10):
+        routes[-1].send('{"type":"alive","seq":1}')
+        page.wait_for_timeout(300)
+    assert shown(page) == []
+
+
+def test_another_size_of_the_window_folds_the_text_anew(hall: Hall, visit: Visit) -> None:
+    hall.say(1, "El Señor es mi pastor; nada me faltará.", final=True)
+    page = visit("/projector?mode=blocks", **HD)
+    expect(page.locator(SHOWN)).to_have_count(1)
+    assert shown(page)[0].count("\n") == 1
+    page.set_viewport_size({"width": 1280, "height": 200})
+    until(page, "!document.querySelector('#captions').textContent.includes('\\n')")
+    assert cut_off(page) == []
 
 
 def test_the_state_is_small_and_in_the_captions_language(hall: Hall, visit: Visit) -> None:
