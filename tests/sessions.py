@@ -102,7 +102,7 @@ def eventful(directory: Path) -> Session:
                 if message["type"] == "utterance" and message["final"] is not None:
                     if message["id"] == 1:
                         await send(type="command", name="edit", id=1, text="Corregido")
-                        service.app._reload()
+                        service.app._reload.hangup()
                     if message["id"] == 3:
                         await send(type="command", name="hide", id=3)
                         await send(type="command", name="blank")
@@ -119,9 +119,12 @@ def eventful(directory: Path) -> Session:
 
 
 def broken(directory: Path) -> Session:
-    """Make a session that ends because the recognizer fails."""
+    """Make a session that breaks because the recognizer fails, and goes on with the next run."""
     service = Service(directory, recognizer=FakeRecognizer(SCRIPT, fails=lambda _: True))
     assert service.run() == 1
+    after = Service(directory, recognizer=FakeRecognizer(SCRIPT))
+    assert after.run() == 0
+    assert after.app.folder == service.app.folder
     return Session(service.app.folder)
 
 
