@@ -22,7 +22,7 @@ from pipeline.crew import Crew, Engines
 from pipeline.desk import Desk
 from pipeline.diagnostics import Recorder
 from pipeline.dictionary import Dictionary
-from pipeline.errors import DictionaryError, EngineError, StarkError
+from pipeline.errors import EngineError, StarkError
 from pipeline.events import (
     Caption,
     Comparison,
@@ -41,6 +41,7 @@ from pipeline.metrics import Metrics
 from pipeline.notify import Notifier
 from pipeline.operator_token import FILE as TOKEN_FILE
 from pipeline.operator_token import operator_token
+from pipeline.reload import Reload
 from pipeline.resume import unfinished_session
 from pipeline.session_files import incomplete
 from pipeline.terminal import Screen
@@ -64,10 +65,13 @@ class App:
         dictionary: Dictionary,
         screen: Screen,
         mode: Mode,
+        read: Callable[[], Settings] | None = None,
     ) -> None:
-        """Make the session folder and all parts; nothing runs yet. Raises SessionError."""
-        self._settings = settings
-        self._dictionary = dictionary
+        """Make the session folder and all parts; nothing runs yet. Raises SessionError.
+
+        `read` returns the settings anew whenever they are to be reloaded, or raises ConfigError;
+        without it they stay.
+        """
         self._screen = screen
         self._mode = mode
         translate = settings.translate
@@ -139,6 +143,16 @@ class App:
             ladder=self._ladder,
             recorder=self._recorder,
         )
+        self._reload = Reload(
+            settings,
+            read or (lambda: settings),
+            dictionary=dictionary,
+            board=board,
+            hub=self._hub,
+            crew=self._crew,
+            desk=self._desk,
+            recorder=self._recorder,
+        )
         self._changed = asyncio.Event()
         self._notifier = Notifier()
         self._watch = Watch(
@@ -147,13 +161,11 @@ class App:
             ladder=self._ladder,
             recorder=self._recorder,
             metrics=self._metrics,
-            dictionary=dictionary,
-            dictionary_s=settings.dictionary.watch_s,
+            reload=self._reload,
             health=self._health,
             notifier=self._notifier,
             on_hang=self._hang,
             on_rescue=self._changed.set,
-            on_dictionary=self._reload,
         )
         self._stops = 0
         self.failure: BaseException | None = None
@@ -172,7 +184,7 @@ class App:
         self._loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             self._loop.add_signal_handler(number, self.stop)
-        self._loop.add_signal_handler(signal.SIGHUP, self._reload)
+        self._loop.add_signal_handler(signal.SIGHUP, self._reload.hangup)
         self._recorder.start()
         try:
             await self._hub.start()
@@ -194,7 +206,7 @@ class App:
             heard_s = round(self._crew.listen.heard_s, 2)
             self._recorder.health(self.health())
             self._recorder.event("end", unfinished=self._desk.unfinished, audio_s=heard_s)
-            if not self._recorder.close(max(_WRITE_S, self._settings.session.drain_s)):
+            if not self._recorder.close(max(_WRITE_S, self._reload.settings.session.drain_s)):
                 self.failure = self.failure or incomplete(self.folder)
                 log.error("incomplete", code="session-incomplete", session=str(self.folder))
         if isinstance(self.failure, StarkError):
@@ -246,8 +258,9 @@ class App:
         A file played fast and to its end has all the time for its comparisons.
         """
         limitless = self._crew.done and not self._crew.sheds
+        drain_s = None if limitless else self._reload.settings.session.drain_s
         with suppress(TimeoutError):
-            async with asyncio.timeout(None if limitless else self._settings.session.drain_s):
+            async with asyncio.timeout(drain_s):
                 while not self._crew.over and self._stops < 2:
                     self._crew.release()
                     self._changed.clear()
@@ -311,14 +324,7 @@ class App:
         self._worker_ended("transcribe", error)
 
     def _command(self, command: Command) -> None:
+        if command.name == "reload":
+            self._reload.obey()  # more than the desk knows of; it notes the rest
         self._desk.command(command)
         self._crew.listen.paused = self._desk.controls.paused
-
-    def _reload(self) -> None:
-        try:
-            self._dictionary.load()
-        except DictionaryError as error:
-            self._desk.fault(Fault("dictionary", error.code, str(error)))
-        else:
-            log.info("dictionary reloaded", rules=len(self._dictionary.lexicon.rules))
-            self._recorder.event("dictionary", rules=len(self._dictionary.lexicon.rules))

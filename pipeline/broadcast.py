@@ -154,6 +154,11 @@ class Hub:
         """The address that phones should use: what the settings say, else this machine's."""
         return self._settings.address or self.address
 
+    def use(self, settings: config.Server) -> None:
+        """Go by these settings from now on; host and port stay those that were bound."""
+        self._settings = settings
+        self._incoming.address = settings.address
+
     def publish(self, message: Message) -> None:
         """Send a caption that the board has just made."""
         self._glass.published(message.seq, time.monotonic())

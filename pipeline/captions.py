@@ -135,6 +135,11 @@ class Board:
             return self.snapshot()
         return Snapshot(tuple(m for m in self._sorted() if m.seq > seq), resumed=True)
 
+    def keep(self, history: int) -> None:
+        """Keep so many final captions from now on."""
+        self._history = history
+        self._forget()
+
     def restore(self, messages: Iterable[Message]) -> None:
         """Bring back a journal's captions, oldest line first; seq and ids count on from there."""
         for message in messages:
@@ -186,8 +191,8 @@ class Board:
         """Drop the lowest ids beyond the bounds. Open captions do not push finals out."""
         for final, most in ((True, self._history), (False, _OPEN)):
             ids = [key for key, message in self._messages.items() if message.final is final]
-            if len(ids) > most:
-                gone = self._messages.pop(min(ids))
+            for key in sorted(ids)[: max(0, len(ids) - most)]:
+                gone = self._messages.pop(key)
                 self._passed_over.pop(gone.id, None)
                 self._forgotten_id = max(self._forgotten_id, gone.id)
                 self._forgotten_seq = max(self._forgotten_seq, gone.seq)

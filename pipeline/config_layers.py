@@ -35,6 +35,13 @@ class Loaded:
 
     settings: Settings
     origins: Mapping[str, str]
+    file: Path | None
+    """The file that was read, if any."""
+    flags: Mapping[str, Any]
+
+    def again(self) -> Loaded:
+        """Read the same layers as they are now. Raises ConfigError."""
+        return load(self.file, self.flags)
 
 
 def load(file: Path | None = None, flags: Mapping[str, Any] | None = None) -> Loaded:
@@ -59,7 +66,7 @@ def load(file: Path | None = None, flags: Mapping[str, Any] | None = None) -> Lo
     except ValidationError as error:
         raise _explain(error, origins) from None
     every = dict.fromkeys((path for path, _ in leaves(settings.model_dump())), "built-in default")
-    return Loaded(settings, every | origins)
+    return Loaded(settings, every | origins, chosen, flags or {})
 
 
 def file_in_force() -> Path | None:

@@ -31,6 +31,14 @@ _QUEUE = 1000
 
 
 @dataclass(frozen=True, slots=True)
+class _Limits:
+    """How much of older sessions is kept."""
+
+    keep_days: int
+    keep_mb: int
+
+
+@dataclass(frozen=True, slots=True)
 class _Entry:
     """A record, made into a line where it was made."""
 
@@ -84,8 +92,8 @@ class Recorder:
         )
         self._tally = Tally()
         self._on_fault = on_fault
-        self._queue: queue.Queue[Message | _Entry | None] = queue.Queue(_QUEUE)
-        self._limits = {"keep_days": keep_days, "keep_mb": keep_mb}
+        self._queue: queue.Queue[Message | _Entry | _Limits | None] = queue.Queue(_QUEUE)
+        self._limits = _Limits(keep_days, keep_mb)
         self._thread = threading.Thread(target=self._run, name="diagnostics", daemon=True)
         self._lock = threading.Lock()
         self._full = 0
@@ -130,6 +138,10 @@ class Recorder:
         if message.final:
             self._put(message)
 
+    def limit(self, *, keep_days: int, keep_mb: int) -> None:
+        """Remove what older sessions are past these limits."""
+        self._put(_Limits(keep_days, keep_mb))
+
     def close(self, timeout_s: float) -> bool:
         """Write what waits, for `timeout_s` at most; return whether everything is on disk."""
         until_s = time.monotonic() + timeout_s
@@ -151,7 +163,7 @@ class Recorder:
         )
         self._write()
 
-    def _put(self, item: Message | _Entry) -> None:
+    def _put(self, item: Message | _Entry | _Limits) -> None:
         try:
             self._queue.put_nowait(item)
         except queue.Full:
@@ -159,13 +171,14 @@ class Recorder:
                 self._full += 1
 
     def _run(self) -> None:
-        now_utc = datetime.now(UTC)
-        prune(self.folder.parent, running=self.folder, now_utc=now_utc, **self._limits)
+        self._prune(self._limits)
         while (item := self._queue.get()) is not None:
             if isinstance(item, Message):
                 self._journal.add(encode(item) + b"\n")
                 self._transcripts.add(item)
                 self._pairs.follow(item)
+            elif isinstance(item, _Limits):
+                self._prune(item)
             else:
                 self._diagnostics.add(item.line)
                 self._count(item.record)
@@ -175,6 +188,10 @@ class Recorder:
         self._write()
         for file in self._files:
             file.close()
+
+    def _prune(self, limits: _Limits) -> None:
+        now_utc = datetime.now(UTC)
+        prune(self.folder.parent, running=self.folder, now_utc=now_utc, **asdict(limits))
 
     def _count(self, record: Mapping[str, Any]) -> None:
         match record["type"]:

@@ -45,7 +45,7 @@ class Incoming:
         self._metrics = metrics
         self._glass = glass
         self._token = token.encode()
-        self._address = address
+        self.address = address
         self._on_command = on_command
         self._on_operator = on_operator
         self._attempts = Attempts()
@@ -78,7 +78,7 @@ class Incoming:
         headers = request.headers if request else Headers()
         hosts = headers.get_all("Host")
         host = hosts[0] if len(hosts) == 1 else None  # several are somebody's trick
-        if foreign(host, headers.get("Origin"), self._address):
+        if foreign(host, headers.get("Origin"), self.address):
             message = (
                 "Open the operator's page by this machine's address in numbers, "
                 "or set server.address to the name that it has."

@@ -182,6 +182,21 @@ class DoneMessage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReloadedMessage:
+    """Settings and dictionary were read again; to operators. Lists keys of config.toml."""
+
+    type: Literal["reloaded"] = "reloaded"
+    live: tuple[str, ...]
+    """In force at once."""
+    next_utterance: tuple[str, ...]
+    """In force from the next utterance on."""
+    restart: tuple[str, ...]
+    """Not in force before the daemon is restarted."""
+    rules: int
+    """How many rules the dictionary has now."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RuleMessage:
     """An operator has added a dictionary rule, or taken it back; to operators."""
 
@@ -229,10 +244,10 @@ class AuthMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlainCommand:
-    """An operator changes the state, or takes back what operators did last."""
+    """An operator changes the state, takes back what operators did last, or has settings read."""
 
     type: Literal["command"] = "command"
-    name: Literal["blank", "pause", "resume", "unblank", "undo"]
+    name: Literal["blank", "pause", "reload", "resume", "unblank", "undo"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

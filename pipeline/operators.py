@@ -10,6 +10,7 @@ from typing import Any
 
 from pipeline import wire
 from pipeline.clients import Client, Clients
+from pipeline.effects import Changes
 from pipeline.events import Fault
 from pipeline.glass import Glass
 from pipeline.wire import CommandName
@@ -64,6 +65,17 @@ class Operators:
     def rule(self, rule_id: str, heard: str, write: str, *, removed: bool) -> None:
         """Tell that a dictionary rule was added, or taken back."""
         self._tell(wire.rule(rule_id, heard, write, removed=removed))
+
+    def reloaded(self, changes: Changes, *, rules: int) -> None:
+        """Tell that settings and dictionary were read again."""
+        self._tell(
+            wire.reloaded(
+                live=changes.live,
+                next_utterance=changes.next_utterance,
+                restart=changes.restart,
+                rules=rules,
+            )
+        )
 
     def done(self, name: CommandName, controls: Mapping[str, Any]) -> None:
         """Tell that a command was obeyed, and how what operators control is now."""

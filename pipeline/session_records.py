@@ -157,6 +157,19 @@ class DictionaryEvent(_Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReloadedEvent(_Event):
+    """The settings were read again. These keys of config.toml have other values than before."""
+
+    event: Literal["reloaded"] = "reloaded"
+    live: tuple[str, ...]
+    """In force at once."""
+    next_utterance: tuple[str, ...]
+    """In force from the next utterance on."""
+    restart: tuple[str, ...]
+    """Not in force before the daemon is restarted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RuleEvent(_Event):
     """An operator has added a rule to the church's dictionary file, or taken it back."""
 
@@ -195,6 +208,7 @@ EventRecord: TypeAlias = (
     | RungEvent
     | CommandEvent
     | DictionaryEvent
+    | ReloadedEvent
     | RuleEvent
     | RecordsDroppedEvent
     | EndEvent

@@ -11,13 +11,13 @@ import structlog
 from pipeline.crew import Crew
 from pipeline.desk import Desk
 from pipeline.diagnostics import Recorder
-from pipeline.dictionary import Dictionary
 from pipeline.errors import EngineError
 from pipeline.events import Fault
 from pipeline.health import Health
 from pipeline.ladder import Ladder
 from pipeline.metrics import Metrics
 from pipeline.notify import Notifier
+from pipeline.reload import Reload
 
 log = structlog.get_logger()
 
@@ -37,45 +37,40 @@ class Watch:
         ladder: Ladder,
         recorder: Recorder,
         metrics: Metrics,
-        dictionary: Dictionary,
-        dictionary_s: float,
+        reload: Reload,
         health: Health,
         notifier: Notifier,
         on_hang: Callable[[EngineError], None],
         on_rescue: Callable[[], None],
-        on_dictionary: Callable[[], None],
     ) -> None:
         """Take the parts, and what is called when something must be done about one.
 
         `on_hang`: an engine hangs that nothing can take the place of. `on_rescue`: drafts were made
-        finals. `on_dictionary`: a dictionary file has changed; looked for every `dictionary_s`.
+        finals.
         """
         self._crew = crew
         self._desk = desk
         self._ladder = ladder
         self._recorder = recorder
         self._metrics = metrics
-        self._dictionary = dictionary
-        self._dictionary_s = dictionary_s
+        self._reload = reload
         self._health = health
         self._notifier = notifier
         self._on_hang = on_hang
         self._on_rescue = on_rescue
-        self._on_dictionary = on_dictionary
 
     async def run(self) -> None:
         """Look until cancelled."""
-        next_health_s = next_dictionary_s = next_alive_s = next_status_s = 0.0
+        next_health_s = next_alive_s = next_status_s = dictionary_at_s = 0.0
         while True:
             now_s = time.monotonic()
             self._look(now_s)
             if now_s >= next_health_s:
                 next_health_s = now_s + _HEALTH_S
                 self._recorder.health(self._health.record())
-            if now_s >= next_dictionary_s:
-                next_dictionary_s = now_s + self._dictionary_s
-                if self._dictionary.changed():
-                    self._on_dictionary()
+            if now_s - dictionary_at_s >= self._reload.settings.dictionary.watch_s:
+                dictionary_at_s = now_s
+                self._reload.look()
             if self._crew.alive(now_s) and now_s >= next_alive_s:
                 next_alive_s = now_s + self._notifier.watchdog_s
                 self._notifier.alive()

@@ -6,7 +6,7 @@ ProtocolError whose code and message go back to it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -26,7 +26,9 @@ MAX_PHRASE = 80
 
 Mode = Literal["live", "dry-run", "demo"]
 Kind = Literal["audience", "projector", "obs", "operator"]
-CommandName = Literal["add-rule", "blank", "edit", "hide", "pause", "resume", "unblank", "undo"]
+CommandName = Literal[
+    "add-rule", "blank", "edit", "hide", "pause", "reload", "resume", "unblank", "undo"
+]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 COMMANDS: tuple[CommandName, ...] = get_args(CommandName)
 
@@ -162,6 +164,21 @@ def alive(seq: int) -> bytes:
 def done(name: CommandName, controls: Mapping[str, Any]) -> bytes:
     """Encode that a command was obeyed, and how what operators control is now."""
     return encode({"type": "done", "name": name, **controls})
+
+
+def reloaded(
+    *, live: Sequence[str], next_utterance: Sequence[str], restart: Sequence[str], rules: int
+) -> bytes:
+    """Encode that settings and dictionary were read again: the keys that differ, by effect."""
+    return encode(
+        {
+            "type": "reloaded",
+            "live": live,
+            "next_utterance": next_utterance,
+            "restart": restart,
+            "rules": rules,
+        }
+    )
 
 
 def rule(rule_id: str, heard: str, write: str, *, removed: bool) -> bytes:

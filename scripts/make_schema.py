@@ -48,6 +48,7 @@ WRITTEN: dict[str, Any] = {
     "messages/done": messages.DoneMessage,
     "messages/fault": messages.FaultMessage,
     "messages/rule": messages.RuleMessage,
+    "messages/reloaded": messages.ReloadedMessage,
     "messages/error": messages.ErrorMessage,
 }
 """What the daemon writes or sends; an `utterance` or `compare` message is the record."""

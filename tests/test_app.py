@@ -464,11 +464,11 @@ def test_a_bug_at_the_desk_ends_the_daemon_loudly(
 def test_a_watch_that_breaks_ends_the_daemon_loudly(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def bug() -> bool:
+    def bug() -> None:
         raise RuntimeError("a bug")
 
     service = Service(tmp_path, source=FakeSource(pcm_of(SCRIPT, 1.0), hold=True))
-    monkeypatch.setattr(service.app._dictionary, "changed", bug)
+    monkeypatch.setattr(service.app._reload, "look", bug)
 
     async def wait(service: Service) -> None:
         async with asyncio.timeout(20):

@@ -18,7 +18,7 @@ attempts captions corrections drafting exports fields hallucinations judging lad
 markup compare_records messages origins page_scripts phrases plots prompts quality records resample rules \
 segmenter sentences session_records stabilizer subscription subtitles tally undo wire
 hub_errors hub_files model_store pulling registry
-archive config_edit config_layers portaudio inbox mailbox model_list models notify \
+archive config_edit config_layers effects portaudio inbox mailbox model_list models notify \
 operator_token recording verdicts
 tuning tuning_verdicts
 devices comparison resume retention
@@ -27,7 +27,7 @@ clients diagnostics dictionary endpoints glass incoming last_check logs metrics 
 pairs ports scoring session_files transcripts golden_sentence live_screen stages terminal
 broadcast report report_figures report_tables review workers
 assembly controls crew desk preflight rehearsal soundcheck job_timing trial_speech trials tuned
-health
+health reload
 watch
 app replay review_server
 commands

@@ -98,6 +98,9 @@ def test_the_other_documented_messages_are_what_we_send() -> None:
     assert orjson.loads(wire.done("edit", controls)) in examples("done")
     added = wire.rule("philemon", "file lemon", "Philemon", removed=False)
     assert orjson.loads(added) in examples("rule")
+    (reloaded,) = examples("reloaded")
+    facts = {key: value for key, value in reloaded.items() if key != "type"}
+    assert wire.reloaded(**facts) == orjson.dumps(reloaded)
     (earlier,) = examples("earlier")
     captions = [wire.parse_caption(json.dumps(each)) for each in earlier["captions"]]
     assert wire.earlier(captions) == orjson.dumps(earlier)
@@ -123,6 +126,7 @@ def test_documented_client_messages_are_accepted() -> None:
         Command("hide", 18),
         Command("add-rule", heard="file lemon", write="Philemon"),
         Command("undo"),
+        Command("reload"),
     ]
 
 

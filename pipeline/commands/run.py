@@ -26,7 +26,7 @@ from pipeline.commands import (
     write_out,
 )
 from pipeline.commands.review import review
-from pipeline.config import Settings
+from pipeline.config_layers import Loaded
 from pipeline.crew import Engines
 from pipeline.dictionary import Dictionary
 from pipeline.report import report
@@ -80,11 +80,11 @@ def add(commands: Commands) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    return _serve(settings_of(arguments).settings, "live")
+    return _serve(settings_of(arguments), "live")
 
 
 def _dry_run(arguments: argparse.Namespace) -> int:
-    settings = settings_of(arguments).settings
+    loaded = settings_of(arguments)
     wanted = arguments.review
     if wanted is None:
         wanted = sys.stdin.isatty() and sys.stderr.isatty()
@@ -96,34 +96,34 @@ def _dry_run(arguments: argparse.Namespace) -> int:
         if not read_journal(folder):
             log.info("nothing to review", reason="no caption was made")
         elif wanted:
-            review(folder, settings, any_port=True)
+            review(folder, loaded.settings, any_port=True)
 
-    return _serve(settings, "dry-run", then=then)
+    return _serve(loaded, "dry-run", then=then)
 
 
 def _demo(arguments: argparse.Namespace) -> int:
     pace = "fast" if arguments.fast else "realtime"
     sermon = bundled("demo", "sermon.flac")
-    settings = settings_of(
+    loaded = settings_of(
         arguments, STARTER | {"audio.input": str(sermon), "audio.pace": pace, "audio.channel": 1}
-    ).settings
+    )
 
     def then(folder: Path, screen: Screen) -> None:
         screen.summary(table(score(folder, bundled("demo", "sermon.json"))))
         screen.summary(f"The session is kept in {folder}")
 
-    return _serve(settings, "demo", loop=arguments.loop, then=then)
+    return _serve(loaded, "demo", loop=arguments.loop, then=then)
 
 
 def _serve(
-    settings: Settings,
+    loaded: Loaded,
     mode: Mode,
     *,
     loop: bool = False,
     then: Callable[[Path, Screen], None] | None = None,
 ) -> int:
     """Run the daemon to its end, and `then` if that was a good one; return the exit code."""
-    ended = _caption(settings, mode, loop=loop)
+    ended = _caption(loaded, mode, loop=loop)
     gc.collect()  # of the models nothing is left: a review may be open while a service runs
     if then is not None and not ended.code:
         then(ended.folder, ended.screen)
@@ -134,8 +134,8 @@ def _serve(
     return ended.code
 
 
-def _caption(settings: Settings, mode: Mode, *, loop: bool) -> _Ended:
-    screen = make_screen()
+def _caption(loaded: Loaded, mode: Mode, *, loop: bool) -> _Ended:
+    settings, screen = loaded.settings, make_screen()
     logs.configure(settings.log.level, settings.log.format)
     dictionary = Dictionary(settings)
     engines = Engines(
@@ -148,7 +148,14 @@ def _caption(settings: Settings, mode: Mode, *, loop: bool) -> _Ended:
     )
     if mode == "live" and settings.translate.compare.engine != "none":
         log.info("not compared", reason="translate.compare is for rehearsals: dry-run and demo")
-    app = App(settings, engines, dictionary=dictionary, screen=screen, mode=mode)
+    app = App(
+        settings,
+        engines,
+        dictionary=dictionary,
+        screen=screen,
+        mode=mode,
+        read=lambda: loaded.again().settings,
+    )
     try:
         code = asyncio.run(app.run())
     finally:
