@@ -1,14 +1,14 @@
 // The projector page: the last captions, large, each for as long as it takes to read it.
 // js/projector_settings.js has what its address may say.
 
-import { blocksOf, blockText, isShort } from "./blocks.js";
+import { blockText } from "./blocks.js";
 import { Captions } from "./captions.js";
 import { condition, tone } from "./condition.js";
 import { Connection } from "./connection.js";
 import { glide } from "./glide.js";
 import { Pacer } from "./pacing.js";
-import { pagesOf } from "./pages.js";
 import { settings } from "./projector_settings.js";
+import { Queue } from "./queue.js";
 import { Stage } from "./stage.js";
 import { reconcile } from "./view.js";
 import { keepAwake } from "./wakelock.js";
@@ -16,7 +16,6 @@ import { pickLang, words } from "./words.js";
 
 const HISTORY = 60;
 const CATCH_UP = 6; // After a longer break than this many captions, go on with what is said now.
-const HOLD_MS = 2500; // So long a word or two wait for the sentence that they could join.
 
 const root = document.documentElement;
 const [list, status, statusText] = ["captions", "status", "status-text"].map((id) => document.getElementById(id));
@@ -24,10 +23,8 @@ const captions = new Captions(HISTORY);
 const views = new Map();
 const server = { link: "connecting", mode: "", state: "", lang: settings.lang, refusal: "" };
 const stage = new Stage(settings, () => server.lang);
+const queue = new Queue(settings, () => stage.measure());
 const most = settings.blocks ? 1 : settings.captions;
-let offered = new Map(); // id to seq of what the pacer has got
-let folded = new Map(); // pages by what they were made of: to fold takes its time
-let heldSince = new Map(); // id of a short block to when it came
 let growing = new Set(); // ids on the screen that were there before they were final
 let advanceTimer = 0;
 let clearTimer = 0;
@@ -38,56 +35,11 @@ const pacer = new Pacer({
   fits: (wanted) => wanted.length <= most && stage.holds(wanted),
 });
 
-/** What is to be shown of the captions, oldest first: in blocks whole sentences only, long ones in pages. */
-function items() {
-  const blocks = blocksOf(captions.visible(server.lang), server.lang);
-  if (!settings.blocks) return blocks;
-  const finals = blocks.filter((block) => block.final);
-  // Beside the spoken text a caption stays in one piece, since nobody knows which part of one belongs to which of the other.
-  if (settings.show !== "target") return finals;
-  const known = folded;
-  folded = new Map();
-  for (const block of finals) {
-    const key = `${block.id} ${block.lastId} ${block.seq} ${server.lang}`;
-    folded.set(key, known.get(key) ?? pagesOf(block, server.lang, { ...stage.measure(), lines: settings.lines }));
-  }
-  return [...folded.values()].flat();
-}
-
-/** Milliseconds that `item` still has to wait for another to join it. */
-function holdMs(item, nowMs) {
-  if (!settings.blocks || !isShort(item, server.lang)) return 0;
-  if (!heldSince.has(item.id)) heldSince.set(item.id, nowMs);
-  return Math.max(0, heldSince.get(item.id) + HOLD_MS - nowMs);
-}
-
-/** Give the pacer what is new. Milliseconds until there may be more, without another message. */
-function offer(nowMs) {
-  const all = items();
-  let waitMs = Infinity;
-  const before = offered;
-  offered = new Map();
-  for (const item of all) {
-    const held = before.has(item.id) || item !== all[all.length - 1] ? 0 : holdMs(item, nowMs);
-    waitMs = Math.min(waitMs, held || Infinity);
-    if (held > 0) continue;
-    offered.set(item.id, item.seq);
-    if (before.get(item.id) !== item.seq) pacer.offer(item);
-  }
-  const oldest = all.length > 0 ? all[0].id : Infinity;
-  for (const id of before.keys()) {
-    // Gone from the middle: hidden, or fewer pages than before. What is older than all was only forgotten.
-    if (!offered.has(id) && (id > oldest || captions.get(id))) pacer.remove(id);
-  }
-  heldSince = new Map([...heldSince].filter(([id]) => !offered.has(id)));
-  return waitMs;
-}
-
 /** Show what the pacer lets in, and come back when it may let in more. */
 function advance() {
   clearTimeout(advanceTimer);
   const nowMs = performance.now();
-  const heldMs = offer(nowMs);
+  const heldMs = queue.offer(pacer, captions, server.lang, nowMs);
   const waitMs = Math.min(heldMs, pacer.step(nowMs));
   if (waitMs !== Infinity) advanceTimer = setTimeout(advance, waitMs);
   show();
@@ -134,9 +86,7 @@ function tell() {
 
 /** Leave what was missed behind, and go on with the newest captions. */
 function jump() {
-  const all = items();
-  offered = new Map(all.map((item) => [item.id, item.seq]));
-  pacer.jump(all, performance.now());
+  pacer.jump(queue.take(captions, server.lang), performance.now());
 }
 
 function greet(hello) {
@@ -171,7 +121,7 @@ const connection = new Connection({
 });
 
 stage.onResize(() => {
-  folded.clear(); // Other lines, other pages.
+  queue.refold();
   if (settings.blocks) jump();
   show();
 });

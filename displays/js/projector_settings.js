@@ -22,10 +22,13 @@ function choice(name, ...words) {
 }
 
 const mode = choice("mode", "rollup", "blocks");
+const show = choice("show", "target", "both", "beside");
 
 export const settings = {
   blocks: mode === "blocks",
-  show: choice("show", "target", "both", "beside"),
+  show,
+  // With the spoken text a caption stays in one piece: nobody knows which part of one belongs to which of the other.
+  paged: show === "target",
   lang: query.get("lang") ?? "",
   size: number("size", 100, 40, 200) / 100,
   lines: Math.floor(number("lines", mode === "blocks" ? 3 : 12, 1, 12)),
