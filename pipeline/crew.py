@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from pipeline.config import Settings
+from pipeline.detecting import SteadyDetector
 from pipeline.dictionary import Dictionary
 from pipeline.engines import AudioSource, Recognizer, SpeechDetector, Translator
 from pipeline.errors import EngineError
@@ -65,9 +66,10 @@ class Crew:
         self._mailbox = Mailbox()
         self._drafts = Drafts(DRAFT_LIMIT)
         self._segmenter = Segmenter(settings.vad, last_id=last_id)
+        self._detector = SteadyDetector(engines.detector, emit)
         self.listen = Listen(
             source=engines.source,
-            detector=engines.detector,
+            detector=self._detector,
             segmenter=self._segmenter,
             origin_s=origin_s,
             zeros_mean_lost=not settings.audio.input,
@@ -179,10 +181,12 @@ class Crew:
 
     @property
     def setback(self) -> str:
-        """What is not as it should be with the final translator, empty when all is."""
-        if self._translate is None:
-            return ""
-        return "the final translator hangs" if self.translator_hangs else self._translate.setback
+        """Which engines are not as they should be, empty when all are."""
+        translate = "" if self._translate is None else self._translate.setback
+        if self.translator_hangs:
+            translate = "the final translator hangs"
+        setbacks = (self._detector.setback, self._transcribe.setback, translate)
+        return "; ".join(filter(None, setbacks))
 
     def look(self, now_s: float) -> bool:
         """Look whether the final translator hangs; return True when that is new.

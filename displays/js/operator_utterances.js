@@ -115,6 +115,8 @@ const FILTERED = {
   compression: "it repeats itself",
   "stock-phrase": "a phrase that recognizers make up",
   "too-fast": "more words than anybody speaks in that time",
+  "control-tokens": "the recognizer's own signs",
+  "wrong-script": "letters of another language",
 };
 
 /** What the operator should know about an utterance, in words: `{text, strong}`. */

@@ -47,7 +47,7 @@ class SpeechDetector(Protocol):
         """Load the model. Raises ModelError."""
 
     def probability(self, pcm: Pcm) -> float:
-        """Return the probability in 0..1 that these 512 samples are speech."""
+        """Return the probability in 0..1 that these 512 samples are speech. Raises EngineError."""
 
     def reset(self) -> None:
         """Forget what was heard, after a gap."""

@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from pipeline.bundled import bundled
-from pipeline.errors import ModelError
+from pipeline.errors import EngineError, ModelError
 from pipeline.events import BLOCK_SAMPLES, SAMPLE_RATE, Pcm
 
 _CONTEXT_SAMPLES = 64
+_STATE = (2, 1, 128)
 _RATE = np.array(SAMPLE_RATE, np.int64)
 
 
@@ -27,7 +28,7 @@ class Silero:
         self._path = path or bundled("models", "silero", "silero_vad_16k.onnx")
         self._session: Any = None
         self._input = np.zeros((1, _CONTEXT_SAMPLES + BLOCK_SAMPLES), np.float32)
-        self._state: Pcm = np.zeros((2, 1, 128), np.float32)
+        self._state: Pcm = np.zeros(_STATE, np.float32)
 
     def load(self) -> None:
         """Load the model and try it. Raises ModelError: model-missing, model-broken."""
@@ -59,18 +60,25 @@ class Silero:
     def probability(self, pcm: Pcm) -> float:
         """Return the probability in 0..1 that `pcm`, shape (512,), is speech.
 
-        It depends on what was heard since `reset`. Raises ValueError for another shape.
+        It depends on what was heard since `reset`. Raises EngineError (vad-failed) where there is
+        none, and ValueError for another shape.
         """
         if pcm.shape != (BLOCK_SAMPLES,):
             raise ValueError(f"a block has {BLOCK_SAMPLES} samples, not {pcm.shape}")
         self._input[0, :_CONTEXT_SAMPLES] = self._input[0, -_CONTEXT_SAMPLES:]
         self._input[0, _CONTEXT_SAMPLES:] = pcm
-        output, self._state = self._session.run(
-            ["output", "stateN"], {"input": self._input, "state": self._state, "sr": _RATE}
-        )
-        return float(output[0, 0])
+        try:
+            output, self._state = self._session.run(
+                ["output", "stateN"], {"input": self._input, "state": self._state, "sr": _RATE}
+            )
+        except Exception as error:  # onnxruntime's errors have no common base
+            raise EngineError("vad-failed", f"The voice activity model fails: {error}.") from error
+        probability = float(output[0, 0])
+        if not 0.0 <= probability <= 1.0:  # nan, and it stays until a reset
+            raise EngineError("vad-failed", f"The voice activity model says {probability}.")
+        return probability
 
     def reset(self) -> None:
         """Forget what was heard."""
         self._input = np.zeros_like(self._input)
-        self._state = np.zeros_like(self._state)
+        self._state = np.zeros(_STATE, np.float32)  # not like the old one, which may be spoilt

@@ -11,13 +11,21 @@ from pipeline.corrections import correct
 from pipeline.dictionary import Dictionary
 from pipeline.engines import Recognizer, Translator
 from pipeline.errors import EngineError
-from pipeline.events import SAMPLE_RATE, Caption, Recognition, Transcript, Utterance
+from pipeline.events import SAMPLE_RATE, Caption, Fault, Recognition, Transcript, Utterance
+from pipeline.gibberish import gibberish
 from pipeline.hallucinations import reason
 from pipeline.ladder import Ladder, Rung
 from pipeline.mailbox import Drafts, Mailbox
+from pipeline.rest import Rest
 from pipeline.stabilizer import Stabilizer
 from pipeline.stages import as_final, source_caption, transcribe, translate
-from pipeline.workers import Emit, Worker
+from pipeline.workers import FAULTS_IN_A_ROW, Emit, Worker
+
+_REST_S = (15.0, 60.0)
+"""How long the partial translator is left alone after too many errors: at first, and at most."""
+
+_RAN_AWAY = {"repetition", "compression", "too-fast", "control-tokens", "wrong-script"}
+"""Reasons against a text that say nothing of what was heard: the recognizer lost its footing."""
 
 
 class Transcribe(Worker):
@@ -48,6 +56,7 @@ class Transcribe(Worker):
         self._shed = shed
         self._stabilizer = Stabilizer()
         self._free_s = 0.0
+        self._rest = Rest(after=FAULTS_IN_A_ROW, first_s=_REST_S[0], most_s=_REST_S[1])
         self._last: Transcript | None = None
         self.doing: tuple[str, float] | None = None
         """What it will be if it hangs, and since when; for the main thread's look-out."""
@@ -55,6 +64,13 @@ class Transcribe(Worker):
         """Set by the main thread when the final translator hangs."""
         self.full_drafts = 0
         """Finals made from the partial translator because the queue behind was full."""
+
+    @property
+    def setback(self) -> str:
+        """What is not as it should be with the partial translator, empty when all is."""
+        if not self._rest.spent:
+            return ""
+        return "the quick translator failed; the spoken words stand in for its captions"
 
     def load(self) -> None:
         """Load recognizer and partial translator."""
@@ -86,7 +102,11 @@ class Transcribe(Worker):
         self._hand_over(caption)
 
     def _transcript(self, utterance: Utterance) -> Transcript:
-        """Recognize and correct. After an engine error a final falls back on its last partial."""
+        """Recognize and correct.
+
+        A final falls back on its last partial after an engine error, and where the recognizer
+        runs away: it had understood before.
+        """
         stt = self.settings.stt
         self._recognizer.hotwords = self._dictionary.hotwords if stt.hotwords else ""
         self.doing = ("stt-hangs", time.monotonic())
@@ -102,8 +122,7 @@ class Transcribe(Worker):
             self.fault(error)
             if self.worn_out:
                 raise
-            last = self._last
-            if utterance.final and last is not None and last.utterance.id == utterance.id:
+            if last := self._heard_before(utterance):
                 return replace(last, utterance=utterance)
             lang = self.settings.translate.source
             return Transcript(utterance, lang, "", "", Recognition(""), filtered=error.code)
@@ -111,24 +130,34 @@ class Transcribe(Worker):
             self.doing = None
         self.well()
         transcript = correct(self._dictionary.lexicon, transcript)
-        return replace(
-            transcript,
-            filtered=reason(
-                transcript.recognition,
-                transcript.raw_text,
-                transcript.level_dbfs,
-                len(utterance.pcm) / SAMPLE_RATE,
-                stt,
-            ),
-        )
+        why = reason(
+            transcript.recognition,
+            transcript.raw_text,
+            transcript.level_dbfs,
+            len(utterance.pcm) / SAMPLE_RATE,
+            stt,
+        ) or gibberish(transcript.raw_text, transcript.lang)
+        last = self._heard_before(utterance) if why in _RAN_AWAY else None
+        if last is not None:
+            message = f"The recognizer ran away ({why}); its last partial stands in."
+            self.emit(Fault(self.name, "stt-unusable", message))
+            return replace(last, utterance=utterance, span=transcript.span)
+        return replace(transcript, filtered=why)
+
+    def _heard_before(self, utterance: Utterance) -> Transcript | None:
+        """Return what the last partial of a final was."""
+        last = self._last
+        same = utterance.final and last is not None and last.utterance.id == utterance.id
+        return last if same else None
 
     def _caption(self, transcript: Transcript) -> Caption:
         caption = source_caption(transcript)
-        if self._partial is not None and self._ladder.rung < Rung.SOURCE_CAPTIONS:
-            now = time.monotonic()
+        now = time.monotonic()
+        idle = self._rest.resting(now) or self._ladder.rung >= Rung.SOURCE_CAPTIONS
+        if self._partial is not None and not idle:
             self.doing = ("partial-hangs", now)
             try:
-                caption = translate(
+                made = translate(
                     self._partial,
                     transcript,
                     lang=self.settings.translate.target,
@@ -137,11 +166,23 @@ class Transcribe(Worker):
                     clock=time.monotonic,
                 )
             except EngineError as error:
-                self.fault(error)
+                self._failed(error)
+            else:
+                if wrong := gibberish(made.text, made.lang):
+                    message = f"The quick translator's text cannot be shown: {wrong}."
+                    self._failed(EngineError("partial-unusable", message))
+                else:
+                    self._rest.well()
+                    caption = made
             finally:
                 self.doing = None
         stable = self._stabilizer.push(caption.id, caption.text, final=False)
         return replace(caption, stable=stable)
+
+    def _failed(self, error: EngineError) -> None:
+        """Report an error of the partial translator."""
+        self.emit(Fault(self.name, error.code, error.message))
+        self._rest.failed(time.monotonic())
 
     def _hand_over(self, caption: Caption) -> None:
         if (

@@ -11,16 +11,18 @@ from pipeline.config import Settings
 from pipeline.engines import Translator
 from pipeline.errors import EngineError, ModelError
 from pipeline.events import Caption, Fault, Span
+from pipeline.gibberish import gibberish
 from pipeline.ladder import Ladder, Rung
 from pipeline.mailbox import Draft, Drafts
+from pipeline.rest import Rest
 from pipeline.stages import as_final, blend, translate
-from pipeline.workers import Emit, Worker
+from pipeline.workers import FAULTS_IN_A_ROW, Emit, Worker
 
 _STREAM_S = 0.25
 """The final's words reach the screen at most this often."""
 
-_RETRY_S = 60.0
-"""After too many errors in a row the engine is left alone for so long."""
+_REST_S = (15.0, 60.0)
+"""How long the engine is left alone after too many errors in a row: at first, and at most."""
 
 
 class Translate(Worker):
@@ -43,7 +45,7 @@ class Translate(Worker):
         self._drafts = drafts
         self._ladder = ladder
         self._free_s = 0.0
-        self._rest_until_s = 0.0
+        self._rest = Rest(after=FAULTS_IN_A_ROW, first_s=_REST_S[0], most_s=_REST_S[1])
         self.doing: Draft | None = None
         """The draft being translated and since when, for the main thread's look-out for a hang."""
 
@@ -60,13 +62,13 @@ class Translate(Worker):
     @property
     def setback(self) -> str:
         """What is not as it should be with the translator, empty when all is."""
-        if self._resting:
+        if self._rest.spent:
             return "the final translator failed; the quick one makes the finals"
         return self._translator.setback
 
     @property
     def _resting(self) -> bool:
-        return time.monotonic() < self._rest_until_s
+        return self._rest.resting(time.monotonic())
 
     def load(self) -> None:
         """Load the translator. A broken one is reported, and drafts become finals."""
@@ -76,7 +78,7 @@ class Translate(Worker):
             if error.code != "model-broken":
                 raise  # a mistake in the settings
             self.emit(Fault(self.name, error.code, error.message))
-            self._rest_until_s = float("inf")
+            self._rest.give_up()
         if self._translator.setback:
             self.emit(Fault(self.name, "gpu-unavailable", self._translator.setback))
 
@@ -117,19 +119,20 @@ class Translate(Worker):
                 draft=draft.text if draft.lang == self._lang else "",
             )
         except EngineError as error:
-            self.fault(error)
-            if self.worn_out:
-                self._rest_until_s = time.monotonic() + _RETRY_S
+            self._failed(error)
             # The time was the engine's, though the text is not.
             span = Span(start_s, time.monotonic(), max(0.0, self._free_s - handed_s))
             return as_final(replace(draft, span=span))
-        self.well()
-        translation = caption.translation
-        if not caption.text or (translation is not None and translation.stopped != "end"):
-            text = caption.text or "(nothing)"
-            self.emit(Fault(self.name, "final-unusable", f"The final was unusable: {text}"))
+        if wrong := _unusable(caption):
+            # What was said is not told: it could be off the record a moment later.
+            self._failed(EngineError("final-unusable", f"The final cannot be shown: {wrong}."))
             return as_final(replace(draft, span=caption.span))
+        self._rest.well()
         return as_final(caption)
+
+    def _failed(self, error: EngineError) -> None:
+        self.fault(error)
+        self._rest.failed(time.monotonic())
 
     def _streamer(self, draft: Caption) -> Callable[[str], None]:
         last_s = time.monotonic()
@@ -137,7 +140,7 @@ class Translate(Worker):
         def on_text(text: str) -> None:
             nonlocal last_s
             now = time.monotonic()
-            if now - last_s >= _STREAM_S:
+            if now - last_s >= _STREAM_S and not gibberish(text, self._lang):
                 last_s = now
                 self.emit(self._over(text, draft))
 
@@ -149,3 +152,9 @@ class Translate(Worker):
         # Laid over the spoken words, it would be a sentence in two languages.
         engine = self._translator.name
         return replace(draft, lang=self._lang, text=text, engine=engine, stable=len(text))
+
+
+def _unusable(caption: Caption) -> str:
+    """Return what is wrong with a translation, "" if it can be shown."""
+    stopped = caption.translation.stopped if caption.translation else "end"
+    return gibberish(caption.text, caption.lang) or ("" if stopped == "end" else stopped)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pipeline.bundled import bundled
 from pipeline.engines.silero import Silero
-from pipeline.errors import ModelError
+from pipeline.errors import EngineError, ModelError
 from pipeline.events import Pcm
 
 SECONDS = np.arange(16_000 * 4) / 16_000
@@ -121,3 +121,21 @@ def test_a_model_with_other_inputs_is_refused() -> None:
     assert spec.origin
     (other,) = Path(spec.origin).parent.glob("assets/*.onnx")
     assert refusal(other).code == "model-broken"
+
+
+def test_what_is_no_probability_is_an_error_and_a_reset_cures_it(silero: Silero) -> None:
+    silero.reset()
+    silero._state[:] = np.nan
+    with pytest.raises(EngineError, match="says nan"):
+        silero.probability(np.zeros(512, np.float32))
+    silero.reset()
+    assert silero.probability(np.zeros(512, np.float32)) < 0.1
+
+
+def test_a_model_that_cannot_be_run_any_more_is_an_error(silero: Silero) -> None:
+    silero.reset()
+    silero._state = np.zeros((1, 1, 1), np.float32)
+    with pytest.raises(EngineError, match="vad-failed"):
+        silero.probability(np.zeros(512, np.float32))
+    silero.reset()
+    assert silero.probability(np.zeros(512, np.float32)) < 0.1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +21,7 @@ from pipeline.events import (
     Recognition,
     Report,
     Transcript,
+    Translation,
     Utterance,
     WorkerEnded,
 )
@@ -195,6 +198,80 @@ def test_a_success_between_errors_starts_the_count_anew() -> None:
 def test_a_failing_partial_translator_leaves_the_source_text_as_the_draft() -> None:
     bench = Bench(final(), translator=FakeTranslator("es", fails=lambda _: True))
     assert [c.engine for c in bench.handed] == ["source"]
+
+
+def test_a_partial_translator_that_fails_in_a_row_rests_and_comes_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("pipeline.workers.transcribe._REST_S", (0.2, 0.2))
+    failing = FakeTranslator("es", fails=lambda call: call <= 6)
+    bench = Bench(translator=failing, drafts=None, read_all=False)
+    for number in range(1, 9):
+        bench.worker._take(final(number))
+    assert failing.calls == 5, "the rest of them cost no time"
+    assert {engine for engine, _ in engines(bench)} == {"source"}
+    assert "quick translator failed" in bench.worker.setback
+    assert [r.code for r in bench.reports if isinstance(r, Fault)] == ["final-failed"] * 5
+    time.sleep(0.25)
+    bench.worker._take(final(9))  # tried once: it fails again, and rests again
+    bench.worker._take(final(10))
+    assert failing.calls == 6
+    assert bench.worker.setback
+    time.sleep(0.25)
+    bench.worker._take(final(11))
+    assert engines(bench)[-1] == ("es", True)
+    assert bench.worker.setback == ""
+
+
+def engines(bench: Bench) -> list[tuple[str, bool]]:
+    return [(c.engine, c.final) for c in bench.reports if isinstance(c, Caption)]
+
+
+@pytest.mark.parametrize("garbage", ["", "Dios</s>", "神はその独り子を", "<pad><pad>"])
+def test_what_a_partial_translator_may_not_show_is_the_spoken_words_instead(garbage: str) -> None:
+    class Babbles(FakeTranslator):
+        def translate(
+            self, text: str, on_text: Callable[[str], None] | None = None, draft: str = ""
+        ) -> Translation:
+            return Translation(garbage, "es")
+
+    bench = Bench(partial(1, 1, 0.75), final(), translator=Babbles(), drafts=None)
+    assert [text for text, _, _ in bench.captions] == ["the lord is", "the lord is good"]
+    assert {r.code for r in bench.reports if isinstance(r, Fault)} == {"partial-unusable"}
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [
+        "and then we go " * 6,
+        "<|startoftranscript|><|en|>",
+        "主は私の羊飼いであって",
+        "the lord is good and " * 3 + "so is every single one of these words that nobody ever said",
+    ],
+)
+def test_a_recognizer_that_runs_away_on_the_final_leaves_the_last_good_partial(
+    garbage: str,
+) -> None:
+    class RunsAway(FakeRecognizer):
+        def recognize(self, pcm: Pcm, *, final: bool) -> Recognition:
+            return Recognition(garbage) if final else super().recognize(pcm, final=False)
+
+    bench = Bench(partial(1, 1, 0.75), final(), recognizer=RunsAway(SCRIPT))
+    (handed,) = bench.handed
+    assert handed.text == "the-es lord-es is-es"
+    assert handed.transcript.utterance.final
+    assert handed.transcript.filtered == ""
+    assert [r.code for r in bench.reports if isinstance(r, Fault)] == ["stt-unusable"]
+
+
+def test_a_final_in_which_nobody_spoke_takes_its_partials_back_all_the_same() -> None:
+    class Coughs(FakeRecognizer):
+        def recognize(self, pcm: Pcm, *, final: bool) -> Recognition:
+            return Recognition("") if final else super().recognize(pcm, final=False)
+
+    bench = Bench(partial(1, 1, 0.75), final(), recognizer=Coughs(SCRIPT))
+    assert [r.filtered for r in bench.reports if isinstance(r, Transcript)] == ["empty"]
+    assert bench.handed == []
 
 
 def test_a_hallucination_is_reported_with_its_reason_and_not_shown() -> None:

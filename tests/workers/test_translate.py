@@ -115,7 +115,14 @@ def test_a_missing_model_ends_the_start() -> None:
 
 
 @pytest.mark.parametrize(
-    "garbage", [Translation("", "gemma"), Translation("no no no", "gemma", stopped="loop")]
+    "garbage",
+    [
+        Translation("", "gemma"),
+        Translation("no no no", "gemma", stopped="loop"),
+        Translation("y así sigue y sigue", "gemma", stopped="length"),
+        Translation("Amén<end_of_turn><eos>", "gemma"),
+        Translation("アーメン、兄弟よ", "gemma"),
+    ],
 )
 def test_garbage_is_not_shown(garbage: Translation) -> None:
     class Babbles(FakeTranslator):
@@ -127,6 +134,49 @@ def test_garbage_is_not_shown(garbage: Translation) -> None:
     reports = run(Babbles())
     assert finals(reports) == [(1, "amén hermano", "marian")]
     assert [r.code for r in reports if isinstance(r, Fault)] == ["final-unusable"]
+
+
+def test_garbage_in_a_row_lets_the_engine_rest_and_it_is_tried_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("pipeline.workers.translate._REST_S", (0.2, 0.2))
+
+    class Recovers(FakeTranslator):
+        def translate(
+            self, text: str, on_text: Callable[[str], None] | None = None, draft: str = ""
+        ) -> Translation:
+            good = super().translate(text, on_text, draft)
+            return good if self.calls > FAULTS_IN_A_ROW else Translation("", "gemma")
+
+    engine, reports = Recovers("gemma"), list[Report]()
+    made = worker(engine, reports, count=FAULTS_IN_A_ROW + 2)
+    made.begin()
+    made.run()
+    assert engine.calls == FAULTS_IN_A_ROW
+    assert "failed" in made.setback
+    time.sleep(0.25)
+    assert "failed" in made.setback, "until it has worked again"
+    made._drafts.put((draft(99), time.monotonic()))
+    made._drafts.put(None)
+    made.work()
+    assert finals(reports)[-1] == (99, "amen-gemma brother-gemma", "gemma")
+    assert made.setback == ""
+
+
+def test_control_tokens_are_not_streamed_either() -> None:
+    class Streams(FakeTranslator):
+        def translate(
+            self, text: str, on_text: Callable[[str], None] | None = None, draft: str = ""
+        ) -> Translation:
+            assert on_text is not None
+            for part in ("Amén", "Amén <unused7>", "Amén <unused7> hermano"):
+                time.sleep(0.26)
+                on_text(part)
+            return Translation("Amén <unused7> hermano", "gemma")
+
+    reports = run(Streams("gemma"))
+    assert not any("<" in c.text for c in reports if isinstance(c, Caption))
+    assert finals(reports) == [(1, "amén hermano", "marian")]
 
 
 def test_high_rungs_leave_the_engine_alone() -> None:
