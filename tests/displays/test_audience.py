@@ -73,6 +73,62 @@ def test_only_text_that_differs_is_written(hall: Hall, visit: Visit) -> None:
     assert page.evaluate("window.changes") == ["rest"]
 
 
+def test_what_is_solid_does_not_dim_while_a_final_streams(hall: Hall, visit: Visit) -> None:
+    """The final engine is sure of its first words only; the draft behind them was no less sure."""
+    page = visit()
+    hall.say(1, "El Señor es mi pastor y nada", stable=23)
+    expect(page.locator(".stable")).to_have_text("El Señor es mi pastor y")
+    hall.say(1, "El Señor es mi pastor, y nada", stable=3)
+    expect(page.locator(".rest")).to_have_text("pastor, y nada")
+    assert page.locator(".stable").first.text_content() == "El Señor es mi "
+    hall.say(1, "El Señor es mi pastor, y nada me", stable=0)
+    expect(page.locator(".rest")).to_have_text("pastor, y nada me")
+
+
+def test_a_word_alone_joins_the_next_caption(hall: Hall, visit: Visit) -> None:
+    """Each is still edited and hidden for itself."""
+    page = visit()
+    hall.say(1, "Amén.", "Amen.", final=True)
+    element = page.wait_for_selector(".caption")
+    hall.say(2, "Vamos a", "Let us", stable=5)
+    expect(page.locator(".caption .text")).to_have_text("Amén. Vamos a")
+    assert element is not None
+    assert element.evaluate("e => e === document.querySelector('.caption')")
+    assert page.locator(".rest").all_text_contents() == ["", " a"]
+    hall.say(2, "Vamos a orar hoy.", "Let us pray today.", final=True)
+    expect(page.locator(".caption .text")).to_have_text("Amén. Vamos a orar hoy.")
+    assert page.locator(".caption .source").text_content() == "Amen. Let us pray today."
+    hall.edit(2, "Oremos juntos ahora.")
+    expect(page.locator(".caption .text")).to_have_text("Amén. Oremos juntos ahora.")
+    hall.say(3, "El Señor es mi pastor.", final=True)
+    expect(page.locator(".caption")).to_have_count(2)
+    hall.hide(1)
+    expect(page.locator(".caption .text").first).to_have_text("Oremos juntos ahora.")
+    expect(page.locator(".caption")).to_have_count(2)
+
+
+def test_no_line_has_one_word_only(hall: Hall, visit: Visit) -> None:
+    page = visit()
+    for count in range(4, 16):
+        words = "Dio su vida en la cruz por todos nuestros pecados y nos llamó a la vida"
+        hall.say(count, " ".join(words.split()[:count]) + ".", final=True)
+    expect(page.locator(".caption")).to_have_count(12)
+    words_in_last_line = """[...document.querySelectorAll(".caption .text")].map((text) => {
+      const range = document.createRange();
+      const tops = [];
+      const nodes = document.createTreeWalker(text, NodeFilter.SHOW_TEXT);
+      while (nodes.nextNode()) {
+        for (const word of nodes.currentNode.data.matchAll(/\\S+/g)) {
+          range.setStart(nodes.currentNode, word.index);
+          range.setEnd(nodes.currentNode, word.index + 1);
+          tops.push(Math.round(range.getBoundingClientRect().top));
+        }
+      }
+      return tops.filter((top) => Math.abs(top - tops[tops.length - 1]) < 5).length;
+    })"""
+    assert min(page.evaluate(words_in_last_line)) >= 2
+
+
 def test_stable_is_counted_in_code_points(hall: Hall, visit: Visit) -> None:
     page = visit()
     hall.say(1, "🕊️ Paz 😀 a vosotros", stable=len("🕊️ Paz 😀"))
