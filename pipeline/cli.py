@@ -13,6 +13,7 @@ from pipeline.commands import (
     devices,
     export,
     models,
+    reload,
     replay,
     report,
     review,
@@ -32,6 +33,7 @@ examples:
   stark-translate tune                       once: the settings that suit this machine
   stark-translate models list                which models there are; `models pull` fetches them
   stark-translate check                      before the service: will it work?
+  stark-translate reload                     have the running one read its settings again
   stark-translate report last                after it: one page about the service
   stark-translate review last                correct its doubtful captions, to learn from them
   stark-translate export last --out sermon.srt
@@ -41,7 +43,10 @@ Settings come from config.toml, then STARK_TRANSLATE__SECTION__KEY variables, th
 exit codes: 0 clean, 1 something broke, 2 wrong usage, 78 wrong settings
 """
 
-COMMANDS = (run, devices, models, tune, config, check, export, replay, review, score, report)
+COMMANDS = (
+    *(run, reload, devices, models, tune, config, check),
+    *(export, replay, review, score, report),
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

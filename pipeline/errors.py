@@ -8,7 +8,7 @@ StarkError                  anything below; has a kebab-case code
 ├── ModelError              a model is missing, broken or of the wrong kind
 ├── EngineError             an engine failed on one utterance: costs that utterance only
 ├── DictionaryError         a dictionary file cannot be used
-├── ServerError             the port or a page cannot be served
+├── ServerError             the port or a page cannot be served, or no daemon answers there
 ├── SessionError            the session folder cannot be used
 └── ProtocolError           a client's message is not one of ours
 """
@@ -70,7 +70,7 @@ class DictionaryError(StarkError):
 
 
 class ServerError(StarkError):
-    """The port is taken or the address is not ours."""
+    """The port is taken, the address is not ours, or no daemon answers there."""
 
 
 class SessionError(StarkError):

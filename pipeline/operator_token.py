@@ -27,3 +27,17 @@ def operator_token(directory: Path) -> str:
     if not token:
         raise SessionError("token-unusable", f"The operator's token {file} is empty.", "Delete it.")
     return token
+
+
+def kept_token(directory: Path) -> str:
+    """Return the token that a daemon keeps in `directory`. Raises SessionError (token-missing)."""
+    file = directory / FILE
+    try:
+        return file.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        said = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise SessionError(
+            "token-missing",
+            f"The daemon's operator token {file} cannot be read: {said}.",
+            "Name the daemon's own --config or --sessions, and run this as its user.",
+        ) from None

@@ -28,7 +28,7 @@ pairs ports scoring session_files transcripts golden_sentence live_screen stages
 broadcast report report_figures report_tables review workers
 detecting
 assembly controls crew desk preflight rehearsal soundcheck job_timing trial_speech trials tuned
-health reload
+asking health reload
 watch
 app replay review_server
 commands

@@ -36,7 +36,7 @@ RULE = '[[rule]]\nhear = ["number"]\nwrite = "{0}"\nexample = "number"\nbecomes 
 class Reloading(Service):
     """A service with a file of settings."""
 
-    def __init__(self, tmp_path: Path, text: str = "", **flags: Any) -> None:
+    def __init__(self, tmp_path: Path, text: str = "", flags: dict[str, Any] | None = None) -> None:
         self.file = tmp_path / "config.toml"
         self.file.write_text(text)
         loaded = load(
@@ -47,7 +47,7 @@ class Reloading(Service):
                 "operator.token": "secret",
                 "vad.partial_ms": 0,
             }
-            | flags,
+            | (flags or {}),
         )
         self.settings = loaded.settings
         self.recognizer = FakeRecognizer(SCRIPT)
@@ -166,7 +166,7 @@ def test_what_needs_a_restart_is_named_each_time_and_left_alone(tmp_path: Path) 
 
 
 def test_flags_win_over_a_new_file(tmp_path: Path) -> None:
-    service = Reloading(tmp_path, **{"server.history": 7})
+    service = Reloading(tmp_path, flags={"server.history": 7})
 
     async def beside(_: Service) -> None:
         await service.hang_up("[server]\nhistory = 3\nport = 1\n")
@@ -235,7 +235,7 @@ def test_all_that_is_live_reaches_its_part(tmp_path: Path) -> None:
 def test_the_dictionary_can_be_switched_off_and_on(tmp_path: Path) -> None:
     own = tmp_path / "own.toml"
     own.write_text(RULE.format("Number"))
-    service = Reloading(tmp_path, **{"dictionary.file": str(own)})
+    service = Reloading(tmp_path, flags={"dictionary.file": str(own)})
 
     async def beside(_: Service) -> None:
         await reached(lambda: len(service.finals()) >= 2)

@@ -1,0 +1,88 @@
+"""A command for the daemon that runs on this machine, over its port as an operator's page does."""
+
+from __future__ import annotations
+
+import time
+from http import HTTPStatus
+from typing import Any
+
+import orjson
+from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidMessage, InvalidStatus
+from websockets.sync.client import ClientConnection, connect
+
+from pipeline.config import Server
+from pipeline.errors import ConfigError, ServerError, StarkError, UsageError
+from pipeline.ports import EVERYWHERE
+
+_ANSWER_S = 20.0
+"""A dictionary of thousands of rules takes a second; a daemon that hangs does not answer at all."""
+
+
+def ask(server: Server, token: str, name: str, answer: str) -> dict[str, Any]:
+    """Send the command `name` and return the message of type `answer` that it leads to.
+
+    Raises ServerError where no daemon answers (daemon-unreachable) or what it refuses, ConfigError
+    for a refusal because of its settings, UsageError without a port (port-unknown).
+    """
+    if not server.port:
+        message = "server.port is 0: the port that the daemon picked is not in the settings."
+        raise UsageError("port-unknown", message, "Give it with --port; the daemon has printed it.")
+    host = _host(server.host)
+    uri = f"ws://{host}:{server.port}/ws?kind=operator&history=0"
+    try:
+        # The backlog for a new operator may be large; a proxy has no business in between.
+        with connect(uri, max_size=None, compression=None, proxy=None) as socket:
+            return _converse(socket, token, name, answer)
+    except InvalidStatus as refused:
+        full = refused.response.status_code == HTTPStatus.SERVICE_UNAVAILABLE
+        problem = "has no room for one more connection" if full else "is not stark-translate"
+    except InvalidMessage:
+        problem = "is not stark-translate"
+    except (InvalidHandshake, ConnectionClosed):
+        problem = "hangs up"
+    except TimeoutError:
+        problem = "does not answer in time"
+    except OSError:
+        raise ServerError(
+            "daemon-unreachable",
+            f"No stark-translate answers on {host}:{server.port}.",
+            "Is it running? If server.port or server.host was just changed, "
+            "give the one that it has with --port or --host.",
+        ) from None
+    raise ServerError(
+        "daemon-unreachable",
+        f"What answers on {host}:{server.port} {problem}.",
+        "Give the daemon's port with --port.",
+    )
+
+
+def _converse(socket: ClientConnection, token: str, name: str, answer: str) -> dict[str, Any]:
+    until_s = time.monotonic() + _ANSWER_S
+    socket.send(orjson.dumps({"type": "auth", "token": token}).decode())
+    while True:
+        message = orjson.loads(socket.recv(timeout=max(0.0, until_s - time.monotonic())))
+        if message["type"] == "authorized":
+            socket.send(orjson.dumps({"type": "command", "name": name}).decode())
+        elif message["type"] == "error":
+            raise _refusal(message["code"], message["message"])
+        elif message["type"] == answer:
+            return dict(message)
+
+
+def _refusal(code: str, message: str) -> StarkError:
+    if code == "not-authorized":
+        return ServerError(
+            code,
+            "The daemon has another operator's token than these settings lead to.",
+            "Name the settings that it runs with: --config, --sessions.",
+        )
+    if code.startswith("config-"):
+        return ConfigError(code, message)
+    return ServerError(code, message)
+
+
+def _host(host: str) -> str:
+    """Return the host that reaches a server bound to `host`, as an address has it."""
+    if host in EVERYWHERE:
+        host = "::1" if ":" in host else "127.0.0.1"
+    return f"[{host}]" if ":" in host else host
