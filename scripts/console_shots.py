@@ -58,8 +58,15 @@ def look(page: Page, office: Office) -> None:
 
 def compare(page: Page, office: Office) -> None:
     """Let a second translator say how it would have put it."""
-    for number, text in ((3, "Pablo le escribió a su amigo."), (4, "De Él viene mi socorro.")):
-        office.compare(number, "", text)
+    second = {
+        3: ("Así escribió Pablo a una dieta, su amigo.", "Pablo escribió esto a su amigo."),
+        4: (
+            "Mi socorro viene del Señor, que hizo los cielos y la tierra.",
+            "Mi ayuda viene del Señor, que creó los cielos y la tierra.",
+        ),
+    }
+    for number, (final, text) in second.items():
+        office.compare(number, final, text)
     page.locator("#machine dd").first.wait_for()
     office.level(-21, speaking=True)
 

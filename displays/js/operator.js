@@ -45,14 +45,14 @@ function tell() {
   write(element.reason, reason);
   // Speech comes and goes with every sentence: nobody wants that read out.
   if (server.state !== "speech" || server.link !== "open") write(element.said, `${word}. ${reason}`);
-  const up = server.link === "open";
+  const up = server.link === "open" || server.state === "ended";
   document.title = up ? `${word}: captions` : `⚠ ${word}: captions`;
   document.body.classList.toggle("down", !up);
   write(element.banner, banner(server.mode));
   element.banner.hidden = element.banner.textContent === "";
   element.login.hidden = !up || operator.authorized || !operator.asked;
   element.enter.disabled = operator.token !== "";
-  if (up && !["listening", "speech", "behind"].includes(server.state)) meter.rest();
+  if (!["listening", "speech", "behind"].includes(server.state)) meter.rest();
   tellControls();
 }
 
@@ -77,7 +77,8 @@ function tellChosen() {
   const entry = utterances.get(list.chosen);
   const able = server.link === "open" && operator.authorized && entry !== undefined;
   const now = entry && standing(entry);
-  element.edit.disabled = !able || now === "filtered";
+  // What is still being said would never get its end.
+  element.edit.disabled = !able || now === "filtered" || now === "partial";
   button(element.hide, able && now !== "filtered", now === "hidden" ? "Bring back" : "Hide");
   const words = list.words.length > 24 ? `${list.words.slice(0, 24)}…` : list.words;
   button(element["add-rule"], able && operator.dictionary !== "", words ? `Dictionary: “${words}”` : "Dictionary");

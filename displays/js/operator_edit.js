@@ -1,7 +1,7 @@
 // The dialog that corrects a caption on every screen.
 
 import { make } from "./operator_row.js";
-import { shownText, standing, versions } from "./operator_utterances.js";
+import { shownText, versions } from "./operator_utterances.js";
 import { direction } from "./view.js";
 
 /** `onSave(id, text)`. */
@@ -41,7 +41,7 @@ export class EditDialog {
     this.#text.lang = lang;
     this.#text.dir = direction(lang);
     // Another engine's text is one press away.
-    const others = standing(entry) === "partial" ? [] : versions(entry).filter((version) => version.text !== text);
+    const others = versions(entry).filter((version) => version.text !== text);
     this.#choices.replaceChildren(...others.map((version) => this.#choice(version)));
     this.#dialog.showModal();
     this.#text.focus();

@@ -1,8 +1,10 @@
-// The operator's list of utterances: one is chosen, by touch or by the arrow keys; without a choice the newest.
+// The operator's list of utterances: one is chosen, by touch or by the arrow keys; without a choice the newest
+// that is complete and was shown, since nobody can aim at what still changes.
 
 import { Feed } from "./feed.js";
 import { Row } from "./operator_row.js";
 
+const AIMED_AT = ".row:not([data-standing=partial], [data-standing=filtered])";
 const STEPS = { ArrowUp: -1, ArrowDown: 1, Home: -Infinity, End: Infinity };
 
 /** The selected text, if all of it lies in what was heard in one row: `{id, text}`. */
@@ -17,6 +19,7 @@ export function selectedWords(selection = getSelection()) {
 /** `onChoose()` hears that another row or other words are chosen, `onOpen()` that the chosen one is to be edited. */
 export class List {
   #rows = new Map();
+  #scroller = document.getElementById("scroller");
   #list = document.getElementById("rows");
   #feed;
   #onChoose;
@@ -31,7 +34,7 @@ export class List {
     this.#onChoose = onChoose;
     this.#onOpen = onOpen;
     const live = document.getElementById("live");
-    this.#feed = new Feed(document.getElementById("scroller"), this.#list, (following) => (live.hidden = following));
+    this.#feed = new Feed(this.#scroller, this.#list, (following) => (live.hidden = following));
     live.addEventListener("click", () => {
       this.#pin(null);
       this.#feed.toEnd();
@@ -54,8 +57,15 @@ export class List {
   /** Show these entries and no others, without moving what is being read. */
   render(entries) {
     this.#feed.change(() => this.#reconcile(entries));
-    if (this.#pinned !== null && !this.#rows.has(this.#pinned)) this.#pinned = null;
+    // A button must never act on a row that has been carried out of sight.
+    if (this.#pinned !== null && !this.#inSight(this.#pinned)) this.#pinned = null;
     this.#choose();
+  }
+
+  #inSight(id) {
+    const row = this.#rows.get(id)?.element;
+    if (!row || !this.#feed.following) return row !== undefined;
+    return row.offsetTop + row.offsetHeight > this.#scroller.scrollTop; // where it will be once the list has glided
   }
 
   #reconcile(entries) {
@@ -83,8 +93,8 @@ export class List {
   }
 
   #choose() {
-    const last = this.#list.lastElementChild;
-    const id = this.#pinned ?? (last ? this.#idOf(last) : null);
+    const newest = [...this.#list.querySelectorAll(AIMED_AT)].at(-1);
+    const id = this.#pinned ?? (newest ? this.#idOf(newest) : null);
     if (id !== this.chosen) {
       this.#rows.get(this.chosen)?.choose(false);
       this.#rows.get(id)?.choose(true);
@@ -112,19 +122,19 @@ export class List {
   #arrow(event) {
     const { key, target, ctrlKey, altKey, metaKey } = event;
     const ours = target === document.body || this.#list.contains(target);
-    if (!(key in STEPS) || !ours || this.chosen === null || ctrlKey || altKey || metaKey) return;
+    if (!(key in STEPS) || !ours || this.#rows.size === 0 || ctrlKey || altKey || metaKey) return;
     this.#step(STEPS[key]);
     event.preventDefault();
   }
 
   #step(by) {
     const all = [...this.#list.children];
-    const at = all.indexOf(this.#rows.get(this.chosen).element);
-    const next = all[Math.min(all.length - 1, Math.max(0, at + by))];
-    this.#pin(by === Infinity ? null : this.#idOf(next));
-    next.focus({ preventScroll: true });
+    const at = all.indexOf(this.#rows.get(this.chosen)?.element);
+    this.#pin(by === Infinity ? null : this.#idOf(all[Math.min(all.length - 1, Math.max(0, at + by))]));
+    const chosen = this.#rows.get(this.chosen)?.element;
+    chosen?.focus({ preventScroll: true });
     if (by === Infinity) this.#feed.toEnd();
-    else next.scrollIntoView({ block: "nearest" });
+    else chosen?.scrollIntoView({ block: "nearest" });
   }
 
   #idOf(element) {

@@ -14,7 +14,7 @@ const GLANCES = {
   behind: ["Behind", "behind", "The machine is too slow for what is said."],
   "no-audio": ["Microphone lost", "no-audio", "Plug it in again; captions go on by themselves."],
   fault: ["Fault", "fault", "The service restarts by itself. If it does not, start it again."],
-  ended: ["Ended", "ended", "The service is over."],
+  ended: ["Ended", "ended", "The service is over, and so is the program."],
 };
 
 /**
@@ -22,7 +22,9 @@ const GLANCES = {
  * server's last state and reason. A state of a newer server that we do not know is shown by its own name.
  */
 export function glance({ link, state, reason }) {
-  const name = link === "open" ? state : link;
+  // After the service the server goes away, and nothing is lost by that.
+  const over = link === "lost" && state === "ended";
+  const name = link === "open" || over ? state : link;
   const [word, icon, help] = GLANCES[name] ?? [name, "wait", ""];
   if (name === "lost") return { word, icon, tone: "bad", reason: help };
   const told = link === "open" ? sentence(reason) : "";

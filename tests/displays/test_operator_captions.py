@@ -90,6 +90,38 @@ def test_an_edit_revises_every_screen(hall: Office, visit: Visit) -> None:
         expect(screen.locator("#captions .caption .text")).to_have_text("La palabra.")
 
 
+def test_what_is_still_being_said_is_not_edited(hall: Office, visit: Visit) -> None:
+    """An edit is final: the end of the sentence would be missing."""
+    page = opened(visit)
+    hall.hear(1, "the first", "La primera.")
+    hall.say(2, "La seg", "the sec", stable=2)
+    expect(row(page, 2).locator(".rest")).to_have_text(" seg")
+    expect(row(page, 1)).to_have_attribute("aria-current", "true")
+    row(page, 2).click()
+    expect(page.locator("#edit")).to_be_disabled()
+    expect(page.locator("#hide")).to_be_enabled()
+    page.keyboard.press("End")
+    expect(row(page, 1)).to_be_focused()
+    hall.hear(2, "the second", "La segunda.")
+    hall.filter(3, "thank you", "stock-phrase")
+    expect(row(page, 3)).to_be_visible()
+    expect(row(page, 2)).to_have_attribute("aria-current", "true")
+    expect(page.locator("#edit")).to_be_enabled()
+
+
+def test_no_button_acts_on_a_caption_out_of_sight(hall: Office, visit: Visit) -> None:
+    page = opened(visit)
+    for number in range(1, 4):
+        hall.hear(number, f"sentence {number}", f"Frase {number}.")
+    row(page, 2).click()
+    hall.hear(4, "sentence 4", "Frase 4.")
+    expect(row(page, 4)).to_be_visible()
+    expect(page.locator("#chosen")).to_have_text("sentence 2")
+    for number in range(5, 15):
+        hall.hear(number, f"sentence {number}", f"Frase {number}.")
+    expect(page.locator("#chosen")).to_have_text("sentence 14")
+
+
 def test_a_caption_is_hidden_and_brought_back(hall: Office, visit: Visit) -> None:
     page, people = opened(visit), audience(visit)
     hall.hear(1, "the first", "La primera.")

@@ -224,6 +224,7 @@ def test_the_level_holds_its_peak_and_warns(page: Page) -> None:
         (("open", "paused", ""), "Paused", "wait"),
         (("open", "sleeping", ""), "sleeping", "wait"),
         (("lost", "listening", ""), "Connection lost", "bad"),
+        (("lost", "ended", ""), "Ended", "off"),
         (("outdated", "listening", ""), "Reload this page", "bad"),
     ],
 )
