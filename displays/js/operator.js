@@ -155,6 +155,10 @@ const RECEIVE = {
   done: (message) => takeDone(message),
   rule: ({ heard, write: written, removed }) =>
     notify(removed ? `“${heard}” is left alone again.` : `From now on “${heard}” is written “${written}”.`),
+  reloaded({ restart }) {
+    if (restart.length) notify(`Settings were read again. A restart is needed for ${restart.join(", ")}.`, "bad");
+    else notify("Settings and dictionary were read again.");
+  },
   fault: (message) => notify(refusal(message), "bad"),
   error(message) {
     if (operator.authorized) notify(refusal(message), "bad");

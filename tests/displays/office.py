@@ -16,6 +16,7 @@ from pipeline.corrections import correct
 from pipeline.desk import Desk
 from pipeline.diagnostics import Recorder
 from pipeline.dictionary import Dictionary
+from pipeline.effects import Changes
 from pipeline.events import (
     SAMPLE_RATE,
     Caption,
@@ -188,6 +189,14 @@ class Office(Hall):
             self.desk.compared(comparison)
 
         self._wait(report())
+
+    def reloaded(self, *restart: str) -> None:
+        """Tell that the settings were read again, and which keys need a restart."""
+
+        async def tell() -> None:
+            self._running.operators.reloaded(Changes(("log.level",), (), restart), rules=7)
+
+        self._wait(tell())
 
     def _command(self, command: Command) -> None:
         self.desk.command(command)

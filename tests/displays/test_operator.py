@@ -346,6 +346,15 @@ def test_it_fits_a_tablet_and_in_need_a_phone(
         assert page.evaluate("document.documentElement.scrollHeight") <= height
 
 
+def test_new_settings_and_what_waits_for_a_restart_are_told(hall: Office, visit: Visit) -> None:
+    page = opened(visit)
+    notice = page.locator("#notice")
+    hall.reloaded()
+    expect(notice).to_have_text("Settings and dictionary were read again.")
+    hall.reloaded("audio.device", "stt.model")
+    expect(notice).to_contain_text("A restart is needed for audio.device, stt.model.")
+
+
 def test_messages_of_a_newer_server_are_ignored(visit: Visit) -> None:
     page = opened(visit)
 
