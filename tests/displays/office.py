@@ -194,7 +194,7 @@ class Office(Hall):
         """Tell that the settings were read again, and which keys need a restart."""
 
         async def tell() -> None:
-            self._running.operators.reloaded(Changes(("log.level",), (), restart), rules=7)
+            self._running().operators.reloaded(Changes(("log.level",), (), restart), rules=7)
 
         self._wait(tell())
 
