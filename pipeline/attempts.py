@@ -21,11 +21,11 @@ class Attempts:
         self._failures: dict[str, tuple[int, float]] = {}
         self._in_all: deque[float] = deque(maxlen=LIMIT_IN_ALL)
         # In the order of their first success, after those who sit at this machine.
-        self._trusted: dict[str, None] = dict.fromkeys(map(_holder, ("127.0.0.1", "::1")))
+        self._trusted: dict[str, None] = dict.fromkeys(map(holder, ("127.0.0.1", "::1")))
 
     def locked(self, address: str, now_s: float) -> bool:
         """Tell whether the address has to wait."""
-        address = _holder(address)
+        address = holder(address)
         attack = len(self._in_all) == LIMIT_IN_ALL and now_s - self._in_all[0] < LOCK_S
         if attack and address not in self._trusted:  # who is at the desk must not be kept from it
             return True
@@ -37,7 +37,7 @@ class Attempts:
 
     def failed(self, address: str, now_s: float) -> None:
         """Count a wrong token."""
-        address = _holder(address)
+        address = holder(address)
         self._in_all.append(now_s)
         count, _ = self._failures.pop(address, (0, 0.0))
         self._failures[address] = (count + 1, now_s)
@@ -46,14 +46,14 @@ class Attempts:
 
     def succeeded(self, address: str) -> None:
         """Forget the address's wrong tokens."""
-        address = _holder(address)
+        address = holder(address)
         self._failures.pop(address, None)
         self._trusted[address] = None
         if len(self._trusted) > _ADDRESSES:
             del self._trusted[next(iter(self._trusted))]
 
 
-def _holder(address: str) -> str:
+def holder(address: str) -> str:
     """Return what one holder of addresses has in common: of IPv6 he has 2^64 at least."""
     try:
         known = ip_address(address.partition("%")[0])

@@ -9,38 +9,44 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
-import socket
 import time
-import weakref
 from collections.abc import Callable, Mapping
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
-from websockets.asyncio.server import Server, ServerConnection, serve
+import structlog
+from websockets.asyncio.server import ServerConnection
 from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 
-from pipeline import config, wire
+from pipeline import config, descriptors, wire
 from pipeline.bundled import bundled
 from pipeline.captions import Board, Snapshot
 from pipeline.clients import Client, Clients
+from pipeline.door import Door, Refusal
 from pipeline.endpoints import Endpoints
-from pipeline.errors import ProtocolError, ServerError
+from pipeline.errors import ProtocolError
 from pipeline.events import State
 from pipeline.glass import Glass
 from pipeline.incoming import Incoming
+from pipeline.listening import Port, address_of
 from pipeline.metrics import Metrics
 from pipeline.operators import Operators
-from pipeline.ports import page_address, unbound
+from pipeline.pages import refuse
+from pipeline.ports import page_address
 from pipeline.subscription import Subscription, parse_subscription
 from pipeline.wire import Command, Message, Mode
 
-_FRAME_BYTES = 64 * 1024  # more than wire.MAX_BYTES, so that most oversized messages get an answer
-_SOCKET_BYTES = 64 * 1024  # what the system may buffer for one display
-_CLOSE_S = 2.0  # how long displays may take to say goodbye
+log = structlog.get_logger()
+
+_REQUESTS_OPEN = 500  # connections for pages, beside those of displays
 _HEALTH_S = 2.0
 _ALIVE_S = 10.0
+_REFUSED: Mapping[Refusal, str] = {
+    "too-many-connections": "This address has too many connections (server.max_per_address).",
+    "too-many-requests": "This address asks for too much; wait a moment.",
+}
 
 
 class Hub:
@@ -96,58 +102,30 @@ class Hub:
             on_command=on_command,
             on_operator=self._let_in,
         )
-        self._connections: weakref.WeakSet[ServerConnection] = weakref.WeakSet()
-        self._server: Server | None = None
+        self._door = Door(settings.max_clients, settings.max_per_address)
+        self._port = Port(settings, self._door, handler=self._serve, answer=self._answer)
         self._timers: dict[Callable[[], None], asyncio.TimerHandle] = {}
 
     async def start(self) -> None:
         """Bind the port and serve. Raises ServerError.
 
-        Codes: `port-in-use`, `port-forbidden`, `address-unavailable`.
+        Codes: `port-in-use`, `port-forbidden`, `address-unavailable`, and those of `Certificate`.
         """
-        connections = self._connections
-
-        class Tracked(ServerConnection):
-            def connection_made(self, transport: asyncio.BaseTransport) -> None:
-                super().connection_made(transport)
-                connections.add(self)
-                # The system's own buffer grows to megabytes for a display that never reads.
-                its_socket = self.transport.get_extra_info("socket")
-                its_socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SOCKET_BYTES)
-
-        log = logging.getLogger(f"{__name__}.connections")
-        log.setLevel(logging.WARNING)  # it tells of every page request otherwise
-        try:
-            self._server = await serve(
-                self._serve,
-                self._settings.host,
-                self._settings.port,
-                process_request=self._answer,
-                server_header=None,
-                compression=None,  # costs more time than the few bytes of a caption do
-                ping_interval=self._settings.ping_s / 2,
-                ping_timeout=self._settings.ping_s / 2,
-                max_size=_FRAME_BYTES,
-                # Never pause: `Clients.send` bounds the bytes; a ping that waits for a full buffer
-                # would not time out.
-                write_limit=2**30,
-                create_connection=Tracked,
-                logger=log,
-            )
-        except OSError as problem:
-            raise unbound(self._settings, problem) from problem
+        self._take_limits()
+        await self._port.open()
         self._every(_HEALTH_S, lambda: self.operators.health(self._board.seq))
         self._every(_ALIVE_S, self._tell_alive)
 
     @property
     def port(self) -> int:
         """The port in use, also where the settings say 0."""
-        return int(self._bound()[1])
+        return int(self._port.bound[1])
 
     @property
     def address(self) -> str:
         """The audience page's address; on all interfaces, this machine's in the local network."""
-        return page_address(str(self._bound()[0]), self.port)
+        host = str(self._port.bound[0])
+        return page_address(host, self.port, secure=bool(self._settings.tls_cert))
 
     @property
     def audience_address(self) -> str:
@@ -158,6 +136,7 @@ class Hub:
         """Go by these settings from now on; host and port stay those that were bound."""
         self._settings = settings
         self._incoming.address = settings.address
+        self._take_limits()
 
     def publish(self, message: Message) -> None:
         """Send a caption that the board has just made."""
@@ -177,20 +156,22 @@ class Hub:
         """Say goodbye (1001) to everyone, wait a moment, then cut off whoever is left."""
         for timer in self._timers.values():
             timer.cancel()
-        if self._server is None:
-            return
-        self._server.close()
-        try:
-            async with asyncio.timeout(_CLOSE_S):
-                await self._server.wait_closed()
-        except TimeoutError:
-            for connection in self._connections:
-                connection.transport.abort()
-            await self._server.wait_closed()
+        await self._port.close()
+
+    def _take_limits(self) -> None:
+        most = self._settings.max_clients + _REQUESTS_OPEN
+        self._door.most = descriptors.allow(most)
+        self._door.per_address = self._settings.max_per_address
+        if self._door.most < self._settings.max_clients:
+            log.warning("few displays", code="descriptors-few", most=self._door.most)
 
     # Requests
 
-    def _answer(self, _connection: ServerConnection, request: Request) -> Response | None:
+    def _answer(self, connection: ServerConnection, request: Request) -> Response | None:
+        refusal = self._door.refusal(address_of(connection), time.monotonic())
+        if refusal:
+            self._metrics.refused.labels(refusal).inc()
+            return refuse(HTTPStatus.TOO_MANY_REQUESTS, _REFUSED[refusal], {"Retry-After": "10"})
         full = len(self._clients) >= self._settings.max_clients
         return self._endpoints.answer(request, full=full)
 
@@ -240,7 +221,8 @@ class Hub:
         try:
             with contextlib.suppress(ConnectionClosed):
                 async for raw in connection:
-                    await self._incoming.take(client, raw)
+                    if not await self._incoming.take(client, raw):
+                        break
         finally:
             self._clients.remove(client)
 
@@ -277,9 +259,3 @@ class Hub:
         self.operators.welcome(client)
         if self._mode == "dry-run":
             self._welcome(client, Subscription(client.lang, client.kind))
-
-    def _bound(self) -> tuple[Any, ...]:
-        if self._server is None:
-            raise ServerError("not-started", "The server has no port before it is started.")
-        name: tuple[Any, ...] = next(iter(self._server.sockets)).getsockname()
-        return name

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 
 from websockets.asyncio.server import ServerConnection, broadcast
 
+from pipeline.door import Bucket
+from pipeline.listening import address_of
 from pipeline.metrics import Metrics
 from pipeline.wire import KINDS, Kind
 
@@ -16,6 +18,8 @@ BACKLOG_BYTES = 256 * 1024
 
 
 _PAINTED = 16
+_MESSAGES_PER_S = 60.0  # an `ack` a painted frame, and screens paint so many
+_MESSAGES_AT_ONCE = 120
 
 
 @dataclass(slots=True, eq=False)
@@ -30,6 +34,8 @@ class Client:
     backlog: int = BACKLOG_BYTES
     authorized: bool = False
     errors: int = 0
+    messages: Bucket = field(default_factory=lambda: Bucket(_MESSAGES_PER_S, _MESSAGES_AT_ONCE))
+    """What it may still send."""
     number: int = 0
     """Counts the clients from 1; given when it is added."""
     painted_s: deque[float] = field(default_factory=lambda: deque(maxlen=_PAINTED))
@@ -38,8 +44,7 @@ class Client:
     @property
     def address(self) -> str:
         """The address that it comes from; of a reverse proxy, if there is one."""
-        peer = self.connection.remote_address
-        return str(peer[0]) if peer else ""
+        return address_of(self.connection)
 
     @property
     def name(self) -> str:

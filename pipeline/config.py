@@ -145,7 +145,17 @@ class Server(Section):
     address: Text = ""
     history: Annotated[int, Field(ge=1, le=10_000)] = 200
     max_clients: Annotated[int, Field(ge=1, le=100_000)] = 1000
+    max_per_address: Annotated[int, Field(ge=1, le=100_000)] = 600
     ping_s: Annotated[float, Field(ge=1, le=600)] = 20.0
+    tls_cert: Text = ""
+    tls_key: Text = ""
+
+    @model_validator(mode="after")
+    def _both_files(self) -> Server:
+        if bool(self.tls_cert) != bool(self.tls_key):
+            msg = "server.tls_cert and server.tls_key must be set both, or neither"
+            raise ValueError(msg)
+        return self
 
     @field_validator("address")
     @classmethod

@@ -18,7 +18,7 @@ _KEYS: Mapping[Effect, str] = {
         dictionary.enabled dictionary.file dictionary.watch_s
         log.format log.level
         operator.off_record_s
-        server.address server.history server.max_clients
+        server.address server.history server.max_clients server.max_per_address
         session.drain_s session.keep_days session.keep_mb
     """,
     "next-utterance": """
@@ -31,7 +31,7 @@ _KEYS: Mapping[Effect, str] = {
         audio.channel audio.device audio.input audio.pace
         models.directory
         operator.token
-        server.host server.ping_s server.port
+        server.host server.ping_s server.port server.tls_cert server.tls_key
         session.directory session.resume_s
         stt.compute_type stt.device stt.model stt.threads stt.window_s stt.word_probabilities
         translate.compare.batch translate.compare.compute_type translate.compare.context

@@ -19,6 +19,7 @@ from pipeline.origins import foreign
 from pipeline.wire import Ack, Auth, Command
 
 _MAX_ERRORS = 20  # refused messages before a connection is closed
+_GOODBYE_S = 0.5  # until one that was closed is cut off
 _WRONG_TOKEN_S = 1.0  # how long a wrong token's answer is held back
 
 
@@ -50,8 +51,15 @@ class Incoming:
         self._on_operator = on_operator
         self._attempts = Attempts()
 
-    async def take(self, client: Client, raw: str | bytes) -> None:
-        """Do what a client's message says, or tell it why not; too many errors end it."""
+    async def take(self, client: Client, raw: str | bytes) -> bool:
+        """Do what a client's message says, or tell it why not.
+
+        False: it sent too many, or too many wrong ones; its connection has been closed.
+        """
+        if not client.messages.take(time.monotonic()):
+            self._metrics.client_errors.labels("too-many-messages").inc()
+            await self._dismiss(client, "too-many-messages")
+            return False
         try:
             match wire.parse(raw):
                 case Ack(seq):
@@ -65,7 +73,18 @@ class Incoming:
             self._metrics.client_errors.labels(problem.code).inc()
             self._clients.send([client], wire.error(problem))
             if client.errors >= _MAX_ERRORS:
-                await client.connection.close(1008, "too many errors")
+                await self._dismiss(client, "too-many-errors")
+                return False
+        return True
+
+    async def _dismiss(self, client: Client, reason: str) -> None:
+        """Close a connection (1008) and read nothing more of it: it may go on sending."""
+        client.connection.transport.pause_reading()
+        try:
+            async with asyncio.timeout(_GOODBYE_S):
+                await client.connection.close(1008, reason)
+        except TimeoutError:
+            client.connection.transport.abort()
 
     def _painted(self, client: Client, seq: int) -> None:
         took_s = self._glass.painted(client, seq, time.monotonic())

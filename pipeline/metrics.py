@@ -69,6 +69,12 @@ class Metrics:
         self.client_errors = Counter(
             "stark_client_errors", "Messages from displays refused.", ["code"], registry=registry
         )
+        self.refused = Counter(
+            "stark_refused",
+            "Requests refused because their address has had too many.",
+            ["code"],
+            registry=registry,
+        )
         self.dropped = Counter(
             "stark_dropped", "Items dropped from a full queue.", ["queue"], registry=registry
         )

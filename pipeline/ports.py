@@ -40,11 +40,12 @@ def unbound(settings: Server, problem: OSError) -> ServerError:
             )
 
 
-def page_address(host: str, port: int) -> str:
+def page_address(host: str, port: int, *, secure: bool = False) -> str:
     """Return the audience page's address, by this machine's in the network if `host` means all."""
     if host in EVERYWHERE:
         host = local_address()
-    return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
+    scheme = "https" if secure else "http"
+    return f"{scheme}://[{host}]:{port}/" if ":" in host else f"{scheme}://{host}:{port}/"
 
 
 @lru_cache(maxsize=4)

@@ -84,7 +84,7 @@ class Service:
         async def both() -> int:
             run = asyncio.create_task(self.app.run())
             if beside is not None:
-                while self.app._hub._server is None:
+                while self.app._hub._port._server is None:
                     await asyncio.sleep(0.01)
                 await beside(self)
             return await run

@@ -60,7 +60,7 @@ def test_guesses_from_everywhere_lock_all_but_the_desk() -> None:
     assert not attempts.locked("10.0.0.9", 100.0 + LOCK_S)
 
 
-def test_a_network_of_ipv6_is_one_holder() -> None:
+def test_a_network_of_ipv6_is_oneholder() -> None:
     attempts = Attempts()
     for number in range(LIMIT):
         attempts.failed(f"2001:db8:0:1::{number:x}", 100.0)

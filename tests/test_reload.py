@@ -190,6 +190,7 @@ def test_all_that_is_live_reaches_its_part(tmp_path: Path) -> None:
         address = "https://captions.example.org/"
         history = 2
         max_clients = 1
+        max_per_address = 77
         [session]
         drain_s = 1.0
         keep_days = 30
@@ -217,6 +218,7 @@ def test_all_that_is_live_reaches_its_part(tmp_path: Path) -> None:
             assert (await until(socket, lambda m: m["type"] == "done"))["name"] == "reload"
             assert service.app._hub.audience_address == "https://captions.example.org/"
             hub = service.app._hub
+            assert hub._door.per_address == 77
             assert len(hub._board.snapshot().messages) <= 2 + 1
             with pytest.raises(Exception, match="503"):
                 await service.connect()
