@@ -10,7 +10,7 @@ import { List } from "./operator_list.js";
 import { Meter } from "./operator_meter.js";
 import { Panel } from "./operator_panel.js";
 import { RuleDialog } from "./operator_rule.js";
-import { banner, glance, refusal } from "./operator_state.js";
+import { banner, glance, refusal, reloaded } from "./operator_state.js";
 import { Tip } from "./operator_tip.js";
 import { forgetToken, keepToken, loadToken, onToken } from "./operator_token.js";
 import { shownText, standing, Utterances } from "./operator_utterances.js";
@@ -159,6 +159,8 @@ const RECEIVE = {
     if (restart.length) notify(`Settings were read again. A restart is needed for ${restart.join(", ")}.`, "bad");
     else notify("Settings and dictionary were read again.");
   },
+  fault: (message) => notify(refusal(message), "bad"),
+  reloaded: (message) => notify(reloaded(message), message.restart.length ? "bad" : "good"),
   fault: (message) => notify(refusal(message), "bad"),
   error(message) {
     if (operator.authorized) notify(refusal(message), "bad");

@@ -52,14 +52,27 @@ const HINTS = {
   "rule-exists": "Change it in the file, or undo it if you have just added it.",
 };
 
-/** One line about a refusal, with what to do where the server does not say. */
+/** One line about a refusal or a fault, with what to do where the server does not say. */
 export function refusal({ code, message }) {
-  return [sentence(message), HINTS[code]].filter(Boolean).join(" ");
+  return [ended(message), HINTS[code]].filter(Boolean).join(" ");
+}
+
+/** What came of reading the settings again. */
+export function reloaded({ live, next_utterance, restart }) {
+  const parts = [
+    [live, "in force"],
+    [next_utterance, "from the next sentence on"],
+    [restart, "only after a restart"],
+  ];
+  const told = parts.filter(([keys]) => keys.length > 0).map(([keys, when]) => `${keys.join(", ")}: ${when}.`);
+  return ["The settings were read again.", ...(told.length ? told : ["Nothing has changed."])].join(" ");
 }
 
 /** The server's phrases as sentences: "paused by the operator" is "Paused by the operator." */
 function sentence(text) {
-  if (!text) return "";
-  const whole = /[.!?]$/.test(text) ? text : `${text}.`;
-  return whole.charAt(0).toUpperCase() + whole.slice(1);
+  return ended(text.charAt(0).toUpperCase() + text.slice(1));
+}
+
+function ended(text) {
+  return text === "" || /[.!?]$/.test(text) ? text : `${text}.`;
 }

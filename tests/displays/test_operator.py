@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import WebSocketRoute, expect
 
 from pipeline.attempts import LIMIT
+from pipeline.events import Fault
 from pipeline.last_check import keep
 from pipeline.verdicts import Result
 from tests.displays.conftest import Visit, until
@@ -221,6 +222,14 @@ def test_a_rehearsal_cannot_be_taken_for_a_service(visit: Visit, hall: Office) -
     expect(page.locator("#banner")).to_contain_text("Rehearsal: nothing of this reaches")
     expect(people.locator("#status-text")).to_have_text("Standby: rehearsal")
     assert people.locator(".caption").count() == 0
+
+
+def test_a_fault_is_a_quiet_line(hall: Office, visit: Visit) -> None:
+    page = opened(visit)
+    fault = Fault("dictionary", "dictionary-unknown-key", "church.toml: unknown key 'hera'")
+    hall._loop.call_soon_threadsafe(hall.desk.fault, fault)
+    expect(page.locator("#notice")).to_have_text("church.toml: unknown key 'hera'.")
+    expect(page.locator("#notice")).to_have_attribute("data-tone", "bad")
 
 
 # The link

@@ -265,8 +265,22 @@ def test_a_refusal_says_what_to_do(page: Page) -> None:
              m.banner("live"), m.banner("dry-run")]""",
     )
     assert told[0] == "Caption 3 is not in the history. It is too old to be changed."
-    assert told[1:3] == ["No such thing.", ""]
+    assert told[1:3] == ["no such thing.", ""]
     assert told[3].startswith("Rehearsal")
+
+
+def test_settings_that_were_read_again_are_told(page: Page) -> None:
+    told = run(
+        page,
+        "operator_state",
+        "return v.map(m.reloaded)",
+        {"live": ["a.b", "c.d"], "next_utterance": [], "restart": ["e.f"], "rules": 3},
+        {"live": [], "next_utterance": [], "restart": [], "rules": 3},
+    )
+    assert told == [
+        "The settings were read again. a.b, c.d: in force. e.f: only after a restart.",
+        "The settings were read again. Nothing has changed.",
+    ]
 
 
 def test_keys_stand_for_buttons(page: Page) -> None:
