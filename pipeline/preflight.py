@@ -6,11 +6,13 @@ import asyncio
 import errno
 import http.client
 import shutil
+import ssl
 from collections import Counter
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import orjson
 from websockets.datastructures import Headers
@@ -18,6 +20,7 @@ from websockets.http11 import Request
 
 from pipeline import soundcheck
 from pipeline.bundled import bundled
+from pipeline.certificate import SOON, Certificate
 from pipeline.config import Server as ServerSettings
 from pipeline.config import Settings
 from pipeline.config_layers import Loaded
@@ -50,6 +53,7 @@ def checks(loaded: Loaded, *, audio: bool = True, seconds: float = 3.0) -> list[
         Check("settings", "Reading the settings", partial(_settings, loaded)),
         Check("dictionary", "Reading the dictionary", partial(_dictionary, settings)),
         Check("pages", "Reading the display pages", _pages, fix="Install the program again."),
+        *_certificate_checks(settings.server),
         Check("port", "Opening the port", partial(_port, settings.server)),
         Check("sessions", "Writing a session", partial(_sessions, sessions, settings)),
         Check("disk", "Measuring the disk", partial(_disk, sessions)),
@@ -87,6 +91,31 @@ def _pages() -> Passed:
     return Passed("The audience's and the projector's are there.")
 
 
+def _certificate_checks(server: ServerSettings) -> tuple[Check, ...]:
+    if not server.tls_cert:
+        return ()
+    return (Check("certificate", "Reading the certificate", partial(_certificate, server)),)
+
+
+def _certificate(server: ServerSettings) -> Passed:
+    """Raises ServerError (see `Certificate`)."""
+    certificate = Certificate(server)
+    now = datetime.now(UTC)
+    certificate.check(now)
+    facts = certificate.facts
+    said = f"For {', '.join(facts.names) or 'no name'}, until {facts.until:%Y-%m-%d}."
+    host = urlsplit(page_address(server.host, server.port)).hostname or ""
+    opened = urlsplit(server.address).hostname or host
+    if certificate.exposed:
+        return Passed(said, f"Others can read the key: {certificate.exposed}", "tls-key-open")
+    if facts.until - now < SOON:
+        return Passed(said, "Renew it before it ends.", "tls-ends-soon")
+    if not facts.fits(opened):
+        fix = f"Phones open {opened}: set server.address to https:// and a name that it is for."
+        return Passed(said, fix, "tls-other-name")
+    return Passed(said)
+
+
 def _port(server: ServerSettings) -> Passed:
     """Bind the port as the daemon does, and let go of it. Raises ServerError."""
 
@@ -108,12 +137,12 @@ def _port(server: ServerSettings) -> Passed:
                 "Nothing to do if that is the service; otherwise stop it (Ctrl-C, systemctl stop).",
             ) from None
         raise unbound(server, problem) from problem
-    address = page_address(server.host, port)
+    address = page_address(server.host, port, secure=bool(server.tls_cert))
     if server.address:
         return Passed(f"For phones: {server.address}, as set; by its own name: {address}.")
     if server.host.startswith(_LOOPBACK):
         return Passed(f"{address}, for this machine only (phones need --host 0.0.0.0).")
-    if address.startswith("http://127."):
+    if str(urlsplit(address).hostname).startswith("127."):
         return Passed(
             f"{address}: this machine is in no network.",
             "Connect it to the network that the phones use.",
@@ -132,6 +161,10 @@ def _running(server: ServerSettings) -> str:
     """Return the session of a daemon of ours at this port, "" if something else is there."""
     host = "127.0.0.1" if server.host in EVERYWHERE else server.host
     connection = http.client.HTTPConnection(host, server.port, timeout=2)
+    if server.tls_cert:
+        anybody = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # nothing secret is asked
+        anybody.check_hostname, anybody.verify_mode = False, ssl.CERT_NONE
+        connection = http.client.HTTPSConnection(host, server.port, timeout=2, context=anybody)
     try:
         connection.request("GET", "/healthz")
         return str(orjson.loads(connection.getresponse().read(65_536))["session"])

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import socket
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,7 +16,9 @@ from pipeline import ports
 from pipeline.config_layers import Loaded, load
 from pipeline.preflight import checks
 from pipeline.verdicts import Result, results
+from tests.certificates import NAME, make
 from tests.e2e.program import SERMON, started
+from tests.service import in_loop, serving
 
 
 def loaded(tmp_path: Path, **flags: Any) -> Loaded:
@@ -200,3 +204,62 @@ def test_the_disk_says_how_much_is_needed(tmp_path: Path, monkeypatch: pytest.Mo
     short = told("disk", loaded(tmp_path))
     assert (short.ok, short.code) == (False, "disk-short")
     assert str(tmp_path) in short.fix
+
+
+# https
+
+
+def secure(tmp_path: Path, *, days: float = 90, **flags: Any) -> Loaded:
+    cert, key = make(tmp_path, days=days)
+    return loaded(tmp_path, server__tls_cert=str(cert), server__tls_key=str(key), **flags)
+
+
+def test_without_https_there_is_no_certificate_to_check(tmp_path: Path) -> None:
+    assert "certificate" not in [check.name for check in checks(loaded(tmp_path))]
+
+
+def test_a_certificate_says_until_when_it_is(tmp_path: Path) -> None:
+    result = told("certificate", secure(tmp_path))
+    assert (result.verdict, result.fix) == ("ok", "")
+    assert NAME in result.message
+    assert "until 20" in result.message
+    assert told("port", secure(tmp_path)).message.startswith("https://127.0.0.1:")
+
+
+@pytest.mark.parametrize(
+    ("settings", "verdict", "code"),
+    [
+        (lambda path: secure(path, days=-1), "failed", "tls-expired"),
+        (lambda path: secure(path, days=5), "look", "tls-ends-soon"),
+        (lambda path: secure(path, server__host="192.0.2.7"), "look", "tls-other-name"),
+        (lambda path: secure(path, server__address="https://a.b/"), "look", "tls-other-name"),
+        (lambda path: secure(path, server__address=f"https://{NAME}:8765/"), "ok", ""),
+    ],
+)
+def test_what_browsers_would_not_take_is_told(
+    tmp_path: Path, settings: Callable[[Path], Loaded], verdict: str, code: str
+) -> None:
+    result = told("certificate", settings(tmp_path))
+    assert (result.verdict, result.code) == (verdict, code)
+    assert bool(result.fix) == bool(code)
+
+
+def test_a_key_that_others_can_read_and_one_that_is_gone(tmp_path: Path) -> None:
+    settings = secure(tmp_path)
+    key = Path(settings.settings.server.tls_key)
+    key.chmod(0o644)
+    assert told("certificate", settings).code == "tls-key-open"
+    key.unlink()
+    gone = told("certificate", settings)
+    assert (gone.ok, gone.code) == (False, "tls-unreadable")
+    assert "server.tls_key" in gone.message
+
+
+@in_loop
+async def test_a_running_service_is_known_over_https_too(tmp_path: Path) -> None:
+    server = secure(tmp_path).settings.server
+    async with serving(tls_cert=server.tls_cert, tls_key=server.tls_key) as service:
+        settings = secure(tmp_path, server__port=service.hub.port)
+        result = await asyncio.to_thread(told, "port", settings)
+        assert result.code == "port-in-use"
+        assert "stark-translate is running already" in result.message
