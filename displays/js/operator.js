@@ -155,11 +155,6 @@ const RECEIVE = {
   done: (message) => takeDone(message),
   rule: ({ heard, write: written, removed }) =>
     notify(removed ? `“${heard}” is left alone again.` : `From now on “${heard}” is written “${written}”.`),
-  reloaded({ restart }) {
-    if (restart.length) notify(`Settings were read again. A restart is needed for ${restart.join(", ")}.`, "bad");
-    else notify("Settings and dictionary were read again.");
-  },
-  fault: (message) => notify(refusal(message), "bad"),
   reloaded: (message) => notify(reloaded(message), message.restart.length ? "bad" : "good"),
   fault: (message) => notify(refusal(message), "bad"),
   error(message) {

@@ -359,9 +359,9 @@ def test_new_settings_and_what_waits_for_a_restart_are_told(hall: Office, visit:
     page = opened(visit)
     notice = page.locator("#notice")
     hall.reloaded()
-    expect(notice).to_have_text("Settings and dictionary were read again.")
+    expect(notice).to_have_text("The settings were read again. log.level: in force.")
     hall.reloaded("audio.device", "stt.model")
-    expect(notice).to_contain_text("A restart is needed for audio.device, stt.model.")
+    expect(notice).to_contain_text("audio.device, stt.model: only after a restart.")
 
 
 def test_messages_of_a_newer_server_are_ignored(visit: Visit) -> None:
