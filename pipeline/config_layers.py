@@ -19,6 +19,7 @@ from pydantic_settings import EnvSettingsSource, SettingsError
 
 from pipeline.config import PREFIX, Settings
 from pipeline.errors import ConfigError
+from pipeline.fields import shown
 
 _PLAIN = {
     "string_unicode": "Names must be UTF-8; rename the file or folder",
@@ -64,7 +65,8 @@ def load(file: Path | None = None, flags: Mapping[str, Any] | None = None) -> Lo
     try:
         settings = Settings(**merged)
     except ValidationError as error:
-        raise _explain(error, origins) from None
+        wrong = {path: origin for origin, layer in layers for path, _ in leaves(layer, empty=True)}
+        raise _explain(error, wrong) from None
     every = dict.fromkeys((path for path, _ in leaves(settings.model_dump())), "built-in default")
     return Loaded(settings, every | origins, chosen, flags or {})
 
@@ -81,23 +83,28 @@ def changed(settings: Settings, values: Mapping[str, Any]) -> Settings:
     return Settings(**tree)
 
 
-def leaves(tree: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield (key path, value) for everything in a nested mapping that is not a table."""
+def leaves(
+    tree: Mapping[str, Any], prefix: str = "", *, empty: bool = False
+) -> Iterator[tuple[str, Any]]:
+    """Yield (key path, value) for everything in a nested mapping that is not a table.
+
+    With `empty` a table with nothing in it is yielded as well.
+    """
     for key, value in tree.items():
-        if isinstance(value, Mapping):
-            yield from leaves(value, f"{prefix}{key}.")
+        if isinstance(value, Mapping) and (value or not empty):
+            yield from leaves(value, f"{prefix}{key}.", empty=empty)
         else:
             yield f"{prefix}{key}", value
 
 
 def _read(file: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
+        return tomllib.loads(file.read_text(encoding="utf-8-sig"))  # Windows marks what it writes
     except OSError as error:
         raise ConfigError(
             "config-unreadable", f"{file}: {error.strerror}.", "Check the path given to --config."
         ) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # the latter two of endless digits and brackets
         raise ConfigError("config-not-toml", f"{file} is not valid TOML: {error}.") from None
 
 
@@ -120,7 +127,7 @@ def _environment() -> dict[str, Any]:
                 )
     try:
         return EnvSettingsSource(Settings)()
-    except SettingsError as error:  # a whole section in one variable, and not JSON
+    except (SettingsError, RecursionError) as error:  # a section in one variable, and not JSON
         said = str(error).removesuffix(' from source "EnvSettingsSource"')
         fix = f"Set one variable for each key, such as {PREFIX}SERVER__PORT."
         raise ConfigError("config-bad-value", f"environment: {said}.", fix) from None
@@ -172,7 +179,7 @@ def _explain(error: ValidationError, origins: Mapping[str, str]) -> ConfigError:
         else:
             reason = _PLAIN.get(detail["type"], detail["msg"].removeprefix("Value error, "))
             lines.append(
-                f"{where}: {reason}, not {detail['input']!r}"
+                f"{where}: {reason}, not {shown(detail['input'], 200)}"
                 if detail["type"] != "value_error"
                 else f"{where}: {reason}"
             )

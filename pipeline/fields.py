@@ -77,6 +77,9 @@ def line(fields: Mapping[str, Any], key: str, most: int) -> str:
     return text
 
 
-def shown(value: object) -> str:
-    """Return what somebody sent, short enough to send back."""
-    return repr(value)[:40]
+def shown(value: object, most: int = 40) -> str:
+    """Return what somebody sent in `most` characters, short enough to send back."""
+    try:
+        return repr(value)[:most]
+    except ValueError:  # Python writes no whole number of more than 4300 digits
+        return "a very large number"

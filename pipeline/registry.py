@@ -83,7 +83,7 @@ def _read(file: Path) -> dict[str, Model]:
     except ValidationError as error:
         said = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
         raise _broken(file, said) from None
-    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise _broken(file, str(error)) from None
     return {model.name: model for model in entries}
 

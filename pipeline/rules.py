@@ -23,6 +23,7 @@ from itertools import count
 from typing import Any, TypeVar
 
 from pipeline.errors import DictionaryError
+from pipeline.fields import shown
 
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 ANY_NUMBER = "#"
@@ -66,7 +67,7 @@ def parse_rules(toml_text: str, name: str) -> tuple[Rule, ...]:
     """
     try:
         document = tomllib.loads(toml_text.removeprefix("\ufeff"))
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # endless digits and brackets are the latter two
         raise DictionaryError(
             "dictionary-not-toml",
             f"{name} cannot be read: {error}.",
@@ -146,7 +147,7 @@ class _Table:
         if type(value) is not kind:
             raise DictionaryError(
                 "dictionary-wrong-type",
-                f"{self.where}: {at!r} must be {named}, not {value!r}.",
+                f"{self.where}: {at!r} must be {named}, not {shown(value)}.",
                 f"Correct {at!r}.",
             )
         return value
@@ -162,7 +163,7 @@ class _Table:
             if type(each) is not str:
                 raise DictionaryError(
                     "dictionary-wrong-type",
-                    f"{self.where}: {at!r} must be a text or a list of texts, not {each!r}.",
+                    f"{self.where}: {at!r} must be a text or a list of texts, not {shown(each)}.",
                     f"Correct {at!r}.",
                 )
         return tuple(values)
