@@ -64,8 +64,8 @@ class Reload:
         try:
             self._reload()
         except (ConfigError, DictionaryError) as error:
-            self._fault(error)
-            message = f"{error.message} {error.fix}".rstrip()
+            self._fault(error, "Not reloaded: ")
+            message = f"Not reloaded: {error.message} {error.fix}".rstrip()
             raise ProtocolError(error.code, message) from None
 
     def look(self) -> None:
@@ -113,6 +113,6 @@ class Reload:
         log.info("dictionary reloaded", rules=rules)
         self._recorder.event("dictionary", rules=rules)
 
-    def _fault(self, error: ConfigError | DictionaryError) -> None:
+    def _fault(self, error: ConfigError | DictionaryError, what: str = "") -> None:
         stage = "dictionary" if isinstance(error, DictionaryError) else "settings"
-        self._desk.fault(Fault(stage, error.code, str(error)))
+        self._desk.fault(Fault(stage, error.code, f"{what}{error}"))

@@ -12,13 +12,14 @@ from rich.console import Console
 from rich.text import Text
 
 from pipeline.asking import ask
-from pipeline.commands import Commands, add_command, add_serving, settings_of
+from pipeline.commands import Commands, add_command, settings_of
+from pipeline.errors import ConfigError
 from pipeline.operator_token import FILE, kept_token
 
 _SAYS = "Have the running daemon read its settings and its dictionary again."
 _MORE = f"""\
-It is asked on this machine, at the port and with the operator's token ({FILE} in the sessions'
-folder) that these settings name, so run this with the daemon's own --config and as its user.
+The daemon is asked on this machine, at the port and with the operator's token ({FILE} in the
+sessions' folder) that these settings name: run this with the daemon's --config and as its user.
 What cannot change while captions are made, such as models, microphone and port, is named as needing
 a restart. A file with a mistake changes nothing. Environment variables and flags of the daemon are
 those that it was started with. The signal SIGHUP does the same; its log has the answer then.
@@ -37,11 +38,16 @@ def add(commands: Commands) -> None:
     parser.epilog = _MORE
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--json", action="store_true", help="one JSON object")
-    add_serving(parser)
+    parser.add_argument("--host", help="address that the daemon serves on, if not that of --config")
+    parser.add_argument("--port", type=int, help="its port, if not that of --config")
+    parser.add_argument("--sessions", metavar="DIR", help="where it makes its session folders")
 
 
 def _reload(arguments: argparse.Namespace) -> int:
-    settings = settings_of(arguments).settings
+    try:
+        settings = settings_of(arguments).settings
+    except ConfigError as error:  # the daemon would say the same
+        raise ConfigError(error.code, f"Not reloaded: {error.message}", error.fix) from None
     token = settings.operator.token or kept_token(Path(settings.session.directory))
     answer = ask(settings.server, token, "reload", "reloaded")
     if arguments.json:

@@ -41,6 +41,7 @@ def test_a_service_takes_new_settings(tmp_path: Path) -> None:
         file.write_text('[vad]\nsilence_ms = 1\n[log]\nlevel = "loud"\n')
         bad = call(*reload, cwd=tmp_path)
         assert bad.returncode == 78
+        assert "Not reloaded: " in bad.stderr
         assert "vad.silence_ms" in bad.stderr
         assert "log.level" in bad.stderr
 
