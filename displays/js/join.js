@@ -1,6 +1,7 @@
 // The page that invites phones: the address and its QR code, for the wall or to print.
 
 import { showAddress } from "./address.js";
+import { recall, remember } from "./storage.js";
 
 const KEY = "join-line";
 // To add a language, add its sentence; the key is its language tag.
@@ -21,10 +22,10 @@ invitation.replaceChildren(
 function tellLine() {
   note.textContent = line.value.trim();
   note.hidden = note.textContent === "";
-  localStorage.setItem(KEY, line.value);
+  remember("localStorage", KEY, line.value);
 }
 
-line.value = localStorage.getItem(KEY) ?? "";
+line.value = recall("localStorage", KEY);
 line.addEventListener("input", tellLine);
 tellLine();
 tools.addEventListener("submit", (event) => {

@@ -1,5 +1,7 @@
 // Shortcuts: the letter shown on a button presses it, unless somebody types or a dialog is open.
 
+import { recall, remember } from "./storage.js";
+
 const KEY = "operator-shortcuts";
 const TYPING = "input:not([type=checkbox]), textarea, select, [contenteditable]";
 
@@ -15,8 +17,8 @@ export function keyOf({ key, ctrlKey, metaKey, altKey, shiftKey }) {
 
 /** Let every button with `data-key` be pressed by its key; the checkbox `toggle` switches that off and on. */
 export function listenForKeys(toggle) {
-  toggle.checked = localStorage.getItem(KEY) !== "off";
-  toggle.addEventListener("change", () => localStorage.setItem(KEY, toggle.checked ? "on" : "off"));
+  toggle.checked = recall("localStorage", KEY) !== "off";
+  toggle.addEventListener("change", () => remember("localStorage", KEY, toggle.checked ? "on" : "off"));
   document.addEventListener("keydown", (event) => {
     if (!toggle.checked || busy(event)) return;
     const key = keyOf(event);

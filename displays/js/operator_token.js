@@ -1,5 +1,7 @@
 // The operator's token: from the address once, then in this tab only. It is never part of a request.
 
+import { recall, remember } from "./storage.js";
+
 const KEY = "operator-token";
 
 /** Take `#token=...` out of the address, so that nobody reads it over a shoulder. "" if there is none. */
@@ -16,17 +18,17 @@ function fromAddress() {
 
 /** The token of the address or of this tab, or "". */
 export function loadToken() {
-  const token = fromAddress() || sessionStorage.getItem(KEY) || "";
+  const token = fromAddress() || recall("sessionStorage", KEY);
   if (token) keepToken(token);
   return token;
 }
 
 export function keepToken(token) {
-  sessionStorage.setItem(KEY, token);
+  remember("sessionStorage", KEY, token);
 }
 
 export function forgetToken() {
-  sessionStorage.removeItem(KEY);
+  keepToken("");
 }
 
 /** Hear of a token that is put into the address while the page is open. */

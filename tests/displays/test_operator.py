@@ -63,6 +63,18 @@ def test_the_token_of_the_address_goes_nowhere(hall: Office, visit: Visit) -> No
     assert not [url for url in [*sockets, *asked] if "secret" in url.partition("#")[0]]
 
 
+def test_it_works_where_the_browser_keeps_nothing(visit: Visit) -> None:
+    forbidden = "get() { throw new DOMException('no', 'SecurityError'); }"
+    script = "".join(
+        f"Object.defineProperty(window, '{name}Storage', {{{forbidden}}});"
+        for name in ("local", "session")
+    )
+    page = opened(visit, script=script)
+    page.locator("#keys").uncheck()
+    page.keyboard.press("p")
+    expect(page.locator("#state")).to_have_text("Listening")
+
+
 def test_a_token_can_be_put_into_the_address_of_an_open_page(hall: Office, visit: Visit) -> None:
     page = visit("/operator", **TABLET)
     expect(page.locator("#login")).to_be_visible()
