@@ -9,11 +9,12 @@ const LEANING = {
 const SENTENCE_END = /[.!?…]["'”’»)]*$/;
 const CLAUSE_END = /[,;:—–)]["'”’»)]*$/;
 
-// What a break costs, in units of the square of a line's whole width.
+// What a break costs, in units of the square of the whole width of a line or page.
 const AFTER_CLAUSE = 0.01;
 const AFTER_WORD = 0.06;
 const AFTER_LEANING = 0.3;
 const ONE_WORD = 0.6;
+const ONE_MORE = 0.1; // for a page more than it takes
 
 const leaning = new Map(Object.entries(LEANING).map(([lang, words]) => [lang, new Set(words.split(" "))]));
 
@@ -24,18 +25,57 @@ function breakCost(word, lang) {
   return leaning.get(lang.split("-")[0])?.has(bare) ? AFTER_LEANING : AFTER_WORD;
 }
 
-/** How many lines `widths` fill when each takes as many words as it can. */
-function fewest(widths, space, most) {
-  let lines = 1;
-  let used = -space;
-  for (const width of widths) {
-    if (used + space + width > most && used >= 0) {
-      lines += 1;
-      used = -space;
+/** The words of a text with what there is to know about them. */
+function measured(text, lang, widthOf) {
+  const words = text.split(/\s+/).filter(Boolean);
+  const space = widthOf(" ");
+  const ends = [0]; // ends[i]: the width of the first i words, each with its space.
+  for (const word of words) ends.push(ends[ends.length - 1] + widthOf(word) + space);
+  return {
+    words,
+    width: (start, end) => ends[end] - ends[start] - space,
+    breakAfter: words.map((word) => breakCost(word, lang)),
+  };
+}
+
+/** Into how many rows the words from `start` to `end` go when each takes as many as `fits(start, end)` allows. */
+function fewest(start, end, fits) {
+  let rows = 1;
+  let first = start;
+  for (let next = start + 1; next <= end; next += 1) {
+    if (next - first > 1 && !fits(first, next)) {
+      rows += 1;
+      first = next - 1;
     }
-    used += space + width;
   }
-  return lines;
+  return rows;
+}
+
+/** Put the words into `count` rows that fit, about equally full. Where the rows start, and what that costs. */
+function divide({ words, width, breakAfter }, count, full, fits) {
+  const total = words.length;
+  const ideal = width(0, total) / count;
+  // ways[i]: the cheapest way to put the first i words into so many rows.
+  let ways = [{ cost: 0, starts: [] }];
+  for (let row = 1; row <= count; row += 1) {
+    const next = [];
+    for (let end = row; end <= total; end += 1) {
+      for (let start = end - 1; start >= row - 1; start -= 1) {
+        if (end - start > 1 && !fits(start, end)) break;
+        if (!ways[start]) continue;
+        const uneven = ((width(start, end) - ideal) / full) ** 2;
+        const alone = end - start === 1 ? ONE_WORD : 0;
+        const cost = ways[start].cost + uneven + alone + (end < total ? breakAfter[end - 1] : 0);
+        if (!next[end] || cost < next[end].cost) next[end] = { cost, starts: [...ways[start].starts, start] };
+      }
+    }
+    ways = next;
+  }
+  return ways[total];
+}
+
+function rows({ words }, { starts }) {
+  return starts.map((start, at) => words.slice(start, starts[at + 1]).join(" "));
 }
 
 /**
@@ -43,33 +83,25 @@ function fewest(widths, space, most) {
  * `widthOf(text)` measures in the unit of `most`.
  */
 export function fold(text, lang, most, widthOf) {
-  const words = text.split(/\s+/).filter(Boolean);
-  const widths = words.map(widthOf);
-  const space = widthOf(" ");
-  const count = fewest(widths, space, most);
-  if (count === 1) return words.length ? [words.join(" ")] : [];
-  const ends = [0]; // ends[i]: the width of the first i words, each with its space.
-  for (const width of widths) ends.push(ends[ends.length - 1] + width + space);
-  const ideal = ends[words.length] / count;
+  const all = measured(text, lang, widthOf);
+  if (all.words.length === 0) return [];
+  const fits = (start, end) => all.width(start, end) <= most;
+  return rows(all, divide(all, fewest(0, all.words.length, fits), most, fits));
+}
 
-  // best[i]: the cheapest way to put the first i words into so many lines, and where its last line begins.
-  let best = [{ cost: 0, starts: [] }];
-  for (let line = 1; line <= count; line += 1) {
-    const next = [];
-    for (let end = line; end <= words.length; end += 1) {
-      for (let start = end - 1; start >= line - 1; start -= 1) {
-        const width = ends[end] - ends[start] - space;
-        if (width > most && end - start > 1) break;
-        if (!best[start]) continue;
-        const uneven = ((width - ideal) / most) ** 2;
-        const alone = end - start === 1 ? ONE_WORD : 0;
-        const broken = end < words.length ? breakCost(words[end - 1], lang) : 0;
-        const cost = best[start].cost + uneven + alone + broken;
-        if (!next[end] || cost < next[end].cost) next[end] = { cost, starts: [...best[start].starts, start] };
-      }
-    }
-    best = next;
-  }
-  const { starts } = best[words.length];
-  return starts.map((start, at) => words.slice(start, starts[at + 1]).join(" "));
+/**
+ * Split `text` into pages that fold into at most `lines` lines: as few as it needs, or one more where it would otherwise
+ * be torn in the middle of a phrase.
+ */
+export function paginate(text, lang, lines, most, widthOf) {
+  const all = measured(text, lang, widthOf);
+  const total = all.words.length;
+  if (total === 0) return [];
+  const inLine = (start, end) => all.width(start, end) <= most;
+  const inPage = (start, end) => fewest(start, end, inLine) <= lines;
+  const count = fewest(0, total, inPage);
+  if (count === 1) return [text];
+  const tight = divide(all, count, most * lines, inPage);
+  const loose = count < total ? divide(all, count + 1, most * lines, inPage) : tight;
+  return rows(all, loose.cost + ONE_MORE < tight.cost ? loose : tight);
 }

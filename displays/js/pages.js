@@ -2,9 +2,8 @@
 
 import { blockText } from "./blocks.js";
 import { textFor } from "./captions.js";
-import { fold } from "./fold.js";
+import { fold, paginate } from "./fold.js";
 
-const FULL = 0.86; // How much of its lines a page fills: a fold leaves the ends of them empty.
 const PER_PAGE = 1 / 1000; // Pages of caption 7 are 7, 7.001, 7.002 ...
 
 /** `block` as one that says `text` to a reader of `lang`, and nothing else. */
@@ -18,13 +17,11 @@ function page(block, id, lastId, lang, text) {
 
 /** The pages of `block`, each of at most `lines` lines of the width `most` in the unit of `widthOf`. */
 export function pagesOf(block, lang, { lines, most, widthOf }) {
-  const text = blockText(block, lang);
   const textLang = textFor(block.captions[0], lang).lang;
-  const one = fold(text, textLang, most, widthOf);
-  const texts = one.length <= lines ? [text] : fold(text, textLang, most * lines * FULL, widthOf);
-  return texts.map((part, at) => {
-    const folded = fold(part, textLang, most, widthOf).join("\n");
+  const texts = paginate(blockText(block, lang), textLang, lines, most, widthOf);
+  return texts.map((text, at) => {
     const id = block.id + at * PER_PAGE;
+    const folded = fold(text, textLang, most, widthOf).join("\n");
     return page(block, id, at === texts.length - 1 ? block.lastId : id, lang, folded);
   });
 }

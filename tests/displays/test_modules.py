@@ -143,6 +143,30 @@ def test_lines_are_as_few_as_can_be_and_none_is_too_long(page: Page) -> None:
             assert all(" " in line for line in lines)
 
 
+def test_pages_end_where_phrases_do(page: Page) -> None:
+    """None of them needs more lines than there are, and nothing is lost between them."""
+    blessing = (
+        "Amén. Que la gracia y la paz de nuestro Señor Jesucristo sean con todos ustedes, "
+        "y que el amor del Padre los guarde siempre en este camino."
+    )
+    greeting = (
+        "Yo, Pablo, siervo de Jesucristo, llamado a ser apóstol, apartado para el evangelio "
+        "de Dios, que él había prometido antes por sus profetas en las santas Escrituras."
+    )
+    texts = [blessing, greeting, "El Señor es mi pastor."]
+    body = f"return {texts!r}.map((t) => m.paginate(t, 'es', 3, 29, (word) => word.length))"
+    pages = run(page, "fold", body)
+    for text, parts in zip(texts, pages, strict=True):
+        assert " ".join(parts) == text
+        for part in parts:
+            assert len(fold(page, part, 29)) <= 3
+            assert part.split()[-1] not in {"a", "de", "el", "en", "la", "para", "que", "y"}
+    assert pages[0][0].endswith("con todos ustedes,")
+    assert pages[1][0].endswith("apóstol,")
+    assert [len(parts) for parts in pages] == [2, 3, 1]
+    assert run(page, "fold", "return m.paginate(' ', 'es', 3, 29, (t) => t.length)") == []
+
+
 def test_a_word_wider_than_the_line_has_one_for_itself(page: Page) -> None:
     lines = fold(page, "Es anticonstitucionalísimamente largo.", 10)
     assert lines == ["Es", "anticonstitucionalísimamente", "largo."]
