@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import ssl
 import time
 from http import HTTPStatus
+from pathlib import Path
 from typing import Any
 
 import orjson
-from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidMessage, InvalidStatus
+from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
+from pipeline.certificate import trusting
 from pipeline.config import Server
 from pipeline.errors import ConfigError, ServerError, StarkError, UsageError
 from pipeline.ports import EVERYWHERE
@@ -23,36 +26,40 @@ def ask(server: Server, token: str, name: str, answer: str) -> dict[str, Any]:
 
     Raises ServerError where no daemon answers (daemon-unreachable) or what it refuses, ConfigError
     for a refusal because of its settings, UsageError without a port (port-unknown).
+    Over https the certificate must be that of `server`; its names and times do not matter here.
     """
     if not server.port:
         message = "server.port is 0: the port that the daemon picked is not in the settings."
         raise UsageError("port-unknown", message, "Give it with --port; the daemon has printed it.")
     host = _host(server.host)
-    uri = f"ws://{host}:{server.port}/ws?kind=operator&history=0"
+    tls = _tls(server)
+    uri = f"{'wss' if tls else 'ws'}://{host}:{server.port}/ws?kind=operator&history=0"
     try:
         # The backlog for a new operator may be large; a proxy has no business in between.
-        with connect(uri, max_size=None, compression=None, proxy=None) as socket:
+        with connect(uri, ssl=tls, max_size=None, compression=None, proxy=None) as socket:
             return _converse(socket, token, name, answer)
     except InvalidStatus as refused:
         full = refused.response.status_code == HTTPStatus.SERVICE_UNAVAILABLE
         problem = "has no room for one more connection" if full else "is not stark-translate"
-    except InvalidMessage:
-        problem = "is not stark-translate"
+    except ssl.SSLCertVerificationError:
+        problem = "has another certificate than server.tls_cert"
+    except ssl.SSLError:
+        problem = "does not speak https"
     except (InvalidHandshake, ConnectionClosed):
-        problem = "hangs up"
+        problem = "is not stark-translate, or hangs up"
     except TimeoutError:
         problem = "does not answer in time"
     except OSError:
         raise ServerError(
             "daemon-unreachable",
             f"No stark-translate answers on {host}:{server.port}.",
-            "Is it running? If server.port or server.host was just changed, "
-            "give the one that it has with --port or --host.",
+            "Is it running? If server.port or server.host was just changed, give the one that it "
+            "has with --port or --host; SIGHUP reaches it in any case.",
         ) from None
     raise ServerError(
         "daemon-unreachable",
         f"What answers on {host}:{server.port} {problem}.",
-        "Give the daemon's port with --port.",
+        "Give the daemon's port with --port; SIGHUP reaches it in any case.",
     )
 
 
@@ -86,3 +93,16 @@ def _host(host: str) -> str:
     if host in EVERYWHERE:
         host = "::1" if ":" in host else "127.0.0.1"
     return f"[{host}]" if ":" in host else host
+
+
+def _tls(server: Server) -> ssl.SSLContext | None:
+    if not server.tls_cert:
+        return None
+    try:
+        return trusting(Path(server.tls_cert))
+    except OSError as error:
+        raise ServerError(
+            "tls-unreadable",
+            f"server.tls_cert: {server.tls_cert} cannot be read: {error.strerror or error}.",
+            "Correct the path, and run this as the daemon's user.",
+        ) from None

@@ -97,6 +97,18 @@ class Certificate:
         return tuple(_stamp(path) for path in (self._cert, self._key))
 
 
+def trusting(cert: Path) -> ssl.SSLContext:
+    """Return a client's context that takes this one certificate, whatever its names and times.
+
+    Raises OSError: the file cannot be read, or (ssl.SSLError) is none.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN | _NO_CHECK_TIME
+    context.load_verify_locations(cert)
+    return context
+
+
 def _stamp(path: Path) -> tuple[int, int, int] | None:
     try:
         found = path.stat()
@@ -147,13 +159,9 @@ def _unusable(cert: Path, key: Path | None, reason: str) -> ServerError:
 
 def _facts(served: ssl.SSLContext, cert: Path) -> Facts:
     """Shake hands with ourselves in memory, as a browser that trusts this certificate would."""
-    client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    client.check_hostname = False
-    client.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN | _NO_CHECK_TIME
     to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
     try:
-        client.load_verify_locations(cert)
-        browser = client.wrap_bio(to_client, to_server)
+        browser = trusting(cert).wrap_bio(to_client, to_server)
         server = served.wrap_bio(to_server, to_client, server_side=True)
         waiting = [browser, server]
         while waiting:

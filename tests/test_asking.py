@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,11 +20,12 @@ from pipeline.config import Server
 from pipeline.effects import Changes
 from pipeline.errors import ConfigError, ProtocolError, ServerError, StarkError, UsageError
 from pipeline.wire import Command
+from tests.certificates import make
 from tests.service import TOKEN, Service, in_loop, serving
 
 
-async def asked(service: Service, token: str = TOKEN) -> dict[str, Any]:
-    server = Server(port=service.hub.port)
+async def asked(service: Service, token: str = TOKEN, **settings: Any) -> dict[str, Any]:
+    server = Server(port=service.hub.port, **settings)
     return await asyncio.to_thread(ask, server, token, "reload", "reloaded")
 
 
@@ -82,6 +84,46 @@ async def test_another_token_is_refused_with_what_to_do() -> None:
         with pytest.raises(ServerError, match="--sessions") as caught:
             await asked(service, "wrong")
     assert caught.value.code == "not-authorized"
+
+
+def tls(folder: Path, **kind: Any) -> dict[str, Any]:
+    folder.mkdir()
+    cert, key = make(folder, **kind)
+    return {"tls_cert": str(cert), "tls_key": str(key)}
+
+
+@pytest.mark.parametrize("days", [90, -3])
+def test_over_https_also_when_the_certificate_has_ended(tmp_path: Path, days: int) -> None:
+    @in_loop
+    async def test() -> None:
+        ours, other = tls(tmp_path / "ours", days=days), tls(tmp_path / "other")
+        async with serving(**ours) as service:
+            obeying(
+                service,
+                lambda: service.hub.operators.reloaded(Changes((), (), ()), rules=7),
+            )
+            assert (await asked(service, **ours))["rules"] == 7
+            with pytest.raises(ServerError, match="another certificate"):
+                await asked(service, **other)
+            with pytest.raises(ServerError, match="SIGHUP") as caught:
+                await asked(service)  # the settings say http
+            assert caught.value.code == "daemon-unreachable"
+
+    test()
+
+
+@in_loop
+async def test_settings_that_ask_for_https_do_not_reach_http(tmp_path: Path) -> None:
+    async with serving() as service:
+        with pytest.raises(ServerError, match="does not speak https"):
+            await asked(service, **tls(tmp_path / "ours"))
+
+
+def test_a_certificate_that_is_not_there(tmp_path: Path) -> None:
+    named = {"tls_cert": str(tmp_path / "none.pem"), "tls_key": "x"}
+    with pytest.raises(ServerError, match=r"none\.pem") as caught:
+        ask(Server(port=1, **named), "x", "reload", "reloaded")  # type: ignore[arg-type]
+    assert caught.value.code == "tls-unreadable"
 
 
 @in_loop
