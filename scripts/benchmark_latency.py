@@ -64,7 +64,7 @@ def main() -> int:
     parser.add_argument("--against", action="append", default=[], metavar="KEY=VALUE",
                         help="a setting of the second candidate")  # fmt: skip
     parser.add_argument("--json", type=Path, help="write all figures to this file")
-    parser.add_argument("--markdown", type=Path, help="write the table to this file")
+    parser.add_argument("--markdown", type=Path, help="write the table into this file")
     arguments = parser.parse_args()
     if arguments.final_engine:
         arguments.set.append(f"translate.final.engine={arguments.final_engine}")
@@ -82,7 +82,8 @@ def main() -> int:
         arguments.json.write_bytes(orjson.dumps(result, option=orjson.OPT_INDENT_2))
     rows = table(result)
     if arguments.markdown:
-        arguments.markdown.write_text(markdown(result, rows))
+        text = arguments.markdown.read_text() if arguments.markdown.exists() else ""
+        arguments.markdown.write_text(markdown(result, rows) + other_sections(text))
     show(result, rows)
     return 0
 
@@ -171,6 +172,12 @@ def markdown(result: dict[str, Any], rows: list[list[str]]) -> str:
     rule = "|---" * len(rows[0]) + "|"
     notes = "".join(f"- {note}\n" for note in _notes(result))
     return f"{PREFACE}\n{head}\n{rule}\n" + "\n".join(body) + f"\n\n{notes}"
+
+
+def other_sections(text: str) -> str:
+    """Return what other benchmarks have written below ours."""
+    _, mark, rest = text.partition("\n## ")
+    return mark + rest
 
 
 def show(result: dict[str, Any], rows: list[list[str]]) -> None:

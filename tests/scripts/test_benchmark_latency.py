@@ -51,3 +51,10 @@ def test_two_settings_are_compared_by_ratio() -> None:
     assert "| final translator, ms | 100 / 100 / 100 | 50.0 / 50.0 / 50.0 | 0.50 |" in page
     assert "- setting `against`: translate.final.engine=marian" in page
     assert "|---|---|---|---|" in page.splitlines()
+
+
+def test_what_other_benchmarks_have_written_stays() -> None:
+    assert bench.other_sections("") == ""
+    assert bench.other_sections("# Benchmarks\n\n| old |\n") == ""
+    text = "# Benchmarks\n\n| old |\n\n## A hall\n\nfull\n\n## Another\n"
+    assert bench.other_sections(text) == "\n## A hall\n\nfull\n\n## Another\n"

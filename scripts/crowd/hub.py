@@ -1,0 +1,100 @@
+"""The real hub with captions at a sermon's rate, in a process of its own.
+
+Prints `{"port": ...}`, waits for a line on standard input, publishes for --seconds, and prints when
+it published each `seq` (seconds of the monotonic clock, which all processes of a machine share).
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import resource
+import sys
+import time
+from collections.abc import Iterator
+from itertools import count, islice
+from secrets import token_urlsafe
+
+import orjson
+
+from pipeline import logs
+from pipeline.broadcast import Hub
+from pipeline.captions import Board
+from pipeline.config import Server
+from pipeline.events import Caption
+from pipeline.metrics import Metrics
+from tests.scripted import caption
+
+RATE = 6.0
+"""Messages a second: a partial every 0.8 s with its translation, finals, edits, and some more."""
+_VERSIONS = 8  # of one caption, the last of them final
+_SOURCE = (
+    "and so he said to them that whoever wants to be first must be the servant of all of them "
+)
+_TARGET = "y así les dijo que quien quiera ser el primero debe ser el siervo de todos y cada uno "
+
+
+def captions() -> Iterator[Caption]:
+    """Make captions that grow by some words with every version, for ever."""
+    for key in count(1):
+        for version in range(1, _VERSIONS + 1):
+            source, target = (
+                f"{key}: {text[: len(text) * version // _VERSIONS]}" for text in (_SOURCE, _TARGET)
+            )
+            final = version == _VERSIONS
+            yield caption(key, source, target, final=final, stable=len(target) * 3 // 4)
+
+
+async def publish(hub: Hub, board: Board, seconds: float) -> dict[int, float]:
+    """Publish at an even pace; return when each `seq` was."""
+    published: dict[int, float] = {}
+    began_s = time.monotonic()
+    for number, each in enumerate(islice(captions(), int(seconds * RATE))):
+        await asyncio.sleep(max(0.0, began_s + number / RATE - time.monotonic()))
+        message = board.show(each)
+        if message is not None:
+            published[message.seq] = time.monotonic()
+            hub.publish(message)
+    return published
+
+
+async def main(seconds: float) -> None:
+    """Serve until the captions are over, and two seconds more for the last ones to arrive."""
+    board, metrics = Board("crowd", "en", "es", 200), Metrics()
+    hub = Hub(
+        board,
+        Server(port=0),
+        mode="live",
+        token=token_urlsafe(),
+        on_command=lambda _: None,
+        health=dict,
+        metrics=metrics,
+    )
+    await hub.start()
+    print(orjson.dumps({"port": hub.port}).decode(), flush=True)
+    await asyncio.to_thread(sys.stdin.readline)
+    before = resource.getrusage(resource.RUSAGE_SELF)
+    published = await publish(hub, board, seconds)
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    await asyncio.sleep(2)
+    sample = metrics.registry.get_sample_value
+    told = {
+        "published": {str(seq): at_s for seq, at_s in published.items()},
+        "cpu_share": (used.ru_utime + used.ru_stime - before.ru_utime - before.ru_stime) / seconds,
+        "cut_off": sample("stark_slow_clients_total") or 0,
+        "flooding": sample("stark_client_errors_total", {"code": "too-many-messages"}) or 0,
+        "wrong_tokens": sum(
+            sample("stark_client_errors_total", {"code": code}) or 0
+            for code in ("not-authorized", "too-many-attempts")
+        ),
+    }
+    print(orjson.dumps(told).decode(), flush=True)
+    await asyncio.to_thread(sys.stdin.readline)
+    await hub.close()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, required=True)
+    logs.configure("error", "json")
+    asyncio.run(main(parser.parse_args().seconds))
