@@ -44,9 +44,9 @@ def integer(fields: Mapping[str, Any], key: str, low: int) -> int:
 
 
 def number(fields: Mapping[str, Any], key: str) -> float:
-    """Return a number."""
+    """Return a number, as large as a whole number may be at most."""
     value = fields.get(key)
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if isinstance(value, bool) or not isinstance(value, int | float) or abs(value) > _MAX_INT:
         raise ProtocolError("bad-field", f"{key} is a number.")
     return float(value)
 

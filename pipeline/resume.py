@@ -16,8 +16,16 @@ from typing import Any
 from pipeline.archive import JOURNAL, read_journal, read_records, sessions
 from pipeline.config import Settings
 from pipeline.errors import SessionError
+from pipeline.records import UtteranceRecord
+from pipeline.session_records import EventRecord, HealthRecord
+from pipeline.shapes import conforms
 from pipeline.wire import Message
 
+_SHAPES: dict[str, Any] = {
+    "utterance": UtteranceRecord,
+    "health": HealthRecord,
+    "event": EventRecord,
+}
 _STAMP = "%Y-%m-%dT%H-%M-%S"
 
 
@@ -70,11 +78,11 @@ def unfinished_session(settings: Settings, now_utc: datetime) -> Unfinished | No
         if in_use(newest / JOURNAL):
             return None
         records = read_records(newest)
-        if not _goes_on(records, settings.session.resume_s, now_utc):
+        if not (_sound(records) and _goes_on(records, settings.session.resume_s, now_utc)):
             return None
         started_utc = datetime.strptime(newest.name[:19], _STAMP).replace(tzinfo=UTC)
         return Unfinished(newest, started_utc, tuple(read_journal(newest)), tuple(records))
-    except (OSError, SessionError, ValueError, KeyError):
+    except (OSError, SessionError, ValueError, KeyError, TypeError):  # of a time without its zone
         return None
 
 
@@ -88,6 +96,12 @@ def in_use(journal: Path) -> bool:
     finally:
         os.close(fd)
     return False
+
+
+def _sound(records: list[dict[str, Any]]) -> bool:
+    """Whether all records are such as we write; a disk may have spoilt them and left them JSON."""
+    kinds = ((record, _SHAPES.get(record["type"])) for record in records)
+    return all(kind is None or conforms(record, kind) for record, kind in kinds)
 
 
 def _goes_on(records: list[dict[str, Any]], resume_s: float, now_utc: datetime) -> bool:

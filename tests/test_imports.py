@@ -16,7 +16,7 @@ errors events bundled level standard_streams
 config protocols
 attempts captions corrections door drafting exports fields hallucinations judging gibberish ladder layout loops \
 markup compare_records messages off_record origins page_scripts phrases plots prompts quality records resample rest rules \
-segmenter sentences session_records stabilizer subscription subtitles tally undo wire
+segmenter sentences session_records shapes stabilizer subscription subtitles tally undo wire
 hub_errors hub_files model_store pulling registry
 archive certificate config_edit config_layers descriptors effects portaudio inbox mailbox model_list models notify \
 operator_token recording verdicts

@@ -1,0 +1,158 @@
+"""Sessions that a bad disk has spoilt: read as far as they are whole, gone on with, or left."""
+
+from __future__ import annotations
+
+import shutil
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.archive import JOURNAL, RECORDS, read_journal, read_records
+from pipeline.captions import Board
+from pipeline.config_layers import load
+from pipeline.diagnostics import Recorder
+from pipeline.errors import ProtocolError
+from pipeline.exports import FORMATS, export
+from pipeline.resume import unfinished_session
+from pipeline.wire import parse_caption
+from tests.fuzz.material import FUZZ, VALUES, accepted, damaged_lines
+from tests.test_resume import crashed  # noqa: F401 - a fixture
+
+pytestmark = pytest.mark.slow
+SOME = settings(FUZZ, max_examples=max(40, settings().max_examples // 10))
+WORTH_RESUMING = 60.0
+
+
+class Session:
+    """What the daemon of `crashed` has left."""
+
+    def __init__(self, directory: Path) -> None:
+        (self.folder,) = (each for each in directory.iterdir() if each.is_dir())
+        self.journal = (self.folder / JOURNAL).read_bytes().splitlines(keepends=True)
+        self.records = (self.folder / RECORDS).read_bytes().splitlines(keepends=True)
+        last = datetime.fromisoformat(orjson.loads(self.records[-1])["utc"])
+        self.now_utc = last + timedelta(seconds=WORTH_RESUMING)
+
+
+@pytest.fixture(scope="module")
+def session(crashed: Path) -> Session:  # noqa: F811
+    return Session(crashed)
+
+
+def go_on(session: Session, folder: Path, journal: bytes, records: bytes) -> bool:
+    """Take up a copy of the session with these files, as a daemon does; return whether it did."""
+    shutil.rmtree(folder, ignore_errors=True)
+    copy = shutil.copytree(session.folder, folder / session.folder.name)
+    (copy / JOURNAL).write_bytes(journal)
+    (copy / RECORDS).write_bytes(records)
+    wanted = load(flags={"session.directory": str(folder)}).settings
+    earlier = unfinished_session(wanted, session.now_utc)
+    if earlier is None:  # then it is left as it is
+        assert (copy / JOURNAL).read_bytes() == journal
+        assert (copy / RECORDS).read_bytes() == records
+        return False
+    earlier.set_by_operator("blank", "unblank")
+    round(earlier.audio_s(session.now_utc) * 16_000)
+    board = Board("session", "en", "es", 200)
+    board.restore(earlier.messages)
+    recorder = Recorder(folder, source="en", target="es", on_fault=print, earlier=earlier)
+    recorder.start()
+    assert recorder.close(10)
+    whole = journal[: journal.rfind(b"\n") + 1]
+    assert (copy / JOURNAL).read_bytes() == whole, "not a whole line is lost"
+    assert {message.id for message in earlier.messages} >= {m.id for m in board.snapshot().messages}
+    return True
+
+
+def test_an_undamaged_session_goes_on(session: Session, tmp_path: Path) -> None:
+    assert go_on(session, tmp_path / "s", b"".join(session.journal), b"".join(session.records))
+
+
+@SOME
+@given(data=st.data())
+def test_damaged_lines_are_gone_on_with_or_left(
+    session: Session, tmp_path: Path, data: st.DataObject
+) -> None:
+    journal = data.draw(damaged_lines(session.journal), "journal")
+    records = data.draw(damaged_lines(session.records[-12:]), "records")
+    go_on(session, tmp_path / "s", journal, b"".join(session.records[:-12]) + records)
+
+
+@SOME
+@given(data=st.data())
+def test_records_of_any_shape_are_gone_on_with_or_left(
+    session: Session, tmp_path: Path, data: st.DataObject
+) -> None:
+    """Whole JSON, but not as we write it: then an earlier daemon must not break every later one."""
+    at = data.draw(st.integers(0, len(session.records) - 1))
+    record: dict[str, Any] = orjson.loads(session.records[at])
+    key = data.draw(st.sampled_from(sorted(record)))
+    if data.draw(st.booleans()):
+        record[key] = data.draw(VALUES)
+    else:
+        del record[key]
+    try:
+        changed = orjson.dumps(record) + b"\n"
+    except orjson.JSONEncodeError:  # a number beyond 64 bits
+        return
+    records = [*session.records[:at], changed, *session.records[at + 1 :]]
+    go_on(session, tmp_path / "s", b"".join(session.journal), b"".join(records))
+
+
+@SOME
+@given(data=st.data())
+def test_a_damaged_journal_is_read_up_to_a_torn_end_or_refused_by_file_and_line(
+    session: Session, tmp_path: Path, data: st.DataObject
+) -> None:
+    content = data.draw(damaged_lines(session.journal))
+    (tmp_path / JOURNAL).write_bytes(content)
+    messages = accepted(lambda: read_journal(tmp_path), str(tmp_path / JOURNAL))
+    if messages is not None:
+        lines = [line for line in content.split(b"\n") if line.strip()]
+        assert len(lines) - 1 <= len(messages) <= len(lines)
+        for form in FORMATS:
+            export(messages, form, "both")
+
+
+@SOME
+@given(data=st.data())
+def test_damaged_records_are_read_or_refused_by_file_and_line(
+    session: Session, tmp_path: Path, data: st.DataObject
+) -> None:
+    (tmp_path / RECORDS).write_bytes(data.draw(damaged_lines(session.records)))
+    accepted(lambda: read_records(tmp_path), str(tmp_path / RECORDS))
+
+
+@FUZZ
+@given(st.data())
+def test_a_caption_with_any_value_is_one_or_refused(data: st.DataObject) -> None:
+    fields: dict[str, Any] = {
+        **dict.fromkeys(("seq", "id", "revision", "stable"), 1),
+        "type": "caption",
+        "final": True,
+        "start_s": 0.0,
+        "end_s": 1.0,
+        "source": {"lang": "en", "text": "amen"},
+        "target": {"lang": "es", "text": "amén", "engine": "gemma"},
+    }
+    fields[data.draw(st.sampled_from(sorted(fields)))] = data.draw(VALUES)
+    try:
+        line = orjson.dumps(fields)
+    except orjson.JSONEncodeError:
+        return
+    message = accepted(lambda: parse_caption(line))
+    if message is not None:
+        for form in FORMATS:
+            export([message], form, "both")
+        round(message.end_s * 16_000)
+
+
+def test_a_time_beyond_all_times_is_refused() -> None:
+    line = b'{"type":"caption","seq":1,"id":1,"revision":1,"final":true,"start_s":0,"end_s":1e308}'
+    with pytest.raises(ProtocolError):
+        parse_caption(line)
