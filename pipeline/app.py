@@ -22,7 +22,7 @@ from pipeline.crew import Crew, Engines
 from pipeline.desk import Desk
 from pipeline.diagnostics import Recorder
 from pipeline.dictionary import Dictionary
-from pipeline.errors import EngineError, StarkError
+from pipeline.errors import StarkError
 from pipeline.events import (
     Caption,
     Comparison,
@@ -41,6 +41,7 @@ from pipeline.metrics import Metrics
 from pipeline.notify import Notifier
 from pipeline.operator_token import FILE as TOKEN_FILE
 from pipeline.operator_token import operator_token
+from pipeline.purging import finish_purges
 from pipeline.reload import Reload
 from pipeline.resume import unfinished_session
 from pipeline.session_files import incomplete
@@ -79,6 +80,7 @@ class App:
         named = bool(settings.operator.token)
         self._token_place = "the settings, operator.token" if named else str(sessions / TOKEN_FILE)
         now_utc = datetime.now(UTC)
+        finish_purges(sessions)
         earlier = unfinished_session(settings, now_utc) if mode == "live" else None
         self._recorder = Recorder(
             sessions,
@@ -118,6 +120,8 @@ class App:
             ladder=self._ladder,
             screen=screen,
             mode=mode,
+            off_record_s=settings.operator.off_record_s,
+            heard_s=lambda: self._crew.listen.heard_s,
         )
         self._crew = Crew(
             settings,
@@ -130,10 +134,8 @@ class App:
         )
         if earlier:
             board.restore(earlier.messages)
-            controls = self._desk.controls
-            controls.blank = earlier.set_by_operator("blank", "unblank")
-            controls.paused = earlier.set_by_operator("pause", "resume")
-            self._crew.listen.paused = controls.paused
+            self._desk.controls.go_on(earlier)
+            self._crew.heed(self._desk.controls)
             log.info("session resumed", folder=str(self.folder), captions=len(earlier.messages))
         self._health = Health(
             mode=mode,
@@ -164,7 +166,7 @@ class App:
             reload=self._reload,
             health=self._health,
             notifier=self._notifier,
-            on_hang=self._hang,
+            on_hang=lambda error: self._worker_ended("transcribe", error),
             on_rescue=self._changed.set,
         )
         self._stops = 0
@@ -320,11 +322,8 @@ class App:
         if not watch.cancelled() and (error := watch.exception()):
             self._worker_ended("watch", error)
 
-    def _hang(self, error: EngineError) -> None:
-        self._worker_ended("transcribe", error)
-
     def _command(self, command: Command) -> None:
         if command.name == "reload":
             self._reload.obey()  # more than the desk knows of; it notes the rest
         self._desk.command(command)
-        self._crew.listen.paused = self._desk.controls.paused
+        self._crew.heed(self._desk.controls)

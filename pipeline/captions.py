@@ -6,12 +6,17 @@ have a gap. Keeps wire messages only, never the audio behind them.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from pipeline.errors import ProtocolError
 from pipeline.events import Caption
+from pipeline.off_record import Purge
 from pipeline.wire import Message, SourceText, TargetText
+
+_REMEMBERED = 500
+"""Captions that have left the board but that displays may still have."""
 
 _OPEN = 32
 """Unfinished captions kept. The pipeline has a handful; more are forgotten, oldest first."""
@@ -42,6 +47,8 @@ class Board:
         self._messages: dict[int, Message] = {}
         self._passed_over: dict[int, Message] = {}
         """What the pipeline made of captions that an operator changed before they were final."""
+        self._left: deque[Message] = deque(maxlen=_REMEMBERED)
+        """What has left the board, without its text."""
         self._forgotten_id = -1  # the highest id that has left the board
         self._forgotten_seq = 0  # the highest seq that has left the board
 
@@ -108,6 +115,27 @@ class Board:
             self._pass_over(withdrawn)
             return None
         return self._put(withdrawn)
+
+    def purge(self, purge: Purge) -> list[Message]:
+        """Take off what was said off the record, for good; return what displays are to be sent.
+
+        Whatever has no final goes as well. A display that was away gets the whole history without
+        it. None of these captions can be edited or put back any more.
+        """
+        gone = [
+            old
+            for old in (*self._left, *self._sorted())
+            if not old.final or purge.takes(old.id, old.start_s, old.end_s)
+        ]
+        sent = []
+        for old in gone:
+            self._messages.pop(old.id, None)
+            self._passed_over.pop(old.id, None)
+            sent.append(self._withdrawn(old, ""))
+            self.seq = sent[-1].seq
+            self._forgotten_id = max(self._forgotten_id, old.id)
+            self._forgotten_seq = self.seq
+        return sent
 
     def put_back(self, earlier: Message) -> Message:
         """Show a caption as it was before an operator changed it. Raises ProtocolError.
@@ -194,5 +222,6 @@ class Board:
             for key in sorted(ids)[: max(0, len(ids) - most)]:
                 gone = self._messages.pop(key)
                 self._passed_over.pop(gone.id, None)
+                self._left.append(self._withdrawn(gone, ""))
                 self._forgotten_id = max(self._forgotten_id, gone.id)
                 self._forgotten_seq = max(self._forgotten_seq, gone.seq)

@@ -5,7 +5,7 @@ Belongs to the event loop's thread.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -15,6 +15,7 @@ from pipeline.dictionary import Dictionary
 from pipeline.errors import DictionaryError, ProtocolError
 from pipeline.last_check import last_check
 from pipeline.operators import Operators
+from pipeline.resume import Unfinished
 from pipeline.undo import Undo
 from pipeline.wire import Command, CommandName, Message
 
@@ -35,8 +36,13 @@ class Controls:
         operators: Operators,
         recorder: Recorder,
         publish: Callable[[Message | None], None],
+        off_record_s: float,
     ) -> None:
-        """`publish` shows a new version of a caption; None is no change."""
+        """Take the parts.
+
+        `publish` shows a new version of a caption; None is no change. `off_record_s`: how many
+        seconds of what has just been said `off-record` takes away.
+        """
         self._board = board
         self._dictionary = dictionary
         self._operators = operators
@@ -45,18 +51,31 @@ class Controls:
         self._undo = Undo()
         self.paused = False
         self.blank = False
+        self.off_record = False
+        """Nothing is heard, shown or kept. Only `on-record` ends it."""
+        self.off_record_s = off_record_s
 
     @property
     def facts(self) -> dict[str, Any]:
         """What is set, and what `undo` would take back, as operators' pages are told."""
-        return {"undo": self._undo.says, "paused": self.paused, "blank": self.blank}
+        return {
+            "undo": self._undo.says,
+            "paused": self.paused,
+            "blank": self.blank,
+            "off_record": self.off_record,
+        }
 
     @property
     def console(self) -> dict[str, Any]:
         """What a page needs that comes late, beside what the hub knows (`wire.console`)."""
         dictionary = str(self._dictionary.own) if self._dictionary.enabled else ""
         check = last_check(self._recorder.folder.parent)
-        return {**self.facts, "dictionary": dictionary, "check": check}
+        return {
+            **self.facts,
+            "dictionary": dictionary,
+            "check": check,
+            "off_record_s": self.off_record_s,
+        }
 
     def obey(self, command: Command) -> None:
         """Do what an operator asks, and record it. Raises ProtocolError."""
@@ -73,9 +92,21 @@ class Controls:
                 self._revise("hiding", old, self._board.hide(command.id))
             case "add-rule":
                 self._add_rule(command.heard, command.write)
+            case "off-record" | "on-record":
+                self.off_record = command.name == "off-record"
             case "undo":
                 self._undo.take_back()
         self._note(command.name, command.id)
+
+    def go_on(self, earlier: Unfinished) -> None:
+        """Set what was set in the session that goes on."""
+        self.paused = earlier.set_by_operator("pause", "resume")
+        self.blank = earlier.set_by_operator("blank", "unblank")
+        self.off_record = earlier.set_by_operator("off-record", "on-record")
+
+    def forget(self, ids: Container[int]) -> None:
+        """Forget what was done to captions that are gone."""
+        self._undo.forget_captions(ids)
 
     def _switch(
         self,
@@ -101,7 +132,9 @@ class Controls:
         """Show what was done to a caption, if it has changed anything."""
         if new is not None:
             self._undo.push(
-                f"{did} of caption {old.id}", lambda: self._publish(self._board.put_back(old))
+                f"{did} of caption {old.id}",
+                lambda: self._publish(self._board.put_back(old)),
+                old.id,
             )
             self._publish(new)
 

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from pipeline.config import Settings
+from pipeline.controls import Controls
 from pipeline.detecting import SteadyDetector
 from pipeline.dictionary import Dictionary
 from pipeline.engines import AudioSource, Recognizer, SpeechDetector, Translator
@@ -234,6 +235,15 @@ class Crew:
     def rescue(self) -> list[Caption]:
         """Take what the final translator has not finished, as finals."""
         return self._translate.rescue() if self._translate else []
+
+    def heed(self, controls: Controls) -> None:
+        """Hear, or not, as operators want it; off the record throw away what waits as well."""
+        self.listen.paused = controls.paused
+        new = controls.off_record and not self.listen.off_record
+        self.listen.off_record = controls.off_record
+        if new:
+            self._mailbox.discard()
+            self.rescue()
 
     @property
     def _all(self) -> list[Worker]:

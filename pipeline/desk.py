@@ -7,6 +7,8 @@ plain facts, so that no two of them can disagree.
 from __future__ import annotations
 
 import time
+from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -32,11 +34,17 @@ from pipeline.events import (
 )
 from pipeline.ladder import REASON, Ladder, Rung
 from pipeline.metrics import Metrics
+from pipeline.off_record import Purge
 from pipeline.records import filtered_record, utterance_record
 from pipeline.terminal import Screen
 from pipeline.wire import Command, Message, Mode
 
 log = structlog.get_logger()
+
+OFF_RECORD = "off the record"
+
+_PURGED = 1_000
+"""Ids remembered of captions that are gone, for comparisons that come late."""
 
 
 @dataclass(slots=True)
@@ -64,7 +72,10 @@ class Desk:
         ladder: Ladder,
         screen: Screen,
         mode: Mode,
+        off_record_s: float,
+        heard_s: Callable[[], float],
     ) -> None:
+        """Take the parts. `heard_s` tells where in the session's audio it is."""
         self._board = board
         self._hub = hub
         self._recorder = recorder
@@ -78,7 +89,12 @@ class Desk:
             operators=hub.operators,
             recorder=recorder,
             publish=self._publish,
+            off_record_s=off_record_s,
         )
+        self._heard_s = heard_s
+        self._record_s = 0.0
+        """Where in the audio the last stretch off the record has ended."""
+        self._purged: deque[int] = deque(maxlen=_PURGED)
         self._tracks: dict[int, Track] = {}
         self._speaking = False
         self._last_state: tuple[State, str] | None = None
@@ -95,11 +111,16 @@ class Desk:
         """The state to show, and why."""
         rung = self._ladder.rung
         reason = REASON[rung] or self.degraded
+        purging = "what was said off the record is still in the files"
+        if self._recorder.purging:
+            reason = "; ".join(filter(None, (reason, purging)))
         controls = self.controls
         facts: list[tuple[object, State, str]] = [
             (self.ended, "ended", ""),
             (self.broken, "fault", self.broken),
             (not self.begun, "starting", ""),
+            (controls.off_record and self._recorder.purging, "blank", f"{OFF_RECORD}; {purging}"),
+            (controls.off_record, "blank", OFF_RECORD),
             # Displays are dark in this state only, so a pause must not light them up again.
             (controls.blank and controls.paused, "blank", "blanked and paused by the operator"),
             (controls.blank, "blank", "blanked by the operator"),
@@ -136,10 +157,14 @@ class Desk:
 
     def closed(self, utterance: Utterance) -> None:
         """Note that a final utterance is on its way."""
+        if self._off_record(utterance):
+            return
         self._tracks.setdefault(utterance.id, Track()).closed_s = utterance.closed_s
 
     def show(self, caption: Caption) -> None:
         """Publish a caption; with a final, write the journal and the utterance's record."""
+        if self._off_record(caption.transcript.utterance):
+            return
         message = self._board.show(caption)
         if message is None and caption.id not in self._tracks:
             return  # it is long final: a late partial, or an engine that hung and came back
@@ -171,17 +196,22 @@ class Desk:
 
     def compared(self, comparison: Comparison) -> None:
         """Keep a second final, and show it to operators."""
+        if comparison.id in self._purged:
+            return
         record = compare_record(comparison, utc=_utc())
         self._recorder.compare(record)
         self._hub.operators.compare(record)
 
     def filtered(self, transcript: Transcript) -> None:
         """Take back what was shown of a text that turned out not to be one, and record it."""
+        if self._off_record(transcript.utterance):
+            return
         track = self._tracks.pop(transcript.utterance.id, Track())
         self._publish(self._board.retract(transcript.utterance.id))
         record = filtered_record(transcript, mode=self._mode, utc=_utc(), shown=track.shown)
         self._keep(record)
-        log.info("filtered", reason=transcript.filtered, text=transcript.raw_text)
+        log.info("filtered", id=transcript.utterance.id, reason=transcript.filtered)
+        log.debug("filtered text", id=transcript.utterance.id, text=transcript.raw_text)
 
     def level(self, level: Level) -> None:
         """Pass the input level on, and what it says of the state."""
@@ -208,15 +238,46 @@ class Desk:
 
     def command(self, command: Command) -> None:
         """Do what an authorized operator asks. Raises ProtocolError."""
+        was_off_record = self.controls.off_record
+        if command.name == "off-record" and not was_off_record:
+            self._leave_record()
         try:
             self.controls.obey(command)
         except ProtocolError:
             if command.name == "undo":  # what could not be taken back is forgotten all the same
                 self._hub.operators.done("undo", self.controls.facts)
             raise
+        if was_off_record and not self.controls.off_record:
+            self._record_s = self._heard_s()
         log.info("command", name=command.name, id=command.id)
         self.announce()
         self._hub.operators.done(command.name, self.controls.facts)
+
+    def _off_record(self, utterance: Utterance) -> bool:
+        """Whether an utterance began before the record was last resumed: it is of no use now.
+
+        What had its final by then needs nothing more, and what had none is not to get one.
+        """
+        return self.controls.off_record or utterance.start_s < self._record_s
+
+    def _leave_record(self) -> None:
+        """Make everything forget what has just been said, and what is being said."""
+        to_s = self._heard_s()
+        from_s = max(0.0, to_s - self.controls.off_record_s)
+        purge = Purge(from_s, to_s, tuple(self._tracks))
+        self._recorder.purge(purge)  # first: what follows could be cut short
+        self.controls.off_record = True
+        self.announce()
+        gone = self._board.purge(purge)
+        for message in gone:
+            self._hub.publish(message)
+        ids = {*purge.ids, *(message.id for message in gone)}
+        self._tracks.clear()
+        self._purged.extend(ids)
+        self.controls.forget(ids)
+        self._hub.operators.purge(purge)
+        self._screen.purge()
+        log.warning("off the record", captions=len(gone), from_s=round(from_s, 1))
 
     def _keep(self, record: dict[str, Any]) -> None:
         self._recorder.utterance(record)

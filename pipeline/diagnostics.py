@@ -14,12 +14,14 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import orjson
 
 from pipeline.events import Fault
+from pipeline.off_record import Purge, Sweep
 from pipeline.pairs import Pairs
+from pipeline.purging import Purges, event_of
 from pipeline.resume import Unfinished
 from pipeline.retention import prune
 from pipeline.session_files import LineFile, WholeFile, make_folder, unwritable
@@ -28,6 +30,8 @@ from pipeline.transcripts import Transcripts
 from pipeline.wire import Message, encode
 
 _QUEUE = 1000
+_AT_ONCE = 1000
+"""Records of an earlier run taken in before what they lead to is written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +48,9 @@ class _Entry:
 
     record: Mapping[str, Any]
     line: bytes
+
+
+_Item: TypeAlias = Message | _Entry | _Limits | Purge
 
 
 class Recorder:
@@ -85,6 +92,10 @@ class Recorder:
             self._pairs = Pairs(self.folder)
         except OSError as error:
             raise unwritable(self.folder, error.strerror or str(error)) from None
+        self._purges = Purges(
+            self.folder,
+            (self._journal, self._diagnostics, self._pairs.accepted, self._pairs.review),
+        )
         self._summary = WholeFile(self.folder / "summary.json")
         self._files = (
             *(self._journal, self._transcripts, self._pairs, self._diagnostics),
@@ -92,7 +103,7 @@ class Recorder:
         )
         self._tally = Tally()
         self._on_fault = on_fault
-        self._queue: queue.Queue[Message | _Entry | _Limits | None] = queue.Queue(_QUEUE)
+        self._queue: queue.Queue[_Item | None] = queue.Queue(_QUEUE)
         self._limits = _Limits(keep_days, keep_mb)
         self._thread = threading.Thread(target=self._run, name="diagnostics", daemon=True)
         self._lock = threading.Lock()
@@ -142,6 +153,20 @@ class Recorder:
         """Remove what older sessions are past these limits."""
         self._put(_Limits(keep_days, keep_mb))
 
+    def purge(self, purge: Purge) -> None:
+        """Take what was said in a stretch of time out of all files, however long that takes.
+
+        What comes later of it is not written. Unlike all else this is never dropped.
+        """
+        self._purges.ask(purge)
+        with suppress(queue.Full):  # then there is enough in it to wake the thread
+            self._queue.put_nowait(purge)
+
+    @property
+    def purging(self) -> bool:
+        """Whether what has to go may still be in a file."""
+        return self._purges.owed
+
     def close(self, timeout_s: float) -> bool:
         """Write what waits, for `timeout_s` at most; return whether everything is on disk."""
         until_s = time.monotonic() + timeout_s
@@ -149,12 +174,15 @@ class Recorder:
             with suppress(queue.Full):
                 self._queue.put(None, timeout=timeout_s)
             self._thread.join(max(0.0, until_s - time.monotonic()))
-        return not (self._thread.is_alive() or self._failing or self.unwritten or self.dropped)
+        left = self._failing or self.unwritten or self.dropped or self.purging
+        return not (self._thread.is_alive() or left)
 
     def _go_on(self, earlier: Unfinished) -> None:
         """Make again from the journal and the records what is not appended to."""
-        for record in earlier.records:
+        for number, record in enumerate(earlier.records, 1):
             self._count(record)
+            if number % _AT_ONCE == 0:
+                self._write()
         for message in earlier.messages:
             self._transcripts.add(message)
             self._pairs.follow(message)
@@ -163,7 +191,7 @@ class Recorder:
         )
         self._write()
 
-    def _put(self, item: Message | _Entry | _Limits) -> None:
+    def _put(self, item: _Item) -> None:
         try:
             self._queue.put_nowait(item)
         except queue.Full:
@@ -173,15 +201,7 @@ class Recorder:
     def _run(self) -> None:
         self._prune(self._limits)
         while (item := self._queue.get()) is not None:
-            if isinstance(item, Message):
-                self._journal.add(encode(item) + b"\n")
-                self._transcripts.add(item)
-                self._pairs.follow(item)
-            elif isinstance(item, _Limits):
-                self._prune(item)
-            else:
-                self._diagnostics.add(item.line)
-                self._count(item.record)
+            self._take(item)
             self._write()
         self._tell_dropped()
         self._sum_up()
@@ -189,15 +209,33 @@ class Recorder:
         for file in self._files:
             file.close()
 
+    def _take(self, item: _Item) -> None:
+        match item:
+            case Message(id=key, start_s=start_s, end_s=end_s):
+                if not self._purges.takes({"id": key, "start_s": start_s, "end_s": end_s}):
+                    self._journal.add(encode(item) + b"\n")
+                    self._transcripts.add(item)
+                    self._pairs.follow(item)
+            case _Entry(record, line):
+                if not self._purges.takes(record):
+                    self._diagnostics.add(line)
+                    self._count(record)
+            case _Limits():
+                self._prune(item)
+
     def _prune(self, limits: _Limits) -> None:
         now_utc = datetime.now(UTC)
         prune(self.folder.parent, running=self.folder, now_utc=now_utc, **asdict(limits))
 
     def _count(self, record: Mapping[str, Any]) -> None:
+        if record["type"] == "utterance":
+            self._pairs.add(record)
+        self._add_up(record)
+
+    def _add_up(self, record: Mapping[str, Any]) -> None:
         match record["type"]:
             case "utterance":
                 self._tally.utterance(record)
-                self._pairs.add(record)
             case "health":
                 self._tally.health(record)
             case "event" if record["event"] == "fault":
@@ -224,9 +262,9 @@ class Recorder:
     def _write(self) -> None:
         self._tell_dropped()
         failed: OSError | None = None
-        for file in self._files:
+        for step in (self._purge, *(file.flush for file in self._files)):
             try:
-                file.flush()
+                step()
             except OSError as error:
                 failed = failed or error
         if failed is not None and not self._failing:
@@ -235,6 +273,21 @@ class Recorder:
             with suppress(RuntimeError):  # the event loop that wants to know may be gone
                 self._on_fault(Fault("diagnostics", "session-unwritable", message))
         self._failing = failed is not None
+
+    def _purge(self) -> None:
+        """Do the purges that are asked for. Raises OSError; then they are still owed."""
+        if self._purges.begin():
+            self._transcripts.remake()
+        if self._purges.do(self._note):
+            self._tally = Tally()
+            for line in self._diagnostics.lines():
+                self._add_up(orjson.loads(line))
+
+    def _note(self, sweep: Sweep) -> None:
+        self._transcripts.remake()
+        self._transcripts.flush()
+        self._diagnostics.add(_entry(event_of(sweep)).line)
+        self._diagnostics.flush()
 
 
 def _event(name: str, facts: Mapping[str, Any]) -> _Entry:

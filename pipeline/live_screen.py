@@ -16,13 +16,19 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
+from rich.control import Control
 from rich.live import Live
 from rich.rule import Rule
+from rich.segment import ControlType, Segment
 from rich.text import Text
 
 from pipeline import logs
 from pipeline.events import Fault, Level, State
 from pipeline.wire import Message, Mode
+
+_WIPE = Control.clear()
+_WIPE.segment = Segment("\x1b[H\x1b[2J\x1b[3J", None, [(ControlType.CLEAR,)])
+"""Clears the terminal and, where it can be told so, what has scrolled out of it."""
 
 _REFRESH_S = 1 / 8
 _METER_CELLS = 20
@@ -63,7 +69,8 @@ class RichScreen:
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._printed: queue.SimpleQueue[Text] = queue.SimpleQueue()
+        self._printed: queue.SimpleQueue[Text | None] = queue.SimpleQueue()
+        # None: wipe the terminal
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="screen", daemon=True)
         # The thread only reads these; the loop puts new values in their place.
@@ -119,6 +126,13 @@ class RichScreen:
         """Show the latest fault."""
         self._fault = fault
 
+    def purge(self) -> None:
+        """Clear the terminal, with what has scrolled by: a line could not be taken back alone."""
+        self._open, self._record = {}, {}
+        self._printed.put(None)
+        places = (f"{self._address} ", "bold"), "The terminal was cleared: off the record."
+        self._printed.put(Text.assemble("Captions are at ", *places))
+
     def summary(self, what: RenderableType) -> None:
         """Print it."""
         self._console.print(what)
@@ -151,9 +165,13 @@ class RichScreen:
             logs.divert(None)
 
     def _print(self) -> None:
-        waiting = []
+        waiting: list[Text] = []
         while not self._printed.empty():
-            waiting.append(self._printed.get())
+            if (text := self._printed.get()) is not None:
+                waiting.append(text)
+            else:
+                waiting.clear()
+                self._console.control(_WIPE)
         if waiting:  # at once: each print draws the live lines again
             self._console.print(*waiting, sep="\n", soft_wrap=True)
 

@@ -63,6 +63,13 @@ class Mailbox:
             partial, self._partial = self._partial, None
             return partial
 
+    def discard(self) -> None:
+        """Throw away what waits."""
+        with self._changed:
+            self._finals.clear()
+            self._partial = None
+            self._changed.notify_all()
+
     def close(self) -> None:
         """Let no more in; what waits can still be taken."""
         with self._changed:

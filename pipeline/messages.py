@@ -111,6 +111,21 @@ class LastCheck:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Stretch:
+    """A part of the session's audio, seconds."""
+
+    from_s: float
+    to_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PurgedMessage(Stretch):
+    """What was said then is gone from the record; to operators, who must forget it."""
+
+    type: Literal["purged"] = "purged"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ConsoleMessage:
     """What an operator's page needs to be up to date."""
 
@@ -123,6 +138,11 @@ class ConsoleMessage:
     """What `undo` would take back, empty: nothing."""
     paused: bool
     blank: bool
+    off_record: bool
+    off_record_s: float
+    """How much of what has just been said `off-record` would take away."""
+    purged: tuple[Stretch, ...]
+    """What was said then is gone; the last ones, oldest first."""
     utterances: tuple[UtteranceRecord, ...]
     """The last ones, oldest first."""
     compares: tuple[CompareRecord, ...]
@@ -179,6 +199,7 @@ class DoneMessage:
     """What `undo` would take back, empty: nothing."""
     paused: bool
     blank: bool
+    off_record: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -247,7 +268,9 @@ class PlainCommand:
     """An operator changes the state, takes back what operators did last, or has settings read."""
 
     type: Literal["command"] = "command"
-    name: Literal["blank", "pause", "reload", "resume", "unblank", "undo"]
+    name: Literal[
+        "blank", "off-record", "on-record", "pause", "reload", "resume", "unblank", "undo"
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ from pipeline.clients import Client, Clients
 from pipeline.effects import Changes
 from pipeline.events import Fault
 from pipeline.glass import Glass
+from pipeline.off_record import Purge, Sweep
 from pipeline.wire import CommandName
 
 _UTTERANCES = 50
@@ -43,6 +44,7 @@ class Operators:
         self._console = console
         self._utterances: deque[Mapping[str, Any]] = deque(maxlen=_UTTERANCES)
         self._compares: deque[Mapping[str, Any]] = deque(maxlen=_UTTERANCES)
+        self._purged: deque[tuple[float, float]] = deque(maxlen=_UTTERANCES)
 
     def level(self, dbfs: float, clipped: bool) -> None:
         """Tell the input level."""
@@ -77,6 +79,16 @@ class Operators:
             )
         )
 
+    def purge(self, purge: Purge) -> None:
+        """Forget the records of what was said off the record, and have pages forget them."""
+        sweep = Sweep(purge)
+        for kept in (self._utterances, self._compares):
+            left = [record for record in kept if not sweep.takes(record)]
+            kept.clear()
+            kept.extend(left)
+        self._purged.append((purge.from_s, purge.to_s))
+        self._tell(wire.purged(purge.from_s, purge.to_s))
+
     def done(self, name: CommandName, controls: Mapping[str, Any]) -> None:
         """Tell that a command was obeyed, and how what operators control is now."""
         self._tell(wire.done(name, controls))
@@ -101,6 +113,7 @@ class Operators:
             address=self._address(),
             utterances=self._utterances,
             compares=self._compares,
+            purged=self._purged,
             **self._console(),
         )
         client.backlog += len(message)

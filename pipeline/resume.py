@@ -16,6 +16,7 @@ from typing import Any
 from pipeline.archive import JOURNAL, read_journal, read_records, sessions
 from pipeline.config import Settings
 from pipeline.errors import SessionError
+from pipeline.off_record import MARK
 from pipeline.records import UtteranceRecord
 from pipeline.session_records import EventRecord, HealthRecord
 from pipeline.shapes import conforms
@@ -58,15 +59,20 @@ class Unfinished:
         return 1 + [record.get("event") for record in self.records].count("resumed")
 
     def set_by_operator(self, on: str, off: str) -> bool:
-        """Whether the later of two commands, such as blank and unblank, was `on`."""
-        names = [record["name"] for record in self.records if record.get("event") == "command"]
+        """Whether the later of two commands, such as blank and unblank, was `on`.
+
+        A purge that is done is as good as the command that it followed.
+        """
+        events = [record for record in self.records if record["type"] == "event"]
+        names = [each["name"] if each["event"] == "command" else each["event"] for each in events]
         return next((name == on for name in reversed(names) if name in (on, off)), False)
 
 
 def unfinished_session(settings: Settings, now_utc: datetime) -> Unfinished | None:
     """Return the newest session if it is to go on: same languages, not long ago, not ended.
 
-    One that cannot be read is left as it is. One that another daemon is writing is not taken.
+    One that cannot be read is left as it is. One that another daemon is writing is not taken, nor
+    is one in whose files words may be that were said off the record (pipeline.purging).
     """
     newest = next(reversed(sessions(Path(settings.session.directory))), None)
     if newest is None:
@@ -75,7 +81,7 @@ def unfinished_session(settings: Settings, now_utc: datetime) -> Unfinished | No
     try:
         if not all((newest / f"transcript.{lang}.srt").is_file() for lang in languages):
             return None
-        if in_use(newest / JOURNAL):
+        if in_use(newest / JOURNAL) or (newest / MARK).exists():
             return None
         records = read_records(newest)
         if not (_sound(records) and _goes_on(records, settings.session.resume_s, now_utc)):

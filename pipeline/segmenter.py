@@ -92,6 +92,13 @@ class Segmenter:
         self._partial_blocks = blocks_in(vad.partial_ms)
         self._pre_roll = deque(self._pre_roll, maxlen=blocks_in(vad.pre_roll_ms))
 
+    def discard(self) -> None:
+        """Throw away what is open, and what is kept from before a start."""
+        self._pre_roll.clear()
+        self._open, self._voiced, self._probabilities = [], [], []
+        self._continues = False
+        self._revision = 0
+
     def _start(self) -> None:
         self._open = list(self._pre_roll)
         self._lead = len(self._open)

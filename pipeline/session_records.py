@@ -181,6 +181,19 @@ class RuleEvent(_Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OffRecordEvent(_Event):
+    """An operator went off the record, and what had just been said is gone from all files."""
+
+    event: Literal["off-record"] = "off-record"
+    from_s: float
+    """What was spoken from here on is gone."""
+    to_s: float
+    """Where the audio was at the command; from here on nothing was heard."""
+    captions: int
+    """Captions that were taken out of the journal."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RecordsDroppedEvent(_Event):
     """Records or captions could not be written."""
 
@@ -210,6 +223,7 @@ EventRecord: TypeAlias = (
     | DictionaryEvent
     | ReloadedEvent
     | RuleEvent
+    | OffRecordEvent
     | RecordsDroppedEvent
     | EndEvent
 )

@@ -45,6 +45,9 @@ class Screen(Protocol):
     def fault(self, fault: Fault) -> None:
         """Something went wrong; the log has it too."""
 
+    def purge(self) -> None:
+        """Show nothing any more of what was said until now."""
+
     def summary(self, what: RenderableType) -> None:
         """Print the session's result, after `close`."""
 
@@ -63,7 +66,7 @@ def make_screen() -> Screen:
 
 
 class LineScreen:
-    """Final captions and states as log lines, for systemd's journal and for pipes."""
+    """That captions are final, and states, as log lines, for systemd's journal and for pipes."""
 
     def started(self, address: str, mode: Mode, folder: Path) -> None:
         """Say nothing: the log tells the address."""
@@ -73,16 +76,16 @@ class LineScreen:
         log.info("operator", page=page, token=token)
 
     def caption(self, message: Message) -> None:
-        """Log a final."""
+        """Log a final; its words only for those who ask for "debug".
+
+        Logs are kept by others, who cannot be told to forget what turns out to be off the record.
+        """
         if message.final:
+            source, target = message.source.text, message.target.text
             log.info(
-                "caption",
-                id=message.id,
-                start_s=message.start_s,
-                source=message.source.text,
-                target=message.target.text,
-                engine=message.target.engine,
+                "caption", id=message.id, start_s=message.start_s, engine=message.target.engine
             )
+            log.debug("caption text", id=message.id, source=source, target=target)
 
     def utterance(self, record: Mapping[str, Any]) -> None:
         """Say nothing: the session folder has it."""
@@ -97,6 +100,9 @@ class LineScreen:
 
     def fault(self, fault: Fault) -> None:
         """Say nothing: the log has it."""
+
+    def purge(self) -> None:
+        """Do nothing: no words are in the log."""
 
     def summary(self, what: RenderableType) -> None:
         """Print it to standard output."""

@@ -99,6 +99,14 @@ class Transcripts:
                 for subtitles in files:
                     subtitles.add(cue)
 
+    def remake(self) -> None:
+        """Make the files anew from the journal as it is, whatever was taken in before."""
+        self._newest_seq = -1
+        for files in self._files.values():
+            for subtitles in files:
+                subtitles.waiting.clear()
+                subtitles.stale = True
+
     def flush(self) -> None:
         """Write what the files lack; the journal must be written before.
 

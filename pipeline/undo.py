@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass
 
 from pipeline.errors import ProtocolError
@@ -19,6 +19,8 @@ class Step:
     """What it was, in English: "edit of caption 18"."""
     back: Callable[[], None]
     """Takes it back, or raises ProtocolError where that cannot be done any more."""
+    caption_id: int | None = None
+    """The caption that it was done to, if it was one."""
 
 
 class Undo:
@@ -32,9 +34,14 @@ class Undo:
         """What would be taken back next, empty if there is nothing."""
         return self._steps[-1].says if self._steps else ""
 
-    def push(self, says: str, back: Callable[[], None]) -> None:
+    def push(self, says: str, back: Callable[[], None], caption_id: int | None = None) -> None:
         """Remember a step; the oldest of too many is forgotten."""
-        self._steps.append(Step(says, back))
+        self._steps.append(Step(says, back, caption_id))
+
+    def forget_captions(self, ids: Container[int]) -> None:
+        """Forget what was done to these captions: they are gone."""
+        left = [step for step in self._steps if step.caption_id not in ids]
+        self._steps = deque(left, maxlen=_MOST)
 
     def forget(self, says: str) -> None:
         """Forget the newest step of this name, if there is one: it was taken back otherwise."""

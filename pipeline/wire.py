@@ -27,7 +27,17 @@ MAX_PHRASE = 80
 Mode = Literal["live", "dry-run", "demo"]
 Kind = Literal["audience", "projector", "obs", "operator"]
 CommandName = Literal[
-    "add-rule", "blank", "edit", "hide", "pause", "reload", "resume", "unblank", "undo"
+    "add-rule",
+    "blank",
+    "edit",
+    "hide",
+    "off-record",
+    "on-record",
+    "pause",
+    "reload",
+    "resume",
+    "unblank",
+    "undo",
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 COMMANDS: tuple[CommandName, ...] = get_args(CommandName)
@@ -193,6 +203,11 @@ def fault(stage: str, code: str, message: str) -> bytes:
     return encode({"type": "fault", "stage": stage, "code": code, "message": message})
 
 
+def purged(from_s: float, to_s: float) -> bytes:
+    """Encode that what was spoken between two times of the audio is gone."""
+    return encode({"type": "purged", "from_s": from_s, "to_s": to_s})
+
+
 def console(
     *,
     address: str,
@@ -202,6 +217,9 @@ def console(
     undo: str = "",
     paused: bool = False,
     blank: bool = False,
+    off_record: bool = False,
+    off_record_s: float = 0.0,
+    purged: Iterable[tuple[float, float]] = (),
     check: Mapping[str, Any] | None = None,
 ) -> bytes:
     """Encode what an operator's page needs to be up to date."""
@@ -213,6 +231,9 @@ def console(
             "undo": undo,
             "paused": paused,
             "blank": blank,
+            "off_record": off_record,
+            "off_record_s": off_record_s,
+            "purged": [{"from_s": from_s, "to_s": to_s} for from_s, to_s in purged],
             "utterances": [{**record, "type": "utterance"} for record in utterances],
             "compares": list(compares),
             "check": check,

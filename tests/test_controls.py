@@ -54,6 +54,7 @@ class Setting:
             operators=hub.operators,
             recorder=self.recorder,
             publish=lambda message: self.published.append(message) if message else None,
+            off_record_s=60.0,
         )
 
     def do(self, *names: str, **fields: Any) -> str:
@@ -172,6 +173,8 @@ def test_a_late_page_is_told_how_things_are(setting: Setting, tmp_path: Path) ->
         "undo": "pause",
         "paused": True,
         "blank": False,
+        "off_record": False,
+        "off_record_s": 60.0,
         "dictionary": str(tmp_path / "dictionary.toml"),
         "check": None,
     }

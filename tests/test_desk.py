@@ -75,7 +75,10 @@ class Setting:
             ladder=self.ladder,
             screen=LineScreen(),
             mode="live",
+            off_record_s=60.0,
+            heard_s=lambda: self.heard_s,
         )
+        self.heard_s = 1.0
 
     def written(self, name: str = "diagnostics.jsonl") -> list[dict[str, Any]]:
         self.recorder.close(5)

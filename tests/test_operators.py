@@ -30,6 +30,9 @@ async def test_a_console_that_joins_late_gets_the_last_records() -> None:
             "undo": "",
             "paused": False,
             "blank": False,
+            "off_record": False,
+            "off_record_s": 0.0,
+            "purged": [],
             "check": None,
         }
 

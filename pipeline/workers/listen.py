@@ -61,6 +61,8 @@ class Listen(Worker):
         self._mutes = 0
         self.paused = False
         """Set by the main thread: audio is read and thrown away, no model runs."""
+        self._off_record = False
+        self._forget = threading.Event()
         self.heard_s = origin_s
         """Where in the session's audio it is, seconds."""
         self.beat_s = time.monotonic()
@@ -76,6 +78,17 @@ class Listen(Worker):
         """Let the source end; what is open becomes a final."""
         self._stopping.set()
         self._source.close()
+
+    @property
+    def off_record(self) -> bool:
+        """Set by the main thread: as `paused`, and what is open is thrown away as well."""
+        return self._off_record
+
+    @off_record.setter
+    def off_record(self, on: bool) -> None:
+        if on:
+            self._forget.set()  # also when it is over before the next block
+        self._off_record = on
 
     def work(self) -> None:
         """Read blocks to the source's end."""
@@ -133,6 +146,8 @@ class Listen(Worker):
 
     def _take(self, block: AudioBlock) -> None:
         self.beat_s = time.monotonic()
+        # Read before `heard_s` moves on: from there the main thread counts again (pipeline.desk).
+        off_record = self._off_record
         if block.start_sample != round(self.heard_s * SAMPLE_RATE):
             self._detector.reset()  # what it remembers does not lead up to this block
         self.heard_s = (block.start_sample + len(block.pcm)) / SAMPLE_RATE
@@ -142,6 +157,13 @@ class Listen(Worker):
             message = f"{self._source.name} gives samples that are not numbers; silence instead."
             self.emit(Fault(self.name, "audio-bad-samples", message))
         now_at_zero = block.arrived_s - self.heard_s
+        if self._forget.is_set() or off_record:
+            self._forget.clear()
+            self._segmenter.discard()
+            self._detector.reset()
+        if off_record:
+            self._zeros_s = 0.0
+            return
         if self.paused:
             self._send(self._segmenter.flush(), now_at_zero)
             self._detector.reset()
@@ -154,6 +176,8 @@ class Listen(Worker):
     def _send(self, utterances: list[Utterance], now_at_zero: float) -> None:
         """Stamp and pass on. `now_at_zero` is the monotonic time of sample 0, 0.0 if unknown."""
         for utterance in utterances:
+            if self._off_record:
+                return
             if not utterance.final and self._hold_partial():
                 continue
             closed_s = time.monotonic()
@@ -175,4 +199,5 @@ class Listen(Worker):
             return
         pcm = np.concatenate([b.pcm for b in self._meter])
         self._meter.clear()
-        self.emit(measure(pcm, speaking=self._segmenter.speaking and not self.paused))
+        speaking = self._segmenter.speaking and not (self.paused or self._off_record)
+        self.emit(measure(pcm, speaking=speaking))

@@ -59,6 +59,8 @@ class Office(Hall):
         self.health = dict(HEALTH)
         self.address = ""
         """What the settings name for phones."""
+        self.heard_s = 0.0
+        """Where in the audio it is."""
         self._recorder = Recorder(folder, source="en", target="es", on_fault=print)
         self._recorder.start()
 
@@ -91,6 +93,8 @@ class Office(Hall):
                 ladder=Ladder(),
                 screen=LineScreen(),
                 mode=self.mode,
+                off_record_s=10.0,
+                heard_s=lambda: self.heard_s,
             )
             self.desk.begun = True
             self.desk.announce()
@@ -145,6 +149,8 @@ class Office(Hall):
             translation=Translation(target, "gemma", tokens=9, avg_logprob=-0.2),
             span=Span(closed_s + 0.284, closed_s + 0.9),
         )  # fmt: skip
+
+        self.heard_s = utterance.end_s
 
         async def report() -> None:
             self.desk.closed(utterance)
