@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Coroutine
+from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from pipeline import config
@@ -22,13 +23,20 @@ class Hall:
     """Runs a hub. Every method may be called from the test's thread."""
 
     def __init__(
-        self, *, target: str = "es", mode: Mode = "live", session: str = "one", history: int = 200
+        self,
+        *,
+        target: str = "es",
+        mode: Mode = "live",
+        session: str = "one",
+        history: int = 200,
+        certificate: tuple[Path, Path] | None = None,
     ) -> None:
         self.mode: Mode = mode
         self.board = Board(session, "en", target, history)
         self.metrics = Metrics()
         self.published: list[Message] = []
         self._port = 0
+        self._certificate = certificate
         self._hub: Hub | None = None
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="hall")
@@ -49,15 +57,17 @@ class Hall:
     @property
     def url(self) -> str:
         """Where the pages are, without the last slash."""
-        return f"http://127.0.0.1:{self._port}"
+        return f"{'https' if self._certificate else 'http'}://127.0.0.1:{self._port}"
 
     def open(self, state: State = "listening") -> None:
         """Start the hub, after `close` on the same port as before."""
 
+        cert, key = self._certificate or ("", "")
+
         async def start() -> Hub:
             hub = Hub(
                 self.board,
-                config.Server(port=self._port),
+                config.Server(port=self._port, tls_cert=str(cert), tls_key=str(key)),
                 mode=self.mode,
                 token="secret",
                 on_command=self._command,
