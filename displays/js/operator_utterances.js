@@ -14,7 +14,7 @@ export class Utterances {
   greet({ session, resumed, captions }) {
     if (session !== this.#session) this.#entries.clear();
     this.#session = session;
-    if (!resumed) for (const entry of this.#entries.values()) entry.caption = null;
+    if (!resumed) this.#forgetCaptions();
     for (const caption of captions) this.caption(caption);
   }
 
@@ -49,6 +49,13 @@ export class Utterances {
   #entry(id) {
     if (!this.#entries.has(id)) this.#entries.set(id, { id, caption: null, record: null, compare: null });
     return this.#entries.get(id);
+  }
+
+  #forgetCaptions() {
+    for (const [id, entry] of this.#entries) {
+      entry.caption = null;
+      if (!entry.record) this.#entries.delete(id);
+    }
   }
 
   #prune() {

@@ -182,6 +182,19 @@ def test_a_hello_keeps_the_records_of_its_own_session_only(page: Page) -> None:
     assert [(entry["id"], len(entry["versions"])) for entry in found] == [(2, 1)]
 
 
+def test_a_caption_without_a_record_is_gone_with_a_hello_that_has_it_not(page: Page) -> None:
+    hello = {"session": "a", "resumed": False, "captions": []}
+    assert run(
+        page,
+        "operator_utterances",
+        """const all = new m.Utterances(9);
+           all.greet(v[0]); all.caption(v[1]); const there = all.get(1) !== undefined;
+           all.greet(v[0]); return [there, all.get(1) === undefined];""",
+        hello,
+        caption(1, "uno", 1),
+    ) == [True, True]
+
+
 def test_the_level_holds_its_peak_and_warns(page: Page) -> None:
     told = run(
         page,
