@@ -94,7 +94,9 @@ def test_the_other_documented_messages_are_what_we_send() -> None:
     made = wire.fault(fault["stage"], fault["code"], fault["message"])
     assert made == orjson.dumps(fault)
     assert orjson.loads(wire.alive(43)) in examples("alive")
-    controls = {"undo": "edit of caption 18", "paused": False, "blank": False}
+    facts = {"paused": False, "blank": False, "off_record": False}
+    controls = {"undo": "edit of caption 18", **facts}
+    assert orjson.loads(wire.purged(2014.3, 2074.3)) in examples("purged")
     assert orjson.loads(wire.done("edit", controls)) in examples("done")
     added = wire.rule("philemon", "file lemon", "Philemon", removed=False)
     assert orjson.loads(added) in examples("rule")
@@ -126,6 +128,8 @@ def test_documented_client_messages_are_accepted() -> None:
         Command("hide", 18),
         Command("add-rule", heard="file lemon", write="Philemon"),
         Command("undo"),
+        Command("off-record"),
+        Command("on-record"),
         Command("reload"),
     ]
 

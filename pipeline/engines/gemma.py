@@ -145,7 +145,8 @@ class Gemma:
     ) -> Translation:
         prompt, cap = self._prompt(source)
         if len(prompt) + cap > self._llama.context:
-            raise EngineError("text-too-long", f"{source[:40]!r}... does not fit the context.")
+            sizes = f"{len(prompt)} tokens of prompt and {cap} of answer"
+            raise EngineError("text-too-long", f"{sizes} do not fit the context.")
         reused = self._llama.prompt(prompt, check)
         repeats = loops.longest(loops.words(source)).count
         words = WholeWords(self._target, grow)
