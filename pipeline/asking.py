@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import ssl
-import time
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
 import orjson
+from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
-from websockets.sync.client import ClientConnection, connect
 
 from pipeline.certificate import trusting
 from pipeline.config import Server
@@ -35,18 +35,14 @@ def ask(server: Server, token: str, name: str, answer: str) -> dict[str, Any]:
     tls = _tls(server)
     uri = f"{'wss' if tls else 'ws'}://{host}:{server.port}/ws?kind=operator&history=0"
     try:
-        # The backlog for a new operator may be large; a proxy has no business in between.
-        with connect(uri, ssl=tls, max_size=None, compression=None, proxy=None) as socket:
-            return _converse(socket, token, name, answer)
+        return asyncio.run(_converse(uri, tls, token, name, answer))
     except InvalidStatus as refused:
         full = refused.response.status_code == HTTPStatus.SERVICE_UNAVAILABLE
         problem = "has no room for one more connection" if full else "is not stark-translate"
     except ssl.SSLCertVerificationError:
         problem = "has another certificate than server.tls_cert"
-    except ssl.SSLError:
-        problem = "does not speak https"
-    except (InvalidHandshake, ConnectionClosed):
-        problem = "is not stark-translate, or hangs up"
+    except (ssl.SSLError, InvalidHandshake, ConnectionClosed, ConnectionResetError):
+        problem = f"is not stark-translate{' over https' if tls else ''}, or hangs up"
     except TimeoutError:
         problem = "does not answer in time"
     except OSError:
@@ -63,17 +59,21 @@ def ask(server: Server, token: str, name: str, answer: str) -> dict[str, Any]:
     )
 
 
-def _converse(socket: ClientConnection, token: str, name: str, answer: str) -> dict[str, Any]:
-    until_s = time.monotonic() + _ANSWER_S
-    socket.send(orjson.dumps({"type": "auth", "token": token}).decode())
-    while True:
-        message = orjson.loads(socket.recv(timeout=max(0.0, until_s - time.monotonic())))
-        if message["type"] == "authorized":
-            socket.send(orjson.dumps({"type": "command", "name": name}).decode())
-        elif message["type"] == "error":
-            raise _refusal(message["code"], message["message"])
-        elif message["type"] == answer:
-            return dict(message)
+async def _converse(
+    uri: str, tls: ssl.SSLContext | None, token: str, name: str, answer: str
+) -> dict[str, Any]:
+    # The backlog for a new operator may be large; a proxy has no business in between.
+    connecting = connect(uri, ssl=tls, max_size=None, compression=None, proxy=None)
+    async with asyncio.timeout(_ANSWER_S), connecting as socket:
+        await socket.send(orjson.dumps({"type": "auth", "token": token}).decode())
+        while True:
+            message = orjson.loads(await socket.recv())
+            if message["type"] == "authorized":
+                await socket.send(orjson.dumps({"type": "command", "name": name}).decode())
+            elif message["type"] == "error":
+                raise _refusal(message["code"], message["message"])
+            elif message["type"] == answer:
+                return dict(message)
 
 
 def _refusal(code: str, message: str) -> StarkError:

@@ -115,7 +115,7 @@ def test_over_https_also_when_the_certificate_has_ended(tmp_path: Path, days: in
 @in_loop
 async def test_settings_that_ask_for_https_do_not_reach_http(tmp_path: Path) -> None:
     async with serving() as service:
-        with pytest.raises(ServerError, match="does not speak https"):
+        with pytest.raises(ServerError, match="not stark-translate over https"):
             await asked(service, **tls(tmp_path / "ours"))
 
 
