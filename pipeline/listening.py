@@ -51,7 +51,7 @@ class Port:
         self._door = door
         self._handler = handler
         self._answer = answer
-        self._connections: set[ServerConnection] = set()
+        self._connections: dict[ServerConnection, str] = {}  # and from where, which TLS forgets
         self._certificate: Certificate | None = None
         self._server: Server | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -139,13 +139,12 @@ class Port:
 
             def connection_made(self, transport: asyncio.BaseTransport) -> None:
                 super().connection_made(transport)
-                connections.add(self)
-                if not door.enter(address_of(self)):
+                connections[self] = address_of(self)
+                if not door.enter(connections[self]):
                     self.transport.abort()
 
             def connection_lost(self, exc: Exception | None) -> None:
-                connections.discard(self)
-                door.leave(address_of(self))
+                door.leave(connections.pop(self))
                 super().connection_lost(exc)
 
         return Connection

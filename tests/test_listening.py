@@ -214,6 +214,9 @@ async def test_pages_and_socket_over_tls(tmp_path: Path) -> None:
             service.say(1)
             assert (await receive(display))["type"] == "console"
             assert (await receive(display))["type"] == "caption"
+            assert service.hub._door._inside == {"127.0.0.1": 1}
+        await until(lambda: service.hub._door.total == 0)
+        assert service.hub._door._inside == {}
 
 
 @in_loop
