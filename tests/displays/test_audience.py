@@ -478,6 +478,7 @@ def test_it_works_from_the_keyboard(hall: Hall, visit: Visit) -> None:
     assert page.evaluate("document.activeElement.id") == "scroller"
     page.keyboard.press("PageUp")
     expect(page.locator("#live")).to_be_visible()
+    page.wait_for_timeout(500)  # the browser scrolls smoothly
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     expect(page.locator("#live")).to_be_hidden()
