@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pipeline.errors import ModelError
 from pipeline.registry import Role
@@ -48,7 +48,7 @@ class Manifest(BaseModel):
     repository: str
     revision: str
     pulled_utc: str
-    files: tuple[StoredFile, ...]
+    files: tuple[StoredFile, ...] = Field(min_length=1)
 
     @property
     def size_bytes(self) -> int:
@@ -116,7 +116,7 @@ class Store:
         found = []
         for file in manifest.files:
             there = self.folder(manifest.name) / file.path
-            size = there.stat().st_size if there.is_file() else -1
+            size = _size(there)
             if size < 0:
                 found.append(f"{file.path} is missing")
             elif size != file.size_bytes:
@@ -216,6 +216,14 @@ def unwritable(directory: Path, error: OSError) -> ModelError:
 def again(name: str) -> str:
     """Return the sentence that says how to fetch a model."""
     return f"Fetch it with: stark-translate models pull {name}"
+
+
+def _size(file: Path) -> int:
+    """Return the size of a file, -1 if there is none."""
+    try:
+        return file.stat().st_size if file.is_file() else -1
+    except OSError:
+        return -1
 
 
 def _folder_name(name: str) -> str:

@@ -28,8 +28,8 @@ def resolve(role: Role, value: str, directory: str | Path = "") -> Path:
         if model.role != role:
             raise _wrong_role(role, value, model.role)
         return _pulled(store, role, value)
-    path = Path(value).expanduser()
-    if path.exists():
+    path, there = _look(value)
+    if there:
         return path
     parts = hub_id(value)
     if parts is not None and (role == "gemma") == bool(parts[1]):
@@ -42,6 +42,15 @@ def resolve(role: Role, value: str, directory: str | Path = "") -> Path:
         f"{key}: there is no {path}, and no model is called so.",
         f'{near(value, known)} Or set {key} to "starter".',
     )
+
+
+def _look(value: str) -> tuple[Path, bool]:
+    """Return `value` as a path, and whether there is something."""
+    try:
+        path = Path(value).expanduser()
+        return path, path.exists()
+    except (OSError, RuntimeError):  # longer than a name can be; the home of nobody
+        return Path(value), False
 
 
 def _pulled(store: Store, role: Role, name: str) -> Path:

@@ -36,7 +36,9 @@ class Model(BaseModel):
     repository: str = Field(pattern=rf"^{_REPOSITORY}$")
     revision: str = Field(default="main", min_length=1)
     """A commit, a branch or a tag."""
-    files: tuple[Annotated[str, Field(pattern=r"^[\w-][\w.-]*(/[\w-][\w.-]*)*$")], ...]
+    files: tuple[Annotated[str, Field(pattern=r"^[\w-][\w.-]*(/[\w-][\w.-]*)*$")], ...] = Field(
+        min_length=1
+    )
     size_bytes: int = Field(default=0, ge=0)
     memory_bytes: int = Field(default=0, ge=0)
     licence: str = ""

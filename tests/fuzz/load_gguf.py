@@ -1,0 +1,30 @@
+"""Loads a GGUF file as the daemon does: `python -m tests.fuzz.load_gguf FILE`.
+
+In a process of its own, since llama.cpp is C++, and what it does wrong ends a process.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from pipeline.engines.gemma import Gemma
+from pipeline.errors import EngineError, ModelError
+
+
+def load(path: Path) -> str:
+    gemma = Gemma(path, prompt="starter", threads=1, context=256, deadline_s=20.0)
+    try:
+        gemma.load()
+        text = gemma.translate("Grace to you.").text
+    except ModelError as error:
+        if str(path) not in str(error):
+            raise
+        return error.code
+    except EngineError as error:
+        return error.code
+    return f"loaded: {text!r}"
+
+
+if __name__ == "__main__":
+    print(load(Path(sys.argv[1])))
