@@ -10,7 +10,7 @@ import { List } from "./operator_list.js";
 import { Meter } from "./operator_meter.js";
 import { Panel } from "./operator_panel.js";
 import { RuleDialog } from "./operator_rule.js";
-import { banner, glance, refusal, reloaded } from "./operator_state.js";
+import { banner, glance, offRecordWords, refusal, reloaded } from "./operator_state.js";
 import { Tip } from "./operator_tip.js";
 import { forgetToken, keepToken, loadToken, onToken } from "./operator_token.js";
 import { shownText, standing, Utterances } from "./operator_utterances.js";
@@ -24,7 +24,7 @@ const utterances = new Utterances(HISTORY);
 const meter = new Meter();
 const panel = new Panel();
 const server = { link: "connecting", mode: "", state: "", reason: "" };
-const operator = { token: loadToken(), asked: false, authorized: false, paused: false, blank: false, undo: "", dictionary: "" };
+const operator = { token: loadToken(), asked: false, authorized: false, paused: false, blank: false, undo: "", dictionary: "", offRecord: false, offRecordS: 0 };
 let noticeTimer = 0;
 let silenceTimer = 0;
 let drawing = false;
@@ -38,7 +38,7 @@ listenForKeys(element.keys);
 // What the page says
 
 function tell() {
-  const { word, icon, tone, reason } = glance(server);
+  const { word, icon, tone, reason } = glance({ ...server, offRecord: operator.offRecord });
   element.glance.dataset.tone = tone;
   element["state-icon"].setAttribute("href", `#icon-${icon}`);
   write(element.state, word);
@@ -61,6 +61,9 @@ function tellControls() {
   button(element.pause, able, operator.paused ? "Resume" : "Pause", operator.paused ? "play" : "paused");
   button(element.blank, able, operator.blank ? "Unblank" : "Blank", operator.blank ? "screen" : "blank");
   button(element.undo, able && operator.undo !== "", operator.undo ? `Undo: ${operator.undo}` : "Undo", "undo");
+  const words = offRecordWords(operator.offRecord, operator.offRecordS);
+  button(element["off-record"], able, words, operator.offRecord ? "play" : "off-record");
+  element["off-record"].classList.toggle("on", operator.offRecord);
   element.pause.classList.toggle("on", operator.paused);
   element.blank.classList.toggle("on", operator.blank);
   tellChosen();
@@ -142,6 +145,8 @@ const RECEIVE = {
   console({ utterances: records, compares, address, check, ...message }) {
     takeDone(message);
     operator.dictionary = message.dictionary;
+    operator.offRecordS = message.off_record_s;
+    message.purged.forEach(forget);
     for (const record of records) utterances.record(record);
     for (const compare of compares) utterances.compare(compare);
     render();
@@ -153,6 +158,7 @@ const RECEIVE = {
     listen();
   },
   done: (message) => takeDone(message),
+  purged: (message) => forget(message),
   rule: ({ heard, write: written, removed }) =>
     notify(removed ? `“${heard}” is left alone again.` : `From now on “${heard}” is written “${written}”.`),
   reloaded: (message) => notify(reloaded(message), message.restart.length ? "bad" : "good"),
@@ -163,8 +169,15 @@ const RECEIVE = {
   },
 };
 
-function takeDone({ undo, paused, blank }) {
-  Object.assign(operator, { undo, paused, blank });
+function takeDone({ undo, paused, blank, off_record: offRecord }) {
+  Object.assign(operator, { undo, paused, blank, offRecord });
+}
+
+/** Have nothing any more of what was said between two times, nor a dialog about it. */
+function forget(stretch) {
+  utterances.forget(stretch);
+  for (const dialog of document.querySelectorAll("dialog[open]")) dialog.close();
+  draw(); // at once: a page in the background has no frames
 }
 
 /** The token is not taken: ask for another, unless it is only too early to try again. */
@@ -228,6 +241,7 @@ onToken((token) => {
 });
 element.pause.addEventListener("click", () => command(operator.paused ? "resume" : "pause"));
 element.blank.addEventListener("click", () => command(operator.blank ? "unblank" : "blank"));
+element["off-record"].addEventListener("click", () => command(operator.offRecord ? "on-record" : "off-record"));
 element.undo.addEventListener("click", () => command("undo"));
 element.edit.addEventListener("click", () => editDialog.open(utterances.get(list.chosen)));
 element.hide.addEventListener("click", () => {

@@ -10,6 +10,7 @@ const GLANCES = {
   listening: ["Listening", "listening", ""],
   speech: ["Speech", "speech", ""],
   paused: ["Paused", "paused", "Nothing is heard until you resume."],
+  "off-record": ["Off the record", "off-record", "Nothing is heard, shown or kept until you press Back on the record."],
   blank: ["Screens blank", "blank", "The displays show no captions until you unblank them."],
   behind: ["Behind", "behind", "The machine is too slow for what is said."],
   "no-audio": ["Microphone lost", "no-audio", "Plug it in again; captions go on by themselves."],
@@ -17,23 +18,32 @@ const GLANCES = {
   ended: ["Ended", "ended", "The service is over, and so is the program."],
 };
 
+const OFF_RECORD = "off the record"; // The reason where there is no more to say.
+
+/** What the button for it says: what it will do, or that it ends what it did. */
+export function offRecordWords(on, seconds) {
+  if (on) return "Back on the record";
+  return seconds > 0 ? `Off the record: removes the last ${Math.round(seconds)} s` : "Off the record";
+}
+
 /**
  * `{word, icon, tone, reason}` of the page whose link is "connecting", "open", "lost" or "outdated", with the
  * server's last state and reason. A state of a newer server that we do not know is shown by its own name.
  */
-export function glance({ link, state, reason }) {
+export function glance({ link, state, reason, offRecord = false }) {
   // After the service the server goes away, and nothing is lost by that.
   const over = link === "lost" && state === "ended";
-  const name = link === "open" || over ? state : link;
+  const shown = offRecord && state === "blank" ? "off-record" : state;
+  const name = link === "open" || over ? shown : link;
   const [word, icon, help] = GLANCES[name] ?? [name, "wait", ""];
   if (name === "lost") return { word, icon, tone: "bad", reason: help };
-  const told = link === "open" ? sentence(reason) : "";
+  const told = link === "open" && reason !== OFF_RECORD ? sentence(reason) : "";
   // Well, but with a reason: the machine gives something up already.
   const strained = (name === "listening" || name === "speech") && told !== "";
   return {
     word,
     icon,
-    tone: strained ? "wait" : name === "speech" ? "good" : tone(name),
+    tone: name === "off-record" ? "bad" : strained ? "wait" : name === "speech" ? "good" : tone(name),
     reason: [told, help].filter(Boolean).join(" "),
   };
 }

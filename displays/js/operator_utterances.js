@@ -37,6 +37,14 @@ export class Utterances {
     this.#prune();
   }
 
+  /** Take a `purged`: have nothing any more of what has a part between two times. */
+  forget({ from_s: fromS, to_s: toS }) {
+    for (const [id, { caption, record }] of this.#entries) {
+      const { start_s: startS, end_s: endS } = record ?? caption ?? { start_s: fromS, end_s: toS };
+      if (endS > fromS && startS < toS) this.#entries.delete(id);
+    }
+  }
+
   get(id) {
     return this.#entries.get(id);
   }
