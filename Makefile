@@ -7,7 +7,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DELETE_ON_ERROR:  # a .venv that could only half be made is made again
 
-.PHONY: help venv dev train demo test check lint format screenshots faults soak bench lock wheel clean
+.PHONY: help venv dev train demo test check lint format screenshots faults soak crowd bench lock wheel clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -77,6 +77,9 @@ faults: .venv/dev  ## Run the fault matrix of docs/RELIABILITY.md and print it w
 
 soak: .venv/dev  ## Eight hours of a church's sound in half an hour, watched for growth
 	$(BIN)/python -m scripts.soak $(ARGS)
+
+crowd: .venv/dev  ## A hall of 450 displays, with 50 vandals in it and without (3 minutes)
+	$(BIN)/python -m scripts.crowd --markdown docs/BENCHMARKS.md $(ARGS)
 
 bench: .venv/runtime  ## Measure latency on the demo sermon, Gemma against Marian finals (5 minutes)
 	$(BIN)/python scripts/benchmark_latency.py --against translate.final.engine=marian \

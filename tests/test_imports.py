@@ -14,17 +14,19 @@ ROOT = Path(__file__).parents[1] / "pipeline"
 LAYERS = """
 errors events bundled level standard_streams
 config protocols
-attempts captions corrections door drafting exports fields hallucinations judging gibberish ladder layout loops \
-markup compare_records messages off_record origins page_scripts phrases plots prompts quality records resample rest rules \
-segmenter sentences session_records shapes stabilizer subscription subtitles tally undo wire
+attempts captions corrections door drafting exports fields hallucinations judging gibberish \
+ladder layout loops markup compare_records messages off_record origins page_scripts phrases \
+plots prompts quality records resample rest rules segmenter sentences session_records shapes \
+stabilizer subscription subtitles tally undo wire
 hub_errors hub_files model_store pulling registry
-archive certificate config_edit config_layers descriptors effects portaudio inbox mailbox model_list models notify \
-operator_token recording verdicts
+archive certificate config_edit config_layers descriptors effects portaudio inbox mailbox \
+model_list models notify operator_token recording verdicts
 tuning tuning_verdicts
 devices comparison resume retention
 engines hardware
-clients diagnostics dictionary endpoints glass incoming last_check listening logs metrics operators pages \
-pairs ports purging scoring session_files transcripts golden_sentence live_screen stages terminal
+clients diagnostics dictionary endpoints glass incoming last_check listening logs metrics \
+operators pages pairs ports purging scoring session_files transcripts golden_sentence \
+live_screen stages terminal
 broadcast report report_figures report_tables review workers
 detecting
 assembly controls crew desk preflight rehearsal soundcheck job_timing trial_speech trials tuned

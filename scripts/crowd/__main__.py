@@ -32,7 +32,7 @@ from pipeline.hardware import machine
 ROOT = Path(__file__).resolve().parents[2]
 TITLE = "## A full hall, and vandals in it"
 PREFACE = """
-Made by `python -m scripts.crowd`: milliseconds from publishing a caption until a display has it,
+Made by `make crowd`: milliseconds from publishing a caption until a display has it,
 over all displays and captions, without and with vandals, in one sitting. Displays, vandals and hub
 share the machine, so only the ratio can be compared.
 """
