@@ -101,8 +101,8 @@ def test_the_other_documented_messages_are_what_we_send() -> None:
     added = wire.rule("philemon", "file lemon", "Philemon", removed=False)
     assert orjson.loads(added) in examples("rule")
     (reloaded,) = examples("reloaded")
-    facts: dict[str, Any] = {key: value for key, value in reloaded.items() if key != "type"}
-    assert wire.reloaded(**facts) == orjson.dumps(reloaded)
+    keys = {key: value for key, value in reloaded.items() if key != "type"}
+    assert wire.reloaded(**keys) == orjson.dumps(reloaded)
     (earlier,) = examples("earlier")
     captions = [wire.parse_caption(json.dumps(each)) for each in earlier["captions"]]
     assert wire.earlier(captions) == orjson.dumps(earlier)
