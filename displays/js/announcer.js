@@ -13,3 +13,8 @@ export function announce({ text, lang }) {
   log.append(line);
   while (log.childElementCount > KEPT) log.firstElementChild.remove();
 }
+
+/** Have nothing any more of what was read out. */
+export function hush() {
+  log.replaceChildren();
+}

@@ -24,6 +24,7 @@ let table = words("en");
 let furnished = false;
 let sheet = null;
 let announce = () => {};
+let hush = () => {};
 let awake = true;
 
 const feed = new Feed(document.getElementById("scroller"), list, (following) => {
@@ -56,7 +57,7 @@ function reflect() {
 /** Fetch what the reader may want later. The page works without, should the network be gone by then. */
 async function furnish() {
   try {
-    ({ announce } = await import("./announcer.js"));
+    ({ announce, hush } = await import("./announcer.js"));
     await settings();
     const { keepAwake } = await import("./wakelock.js");
     awake = await keepAwake();
@@ -91,6 +92,7 @@ function tell() {
   status.classList.toggle("speech", server.link === "open" && server.state === "speech");
   if (statusText.textContent !== word) statusText.textContent = word;
   const blank = server.state === "blank";
+  if (blank) hush(); // A screen reader could go back to it.
   if (list.hidden !== blank) feed.change(() => (list.hidden = blank));
   notice.hidden = list.childElementCount > 0 && !list.hidden;
   notice.textContent = name === "listening" ? table.waiting : word;
