@@ -19,6 +19,8 @@ WATCH_POLICY = """
 document.addEventListener("securitypolicyviolation", (event) =>
   console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`));
 """
+FURNISHED = """performance.getEntriesByType("resource")
+    .some((entry) => entry.name.endsWith("/js/wakelock.js"))"""
 
 Visit = Callable[..., Page]
 
@@ -80,6 +82,8 @@ def visit(browser: Browser, hall: Hall) -> Iterator[Visit]:
             ),
         )
         page.goto(hall.url + path)
+        if path == "/":
+            until(page, FURNISHED)  # a hall that closes now breaks off no fetch
         return page
 
     yield visit
