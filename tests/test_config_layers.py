@@ -119,3 +119,31 @@ def test_every_wrong_key_is_told_at_once() -> None:
     error = refused("[server]\nport = 'x'\n[audio]\nchannel = -1\n", {"vad.silence_ms": 1})
     assert len(error.message.splitlines()) == 3
     assert "command line: vad.silence_ms" in error.message
+
+
+def test_the_same_layers_are_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("config.toml").write_text("[server]\nport = 1000\nhistory = 7\n")
+    first = load(flags={"server.port": 2000})
+    assert first.file == Path("config.toml")
+    Path("config.toml").write_text("[server]\nport = 3000\nhistory = 9\n")
+    monkeypatch.setenv("STARK_TRANSLATE__LOG__LEVEL", "debug")
+    second = first.again()
+    settings = second.settings
+    assert (settings.server.port, settings.server.history) == (2000, 9)
+    assert settings.log.level == "debug"
+    assert second.again() == second
+
+
+def test_a_file_that_was_read_must_be_there_again() -> None:
+    Path("config.toml").write_text("")
+    first = load()
+    Path("config.toml").unlink()
+    with pytest.raises(ConfigError) as caught:
+        first.again()
+    assert caught.value.code == "config-unreadable"
+
+
+def test_a_file_that_comes_later_is_read() -> None:
+    first = load()
+    Path("config.toml").write_text("[server]\nhistory = 9\n")
+    assert first.again().settings.server.history == 9
