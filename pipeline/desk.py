@@ -42,6 +42,7 @@ from pipeline.wire import Command, Message, Mode
 log = structlog.get_logger()
 
 OFF_RECORD = "off the record"
+OFF_RECORD_OWED = "what was said off the record is still in the files"
 
 _PURGED = 1_000
 """Ids remembered of captions that are gone, for comparisons that come late."""
@@ -110,22 +111,26 @@ class Desk:
     def state(self) -> tuple[State, str]:
         """The state to show, and why."""
         rung = self._ladder.rung
-        reason = REASON[rung] or self.degraded
-        purging = "what was said off the record is still in the files"
-        if self._recorder.purging:
-            reason = "; ".join(filter(None, (reason, purging)))
+        purging = OFF_RECORD_OWED if self._recorder.purging else ""
+        disk = self._recorder.setback
+        reason = _all(REASON[rung] or self.degraded, purging, disk)
+        lost = _all(self.source_lost, disk)
         controls = self.controls
         facts: list[tuple[object, State, str]] = [
             (self.ended, "ended", ""),
             (self.broken, "fault", self.broken),
             (not self.begun, "starting", ""),
-            (controls.off_record and self._recorder.purging, "blank", f"{OFF_RECORD}; {purging}"),
-            (controls.off_record, "blank", OFF_RECORD),
+            (controls.off_record, "blank", _all(OFF_RECORD, purging, lost)),
             # Displays are dark in this state only, so a pause must not light them up again.
-            (controls.blank and controls.paused, "blank", "blanked and paused by the operator"),
-            (controls.blank, "blank", "blanked by the operator"),
-            (controls.paused, "paused", "paused by the operator"),
-            (self.source_lost, "no-audio", self.source_lost),
+            # A microphone that is lost meanwhile is told, so that it is there when they go on.
+            (
+                controls.blank and controls.paused,
+                "blank",
+                _all("blanked and paused by the operator", lost),
+            ),
+            (controls.blank, "blank", _all("blanked by the operator", lost)),
+            (controls.paused, "paused", _all("paused by the operator", lost)),
+            (self.source_lost, "no-audio", lost),
             (rung >= Rung.SOURCE_CAPTIONS, "behind", reason),
             (self._speaking, "speech", reason),
         ]
@@ -291,6 +296,11 @@ class Desk:
             self._recorder.caption(message)
             self._hub.publish(message)
             self._screen.caption(message)
+
+
+def _all(*reasons: str) -> str:
+    """Return the reasons that there are, in one."""
+    return "; ".join(filter(None, reasons))
 
 
 def _utc() -> str:

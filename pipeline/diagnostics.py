@@ -30,6 +30,8 @@ from pipeline.transcripts import Transcripts
 from pipeline.wire import Message, encode
 
 _QUEUE = 1000
+_SLOW_S = 5.0
+"""A disk that takes so long for one record is worth a word to the operator."""
 _AT_ONCE = 1000
 """Records of an earlier run taken in before what they lead to is written."""
 
@@ -110,6 +112,7 @@ class Recorder:
         self._full = 0
         self._told = 0
         self._failing = False
+        self._busy_since_s = 0.0
         if earlier is not None:
             self._go_on(earlier)
 
@@ -117,6 +120,16 @@ class Recorder:
     def dropped(self) -> int:
         """Records and captions given up so far: the queue or the disk was full for too long."""
         return self._full + self._diagnostics.lost + self._journal.lost
+
+    @property
+    def setback(self) -> str:
+        """What is not as it should be with the files, empty when all is."""
+        if self._failing:
+            return "the disk cannot be written; what is missing waits"
+        since_s = self._busy_since_s  # read once: it may be done meanwhile
+        if since_s and time.monotonic() - since_s > _SLOW_S:
+            return "the disk does not answer; what is to be written waits"
+        return f"{self.dropped} records could not be kept" if self.dropped else ""
 
     @property
     def unwritten(self) -> int:
@@ -201,8 +214,10 @@ class Recorder:
     def _run(self) -> None:
         self._prune(self._limits)
         while (item := self._queue.get()) is not None:
+            self._busy_since_s = time.monotonic()
             self._take(item)
             self._write()
+            self._busy_since_s = 0.0
         self._tell_dropped()
         self._sum_up()
         self._write()

@@ -112,10 +112,12 @@ def test_the_state_is_worked_out_of_the_facts_the_gravest_first(setting: Setting
     desk.source(SourceChanged(lost=True, message="unplugged"))
     assert state() == ("no-audio", "unplugged")
     desk.controls.paused = True
-    assert state() == ("paused", "paused by the operator")
+    assert state() == ("paused", "paused by the operator; unplugged")
     desk.controls.blank = True
-    assert state() == ("blank", "blanked and paused by the operator")
+    assert state() == ("blank", "blanked and paused by the operator; unplugged")
     desk.controls.paused = False
+    assert state() == ("blank", "blanked by the operator; unplugged")
+    desk.source(SourceChanged(lost=False, message="is back"))
     assert state() == ("blank", "blanked by the operator")
     desk.broken = "transcribe: a bug"
     assert state() == ("fault", "transcribe: a bug")
@@ -127,6 +129,20 @@ def test_an_engine_set_aside_is_the_reason(setting: Setting) -> None:
     setting.desk.begun = True
     setting.desk.degraded = "the final translator hangs"
     assert setting.desk.state == ("listening", "the final translator hangs")
+
+
+def test_a_disk_that_cannot_be_written_is_a_reason_whatever_the_state(
+    setting: Setting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = setting.desk
+    desk.begun = True
+    desk.degraded = "the final translator hangs"
+    monkeypatch.setattr(Recorder, "setback", "the disk is full")
+    assert desk.state == ("listening", "the final translator hangs; the disk is full")
+    desk.controls.paused = True
+    assert desk.state == ("paused", "paused by the operator; the disk is full")
+    desk.controls.off_record = True
+    assert desk.state == ("blank", "off the record; the disk is full")
 
 
 def test_lag_is_the_age_of_the_oldest_without_a_final(setting: Setting) -> None:

@@ -238,7 +238,9 @@ def test_files_that_cannot_be_made_are_refused_too(tmp_path: Path) -> None:
     assert "No space left" in refused.value.message
 
 
-def test_nobody_waits_for_a_recorder_that_hangs(tmp_path: Path) -> None:
+def test_nobody_waits_for_a_recorder_that_hangs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     blocked = threading.Event()
     reported = threading.Event()
 
@@ -258,6 +260,9 @@ def test_nobody_waits_for_a_recorder_that_hangs(tmp_path: Path) -> None:
             made.event("number", number=number)
         assert time.monotonic() - began_s < 0.5
         assert made.dropped == 500
+        assert "500 records" in made.setback
+        monkeypatch.setattr("pipeline.diagnostics._SLOW_S", 0.0)
+        assert "does not answer" in made.setback
         assert not made.close(0.1)
         blocked.set()
         assert not made.close(5.0)
@@ -277,12 +282,14 @@ def test_a_full_disk_costs_nothing_that_fits_later(tmp_path: Path) -> None:
             made.caption(message(id, "Peace be with you all", "La paz sea con ustedes", seq=id + 1))
             made.utterance(spoken(id, quality=judged_as("accept")))
         wait_for(lambda: made.unwritten > 300)
+        assert "cannot be written" in made.setback
         assert (made.folder / "transcript.es.txt").read_text().startswith("Gracia\n")
         assert [fault.code for fault in faults] == ["session-unwritable"]
         assert str(made.folder) in faults[0].message
         assert journal.read_bytes().endswith(b"}\n")  # nothing torn
         filler.unlink()
         made.caption(message(400, "Amen", "Amén", seq=401))
+        wait_for(lambda: made.setback == "")
         assert made.close(5.0)
         assert [line["seq"] for line in lines(made.folder, "captions.jsonl")] == list(range(1, 402))
         ids = [line["id"] for line in kept(made.folder, "utterance")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,7 @@ def test_any_names_of_ones_own_are_taken_or_refused(
     own.write_text("".join(f"[[models]]\n{toml(entry)}" for entry in entries), "utf-8")
     known = accepted(lambda: read_registry(tmp_path), str(own))
     for name, model in (known or {}).items():
-        accepted(lambda name=name, role=model.role: resolve(role, name, tmp_path), name)
+        accepted(functools.partial(resolve, model.role, name, tmp_path), name)
 
 
 @FUZZ
