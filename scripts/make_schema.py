@@ -47,6 +47,7 @@ WRITTEN: dict[str, Any] = {
     "messages/health": messages.HealthMessage,
     "messages/done": messages.DoneMessage,
     "messages/fault": messages.FaultMessage,
+    "messages/purged": messages.PurgedMessage,
     "messages/rule": messages.RuleMessage,
     "messages/reloaded": messages.ReloadedMessage,
     "messages/error": messages.ErrorMessage,

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from pipeline import wire
 from pipeline.captions import _OPEN, Board
 from pipeline.errors import ProtocolError
+from pipeline.off_record import Purge
 from pipeline.wire import Message
 from tests.scripted import caption
 
@@ -379,3 +380,30 @@ def test_a_forgotten_caption_cannot_be_put_back() -> None:
     with pytest.raises(ProtocolError, match="unknown-caption"):
         screen.put_back(partial)
     assert not screen._passed_over
+
+
+def test_what_was_said_off_the_record_leaves_no_trace() -> None:
+    screen = board(history=3)
+    for key in range(1, 7):
+        shown(
+            screen, key, f"s{key}", f"t{key}", final=True, start_s=10.0 * key, end_s=10.0 * key + 5
+        )
+    shown(screen, 7, "open", "abierto", start_s=1.0, end_s=2.0)  # has no final yet
+    before = screen.seq
+    sent = screen.purge(Purge(32.0, 54.0))  # 3 and 4: 3 has left the board, displays may have it
+    assert [(m.id, m.seq) for m in sent] == [(3, before + 1), (4, 9), (5, 10), (7, 11)]
+    assert all(m.final and (m.source.text, m.target.text) == ("", "") for m in sent)
+    assert screen.seq == before + 4
+    assert [m.id for m in screen.snapshot().messages] == [6]
+    for seq in range(before, screen.seq):
+        away = screen.since(seq)
+        assert (away.resumed, [m.id for m in away.messages]) == (False, [6])
+    assert screen.since(screen.seq).resumed
+    for change in (lambda: screen.edit(4, "x"), lambda: screen.hide(7)):
+        with pytest.raises(ProtocolError, match="unknown-caption"):
+            change()
+    assert screen.show(caption(7, "open", "abierto")) is None
+    assert screen.last_id == 7
+    assert shown(screen, 8, "on", "en").seq == before + 5
+    assert screen.purge(Purge(90.0, 99.0, (6,)))[0].id == 6
+    assert screen.purge(Purge(200.0, 300.0)) == []

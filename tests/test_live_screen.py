@@ -336,3 +336,21 @@ def test_ctrl_c_on_a_real_terminal_leaves_it_whole() -> None:
         )
         assert re.search(rf"^ +dicho {number}  gemma$", text, re.MULTILINE)
     assert "KeyboardInterrupt" in text
+
+
+def test_off_the_record_the_terminal_is_wiped_with_what_has_not_been_printed_yet() -> None:
+    screen, file = rich_screen()
+    screen._address = "http://127.0.0.1:8765/"
+    screen.caption(caption(1, "Ludmila", "Ludmila", final=True))
+    screen._print()
+    screen.caption(caption(2, "Ludmila again", "otra vez", final=True))
+    screen.caption(caption(3, "and Ludmila", "y Ludmila"))
+    screen.utterance(RECORD)
+    screen.purge()
+    assert "Ludmila" not in "\n".join(bottom(screen))
+    screen._print()
+    before, _, after = file.getvalue().rpartition("\x1b[3J")
+    assert before.endswith("\x1b[H\x1b[2J")
+    assert "Ludmila" not in _ESCAPES.sub("", after)
+    assert "http://127.0.0.1:8765/" in _ESCAPES.sub("", after)
+    assert "off the record" in after

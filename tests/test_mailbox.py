@@ -99,3 +99,16 @@ def test_every_final_comes_out_once(kinds: list[bool]) -> None:
         mailbox.put(utterance(number, 1, final=final))
     expected = [(number, 1) for number, final in enumerate(kinds) if final]
     assert drain(mailbox) == expected
+
+
+def test_what_is_thrown_away_never_comes_and_makes_room() -> None:
+    mailbox = Mailbox(limit=1)
+    mailbox.put(utterance(1, 1, final=True))
+    waiting = threading.Thread(target=mailbox.put, args=(utterance(2, 1, final=True),))
+    waiting.start()
+    mailbox.discard()
+    waiting.join(10)
+    assert not waiting.is_alive()
+    mailbox.put(utterance(3, 1, final=False))
+    mailbox.discard()
+    assert drain(mailbox) == []

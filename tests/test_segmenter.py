@@ -213,3 +213,21 @@ def test_new_settings_at_any_moment_lose_no_speech(
 def test_every_partial_is_followed_by_its_final(probabilities: list[float]) -> None:
     out = run(probabilities)
     assert {u.id for u in out} == {u.id for u in finals(out)}
+
+
+def test_what_is_thrown_away_is_in_no_utterance_and_its_id_is_not_used_again() -> None:
+    segmenter = Segmenter(VAD)
+    out: list[Utterance] = []
+    for index in range(70):
+        pcm = np.full(BLOCK_SAMPLES, index, dtype=np.float32)
+        if index == 30:  # amid speech, of which there were partials
+            assert segmenter.speaking
+            segmenter.discard()
+            assert not segmenter.speaking
+            assert segmenter.flush() == []
+        out += segmenter.push(AudioBlock(index * BLOCK_SAMPLES, pcm), 0.9 if index < 45 else 0.0)
+    (final,) = finals(out)
+    assert final.pcm[0] == 30, "nothing from before, the pre-roll neither"
+    assert final.start_sample == 30 * BLOCK_SAMPLES
+    assert {u.id for u in out} == {1, 2}
+    assert (final.id, final.revision) == (2, 2)

@@ -18,6 +18,19 @@ def test_the_newest_is_taken_back_first() -> None:
         undo.take_back()
 
 
+def test_what_was_done_to_captions_that_are_gone_is_forgotten() -> None:
+    undo, taken = Undo(), list[str]()
+    for number, name in enumerate(("a", "b", "c")):
+        key = None if name == "b" else number
+        undo.push(name, lambda name=name: taken.append(name), key)  # type: ignore[misc]
+    undo.forget_captions({2, 3})
+    assert undo.says == "b"
+    undo.forget_captions({0})
+    while undo.says:
+        undo.take_back()
+    assert taken == ["b"]
+
+
 def test_only_so_many_are_remembered() -> None:
     undo, taken = Undo(), list[int]()
     for number in range(_MOST + 5):

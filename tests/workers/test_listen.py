@@ -222,3 +222,34 @@ def test_an_audio_system_that_hangs_ends_the_worker() -> None:
     assert isinstance(ended.error, AudioError)
     assert source.opened == 3
     assert mailbox.get() is not None  # what was said before is not lost
+
+
+def test_off_the_record_what_is_open_is_thrown_away_even_if_it_is_over_at_once() -> None:
+    """At 1.5 s, amid the first sentence, off the record and back; at 4 s off until 4.5 s."""
+    at: dict[float, list[bool]] = {1.5: [True, False], 4.0: [True], 4.5: [False]}
+
+    class Switched(FakeSource):
+        def blocks(self) -> Iterator[AudioBlock]:
+            for block in super().blocks():
+                if at and block.start_sample / 16_000 >= next(iter(at)):
+                    for off in at.pop(next(iter(at))):
+                        worker.off_record = off
+                        assert worker.off_record is off
+                yield block
+
+    worker, mailbox, reports = listen(Switched(pcm_of(SCRIPT, 6.0)))
+    run(worker)
+    finals = closed(reports)
+    assert [round(u.start_s, 1) for u in finals] == [1.5, 4.5]
+    assert [round(u.end_s, 1) for u in finals] == [2.5, 5.0]
+    taken = [u.id for u in iter(mailbox.get, None) if u and u.final]
+    assert taken == [u.id for u in finals]
+
+
+def test_a_source_that_ends_off_the_record_leaves_nothing() -> None:
+    worker, mailbox, reports = listen(FakeSource(pcm_of([Speech(0.5, 5.0, "private")], 2.0)))
+    worker.off_record = True
+    run(worker)
+    assert closed(reports) == []
+    assert mailbox.get() is None
+    assert not any(r.speaking for r in reports if isinstance(r, Level))
