@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from array import array
-from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pipeline.quality import Decision, Exclusion, Flag
