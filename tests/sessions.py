@@ -25,6 +25,7 @@ SCRIPT = [
     Speech(13.0, 14.6, "[music]"),
     Speech(16.0, 17.6, "sentence number five is spoken"),
 ]
+LAST = 6
 RULE = '[[rule]]\nhear = ["number"]\nwrite = "Number"\nexample = "number"\nbecomes = "Number"\n'
 
 
@@ -84,7 +85,11 @@ def eventful(directory: Path) -> Session:
         partial=Spanish("marian"),
         final=Spanish("gemma"),
         fast=False,
-        flags={"dictionary.enabled": True, "dictionary.file": str(directory / "own.toml")},
+        flags={
+            "dictionary.enabled": True,
+            "dictionary.file": str(directory / "own.toml"),
+            "operator.off_record_s": 0,  # or no word would be left
+        },
     )
     session = Session(service.app.folder)
 
@@ -109,6 +114,10 @@ def eventful(directory: Path) -> Session:
                         await send(type="command", name="unblank")
                         await send(type="command", name="add-rule", heard="tree", write="three")
                         await send(type="command", name="undo")
+                        await send(type="command", name="reload")
+                    if message["id"] == LAST:
+                        await send(type="command", name="off-record")
+                        await send(type="command", name="on-record")
 
     limit_s, LIMIT_S[Rung.FEWER_PARTIALS] = LIMIT_S[Rung.FEWER_PARTIALS], -1.0
     try:

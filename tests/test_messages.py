@@ -19,7 +19,8 @@ from tests.sessions import eventful
 PROTOCOL = Path(__file__).parents[1] / "docs" / "PROTOCOL.md"
 TO_EVERYONE = {"alive", "caption", "earlier", "error", "hello", "status"}
 RECORDS = {"compare", "utterance"}
-TO_OPERATORS = RECORDS | {"authorized", "console", "done", "fault", "health", "level", "rule"}
+TO_OPERATORS = RECORDS | {"authorized", "console", "done", "fault", "health", "level"}
+TO_OPERATORS |= {"purged", "reloaded", "rule"}
 TO_DISPLAYS = TO_EVERYONE | TO_OPERATORS
 FROM_DISPLAYS = {"ack", "auth", "command"}
 
