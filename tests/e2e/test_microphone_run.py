@@ -41,7 +41,7 @@ def test_a_voice_in_the_room_is_captioned_and_an_unplugged_microphone_comes_back
         server.plug("church")
         program.until(lambda: program.health()["state"] == "listening", 30)
         recovered_s = time.monotonic() - began_s - noticed_s
-        print(f"unplugged: noticed after {noticed_s:.1f} s, plugged: back after {recovered_s:.1f} s")
+        print(f"unplugged: told after {noticed_s:.1f} s; plugged: back after {recovered_s:.1f} s")
         server.play(greeting).wait(60)
         program.until(lambda: len(program.records()) >= len(before) + 3, 30)
 
