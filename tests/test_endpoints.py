@@ -20,7 +20,7 @@ async def test_the_address_is_told_in_words_and_as_a_code(named: str) -> None:
         code = await service.get("/qr.svg")
         assert (code.status, code.headers["content-type"]) == (200, "image/svg+xml")
         assert code.body == qr_svg(address)
-        assert "default-src 'self'" in code.headers["content-security-policy"]
+        assert "default-src 'none'" in code.headers["content-security-policy"]
         # Programs find the port by it, whatever phones are told.
         assert service.hub.address == f"http://127.0.0.1:{service.hub.port}/"
 
