@@ -79,8 +79,8 @@ class App:
         sessions = Path(settings.session.directory)
         named = bool(settings.operator.token)
         self._token_place = "the settings, operator.token" if named else str(sessions / TOKEN_FILE)
-        now_utc = datetime.now(UTC)
         finish_purges(sessions)
+        now_utc = datetime.now(UTC)
         earlier = unfinished_session(settings, now_utc) if mode == "live" else None
         self._recorder = Recorder(
             sessions,

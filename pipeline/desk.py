@@ -44,6 +44,9 @@ log = structlog.get_logger()
 OFF_RECORD = "off the record"
 OFF_RECORD_OWED = "what was said off the record is still in the files"
 
+_MARK_S = 0.25
+"""So long, at most, a disk may hold up everything when somebody goes off the record."""
+
 _PURGED = 1_000
 """Ids remembered of captions that are gone, for comparisons that come late."""
 
@@ -282,6 +285,8 @@ class Desk:
         self.controls.forget(ids)
         self._hub.operators.purge(purge)
         self._screen.purge()
+        # Everything is hidden; who commanded it is answered when not even a kill can undo it.
+        self._recorder.await_mark(_MARK_S)
         log.warning("off the record", captions=len(gone), from_s=round(from_s, 1))
 
     def _keep(self, record: dict[str, Any]) -> None:

@@ -56,7 +56,7 @@ _Item: TypeAlias = Message | _Entry | _Limits | Purge
 
 
 class Recorder:
-    """The folder of one session. Any thread may call its methods; none of them waits but `close`.
+    """The folder of one session. Any thread may use it. Only `close` and `await_mark` wait.
 
     `diagnostics.jsonl` gets utterance, health and event records, `captions.jsonl` every final
     caption and every later edit, `transcript.<lang>.srt|vtt|txt` the text as it stands,
@@ -174,6 +174,10 @@ class Recorder:
         self._purges.ask(purge)
         with suppress(queue.Full):  # then there is enough in it to wake the thread
             self._queue.put_nowait(purge)
+
+    def await_mark(self, timeout_s: float) -> bool:
+        """Wait until a kill can no longer lose the last purge; return whether it is so."""
+        return self._purges.marked.wait(timeout_s)
 
     @property
     def purging(self) -> bool:

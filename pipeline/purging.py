@@ -7,6 +7,7 @@ left to do. So a daemon that is killed amid it leaves a mark, and the next one d
 from __future__ import annotations
 
 import os
+import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
@@ -45,7 +46,7 @@ class Lines(Protocol):
 
 
 class Purges:
-    """What a running session has to purge. Any thread may use `ask` and `owed`, one the rest."""
+    """What a running session has to purge. `begin`, `do` and `takes` are for one thread."""
 
     def __init__(self, folder: Path, files: Sequence[Lines]) -> None:
         """`files` are the session's, all that have lines."""
@@ -55,9 +56,12 @@ class Purges:
         self._asked: deque[Purge] = deque()
         self._owed: deque[Sweep] = deque()
         self._known: deque[Sweep] = deque(maxlen=_REMEMBERED)
+        self.marked = threading.Event()
+        """What was asked for last outlives the process."""
 
     def ask(self, purge: Purge) -> None:
         """Ask for one; never waits, never fails."""
+        self.marked.clear()
         self._asked.append(purge)
 
     @property
@@ -92,6 +96,8 @@ class Purges:
             return False
         self._mark.content = orjson.dumps([asdict(sweep.purge) for sweep in self._owed])
         self._mark.flush()
+        if not self._asked:
+            self.marked.set()
         for sweep in self._owed:
             _sweep(self._folder, sweep, self._files)
         for sweep in self._owed:

@@ -1,0 +1,79 @@
+"""The real program, killed right after an operator went off the record: the words stay gone."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from websockets.sync.client import ClientConnection, connect
+
+from tests.e2e.program import SERMON, Program, started
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+
+
+def until(socket: ClientConnection, kind: str, **fields: Any) -> dict[str, Any]:
+    while True:
+        message: dict[str, Any] = orjson.loads(socket.recv(timeout=90))
+        if message["type"] == kind and all(message[key] == fields[key] for key in fields):
+            return message
+
+
+def send(socket: ClientConnection, **message: Any) -> None:
+    socket.send(orjson.dumps(message).decode())
+
+
+@contextmanager
+def desk(program: Program, directory: Path) -> Iterator[ClientConnection]:
+    with connect(program.socket("?kind=operator")) as socket:
+        token = (directory / "sessions" / "operator-token").read_text().strip()
+        send(socket, type="auth", token=token)
+        yield socket
+
+
+def history(program: Program) -> list[dict[str, Any]]:
+    with connect(program.socket()) as socket:
+        return list(until(socket, "hello")["captions"])
+
+
+def test_killed_right_after_it_the_words_are_gone_for_ever(tmp_path: Path) -> None:
+    run = ("run", "--input", str(SERMON))
+    with started(*run, cwd=tmp_path) as program:
+        program.wait_for("ready")
+        with desk(program, tmp_path) as socket:
+            finals = [until(socket, "caption", final=True) for _ in range(3)]
+            said = [text for each in finals for text in (each["source"], each["target"])]
+            secrets = [each["text"].encode() for each in said]
+            folder = program.folder
+            for name in ("captions.jsonl", "diagnostics.jsonl", "transcript.es.srt"):
+                program.until(lambda name=name: secrets[0] in (folder / name).read_bytes() or
+                              secrets[1] in (folder / name).read_bytes())  # fmt: skip
+            send(socket, type="command", name="off-record")
+            assert until(socket, "done", name="off-record")["off_record"]
+            program.process.send_signal(signal.SIGKILL)
+        program.end()
+
+    with started(*run, cwd=tmp_path) as program:
+        program.wait_for("ready")
+        assert program.folder == folder
+        assert history(program) == []
+        assert program.health()["reason"] == "off the record"
+        with desk(program, tmp_path) as socket:
+            assert until(socket, "console")["off_record"]
+            found = [
+                path.name
+                for path in folder.iterdir()
+                for secret in secrets
+                if secret in path.read_bytes()
+            ]
+            assert found == []
+            send(socket, type="command", name="on-record")
+            until(socket, "caption", final=True)
+        assert program.stop() == 0
+    words = " ".join(str(line) for line in program.log)
+    assert not [secret for secret in secrets if secret.decode() in words]
