@@ -399,9 +399,10 @@ def test_what_was_said_off_the_record_leaves_no_trace() -> None:
         away = screen.since(seq)
         assert (away.resumed, [m.id for m in away.messages]) == (False, [6])
     assert screen.since(screen.seq).resumed
-    for change in (lambda: screen.edit(4, "x"), lambda: screen.hide(7)):
-        with pytest.raises(ProtocolError, match="unknown-caption"):
-            change()
+    with pytest.raises(ProtocolError, match="unknown-caption"):
+        screen.edit(4, "x")
+    with pytest.raises(ProtocolError, match="unknown-caption"):
+        screen.hide(7)
     assert screen.show(caption(7, "open", "abierto")) is None
     assert screen.last_id == 7
     assert shown(screen, 8, "on", "en").seq == before + 5

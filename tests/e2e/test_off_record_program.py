@@ -36,6 +36,11 @@ def desk(program: Program, directory: Path) -> Iterator[ClientConnection]:
         yield socket
 
 
+def written(folder: Path, words: bytes) -> list[str]:
+    """Return the names of the files that have these words."""
+    return [path.name for path in folder.iterdir() if words in path.read_bytes()]
+
+
 def history(program: Program) -> list[dict[str, Any]]:
     with connect(program.socket()) as socket:
         return list(until(socket, "hello")["captions"])
@@ -50,9 +55,7 @@ def test_killed_right_after_it_the_words_are_gone_for_ever(tmp_path: Path) -> No
             said = [text for each in finals for text in (each["source"], each["target"])]
             secrets = [each["text"].encode() for each in said]
             folder = program.folder
-            for name in ("captions.jsonl", "diagnostics.jsonl", "transcript.es.srt"):
-                program.until(lambda name=name: secrets[0] in (folder / name).read_bytes() or
-                              secrets[1] in (folder / name).read_bytes())  # fmt: skip
+            program.until(lambda: all(written(folder, secret) for secret in secrets))
             send(socket, type="command", name="off-record")
             assert until(socket, "done", name="off-record")["off_record"]
             program.process.send_signal(signal.SIGKILL)
@@ -65,13 +68,7 @@ def test_killed_right_after_it_the_words_are_gone_for_ever(tmp_path: Path) -> No
         assert program.health()["reason"] == "off the record"
         with desk(program, tmp_path) as socket:
             assert until(socket, "console")["off_record"]
-            found = [
-                path.name
-                for path in folder.iterdir()
-                for secret in secrets
-                if secret in path.read_bytes()
-            ]
-            assert found == []
+            assert [secret for secret in secrets if written(folder, secret)] == []
             send(socket, type="command", name="on-record")
             until(socket, "caption", final=True)
         assert program.stop() == 0
