@@ -76,7 +76,7 @@ class HealthRecord:
     final: str
     """The final translator's name, empty where there is none."""
     setback: str
-    """Which engines are not as they should be at present, and what stands in; empty when all are."""
+    """Which engines are not as they should be, and what stands in; empty when all are."""
     queues: Queues
     dropped: Dropped
     memory_mb: float
