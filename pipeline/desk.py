@@ -266,7 +266,11 @@ class Desk:
 
         What had its final by then needs nothing more, and what had none is not to get one.
         """
-        return self.controls.off_record or utterance.start_s < self._record_s
+        if not (self.controls.off_record or utterance.start_s < self._record_s):
+            return False
+        if utterance.id not in self._purged:
+            self._purged.append(utterance.id)
+        return True
 
     def _leave_record(self) -> None:
         """Make everything forget what has just been said, and what is being said."""

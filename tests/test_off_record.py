@@ -3,22 +3,46 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import orjson
 import pytest
 import structlog
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 from websockets.asyncio.client import ClientConnection
 
+from pipeline.errors import ProtocolError
+from pipeline.events import (
+    Caption,
+    Comparison,
+    Recognition,
+    Span,
+    Transcript,
+    Translation,
+    Utterance,
+)
 from pipeline.off_record import Purge, Sweep
+from pipeline.wire import Command
 from tests.fakes import FakeRecognizer, FakeSource, FakeTranslator, Speech, pcm_of
 from tests.schemas import problems
 from tests.test_app import Service, until
+from tests.test_desk import Setting
 
 KEPT = [Speech(1.0 + 3 * n, 2.6 + 3 * n, f"kept number {n} of this evening") for n in range(3)]
 SECRET = [
@@ -311,3 +335,115 @@ def test_it_outlives_a_restart(tmp_path: Path) -> None:
     assert second.run(back) == 0
     assert said(files(tmp_path)) == []
     assert second.journal()[-1]["source"]["text"] == AFTER.text
+
+
+# Whatever operators and engines do, in whatever order
+
+
+class AnyService(RuleBasedStateMachine):
+    """A desk with a real board and real files. Every utterance has a word of its own."""
+
+    folders: Callable[[str], Path]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setting = Setting(self.folders("sessions"))
+        self.desk, self.board = self.setting.desk, self.setting.board
+        self.desk.begun = True
+        self.desk.controls.off_record_s = 8.0
+        self.open: dict[int, Utterance] = {}
+        self.ends_s: dict[int, float] = {}
+        self.secret: set[int] = set()
+        self.done: set[int] = set()
+        self.finals: set[int] = set()
+        self.last = 0
+
+    def transcript(self, key: int) -> Transcript:
+        text = f"word{key}x"
+        return Transcript(self.open[key], "en", text, text, Recognition(text))
+
+    @rule(length_s=st.sampled_from([1.0, 3.0, 9.0]))
+    def speak(self, length_s: float) -> None:
+        self.last += 1
+        start_s = self.setting.heard_s
+        self.setting.heard_s = self.ends_s[self.last] = start_s + length_s
+        samples = round(start_s * 16_000), round((start_s + length_s) * 16_000)
+        self.open[self.last] = Utterance(
+            self.last, 1, True, "silence", *samples, np.zeros(1, np.float32)
+        )
+        if self.desk.controls.off_record:  # as if the listener had not noticed it yet
+            self.secret.add(self.last)
+
+    @precondition(lambda self: self.open)
+    @rule(at=st.integers(0, 9), what=st.sampled_from(["close", "partial", "final", "filter"]))
+    def report(self, at: int, what: str) -> None:
+        key = list(self.open)[at % len(self.open)]
+        made = self.transcript(key)
+        if what == "close":
+            self.desk.closed(self.open[key])
+        elif what == "filter":
+            self.desk.filtered(replace(made, filtered="no-speech"))
+        else:
+            final = what == "final"
+            engine = "gemma" if final else "marian"
+            self.desk.show(Caption(made, "es", f"palabra {made.text}", engine, final))
+        if what in ("final", "filter"):
+            del self.open[key]
+            self.done.add(key)
+            self.finals |= {key} if what == "final" else set()
+
+    @rule(key=st.integers(1, 12))
+    def compare(self, key: int) -> None:
+        if key not in self.finals:
+            return
+        told = Translation(f"otra word{key}x", "marian")
+        self.desk.compared(Comparison(key, "es", "", "m", told, Span(0.0, 0.1)))
+
+    @rule(
+        name=st.sampled_from(["pause", "resume", "blank", "unblank", "edit", "hide", "undo"]),
+        key=st.integers(1, 12),
+    )
+    def operate(self, name: Any, key: int) -> None:
+        with contextlib.suppress(ProtocolError):
+            self.desk.command(Command(name, key, f"corregido word{key}x"))
+
+    @rule()
+    def off_record(self) -> None:
+        if not self.desk.controls.off_record:
+            limit_s = self.setting.heard_s - 8.0
+            self.secret |= {*self.open} | {k for k, end_s in self.ends_s.items() if end_s > limit_s}
+        self.desk.command(Command("off-record"))
+
+    @rule()
+    def on_record(self) -> None:
+        self.desk.command(Command("on-record"))
+
+    @invariant()
+    def nobody_is_sent_a_secret(self) -> None:
+        operators = self.desk._hub.operators
+        sent = [m.source.text + m.target.text for m in self.board.snapshot().messages]
+        sent += [str(each) for each in (*operators._utterances, *operators._compares)]
+        assert self.secrets_in(" ".join(sent)) == []
+        blank = self.desk.state[0] == "blank"
+        assert blank or not self.desk.controls.off_record
+
+    def secrets_in(self, text: str) -> list[int]:
+        return [key for key in self.secret if f"word{key}x" in text]
+
+    def teardown(self) -> None:
+        assert self.setting.recorder.close(10.0)
+        folder = self.setting.recorder.folder
+        assert self.secrets_in(files(folder)) == []
+        kept = (folder / "diagnostics.jsonl").read_text()
+        lost = [key for key in self.done - self.secret if f"word{key}x" not in kept]
+        assert lost == []
+
+
+@pytest.mark.slow
+def test_whatever_happens_no_secret_is_told_and_nothing_else_is_lost(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    AnyService.folders = staticmethod(tmp_path_factory.mktemp)
+    run_state_machine_as_test(
+        AnyService, settings=settings(deadline=None, max_examples=12, stateful_step_count=20)
+    )
