@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 
 from pipeline.events import BLOCK_SAMPLES, SAMPLE_RATE, AudioBlock, Pcm
 
+_LOUDEST = 1e6
+"""120 dB beyond full scale. More is damage, and would overflow in the resampler."""
+
 
 class BlockCutter:
     """Turns a stream of frames into blocks, and counts samples through gaps.
@@ -25,7 +28,7 @@ class BlockCutter:
     def __init__(self, rate: int, *, channel: int, start_sample: int = 0) -> None:
         self.rate = rate
         self.bad_samples = 0
-        """Samples that were not finite numbers and were replaced by 0."""
+        """Samples that were no numbers, or beyond all sound, and were replaced by 0."""
         self._channel = channel
         self._origin = start_sample
         self._start = start_sample
@@ -49,8 +52,9 @@ class BlockCutter:
 
         `arrived_s` is when the last frame was there; each block's own time is reckoned from it.
         """
-        mono = frames.mean(axis=1) if self._channel == 0 else frames[:, self._channel - 1]
-        bad = ~np.isfinite(mono)
+        with np.errstate(over="ignore", invalid="ignore"):  # what comes of it is bad as well
+            mono = frames.mean(axis=1) if self._channel == 0 else frames[:, self._channel - 1]
+        bad = ~(np.abs(mono) <= _LOUDEST)
         if bad.any():
             self.bad_samples += int(np.count_nonzero(bad))
             mono = np.where(bad, np.float32(0), mono)

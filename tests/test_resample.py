@@ -111,3 +111,13 @@ def test_the_same_frames_give_the_same_blocks_however_divided(rate: int, sizes: 
     pieces = cut(BlockCutter(rate, channel=1), noise, *sizes)
     assert [b.start_sample for b in pieces] == [b.start_sample for b in whole]
     assert np.array_equal(heard(pieces), heard(whole))
+
+
+@pytest.mark.parametrize("channel", [0, 1])
+@pytest.mark.parametrize("rate", [16_000, 44_100])
+def test_numbers_beyond_all_sound_are_silence_too(rate: int, channel: int) -> None:
+    frames = np.full((rate, 2), 3e38, np.float32)  # found by fuzzing the header of a float file
+    cutter = BlockCutter(rate, channel=channel)
+    blocks = [*cutter.push(frames), *cutter.flush()]
+    assert cutter.bad_samples == rate
+    assert not any(block.pcm.any() for block in blocks)

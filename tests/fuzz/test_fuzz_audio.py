@@ -39,12 +39,25 @@ GOOD = [
     encoded("MP3"),
 ]
 HEADER = 120
-FILES = st.sampled_from(GOOD).flatmap(
-    lambda good: st.one_of(
-        damaged(good[:HEADER], most=3).map(lambda head: head + good[HEADER:]),
-        damaged(good, most=3),
-        st.integers(0, len(good)).map(lambda size: good[:size]),
+
+
+class Content(bytes):
+    """A file's content that is not printed as a whole."""
+
+    def __repr__(self) -> str:
+        return f"{bytes(self[:HEADER])!r} and {len(self)} bytes in all"
+
+
+FILES = (
+    st.sampled_from(GOOD)
+    .flatmap(
+        lambda good: st.one_of(
+            damaged(good[:HEADER], most=3).map(lambda head: head + good[HEADER:]),
+            damaged(good, most=3),
+            st.integers(0, len(good)).map(lambda size: good[:size]),
+        )
     )
+    .map(Content)
 )
 
 
