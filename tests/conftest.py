@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
-settings.register_profile("long", max_examples=5_000, deadline=None)
-"""`pytest --hypothesis-profile=long tests/fuzz` looks for what the usual run has no time for."""
+settings.register_profile("long", max_examples=2_000, deadline=None)
+"""`pytest --hypothesis-profile=long -o timeout=0 tests/fuzz` looks for what the usual run has no time for."""
 
 LIBRARY_THREADS = ("tqdm", "asyncio_", "portaudio", "pytest_timeout", "ThreadPoolExecutor")
 """Threads that libraries keep for the whole process."""
