@@ -10,7 +10,7 @@ import pytest
 from hypothesis import settings
 
 settings.register_profile("long", max_examples=2_000, deadline=None)
-"""`pytest --hypothesis-profile=long -o timeout=0 tests/fuzz` looks for what the usual run has no time for."""
+"""For `pytest --hypothesis-profile=long -o timeout=0 tests/fuzz`, now and then."""
 
 LIBRARY_THREADS = ("tqdm", "asyncio_", "portaudio", "pytest_timeout", "ThreadPoolExecutor")
 """Threads that libraries keep for the whole process."""
