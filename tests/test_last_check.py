@@ -28,7 +28,8 @@ def test_what_is_kept_is_what_the_console_is_told(tmp_path: Path) -> None:
     assert told["results"][2]["line"] == "Port 8765 is taken."
     assert told["results"][2]["fix"] == "Stop it."
     assert told["ok"] is False
-    console: dict[str, Any] = {"type": "console", "check": {**told, "results": list(told["results"])}}
+    check = {**told, "results": list(told["results"])}
+    console: dict[str, Any] = {"type": "console", "check": check}
     # The rest of the message is not told here.
     assert [each for each in problems("messages/console", console) if "$.check" in each] == []
     console["check"]["results"][0]["verdict"] = "perhaps"
