@@ -159,7 +159,7 @@ def test_sentences_that_failed_count_as_lost(
 
 
 def test_growing_memory_fails_the_stress_run(tmp_path: Path) -> None:
-    leaking = save(tmp_path / "b.json", Scripted(lambda s: s.target, leak_mb=2), repeated=10)
+    leaking = save(tmp_path / "b.json", Scripted(lambda s: s.target, leak_mb=4), repeated=10)
     held = stress(leaking)
     assert held is not None
     assert held.grown_mb > 150
