@@ -29,7 +29,6 @@ from websockets.sync.client import connect
 
 from tests.e2e.program import SERMON, Program, started
 
-_LONGEST_S = 40.0
 _SHORTEST_S = 0.5
 
 
@@ -85,7 +84,9 @@ def history(program: Program) -> dict[int, str]:
     return latecomer.finals
 
 
-def kill_again_and_again(kills: int, folder: Path, draw: random.Random) -> list[Kill]:
+def kill_again_and_again(
+    kills: int, folder: Path, draw: random.Random, longest_s: float = 20.0
+) -> list[Kill]:
     """Run, kill, run; one session and one display through all of it."""
     display, found = Display(), []
     arguments = ("run", "--input", str(SERMON), "--sessions", str(folder))
@@ -115,7 +116,7 @@ def kill_again_and_again(kills: int, folder: Path, draw: random.Random) -> list[
                 )  # fmt: skip
             if number == kills:
                 break
-            after_s = draw.uniform(_SHORTEST_S, _LONGEST_S)
+            after_s = draw.uniform(_SHORTEST_S, longest_s)
             shown = _watch(display, address, ready_s + after_s)
             killed_s = time.monotonic()
             program.process.kill()
@@ -135,13 +136,15 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--longest", type=float, default=40.0, metavar="S",
+                        help="seconds after READY, at most, that it is killed (40)")  # fmt: skip
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--limit", type=float, default=10.0, help="seconds until READY (10)")
     parser.add_argument("--json", type=Path, metavar="FILE")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         draw = random.Random(arguments.seed)
-        kills = kill_again_and_again(arguments.kills, Path(folder), draw)
+        kills = kill_again_and_again(arguments.kills, Path(folder), draw, arguments.longest)
     table = Table("killed after, s", "finals shown", "history", "missing", "serves, s", "ready, s")
     for kill in kills:
         table.add_row(*(str(value) for value in asdict(kill).values()))
