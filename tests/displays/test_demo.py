@@ -57,7 +57,7 @@ def test_every_sentence_of_the_demo_gets_onto_every_page(browser: Browser, tmp_p
         phone = opened(browser, program.address)
         wall = opened(browser, program.address + "/projector")
         blocks = opened(browser, program.address + "/projector?mode=blocks")
-        # A busy machine opens a browser in the time of several captions; the wall shows what is new.
+        # A busy machine takes several captions to open a browser; the wall shows what is new.
         first = len(finals(program)) + 1
         program.until(lambda: len(finals(program)) >= first + SENTENCES, 120, "captions")
         shown = dict(list(finals(program).items())[first : first + SENTENCES])
