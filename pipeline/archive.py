@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,6 +13,8 @@ from pipeline.wire import Message, parse_caption
 
 JOURNAL = "captions.jsonl"
 RECORDS = "diagnostics.jsonl"
+STAMP = "%Y-%m-%dT%H-%M-%S"
+"""How a session's folder is named: its start in UTC, perhaps with a number behind it."""
 _LISTED = 8
 
 T = TypeVar("T")
@@ -45,6 +48,14 @@ def sessions(directory: Path) -> list[Path]:
     except OSError:
         return []
     return sorted(folders, key=lambda folder: folder.name)
+
+
+def start_utc(name: str) -> datetime | None:
+    """Return when the session of this name was started, None if the name does not say."""
+    try:
+        return datetime.strptime(name[:19], STAMP).replace(tzinfo=UTC)
+    except ValueError:
+        return None
 
 
 def read_journal(folder: Path) -> list[Message]:

@@ -7,11 +7,9 @@ or engines have said is text (pipeline.markup). It is told from the session's fi
 from __future__ import annotations
 
 from collections import Counter
-from contextlib import suppress
-from datetime import datetime
 from pathlib import Path
 
-from pipeline.archive import read_journal, read_records
+from pipeline.archive import read_journal, read_records, start_utc
 from pipeline.markup import Markup, join, tag
 from pipeline.report_figures import Session, distribution, latencies, session_timeline
 from pipeline.report_tables import (
@@ -187,10 +185,8 @@ def _length(seconds: float) -> str:
 
 def _when(name: str) -> str:
     """Return what a session's name says of its start."""
-    with suppress(ValueError):
-        began = datetime.strptime(name[:19], "%Y-%m-%dT%H-%M-%S")  # noqa: DTZ007 - it is UTC
-        return f"{began.day} {began:%B %Y, %H:%M}"
-    return name
+    began = start_utc(name)
+    return name if began is None else f"{began.day} {began:%B %Y, %H:%M}"
 
 
 def _anchor(name: str) -> str:

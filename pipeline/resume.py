@@ -9,11 +9,11 @@ from __future__ import annotations
 import fcntl
 import os
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from pipeline.archive import JOURNAL, read_journal, read_records, sessions
+from pipeline.archive import JOURNAL, read_journal, read_records, sessions, start_utc
 from pipeline.config import Settings
 from pipeline.errors import SessionError
 from pipeline.off_record import MARK
@@ -27,7 +27,6 @@ _SHAPES: dict[str, Any] = {
     "health": HealthRecord,
     "event": EventRecord,
 }
-_STAMP = "%Y-%m-%dT%H-%M-%S"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +80,13 @@ def unfinished_session(settings: Settings, now_utc: datetime) -> Unfinished | No
     try:
         if not all((newest / f"transcript.{lang}.srt").is_file() for lang in languages):
             return None
-        if in_use(newest / JOURNAL) or (newest / MARK).exists():
+        began_utc = start_utc(newest.name)
+        if began_utc is None or in_use(newest / JOURNAL) or (newest / MARK).exists():
             return None
         records = read_records(newest)
         if not (_sound(records) and _goes_on(records, settings.session.resume_s, now_utc)):
             return None
-        started_utc = datetime.strptime(newest.name[:19], _STAMP).replace(tzinfo=UTC)
-        return Unfinished(newest, started_utc, tuple(read_journal(newest)), tuple(records))
+        return Unfinished(newest, began_utc, tuple(read_journal(newest)), tuple(records))
     except (OSError, SessionError, ValueError, KeyError, TypeError):  # of a time without its zone
         return None
 

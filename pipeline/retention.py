@@ -9,18 +9,18 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import structlog
 
-from pipeline.archive import JOURNAL, sessions
+from pipeline.archive import JOURNAL, sessions, start_utc
 from pipeline.resume import in_use
 
 log = structlog.get_logger()
 
 # What make_folder calls a session. Anything else that somebody keeps there is not ours to remove.
-_NAME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d)(-\d+)?")
+_NAME = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(-\d+)?")
 
 
 def prune(
@@ -54,13 +54,8 @@ def prune(
 
 
 def _started(folder: Path) -> datetime | None:
-    name = _NAME.fullmatch(folder.name)
-    if name is None or folder.is_symlink():
-        return None
-    try:
-        return datetime.strptime(name[1], "%Y-%m-%dT%H-%M-%S").replace(tzinfo=UTC)
-    except ValueError:  # the 31st of a month that has 30 days
-        return None
+    ours = _NAME.fullmatch(folder.name) and not folder.is_symlink()
+    return start_utc(folder.name) if ours else None
 
 
 def _held(folder: Path) -> bool:

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import structlog
 
+from pipeline.archive import STAMP
 from pipeline.errors import SessionError
 
 log = structlog.get_logger()
@@ -31,7 +32,7 @@ def make_folder(directory: Path, started_utc: datetime) -> Path:
 
     Raises SessionError (session-unwritable).
     """
-    stamp = started_utc.strftime("%Y-%m-%dT%H-%M-%S")
+    stamp = started_utc.strftime(STAMP)
     folder = directory / stamp
     for number in count(2):
         try:

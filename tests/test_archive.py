@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from pipeline.archive import find_session, read_journal, read_records, sessions
+from pipeline.archive import find_session, read_journal, read_records, sessions, start_utc
 from pipeline.errors import SessionError
 from tests.journal import message, session
 
@@ -80,3 +81,9 @@ def test_records_are_objects_with_a_type(tmp_path: Path) -> None:
     file.write_bytes(b'{"type":1}\n{"type":"event"}\n')
     with pytest.raises(SessionError, match="line 1: type is a string"):
         read_records(folder)
+
+
+def test_a_name_says_when_its_session_was_started_or_nothing() -> None:
+    began = datetime(2026, 11, 22, 9, 30, tzinfo=UTC)
+    assert start_utc("2026-11-22T09-30-00") == start_utc("2026-11-22T09-30-00-2") == began
+    assert start_utc("2026-11-31T09-30-00") is start_utc("Christmas") is None
