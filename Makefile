@@ -19,7 +19,7 @@ help:  ## Show this list
 
 .venv/runtime: requirements.lock pyproject.toml | .venv/bin/python
 	@echo "Installing what the daemon needs. llama.cpp is compiled once: about 4 minutes on 2 cores."
-	$(BIN)/python -m pip install --quiet --require-hashes --no-deps -r requirements.lock
+	. scripts/llama_build.sh && $(BIN)/python -m pip install --quiet --require-hashes --no-deps -r requirements.lock
 	$(BIN)/python -m pip install --quiet --no-deps --editable .
 	@touch $@
 

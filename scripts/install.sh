@@ -115,6 +115,8 @@ if [[ $(cat "$opt/stamp" 2>/dev/null) != "$stamp" ]]; then
   mkdir -p "$fresh"
   "$python" -m venv "$fresh/venv"
   pip=("$fresh/venv/bin/python" -m pip --quiet --disable-pip-version-check install --no-deps)
+  # shellcheck source=scripts/llama_build.sh
+  source "$source/scripts/llama_build.sh"
   "${pip[@]}" --require-hashes -r "$source/requirements.lock" || fail "the packages could not be installed; is there internet, and a C++ compiler (apt install build-essential)?"
   "${pip[@]}" "$source"
   cp -r "$source/docs" "$fresh/docs"

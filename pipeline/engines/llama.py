@@ -47,6 +47,11 @@ class Llama:
         _errors.clear()
         settings = c.llama_model_default_params()
         settings.n_gpu_layers = gpu_layers if gpu_layers >= 0 else 0x7FFFFFFF
+        if kernels().get("AMX_INT8") == "1":
+            # GCC 12's AMX kernels crash the process (scripts/llama_build.sh), and nobody can see
+            # which compiler made a wheel. Without extra buffer types ggml does not use them; the
+            # repacked kernels go with them, so that our own build, which has none, is quicker.
+            settings.use_extra_bufts = False
         model = c.llama_model_load_from_file(str(path).encode(), settings)
         if not model:
             raise LlamaError(said())
@@ -202,6 +207,13 @@ def layers(path: Path) -> int:
 def has_gpu() -> bool:
     """Whether llama.cpp was built for a GPU and finds one."""
     return bool(library().llama_supports_gpu_offload())
+
+
+def kernels() -> dict[str, str]:
+    """Return the CPU features that llama.cpp was compiled for, such as {"AVX2": "1"}."""
+    line: str = library().llama_print_system_info().decode(errors="replace")
+    facts = (part.rpartition(" : ")[2].partition(" = ") for part in line.split("|"))
+    return {name.strip(): value.strip() for name, _, value in facts if value}
 
 
 def library() -> Any:

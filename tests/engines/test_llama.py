@@ -3,6 +3,10 @@ from __future__ import annotations
 import ctypes
 import gc
 import itertools
+import platform
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +16,10 @@ import pytest
 import structlog
 
 from pipeline.bundled import bundled
-from pipeline.engines.llama import Llama, LlamaError, has_gpu, layers
+from pipeline.engines import llama
+from pipeline.engines.llama import Llama, LlamaError, has_gpu, kernels, layers
 from pipeline.models import resolve
-from tests.needs import needs_file
+from tests.needs import needs_file, needs_program
 
 
 @pytest.fixture(scope="module")
@@ -280,3 +285,59 @@ def test_memory_is_given_back(gguf: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_a_gpu_is_there_or_not() -> None:
     assert has_gpu() == bool(llama_cpp.llama_supports_gpu_offload())
+
+
+def test_the_kernels_are_those_that_it_was_compiled_for() -> None:
+    found = kernels()
+    assert found, "llama.cpp says what it was compiled for"
+    assert all(name and " " not in name for name in found)
+    if platform.machine() == "x86_64":
+        assert found.get("AVX2") == "1"
+
+
+def test_amx_kernels_are_left_alone_in_a_library_that_has_them(
+    gguf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    used = []
+    real = llama_cpp.llama_model_load_from_file
+
+    def watched(path: bytes, settings: Any) -> Any:
+        used.append(bool(settings.use_extra_bufts))
+        return real(path, settings)
+
+    monkeypatch.setattr(llama_cpp, "llama_model_load_from_file", watched)
+    monkeypatch.setattr(llama, "kernels", lambda: {"AVX2": "1"})
+    plain = go_on(start(gguf), [1, 2], 3)
+    monkeypatch.setattr(llama, "kernels", lambda: {"AVX2": "1", "AMX_INT8": "1"})
+    assert [token for token, _ in go_on(start(gguf), [1, 2], 3)] == [token for token, _ in plain]
+    assert used == [True, False]
+
+
+def test_the_build_leaves_the_amx_kernels_out() -> None:
+    """They crash when GCC 12 has compiled them; the compiler is asked, as for an AMX machine."""
+    if platform.machine() != "x86_64":
+        pytest.skip("AMX is a part of x86-64")
+    needs_program("gcc")
+    shown = 'printf "%s" "$CXXFLAGS"'
+    build = Path(__file__).parents[2] / "scripts/llama_build.sh"
+    told = subprocess.run(
+        ["sh", "-c", f". {shlex.quote(str(build))}; {shown}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    command = ["gcc", *told.split(), "-march=sapphirerapids", "-dM", "-E", "-x", "c++", "/dev/null"]
+    macros = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert "__AVX512VNNI__" in macros
+    assert "__AMX_INT8__" not in macros
+
+
+def test_loads_on_a_machine_with_amx(gguf: Path) -> None:
+    if "amx_int8" not in Path("/proc/cpuinfo").read_text():
+        pytest.skip("this CPU has no AMX")
+    code = (
+        "import sys, pathlib; from pipeline.engines.llama import Llama;"
+        "Llama(pathlib.Path(sys.argv[1]), gpu_layers=0, threads=1, context=512, batch=128,"
+        " flash_attention=True).prompt([1, 2, 3], lambda: None)"
+    )
+    subprocess.run([sys.executable, "-c", code, str(gguf)], check=True)
