@@ -94,7 +94,7 @@ def run(audio: Path, pace: str, settings: Sequence[str], folder: Path) -> list[d
     for setting in settings:
         key, _, value = setting.partition("=")
         environment["STARK_TRANSLATE__" + key.replace(".", "__").upper()] = value
-    command = [sys.executable, "-m", "pipeline.cli", "run", "--input", str(audio.resolve())]
+    command = [sys.executable, "-m", "pipeline", "run", "--input", str(audio.resolve())]
     command += ["--pace", pace, "--port", "0", "--sessions", str(folder), "--log-level", "error"]
     subprocess.run(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, check=True)
     session = max(folder.glob("2*"), key=lambda path: path.stat().st_mtime)

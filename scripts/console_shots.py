@@ -11,10 +11,10 @@ from typing import Any, Literal, NamedTuple
 
 from playwright.sync_api import Browser, Page
 
-from pipeline.last_check import keep
-from pipeline.verdicts import Result
-from pipeline.wire import Mode
-from tests.displays.office import Office
+from pipeline.check.last_check import keep
+from pipeline.check.result import Result
+from pipeline.protocol.codec import Mode
+from tests.support.operator_server import Office
 
 CALM_MS = 800  # until tips and glides have come to rest
 CONSOLE = "/operator#token=secret"

@@ -28,9 +28,9 @@ import transformers
 from gguf_export import checkpoint, converting, merging, proof, quantizing, vocabulary
 from gguf_export.progress import bar, console, only_warnings
 
-from pipeline import prompts
+from pipeline.core.errors import ModelError, StarkError, UsageError
+from pipeline.engines import prompts
 from pipeline.engines.gemma import Gemma
-from pipeline.errors import ModelError, StarkError, UsageError
 
 _SENTENCE = "Grace and peace to you from God our Father."
 _MADE_FROM = "made_from.json"

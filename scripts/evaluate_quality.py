@@ -42,8 +42,8 @@ from rich.progress import track
 from rich.table import Table
 from rich.text import Text
 
-from pipeline import logs
-from pipeline.errors import StarkError, UsageError
+from pipeline.core import logs
+from pipeline.core.errors import StarkError, UsageError
 
 EXITS = {"same": 0, "better": 0, "worse": 1, "cannot tell": 3}
 COLORS = {"same": "green", "better": "green", "worse": "bold red", "cannot tell": "yellow"}

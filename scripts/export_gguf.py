@@ -29,8 +29,8 @@ from gguf_export.levels import Asking, Level, Pair
 from gguf_export.progress import bar, console, only_warnings, unfinished
 from gguf_export.vocabulary import Vocabulary
 
-from pipeline.errors import ModelError, StarkError, UsageError
-from pipeline.prompts import Style
+from pipeline.core.errors import ModelError, StarkError, UsageError
+from pipeline.engines.prompts import Style
 
 
 @dataclass(frozen=True, slots=True)

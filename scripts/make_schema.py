@@ -15,13 +15,14 @@ from typing import Any
 import orjson
 from pydantic import ConfigDict, RootModel
 
-from pipeline import messages, wire
-from pipeline.compare_records import CompareRecord
-from pipeline.judging import QualityRecord
-from pipeline.pairs import Pair, ReviewItem
-from pipeline.records import UtteranceRecord
-from pipeline.review import Reviewed
-from pipeline.session_records import EventRecord, HealthRecord, SummaryRecord
+from pipeline.evaluation.rescore import QualityRecord
+from pipeline.protocol import codec as wire
+from pipeline.protocol import messages
+from pipeline.records.comparison import CompareRecord
+from pipeline.records.events import EventRecord, HealthRecord, SummaryRecord
+from pipeline.records.utterance import UtteranceRecord
+from pipeline.review.store import Reviewed
+from pipeline.session.training_pairs import Pair, ReviewItem
 
 SCHEMA = Path(__file__).parents[1] / "schema"
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

@@ -24,7 +24,7 @@ from typing import Any
 
 import orjson
 
-from pipeline.recording import Recording, read_recording
+from pipeline.evaluation.reference import Recording, read_recording
 
 ROOT = Path(__file__).resolve().parents[1]
 RECORDING = "sermon.wav"

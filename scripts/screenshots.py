@@ -18,9 +18,9 @@ from playwright.sync_api import Browser, Page
 
 from scripts.console_shots import console_shots
 from scripts.state_shots import shoot_states
-from tests.displays.browser import chromium
-from tests.displays.hall import Hall
-from tests.reviewing import TOKEN, Reviewing, reviewable
+from tests.support.browser import chromium
+from tests.support.display_server import Hall
+from tests.support.reviewing import TOKEN, Reviewing, reviewable
 
 ROOT = Path(__file__).resolve().parents[1]
 IMAGES = ROOT / "docs" / "images"

@@ -8,8 +8,8 @@ from typing import Any, get_args
 
 from playwright.sync_api import Browser
 
-from pipeline.events import State
-from tests.displays.hall import Hall
+from pipeline.core.types import State
+from tests.support.display_server import Hall
 
 SMALL: dict[str, Any] = {
     "viewport": {"width": 300, "height": 200},

@@ -9,12 +9,14 @@ from typing import Literal, TypedDict
 
 import structlog
 
-from pipeline import drafting, loops, prompts, sentences
-from pipeline.engines import llama
+from pipeline.core.errors import EngineError, ModelError
+from pipeline.core.types import Translation
+from pipeline.engines import llama, prompts
+from pipeline.engines import speculative as drafting
 from pipeline.engines.parts import join
 from pipeline.engines.whole_words import WholeWords, one_line
-from pipeline.errors import EngineError, ModelError
-from pipeline.events import Translation
+from pipeline.text import repetition as loops
+from pipeline.text import sentences
 
 log = structlog.get_logger()
 

@@ -8,11 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pipeline import loops, sentences
-from pipeline.engines.ct2 import explain, require
+from pipeline.core.errors import EngineError, ModelError
+from pipeline.core.types import Translation
+from pipeline.engines.ctranslate2_errors import explain, require
 from pipeline.engines.parts import join
-from pipeline.errors import EngineError, ModelError
-from pipeline.events import Translation
+from pipeline.text import repetition as loops
+from pipeline.text import sentences
 
 _KEY = "translate.partial.model"
 _FILES = ("model.bin", "config.json", "source.spm", "target.spm")

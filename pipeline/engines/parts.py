@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pipeline.events import Translation
+from pipeline.core.types import Translation
 
 
 def join(engine: str, parts: Sequence[Translation]) -> Translation:

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.engines.ct2 import explain, require
+from pipeline.core.errors import EngineError, ModelError
+from pipeline.core.types import SAMPLE_RATE, Pcm, Recognition
+from pipeline.engines.ctranslate2_errors import explain, require
 from pipeline.engines.word_probabilities import Choosing, words
-from pipeline.errors import EngineError, ModelError
-from pipeline.events import SAMPLE_RATE, Pcm, Recognition
 
 _KEY = "stt.model"
 _FRAMES_A_SECOND = 100

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from pipeline.events import Word
+from pipeline.core.types import Word
 
 Choice: TypeAlias = tuple[int, float]
 """A token and its log-probability, given all before it."""

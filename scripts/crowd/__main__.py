@@ -27,7 +27,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from pipeline.hardware import machine
+from pipeline.tuning.hardware import machine
 
 ROOT = Path(__file__).resolve().parents[2]
 TITLE = "## A full hall, and vandals in it"

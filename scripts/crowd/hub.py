@@ -17,13 +17,13 @@ from secrets import token_urlsafe
 
 import orjson
 
-from pipeline import logs
-from pipeline.broadcast import Hub
-from pipeline.captions import Board
-from pipeline.config import Server
-from pipeline.events import Caption
-from pipeline.metrics import Metrics
-from tests.scripted import caption
+from pipeline.captions.board import Board
+from pipeline.config.schema import Server
+from pipeline.core import logs
+from pipeline.core.metrics import Metrics
+from pipeline.core.types import Caption
+from pipeline.server.hub import Hub
+from tests.support.builders import caption
 
 RATE = 6.0
 """Messages a second: a partial every 0.8 s with its translation, finals, edits, and some more."""

@@ -16,7 +16,7 @@ from safetensors.torch import load_file
 from gguf_export import naming
 from gguf_export.naming import Naming, some
 from gguf_export.shape import Shape, layers_of, work_out
-from pipeline.errors import ModelError
+from pipeline.core.errors import ModelError
 
 Tensors = dict[str, torch.Tensor]
 _INSIDE = ("model", "state_dict", "model_state_dict")

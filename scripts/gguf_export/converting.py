@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from gguf_export.progress import growing, unfinished
-from pipeline.errors import ModelError
+from pipeline.core.errors import ModelError
 
 SCRIPT = "convert_hf_to_gguf.py"
 

@@ -10,10 +10,10 @@ from typing import Literal
 
 import sacrebleu
 
-from pipeline.bundled import bundled
+from pipeline.core.errors import EngineError, ModelError
+from pipeline.core.resources import bundled
 from pipeline.engines.gemma import Gemma
-from pipeline.errors import EngineError, ModelError
-from pipeline.recording import read_recording
+from pipeline.evaluation.reference import read_recording
 
 Pair = tuple[str, str]
 """A sentence and its translation by a person."""

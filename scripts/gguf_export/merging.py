@@ -18,7 +18,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 
 from gguf_export.progress import console, growing, unfinished
-from pipeline.errors import ModelError
+from pipeline.core.errors import ModelError
 
 ARCHITECTURES = ("Gemma3ForCausalLM", "Gemma3ForConditionalGeneration")
 _TOKENIZER = ("tokenizer.model", "tokenizer.json", "tokenizer_config.json", "added_tokens.json",

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from pipeline.errors import ModelError
+from pipeline.core.errors import ModelError
 
 Architecture = Literal["llama", "gemma3"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gguf_export.naming import Architecture
-from pipeline.errors import ModelError
+from pipeline.core.errors import ModelError
 
 # Our name -> where a config.json has it: Hugging Face's key first.
 _LAYERS = ("num_hidden_layers", "n_layer", "n_layers")

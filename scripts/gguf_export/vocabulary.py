@@ -10,7 +10,7 @@ from typing import Any
 from gguf import GGUFWriter, TokenType
 from sentencepiece import SentencePieceProcessor, sentencepiece_model_pb2
 
-from pipeline.errors import ModelError
+from pipeline.core.errors import ModelError
 
 TURN_ENDS = ("<end_of_turn>", "<|im_end|>", "<|eot_id|>", "<|end|>")
 # Never text that somebody could speak, even where the tokenizer calls them user-defined.

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from gguf_export.checkpoint import Checkpoint
 from gguf_export.shape import Shape
 from gguf_export.vocabulary import Vocabulary
-from pipeline.errors import ModelError
+from pipeline.core.errors import ModelError
 
 
 def write(

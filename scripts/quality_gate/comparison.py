@@ -13,9 +13,10 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from quality_gate.sentences import Sentence
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
+
+from quality_gate.sentences import Sentence
 
 Verdict = Literal["same", "better", "worse", "cannot tell"]
 Statistics = npt.NDArray[np.float64]

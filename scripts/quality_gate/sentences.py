@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from pipeline.errors import UsageError
-from pipeline.recording import words
+from pipeline.core.errors import UsageError
+from pipeline.evaluation.reference import words
 
 FILE = Path(__file__).with_name("sentences.toml")
 KINDS = ("general", "theological")

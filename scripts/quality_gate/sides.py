@@ -10,14 +10,14 @@ from typing import Any
 
 import orjson
 import psutil
-from quality_gate.sentences import Sentence
 
-from pipeline.assembly import final_translator, partial_translator
-from pipeline.config import Settings
-from pipeline.config_layers import load
-from pipeline.engines import Translator
-from pipeline.errors import EngineError, UsageError
-from pipeline.scoring import Spread, spread
+from pipeline.config.loader import load
+from pipeline.config.schema import Settings
+from pipeline.core.errors import EngineError, UsageError
+from pipeline.engines.factory import final_translator, partial_translator
+from pipeline.engines.protocols import Translator
+from pipeline.evaluation.score import Spread, spread
+from quality_gate.sentences import Sentence
 
 PRESETS = {
     "marian": {"translate.final.engine": "marian"},

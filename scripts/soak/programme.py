@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import soundfile
 
-from pipeline.errors import AudioLostError
-from pipeline.events import BLOCK_SAMPLES, SAMPLE_RATE, AudioBlock, Pcm
+from pipeline.core.errors import AudioLostError
+from pipeline.core.types import BLOCK_SAMPLES, SAMPLE_RATE, AudioBlock, Pcm
 from scripts.organ import organ
 
 _HYMN = "G3+B3+D4:4 C4+E4+G4:4 D4+F#4+A4:4 G3+B3+D4:4 E3+G3+B3:4 A3+C4+E4:4 D3+F#3+A3:4 G3+B3+D4:4"

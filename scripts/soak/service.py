@@ -10,13 +10,14 @@ import asyncio
 import sys
 from pathlib import Path
 
-from pipeline import assembly, logs
-from pipeline.app import App
-from pipeline.bundled import bundled
-from pipeline.config_layers import load
-from pipeline.crew import Engines
-from pipeline.dictionary import Dictionary
-from pipeline.terminal import LineScreen
+from pipeline.cli.screens import LineScreen
+from pipeline.config.loader import load
+from pipeline.core import logs
+from pipeline.core.resources import bundled
+from pipeline.daemon.app import App
+from pipeline.dictionary.store import Dictionary
+from pipeline.engines import factory as assembly
+from pipeline.workers.group import Engines
 from scripts.soak.programme import Cable, programme
 
 

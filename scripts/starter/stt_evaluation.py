@@ -24,9 +24,9 @@ from tqdm import tqdm
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from pipeline.corrections import compile_lexicon  # noqa: E402 - after the path to it
+from pipeline.dictionary.matcher import compile_lexicon  # noqa: E402 - after the path to it
+from pipeline.dictionary.rules import parse_rules  # noqa: E402
 from pipeline.engines.whisper import Whisper  # noqa: E402
-from pipeline.rules import parse_rules  # noqa: E402
 
 SENTENCES = 200  # from the held-out books, and as many from held-out Tatoeba
 NOISES = 100

@@ -16,9 +16,9 @@ import pytest
 import soundfile
 from numpy.typing import NDArray
 
-from tests.needs import needs_program
+from tests.support.needs import needs_program
+from tests.support.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 DEMO = ROOT / "demo"
 SCRIPT = ROOT / "scripts" / "make_sermon.py"
 PHRASES = ROOT / "scripts" / "starter" / "sermon_phrases.tsv"

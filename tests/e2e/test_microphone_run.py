@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 import soundfile
 
-from tests.e2e.program import SERMON, started
-from tests.needs import needs_program
-from tests.pulse import Pulse
+from tests.support.needs import needs_program
+from tests.support.program import SERMON, started
+from tests.support.pulse import Pulse
 
 pytestmark = [pytest.mark.slow, pytest.mark.sound]
 

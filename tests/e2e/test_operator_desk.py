@@ -11,9 +11,9 @@ import orjson
 import pytest
 from websockets.asyncio.client import ClientConnection, connect
 
-from pipeline.rules import parse_rules
-from tests.e2e.program import SERMON, Program, started
-from tests.schemas import problems
+from pipeline.dictionary.rules import parse_rules
+from tests.support.program import SERMON, Program, started
+from tests.support.schemas import problems
 
 pytestmark = pytest.mark.slow
 

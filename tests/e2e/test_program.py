@@ -15,8 +15,8 @@ import pytest
 import soundfile
 from websockets.asyncio.client import connect
 
-from tests.e2e.program import SERMON, Program, call, started
-from tests.schemas import problems
+from tests.support.program import SERMON, Program, call, started
+from tests.support.schemas import problems
 
 pytestmark = pytest.mark.slow
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from pipeline.core.errors import EngineError, ModelError
 from pipeline.engines.gemma import Gemma
-from pipeline.errors import EngineError, ModelError
 
 
 def load(path: Path) -> str:

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
-from pipeline.engines.wavfile import WavFile
-from pipeline.errors import AudioError
-from pipeline.events import BLOCK_SAMPLES
+from pipeline.audio.file import WavFile
+from pipeline.core.errors import AudioError
+from pipeline.core.types import BLOCK_SAMPLES
 
 _BLOCKS = 20_000
 """More than any of the files holds; a header that promises hours must not keep us."""

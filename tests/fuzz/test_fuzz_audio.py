@@ -14,10 +14,10 @@ import soundfile
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.fuzz.material import FUZZ, damaged
+from tests.support.material import FUZZ, damaged
+from tests.support.paths import ROOT
 
 pytestmark = pytest.mark.slow
-ROOT = Path(__file__).parents[2]
 BATCHES = settings(FUZZ, max_examples=max(8, settings().max_examples // 100), deadline=90_000)
 
 

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pipeline.bundled import bundled
-from pipeline.config import PREFIX, Settings
-from pipeline.config_layers import Loaded, leaves, load
-from tests.fuzz.material import FUZZ, TEXTS, VALUES, accepted, damaged, toml
+from pipeline.config.loader import Loaded, leaves, load
+from pipeline.config.schema import PREFIX, Settings
+from pipeline.core.resources import bundled
+from tests.support.material import FUZZ, TEXTS, VALUES, accepted, damaged, toml
 
 DEFAULTS = dict(leaves(Settings().model_dump()))
 KEYS = st.sampled_from(sorted(DEFAULTS)) | st.text(min_size=1, max_size=12)

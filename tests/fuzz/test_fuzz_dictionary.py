@@ -8,13 +8,13 @@ from typing import Any
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from pipeline.bundled import bundled
-from pipeline.config_layers import load
-from pipeline.corrections import compile_lexicon, correct
-from pipeline.dictionary import Dictionary
-from pipeline.rules import parse_rules
-from tests.fuzz.material import FUZZ, TEXTS, VALUES, accepted, damaged, toml
-from tests.test_desk import transcript
+from pipeline.config.loader import load
+from pipeline.core.resources import bundled
+from pipeline.dictionary.matcher import compile_lexicon, correct
+from pipeline.dictionary.rules import parse_rules
+from pipeline.dictionary.store import Dictionary
+from tests.support.material import FUZZ, TEXTS, VALUES, accepted, damaged, toml
+from tests.unit.daemon.test_coordinator import transcript
 
 SHIPPED = bundled("dictionary", "en.toml").read_bytes()
 GOOD = b"""

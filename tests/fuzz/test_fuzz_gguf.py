@@ -10,12 +10,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from pipeline.bundled import bundled
-from tests.fuzz.material import FUZZ, damaged
-from tests.needs import needs_file
+from pipeline.core.resources import bundled
+from tests.support.material import FUZZ, damaged
+from tests.support.needs import needs_file
+from tests.support.paths import ROOT
 
 pytestmark = pytest.mark.slow
-ROOT = Path(__file__).parents[2]
 MODEL = bundled("models", "starter", "gemma", "model.gguf")
 SOME = settings(FUZZ, max_examples=max(8, settings().max_examples // 50), deadline=90_000)
 HEADS = (64, 400, 4_000, 60_000)

@@ -10,11 +10,11 @@ import orjson
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pipeline.bundled import bundled
-from pipeline.model_store import Store
-from pipeline.models import resolve
-from pipeline.registry import KEYS, hub_id, read_registry
-from tests.fuzz.material import FUZZ, TEXTS, VALUES, accepted, damaged, toml
+from pipeline.core.resources import bundled
+from pipeline.models.registry import KEYS, hub_id, read_registry
+from pipeline.models.resolve import resolve
+from pipeline.models.store import Store
+from tests.support.material import FUZZ, TEXTS, VALUES, accepted, damaged, toml
 
 SHIPPED = bundled("models", "registry.toml").read_bytes()
 NAMES = TEXTS | st.sampled_from(

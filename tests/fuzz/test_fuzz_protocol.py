@@ -15,12 +15,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from websockets.exceptions import ConnectionClosed, InvalidHandshake
 
-from pipeline.errors import ProtocolError
-from pipeline.subscription import parse_subscription
-from pipeline.wire import COMMANDS, Command, encode, parse
-from tests.fuzz.material import FUZZ, TEXTS, VALUES, accepted, damaged
-from tests.service import closed, in_loop, operator, receive, serving
-from tests.test_desk import Setting, caption
+from pipeline.core.errors import ProtocolError
+from pipeline.protocol.codec import COMMANDS, Command, encode, parse
+from pipeline.server.subscription import parse_subscription
+from tests.support.hub import closed, in_loop, operator, receive, serving
+from tests.support.material import FUZZ, TEXTS, VALUES, accepted, damaged
+from tests.unit.daemon.test_coordinator import Setting, caption
 
 FEW = settings(FUZZ, max_examples=max(15, settings().max_examples // 50), deadline=60_000)
 TYPES = st.sampled_from(["ack", "auth", "command", "caption", "hello"]) | VALUES

@@ -12,16 +12,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.archive import JOURNAL, RECORDS, read_journal, read_records
-from pipeline.captions import Board
-from pipeline.config_layers import load
-from pipeline.diagnostics import Recorder
-from pipeline.errors import ProtocolError
-from pipeline.exports import FORMATS, export
-from pipeline.resume import unfinished_session
-from pipeline.wire import parse_caption
-from tests.fuzz.material import FUZZ, VALUES, accepted, damaged_lines
-from tests.test_resume import crashed  # noqa: F401 - a fixture
+from pipeline.captions.board import Board
+from pipeline.captions.export import FORMATS, export
+from pipeline.config.loader import load
+from pipeline.core.errors import ProtocolError
+from pipeline.protocol.codec import parse_caption
+from pipeline.session.reader import JOURNAL, RECORDS, read_journal, read_records
+from pipeline.session.recorder import Recorder
+from pipeline.session.resume import unfinished_session
+from tests.support.material import FUZZ, VALUES, accepted, damaged_lines
+from tests.unit.session.test_resume import crashed  # noqa: F401 - a fixture
 
 pytestmark = pytest.mark.slow
 SOME = settings(FUZZ, max_examples=max(40, settings().max_examples // 10))

@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 import structlog
 
-from pipeline import prompts
-from pipeline.errors import ModelError
-from tests.needs import needs_file, needs_train_extra
+from pipeline.core.errors import ModelError
+from pipeline.engines import prompts
+from tests.support.needs import needs_file, needs_train_extra
+from tests.support.paths import ROOT
 
 needs_train_extra()
 
@@ -34,7 +35,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:`is_gradient_checkpointing`:FutureWarning"),  # peft's own
 ]
 
-LLAMA_CPP = Path(__file__).parents[2] / ".venv" / "llama.cpp"
+LLAMA_CPP = ROOT / ".venv" / "llama.cpp"
 ANSWER = "Gracia y paz."
 CONTROL = ("<start_of_turn>", "<end_of_turn>")
 ASKED = "Grace and peace to you from God our Father."

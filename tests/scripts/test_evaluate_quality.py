@@ -14,9 +14,9 @@ from quality_gate import sides
 from quality_gate.sentences import Sentence, few, read
 from quality_gate.stress import stress
 
-from pipeline.config import Settings
-from pipeline.errors import EngineError
-from pipeline.events import Translation
+from pipeline.config.schema import Settings
+from pipeline.core.errors import EngineError
+from pipeline.core.types import Translation
 
 SENTENCES = read()
 FEW = ["--few", "4"]

@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 import structlog
 
-from pipeline.errors import ModelError, StarkError
-from tests.needs import needs_train_extra
+from pipeline.core.errors import ModelError, StarkError
+from tests.support.needs import needs_train_extra
+from tests.support.paths import ROOT
 
 needs_train_extra()
 
@@ -34,7 +35,7 @@ from torch.nn.functional import silu  # noqa: E402
 
 pytestmark = [pytest.mark.train, pytest.mark.slow]
 
-STARTER = Path(__file__).parents[2] / "models" / "starter" / "gemma" / "model.gguf"
+STARTER = ROOT / "models" / "starter" / "gemma" / "model.gguf"
 TEXTS = [
     "In the beginning God created the heavens and the earth.",
     "¿Cómo estás, Nehemías? Támesis, ñandú y pingüino — 1904, 3:16.",

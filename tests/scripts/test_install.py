@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.config_layers import load
-from tests.needs import needs_program
+from pipeline.config.loader import load
+from tests.support.needs import needs_program
+from tests.support.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 UNITS = ROOT / "systemd"
 NAME = "stark-translate"
 
@@ -99,7 +99,7 @@ def test_it_installs_changes_nothing_twice_keeps_settings_and_leaves(tmp_path: P
     assert settings.session.directory == f"/var/lib/{NAME}/sessions"
     shebang = (opt / "venv" / "bin" / NAME).read_text().splitlines()[0]
     assert re.fullmatch(rf"#!/opt/{NAME}/venv/bin/python[\d.]*", shebang)
-    command = [str(opt / "venv" / "bin" / "python"), "-m", "pipeline.cli", "check", "--no-audio"]
+    command = [str(opt / "venv" / "bin" / "python"), "-m", "pipeline", "check", "--no-audio"]
     said = subprocess.run(
         [*command, "--json", "--sessions", str(tmp_path / "sessions"), "--port", "0"],
         cwd=tmp_path, capture_output=True, text=True, check=False,

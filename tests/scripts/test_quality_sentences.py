@@ -11,10 +11,10 @@ import references
 from quality_gate import sentences as data
 from quality_gate.sentences import KINDS, Sentence
 
-from pipeline.errors import UsageError
-from pipeline.recording import words
+from pipeline.core.errors import UsageError
+from pipeline.evaluation.reference import words
+from tests.support.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 SENTENCES = data.read()
 
 

@@ -9,9 +9,10 @@ import orjson
 import pytest
 import score_streaming
 
-from pipeline.recording import read_recording
+from pipeline.evaluation.reference import read_recording
+from tests.support.paths import ROOT
 
-SERMON = Path(__file__).parents[2] / "demo" / "sermon.json"
+SERMON = ROOT / "demo" / "sermon.json"
 
 
 def perfect_session(folder: Path, late_ms: float) -> Path:

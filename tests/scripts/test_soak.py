@@ -11,8 +11,8 @@ import numpy as np
 import orjson
 import pytest
 
-from pipeline.bundled import bundled
-from pipeline.errors import AudioLostError
+from pipeline.core.errors import AudioLostError
+from pipeline.core.resources import bundled
 from scripts.soak.programme import Cable, Part, programme
 from scripts.soak.verdict import Limit, growth, judge
 

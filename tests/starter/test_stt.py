@@ -13,7 +13,7 @@ import pytest
 import soundfile
 import speech
 
-from tests.needs import needs_file, needs_program
+from tests.support.needs import needs_file, needs_program
 
 MODEL = Path("models/starter/stt").resolve()
 TEXT = "The Lord is my shepherd, and we pray for the church."

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.needs import needs_train_extra
+from tests.support.needs import needs_train_extra
 
 needs_train_extra()
 

@@ -1,0 +1,1 @@
+"""Sound: microphones and files, voice detection, cutting speech into utterances."""

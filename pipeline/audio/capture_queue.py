@@ -1,0 +1,69 @@
+"""What lies between PortAudio's thread and the thread that reads blocks."""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pipeline.core.types import BLOCK_SAMPLES, SAMPLE_RATE
+
+QUEUE_S = 10.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chunk:
+    """What one callback brought."""
+
+    position: int
+    """The number of the first frame since the device was opened, lost ones counted."""
+    frames: NDArray[np.float32]
+    """Shape (n, channels)."""
+    arrived_s: float
+
+    @property
+    def end(self) -> int:
+        """The number of the frame that should come next."""
+        return self.position + len(self.frames)
+
+
+class Inbox:
+    """Holds about 10 s of chunks. When full, the oldest makes room: its place stays a hole."""
+
+    def __init__(self, rate: int) -> None:
+        self.rate = rate
+        self.overflows = 0
+        self._chunks: queue.SimpleQueue[Chunk | None] = queue.SimpleQueue()
+        self._position = 0
+        self._arrived_s = 0.0
+
+    def callback(self, frames: NDArray[np.float32], _count: int, _time: Any, status: Any) -> None:
+        """Take what PortAudio gives; never wait."""
+        self.put(frames.copy(), time.monotonic(), overflowed=bool(status.input_overflow))
+
+    def put(self, frames: NDArray[np.float32], arrived_s: float, *, overflowed: bool) -> None:
+        """Queue the frames. After an overflow their position jumps by about what was lost."""
+        if overflowed:
+            self.overflows += 1
+            if self._arrived_s:
+                lost = round((arrived_s - self._arrived_s) * self.rate) - len(frames)
+                self._position += max(lost, self.rate * BLOCK_SAMPLES // SAMPLE_RATE)
+        chunk = Chunk(self._position, frames, arrived_s)
+        self._position, self._arrived_s = chunk.end, arrived_s
+        self._chunks.put(chunk)
+        if self._chunks.qsize() * len(frames) > QUEUE_S * self.rate:
+            with contextlib.suppress(queue.Empty):  # the reader was quicker
+                self._chunks.get_nowait()
+
+    def get(self, timeout_s: float) -> Chunk | None:
+        """Return the oldest chunk, None when there will be no more. Raises queue.Empty."""
+        return self._chunks.get(timeout=timeout_s)
+
+    def finish(self) -> None:
+        """Say that there will be no more: the stream has ended, or was closed."""
+        self._chunks.put(None)

@@ -1,0 +1,127 @@
+"""What can be recorded from, chosen by name; and how loud it is.
+
+PortAudio lists the devices once, when it is initialised. So it is initialised anew for every list:
+a microphone that was plugged in later is found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pipeline.audio.level import measure
+from pipeline.audio.portaudio import call, live
+from pipeline.core.errors import AudioError
+from pipeline.core.types import Level
+from pipeline.engines.protocols import AudioSource
+
+_METER_BLOCKS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """Something that can be recorded from."""
+
+    name: str
+    host_api: str
+    input_channels: int
+    default_rate: int
+    is_default: bool
+    index: int
+    """PortAudio's number for it: good until the list is renewed, so never to be kept."""
+
+    @property
+    def is_virtual(self) -> bool:
+        """True for ALSA's software devices, which offer any number of channels."""
+        return self.host_api == "ALSA" and "(hw:" not in self.name
+
+
+def devices() -> tuple[Device, ...]:
+    """Return what can be recorded from at this moment.
+
+    Raises AudioError: audio-no-portaudio, audio-stuck, audio-device-failed.
+    """
+    return call(scan, doing="Listing the audio devices")
+
+
+def choose(found: Sequence[Device], wanted: str) -> Device:
+    """Return the device named `wanted`; "" is the system's default. Case does not matter.
+
+    A whole name wins over a part of one, and the host API may be added: `usb mixer, alsa`.
+    Raises AudioError: audio-device-missing, audio-device-ambiguous, both with the candidates.
+    """
+    if not wanted:
+        default = next((device for device in found if device.is_default), None)
+        if default is None:
+            raise _missing("There is no default recording device.", found)
+        return default
+    word = wanted.casefold()
+    named = [(device.name.casefold(), _full_name(device).casefold()) for device in found]
+    exact = [d for d, names in zip(found, named, strict=True) if word in names]
+    candidates = exact or [d for d, names in zip(found, named, strict=True) if word in names[1]]
+    if not candidates:
+        raise _missing(f"No recording device is called {wanted!r}.", found)
+    if len(candidates) > 1:
+        raise AudioError(
+            "audio-device-ambiguous",
+            f"{wanted!r} fits {len(candidates)} recording devices: {_list(candidates)}.",
+            "Give more of the name in audio.device.",
+        )
+    return candidates[0]
+
+
+def meter(source: AudioSource) -> Iterator[Level]:
+    """Open `source` and yield its level about eight times a second, until it ends or is closed.
+
+    Raises what the source raises. Closes it in the end.
+    """
+    source.open()
+    try:
+        held = []
+        for block in source.blocks():
+            held.append(block.pcm)
+            if len(held) == _METER_BLOCKS:
+                pcm = np.concatenate(held)
+                held.clear()
+                yield measure(pcm, speaking=False)
+    finally:
+        source.close()
+
+
+def scan(sounddevice: Any) -> tuple[Device, ...]:
+    """Renew the list and return it. Only inside `call`."""
+    if not live:
+        # The only way to find what was plugged in. It is not initialised after a failed attempt.
+        if sounddevice._initialized:  # noqa: SLF001
+            sounddevice._terminate()  # noqa: SLF001
+        sounddevice._initialize()  # noqa: SLF001
+    apis = sounddevice.query_hostapis()
+    default = apis[sounddevice.default.hostapi]["default_input_device"] if apis else -1
+    return tuple(
+        Device(
+            name=entry["name"],
+            host_api=apis[entry["hostapi"]]["name"],
+            input_channels=entry["max_input_channels"],
+            default_rate=round(entry["default_samplerate"]),
+            is_default=entry["index"] == default,
+            index=entry["index"],
+        )
+        for entry in sounddevice.query_devices()
+        if entry["max_input_channels"] > 0
+    )
+
+
+def _missing(sentence: str, found: Sequence[Device]) -> AudioError:
+    there = f"There are: {_list(found)}." if found else "There is none at all: is it plugged in?"
+    return AudioError("audio-device-missing", sentence, f"{there} Set audio.device.")
+
+
+def _full_name(device: Device) -> str:
+    return f"{device.name}, {device.host_api}"
+
+
+def _list(found: Sequence[Device]) -> str:
+    return "; ".join(repr(_full_name(device)) for device in found)

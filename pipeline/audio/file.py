@@ -1,0 +1,164 @@
+"""An audio file as a source: whatever libsndfile reads (wav, flac, ogg, mp3 and more).
+
+The file is read in pieces and never held in memory as a whole.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pipeline.audio.resampler import BlockCutter
+from pipeline.core.errors import AudioError
+from pipeline.core.types import SAMPLE_RATE, AudioBlock
+
+_READ_FRAMES = 4096
+
+
+class WavFile:
+    """Plays a file as if it were spoken now (`realtime`) or as fast as it is taken (`fast`).
+
+    `channel` 1 is the first, 0 the mean of all. With `loop` the file begins again at its end,
+    without a seam, and `start_sample` goes on.
+    """
+
+    def __init__(
+        self,
+        path: Path | str,
+        *,
+        channel: int = 1,
+        pace: Literal["realtime", "fast"] = "realtime",
+        loop: bool = False,
+    ) -> None:
+        self._path = Path(path)
+        self._channel = channel
+        self._pace = pace
+        self._loop = loop
+        self._closed = threading.Event()
+        self._lock = threading.Lock()
+        self._file: Any = None
+        self._cutter = BlockCutter(SAMPLE_RATE, channel=channel)
+
+    @property
+    def name(self) -> str:
+        """The file's name."""
+        return self._path.name
+
+    @property
+    def dropped_blocks(self) -> int:
+        """Always 0: a file waits for its reader."""
+        return 0
+
+    @property
+    def bad_samples(self) -> int:
+        """Samples so far that were not finite numbers and were played as silence."""
+        return self._cutter.bad_samples
+
+    def open(self) -> None:
+        """Open the file.
+
+        Raises AudioError: audio-missing, audio-empty, audio-unreadable, audio-channel.
+        """
+        import soundfile  # noqa: PLC0415
+
+        self._look()
+        try:
+            file = soundfile.SoundFile(self._path)
+        except soundfile.SoundFileError as error:
+            raise self._unreadable(getattr(error, "error_string", str(error))) from None
+        if file.frames == 0 or self._channel > file.channels:
+            file.close()
+            raise self._empty() if file.frames == 0 else self._no_channel(file.channels)
+        # soundfile seeks after every read of a seekable file, and a seek in an mp3 loses the frames
+        # that the next one is decoded from: quieter and crackling. Here nothing needs it.
+        file.seekable = lambda: False
+        self._closed.clear()
+        self._file = file
+        self._cutter = BlockCutter(file.samplerate, channel=self._channel)
+
+    def blocks(self) -> Iterator[AudioBlock]:
+        """Yield the file's blocks, the last one filled up with zeros.
+
+        At `realtime` a block's `arrived_s` is its place on the clock that began with the first
+        call, also when the reader is late. Raises AudioError (audio-unreadable) for a file that
+        is damaged further on.
+        """
+        began_s = time.monotonic()
+        for block in self._all_blocks():
+            if self._pace == "fast":
+                if self._closed.is_set():
+                    return
+                yield replace(block, arrived_s=time.monotonic())
+                continue
+            # Reckoned from the beginning, not from the block before, so that nothing adds up.
+            due_s = began_s + (block.start_sample + len(block.pcm)) / SAMPLE_RATE
+            if self._closed.wait(max(0.0, due_s - time.monotonic())):
+                return
+            yield replace(block, arrived_s=due_s)
+
+    def close(self) -> None:
+        """End `blocks` at once, from any thread."""
+        self._closed.set()
+        with self._lock:
+            if self._file is not None:
+                self._file.close()
+
+    def _look(self) -> None:
+        """Refuse what libsndfile would only call a format that it does not recognise."""
+        try:
+            if self._path.exists() and not self._path.is_file():
+                raise self._unreadable("not a file")
+            with self._path.open("rb") as raw:
+                if not raw.read(1):
+                    raise self._empty()
+        except FileNotFoundError:
+            raise AudioError(
+                "audio-missing", f"{self._path}: there is no such file.", "Check audio.input."
+            ) from None
+        except OSError as error:
+            raise self._unreadable(error.strerror or "cannot be opened") from None
+
+    def _all_blocks(self) -> Iterator[AudioBlock]:
+        while len(frames := self._read()):
+            yield from self._cutter.push(frames)
+        yield from self._cutter.flush()
+
+    def _read(self) -> NDArray[np.float32]:
+        """Return the next frames, shape (n, channels); n is 0 at the end and after `close`."""
+        import soundfile  # noqa: PLC0415
+
+        with self._lock:
+            if self._closed.is_set():
+                return np.zeros((0, 1), np.float32)
+            try:
+                frames = self._file.read(_READ_FRAMES, dtype="float32", always_2d=True)
+                if not len(frames) and self._loop:
+                    self._file.seek(0)
+                    frames = self._file.read(_READ_FRAMES, dtype="float32", always_2d=True)
+            except soundfile.SoundFileError as error:
+                raise self._unreadable(getattr(error, "error_string", str(error))) from None
+        return np.asarray(frames, np.float32)
+
+    def _empty(self) -> AudioError:
+        return AudioError("audio-empty", f"{self._path} holds no audio.", "Check audio.input.")
+
+    def _unreadable(self, reason: str) -> AudioError:
+        return AudioError(
+            "audio-unreadable",
+            f"{self._path} cannot be read as audio: {reason.rstrip('.')}.",
+            "Give a wav, flac, ogg or mp3 file.",
+        )
+
+    def _no_channel(self, channels: int) -> AudioError:
+        return AudioError(
+            "audio-channel",
+            f"{self._path} has {channels} channel{'s' * (channels > 1)}, not {self._channel}.",
+            f"Set audio.channel to 1..{channels}, or to 0 to mix them.",
+        )

@@ -1,0 +1,33 @@
+"""How loud samples are."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pipeline.core.types import Level, Pcm
+
+FLOOR_DBFS = -120.0
+"""What silence reads."""
+
+CLIPPED = 0.999
+"""Samples at or above this share of full scale count as clipped."""
+
+
+def level_dbfs(pcm: Pcm) -> float:
+    """Return the root mean square of `pcm` in dB below full scale, at least FLOOR_DBFS."""
+    return _dbfs(float(np.sqrt(np.mean(np.square(pcm, dtype=np.float64)))) if pcm.size else 0.0)
+
+
+def peak_dbfs(pcm: Pcm) -> float:
+    """Return the largest sample of `pcm` in dB below full scale, at least FLOOR_DBFS."""
+    return _dbfs(float(np.max(np.abs(pcm))) if pcm.size else 0.0)
+
+
+def measure(pcm: Pcm, *, speaking: bool) -> Level:
+    """Return the level of `pcm`, shape (n,) with n above 0."""
+    clipped = bool(np.max(np.abs(pcm)) >= CLIPPED)
+    return Level(level_dbfs(pcm), peak_dbfs(pcm), clipped, speaking)
+
+
+def _dbfs(amplitude: float) -> float:
+    return max(FLOOR_DBFS, 20.0 * float(np.log10(max(amplitude, 1e-12))))

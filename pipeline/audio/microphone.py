@@ -1,0 +1,197 @@
+"""A sound card, mixer or microphone as a source, through PortAudio.
+
+PortAudio's thread copies frames into the inbox and does nothing else; all the rest happens in the
+thread that reads `blocks`. A device that goes away often raises nothing: its callbacks just
+stop. So silence from the callback is what counts as lost.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import queue
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+from pipeline.audio.capture_queue import Inbox
+from pipeline.audio.devices import Device, choose, scan
+from pipeline.audio.portaudio import call, live
+from pipeline.audio.resampler import BlockCutter
+from pipeline.core.errors import AudioError, AudioLostError
+from pipeline.core.types import BLOCK_SAMPLES, SAMPLE_RATE, AudioBlock
+
+_FIRST_S = 5.0
+"""How long a device may take to begin. Virtual ones have taken 2 s."""
+_LOST_S = 1.0
+_WAIT_S = 0.25
+_LATENCY_S = 0.1
+"""What the driver may hold back: a callback every 25 ms, and room for a busy machine."""
+_CLOSE_S = 2.0
+
+
+class Microphone:
+    """Records from the device called `device`: a name or part of one, "" for the system's default.
+
+    `channel` 1 is the first, 0 the mean of all. The device runs at 16 kHz if it can, else at its
+    own rate with resampling here.
+    """
+
+    def __init__(self, device: str, *, channel: int = 1) -> None:
+        self._device = device
+        self._channel = channel
+        self._name = device or "default recording device"
+        self._closed = threading.Event()
+        self._stream: Any = None
+        self._inbox = Inbox(SAMPLE_RATE)
+        self._cutter: BlockCutter | None = None
+        self._expected = 0
+        self._earlier_overflows = 0
+        self._lost_samples = 0
+        self._position = 0
+        self._position_s = 0.0
+
+    @property
+    def name(self) -> str:
+        """The device's full name, once it was opened."""
+        return self._name
+
+    @property
+    def dropped_blocks(self) -> int:
+        """Blocks lost so far to the driver's overflows and a full queue, rounded up."""
+        return -(-self._lost_samples // BLOCK_SAMPLES)
+
+    @property
+    def bad_samples(self) -> int:
+        """Samples since the device was opened that were not finite numbers."""
+        return self._cutter.bad_samples if self._cutter else 0
+
+    @property
+    def overflows(self) -> int:
+        """How often the driver has said that it lost audio."""
+        return self._earlier_overflows + self._inbox.overflows
+
+    def open(self) -> None:
+        """Find the device by name and start recording; also again, after AudioLostError.
+
+        Raises AudioError: audio-device-missing, audio-device-ambiguous, audio-channel,
+        audio-device-failed, audio-no-portaudio, audio-stuck.
+        """
+        self._closed.clear()
+        call(self._start, doing=f"Opening {self._name}")
+
+    def blocks(self) -> Iterator[AudioBlock]:
+        """Yield blocks until `close`.
+
+        `start_sample` jumps by what was lost, and after a new `open` by the time in between. Raises
+        AudioLostError (audio-lost) when the device stops or is silent for a second.
+        """
+        inbox = self._inbox
+        quiet_s = 0.0
+        while not self._closed.is_set():
+            # Several short waits: when the whole program stood still, that is one of them, and not
+            # the device's fault.
+            try:
+                chunk = inbox.get(_WAIT_S)
+            except queue.Empty:
+                quiet_s += _WAIT_S
+                if quiet_s < (_LOST_S if self._expected else _FIRST_S):
+                    continue
+                raise self._lost(f"no audio for {quiet_s:.0f} s") from None
+            quiet_s = 0.0
+            if chunk is None:
+                if self._closed.is_set():
+                    return
+                raise self._lost("the device stopped")
+            if self._cutter is None:
+                self._cutter = self._new_cutter(
+                    inbox.rate, chunk.arrived_s - chunk.end / inbox.rate
+                )
+            if chunk.position > self._expected:
+                self._lost_samples += self._cutter.skip(chunk.position - self._expected)
+            self._expected = chunk.end
+            yield from self._cutter.push(chunk.frames, chunk.arrived_s)
+            self._position, self._position_s = self._cutter.position, chunk.arrived_s
+
+    def close(self) -> None:
+        """End `blocks` and let go of the device, from any thread, within two seconds."""
+        self._closed.set()
+        self._inbox.finish()
+        # A sound server that hangs keeps PortAudio from closing. Nothing is to be saved there, and
+        # the end of the program must not wait for it.
+        with contextlib.suppress(AudioError):
+            call(self._discard, doing=f"Closing {self._name}", timeout_s=_CLOSE_S)
+
+    def _start(self, sounddevice: Any) -> None:
+        self._discard(sounddevice)
+        device = choose(scan(sounddevice), self._device)
+        if self._channel > device.input_channels:
+            raise AudioError(
+                "audio-channel",
+                f"{device.name} has {device.input_channels} input channels, not {self._channel}.",
+                f"Set audio.channel to 1..{device.input_channels}, or to 0 to mix them.",
+            )
+        how = {"device": device.index, "channels": channels_to_open(device, self._channel)}
+        inbox = Inbox(_rate(sounddevice, device, how))
+        try:
+            stream = sounddevice.InputStream(
+                samplerate=inbox.rate,
+                dtype="float32",
+                latency=_LATENCY_S,
+                callback=inbox.callback,
+                finished_callback=inbox.finish,
+                **how,
+            )
+            live.add(stream)
+            self._stream = stream
+            stream.start()
+        except sounddevice.PortAudioError as error:
+            self._discard(sounddevice)
+            raise AudioError(
+                "audio-device-failed",
+                f"{device.name} cannot be opened: {error}.",
+                "Another program may be holding it.",
+            ) from None
+        self._earlier_overflows += self._inbox.overflows
+        self._inbox, self._name = inbox, device.name
+        self._cutter, self._expected = None, 0
+
+    def _discard(self, _sounddevice: Any) -> None:
+        if self._stream is not None:
+            stream, self._stream = self._stream, None
+            stream.abort(ignore_errors=True)
+            stream.close(ignore_errors=True)
+            live.discard(stream)
+
+    def _new_cutter(self, rate: int, began_s: float) -> BlockCutter:
+        """Go on counting from an earlier opening, with a jump by the time until `began_s`."""
+        start = 0
+        if self._position_s:
+            away = round((began_s - self._position_s) * SAMPLE_RATE)
+            start = self._position + max(BLOCK_SAMPLES, away)
+        return BlockCutter(rate, channel=self._channel, start_sample=start)
+
+    def _lost(self, reason: str) -> AudioLostError:
+        return AudioLostError(
+            "audio-lost", f"{self._name} went away: {reason}.", "Check the cable and the mixer."
+        )
+
+
+def channels_to_open(device: Device, channel: int) -> int:
+    """Return how many channels to open.
+
+    One channel of a stereo device must be asked for as two: ALSA's software devices answer a
+    request for one with the mix of both. And they offer 32 and more, mostly empty: to mix "all" of
+    those is to mix two.
+    """
+    two = min(2, device.input_channels)
+    if channel == 0:
+        return two if device.is_virtual else device.input_channels
+    return max(channel, two)
+
+
+def _rate(sounddevice: Any, device: Device, how: dict[str, int]) -> int:
+    try:
+        sounddevice.check_input_settings(samplerate=SAMPLE_RATE, dtype="float32", **how)
+    except sounddevice.PortAudioError:
+        return device.default_rate
+    return SAMPLE_RATE

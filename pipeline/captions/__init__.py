@@ -1,0 +1,1 @@
+"""Captions as values: the board of those on screen, layout, subtitle files."""

@@ -1,0 +1,227 @@
+"""The caption board: the newest version of each caption, as every display should show it.
+
+Belongs to the event loop's thread; nothing here waits, so a snapshot and what follows it cannot
+have a gap. Keeps wire messages only, never the audio behind them.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from pipeline.captions.redaction import Purge
+from pipeline.core.errors import ProtocolError
+from pipeline.core.types import Caption
+from pipeline.protocol.codec import Message, SourceText, TargetText
+
+_REMEMBERED = 500
+"""Captions that have left the board but that displays may still have."""
+
+_OPEN = 32
+"""Unfinished captions kept. The pipeline has a handful; more are forgotten, oldest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What a display needs to be up to date, sorted by id."""
+
+    messages: tuple[Message, ...]
+    resumed: bool
+    """The messages add to what the display has; otherwise they replace it."""
+
+
+class Board:
+    """The last `history` final captions and those still open.
+
+    `seq` counts all versions of all captions, a message's `revision` those of one caption. Methods
+    that change something return the message to publish, or None if nothing has changed.
+    """
+
+    def __init__(self, session: str, source: str, target: str, history: int) -> None:
+        self.session = session
+        self.source = source
+        self.target = target
+        self.seq = 0
+        self._history = history
+        self._messages: dict[int, Message] = {}
+        self._passed_over: dict[int, Message] = {}
+        """What the pipeline made of captions that an operator changed before they were final."""
+        self._left: deque[Message] = deque(maxlen=_REMEMBERED)
+        """What has left the board, without its text."""
+        self._forgotten_id = -1  # the highest id that has left the board
+        self._forgotten_seq = 0  # the highest seq that has left the board
+
+    @property
+    def last_id(self) -> int:
+        """The highest id so far, -1 before the first: a restarted session counts on from it."""
+        return max(self._forgotten_id, max(self._messages, default=-1))
+
+    def show(self, caption: Caption) -> Message | None:
+        """Put a caption on the board.
+
+        Once a caption is final only an operator changes it, so whatever the pipeline has to say
+        later is not shown. Neither is a repeat, or a late partial of a forgotten caption.
+        """
+        old = self._messages.get(caption.id)
+        if old is None and not caption.final and caption.id <= self._forgotten_id:
+            return None
+        utterance = caption.transcript.utterance
+        message = Message(
+            seq=self.seq + 1,
+            id=caption.id,
+            revision=old.revision + 1 if old else 1,
+            final=caption.final,
+            start_s=round(utterance.start_s, 3),
+            end_s=round(utterance.end_s, 3),
+            source=SourceText(caption.transcript.lang, caption.transcript.text),
+            target=TargetText(caption.lang, caption.text, caption.engine),
+            stable=len(caption.text) if caption.final else min(caption.stable, len(caption.text)),
+        )
+        if old and old.final:
+            self._pass_over(message)
+            return None
+        if old and (message.final, message.stable, message.source.text, message.target.text) == (
+            old.final,
+            old.stable,
+            old.source.text,
+            old.target.text,
+        ):
+            return None
+        return self._put(message)
+
+    def edit(self, caption_id: int, text: str) -> Message | None:
+        """Replace a caption's target text by an operator's. Raises ProtocolError."""
+        old = self.message(caption_id)
+        target = TargetText(self.target, text, "operator")
+        if old.final and old.target == target:
+            return None
+        return self._put(self._revised(old, old.source, target, len(text)))
+
+    def hide(self, caption_id: int) -> Message | None:
+        """Take a caption away. Raises ProtocolError."""
+        old = self.message(caption_id)
+        if old.final and not (old.source.text or old.target.text):
+            return None
+        return self._put(self._withdrawn(old, "operator"))
+
+    def retract(self, caption_id: int) -> Message | None:
+        """Take away what partials have shown of an utterance whose final was filtered."""
+        old = self._messages.get(caption_id)
+        if old is None:
+            return None
+        withdrawn = self._withdrawn(old, "")
+        if old.final:
+            self._pass_over(withdrawn)
+            return None
+        return self._put(withdrawn)
+
+    def purge(self, purge: Purge) -> list[Message]:
+        """Take off what was said off the record, for good; return what displays are to be sent.
+
+        Whatever has no final goes as well. A display that was away gets the whole history without
+        it. None of these captions can be edited or put back any more.
+        """
+        gone = [
+            old
+            for old in (*self._left, *self._sorted())
+            if not old.final or purge.takes(old.id, old.start_s, old.end_s)
+        ]
+        sent = []
+        for old in gone:
+            self._messages.pop(old.id, None)
+            self._passed_over.pop(old.id, None)
+            sent.append(self._withdrawn(old, ""))
+            self.seq = sent[-1].seq
+            self._forgotten_id = max(self._forgotten_id, old.id)
+            self._forgotten_seq = self.seq
+        return sent
+
+    def put_back(self, earlier: Message) -> Message:
+        """Show a caption as it was before an operator changed it. Raises ProtocolError.
+
+        If it was not final then, it comes back as the pipeline has made it since.
+        """
+        old = self.message(earlier.id)
+        if not earlier.final:
+            earlier = self._passed_over.pop(earlier.id, earlier)
+        return self._put(replace(earlier, seq=self.seq + 1, revision=old.revision + 1))
+
+    def snapshot(self) -> Snapshot:
+        """Return all captions that have something to show."""
+        shown = (
+            message for message in self._sorted() if message.source.text or message.target.text
+        )
+        return Snapshot(tuple(shown), resumed=False)
+
+    def since(self, seq: int | None) -> Snapshot:
+        """Return the newest version of each caption that has changed after `seq`.
+
+        Where that cannot be told (None, too old, beyond the newest): the whole snapshot.
+        """
+        if seq is None or not self._forgotten_seq <= seq <= self.seq:
+            return self.snapshot()
+        return Snapshot(tuple(m for m in self._sorted() if m.seq > seq), resumed=True)
+
+    def keep(self, history: int) -> None:
+        """Keep so many final captions from now on."""
+        self._history = history
+        self._forget()
+
+    def restore(self, messages: Iterable[Message]) -> None:
+        """Bring back a journal's captions, oldest line first; seq and ids count on from there."""
+        for message in messages:
+            self.seq = max(self.seq, message.seq)
+            old = self._messages.get(message.id)
+            if old is None or message.seq > old.seq:
+                self._messages[message.id] = message
+                self._forget()
+
+    def message(self, caption_id: int) -> Message:
+        """Return the newest version of a caption. Raises ProtocolError."""
+        if caption_id not in self._messages:
+            raise ProtocolError("unknown-caption", f"Caption {caption_id} is not in the history.")
+        return self._messages[caption_id]
+
+    def _pass_over(self, message: Message) -> None:
+        """Keep what the pipeline says of a caption that an operator has changed, for an undo."""
+        known = self._passed_over.get(message.id)
+        if not (known and known.final) and self._messages[message.id].target.engine == "operator":
+            self._passed_over[message.id] = message
+
+    def _withdrawn(self, old: Message, engine: str) -> Message:
+        source = SourceText(old.source.lang, "")
+        return self._revised(old, source, TargetText(old.target.lang, "", engine), 0)
+
+    def _revised(
+        self, old: Message, source: SourceText, target: TargetText, stable: int
+    ) -> Message:
+        return replace(
+            old,
+            seq=self.seq + 1,
+            revision=old.revision + 1,
+            final=True,
+            source=source,
+            target=target,
+            stable=stable,
+        )
+
+    def _put(self, message: Message) -> Message:
+        self.seq = message.seq
+        self._messages[message.id] = message
+        self._forget()
+        return message
+
+    def _sorted(self) -> list[Message]:
+        return [self._messages[key] for key in sorted(self._messages)]
+
+    def _forget(self) -> None:
+        """Drop the lowest ids beyond the bounds. Open captions do not push finals out."""
+        for final, most in ((True, self._history), (False, _OPEN)):
+            ids = [key for key, message in self._messages.items() if message.final is final]
+            for key in sorted(ids)[: max(0, len(ids) - most)]:
+                gone = self._messages.pop(key)
+                self._passed_over.pop(gone.id, None)
+                self._left.append(self._withdrawn(gone, ""))
+                self._forgotten_id = max(self._forgotten_id, gone.id)
+                self._forgotten_seq = max(self._forgotten_seq, gone.seq)

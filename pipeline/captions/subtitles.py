@@ -1,0 +1,123 @@
+"""Captions as subtitles (SubRip, WebVTT) and as plain text.
+
+Pure: caption messages in, text out. The single-cue forms make the same text piece by piece, so
+that a live file grows by one piece for each caption.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from pipeline.protocol.codec import Message
+
+Side = Literal["source", "target"]
+"""What was said, or its translation."""
+SIDES: tuple[Side, ...] = get_args(Side)
+
+VTT_HEADER = "WEBVTT\n\n"
+_SHORTEST_S = 0.1
+# SubRip has no escapes: what looks like a tag is swallowed, what looks like a time ends the cue.
+_SRT_LOOKALIKES = str.maketrans({"<": "‹", ">": "›"})
+_VTT_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+
+
+@dataclass(frozen=True, slots=True)
+class Cue:
+    """A stretch of time and its text, in lines none of which is empty. Seconds of the audio."""
+
+    start_s: float
+    end_s: float
+    text: str
+
+
+def cues(messages: Iterable[Message], side: Side) -> list[Cue]:
+    """Return the cues of a journal: the newest final version of each caption, in order of `id`.
+
+    Hidden captions are left out. No cue begins before the one before it has ended.
+    """
+    made: list[Cue] = []
+    for message in newest(messages):
+        cue = follow(made[-1] if made else None, message, side)
+        if cue is not None:
+            made.append(cue)
+    return made
+
+
+def newest(messages: Iterable[Message]) -> list[Message]:
+    """Return the newest final version of each caption in order of `id`, hidden ones left out."""
+    found: dict[int, Message] = {}
+    for message in messages:
+        if message.final and (message.id not in found or message.seq > found[message.id].seq):
+            found[message.id] = message
+    shown = (found[key] for key in sorted(found))
+    return [m for m in shown if plain(m.source.text) or plain(m.target.text)]
+
+
+def languages(messages: Iterable[Message]) -> dict[Side, str]:
+    """Return the language of each side, by what most captions say; {} if there are none.
+
+    Captions whose translation could not be had do not count for the target, unless all are so.
+    """
+    kept = list(messages)
+    translated = [message for message in kept if message.target.engine != "source"] or kept
+    counts: dict[Side, Counter[str]] = {
+        "source": Counter(message.source.lang for message in kept),
+        "target": Counter(message.target.lang for message in translated),
+    }
+    return {side: count.most_common(1)[0][0] for side, count in counts.items() if count}
+
+
+def plain(text: str) -> str:
+    """Return a text on one line."""
+    return " ".join(text.split())
+
+
+def follow(previous: Cue | None, message: Message, side: Side) -> Cue | None:
+    """Return the cue of a caption that comes after `previous`; None if it has no text."""
+    text = plain((message.source if side == "source" else message.target).text)
+    if not text:
+        return None
+    start_s = max(message.start_s, previous.end_s if previous else 0.0)
+    return Cue(start_s, max(message.end_s, start_s + _SHORTEST_S), text)
+
+
+def srt(all_cues: Iterable[Cue]) -> str:
+    """Return a SubRip file."""
+    return "".join(srt_cue(number, cue) for number, cue in enumerate(all_cues, 1))
+
+
+def srt_cue(number: int, cue: Cue) -> str:
+    """Return one cue of a SubRip file; the first has number 1."""
+    text = cue.text.translate(_SRT_LOOKALIKES)
+    return f"{number}\n{_time(cue.start_s, ',')} --> {_time(cue.end_s, ',')}\n{text}\n\n"
+
+
+def vtt(all_cues: Iterable[Cue]) -> str:
+    """Return a WebVTT file."""
+    return VTT_HEADER + "".join(map(vtt_cue, all_cues))
+
+
+def vtt_cue(cue: Cue) -> str:
+    """Return one cue of a WebVTT file."""
+    text = cue.text.translate(_VTT_ESCAPES)
+    return f"{_time(cue.start_s, '.')} --> {_time(cue.end_s, '.')}\n{text}\n\n"
+
+
+def txt(all_cues: Iterable[Cue]) -> str:
+    """Return plain text, a line for each cue."""
+    return "".join(map(txt_cue, all_cues))
+
+
+def txt_cue(cue: Cue) -> str:
+    """Return one line of plain text."""
+    return f"{cue.text}\n"
+
+
+def _time(seconds: float, point: str) -> str:
+    whole_s, ms = divmod(round(seconds * 1000), 1000)
+    minutes, s = divmod(whole_s, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours:02}:{minutes:02}:{s:02}{point}{ms:03}"

@@ -1,0 +1,147 @@
+"""Listens for a few seconds: is the input there, loud enough, not too loud, and is it speech?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from pipeline.audio.file import WavFile
+from pipeline.audio.level import CLIPPED, FLOOR_DBFS, level_dbfs
+from pipeline.check.result import Check, Passed
+from pipeline.config.schema import Settings
+from pipeline.core.errors import AudioError
+from pipeline.core.types import BLOCK_SAMPLES, SAMPLE_RATE
+from pipeline.engines import factory as assembly
+from pipeline.engines.protocols import AudioSource, SpeechDetector
+
+NOTHING_DBFS = -90.0
+"""Below this no analog input is: it is muted, or the channel carries nothing."""
+SILENT_DBFS = -50.0
+"""The loudest quarter second of somebody speaking is well above this."""
+QUIET_DBFS = -40.0
+CLIPPED_SHARE = 0.1
+"""From this share of clipped quarter seconds on, the recognizer suffers."""
+_FILE_S = 60.0
+"""How much of an audio file is listened to; it takes no time."""
+_FIX = "See `stark-translate devices`, and set audio.device."
+_WINDOW_BLOCKS = 8
+_SPEECH_BLOCKS = 5
+"""160 ms: a vowel, not a click."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What came in. `loudest_dbfs` is the level of the loudest quarter second."""
+
+    seconds: float
+    loudest_dbfs: float
+    clipped_share: float
+    """Share of quarter seconds with a sample at full scale, 0..1."""
+    speech_s: float
+
+
+def checks(settings: Settings, seconds: float) -> Iterator[Check]:
+    """Yield the checks of the voice detector and of the input; a microphone is given `seconds`."""
+    audio = settings.audio
+    detector = assembly.speech_detector()
+    source = assembly.audio_source(settings)
+    doing = f"Speak into the microphone: listening for {seconds:g} s"
+    if audio.input:
+        source = WavFile(Path(audio.input), channel=audio.channel, pace="fast")
+        doing, seconds = f"Listening to {audio.input}", _FILE_S
+
+    def load() -> Passed:
+        detector.load()
+        return Passed("Silero is there.")
+
+    def opened() -> Passed:
+        source.open()
+        source.close()
+        return Passed(f"{source.name} opens.")
+
+    def level() -> Passed:
+        threshold = settings.vad.threshold
+        heard = listen(source, detector, seconds=seconds, threshold=threshold)
+        return judge(heard, source.name)
+
+    yield Check("voice-detector", "Loading the voice detector", load)
+    yield Check("audio", f"Opening {source.name}", opened, fix=_FIX)
+    yield Check("level", doing, level, ("audio", "voice-detector"), _FIX)
+
+
+def listen(
+    source: AudioSource, detector: SpeechDetector, *, seconds: float, threshold: float
+) -> Heard:
+    """Open `source`, take so many seconds of it or all there is, and close it.
+
+    A block is speech from the probability `threshold` on. Raises what the source raises.
+    """
+    detector.reset()
+    blocks = []
+    speech_blocks = 0
+    source.open()
+    try:
+        for block in source.blocks():
+            blocks.append(block.pcm)
+            speech_blocks += detector.probability(block.pcm) >= threshold
+            if len(blocks) * BLOCK_SAMPLES >= seconds * SAMPLE_RATE:
+                break
+    finally:
+        source.close()
+    windows = [
+        np.concatenate(blocks[start : start + _WINDOW_BLOCKS])
+        for start in range(0, len(blocks), _WINDOW_BLOCKS)
+    ]
+    clipped = [bool(np.max(np.abs(window)) >= CLIPPED) for window in windows]
+    return Heard(
+        seconds=len(blocks) * BLOCK_SAMPLES / SAMPLE_RATE,
+        loudest_dbfs=max(map(level_dbfs, windows), default=FLOOR_DBFS),
+        clipped_share=sum(clipped) / max(1, len(clipped)),
+        speech_s=speech_blocks * BLOCK_SAMPLES / SAMPLE_RATE,
+    )
+
+
+def judge(heard: Heard, name: str) -> Passed:
+    """Say whether captions can be made of this. Raises AudioError: audio-silent, audio-clipping.
+
+    `name` is the input's, for the person.
+    """
+    said = f"{name}: {heard.loudest_dbfs:.0f} dBFS at its loudest in {heard.seconds:.0f} s"
+    spoken = heard.speech_s * SAMPLE_RATE >= _SPEECH_BLOCKS * BLOCK_SAMPLES
+    if heard.loudest_dbfs < NOTHING_DBFS:
+        raise AudioError(
+            "audio-silent",
+            f"{name} gives nothing but silence.",
+            "Switch the microphone on and unmute its channel in the mixer and in the system's "
+            "sound settings; see whether audio.channel is the one it is plugged into.",
+        )
+    if heard.loudest_dbfs < SILENT_DBFS and not spoken:
+        raise AudioError(
+            "audio-silent",
+            f"{said}: nobody can be heard.",
+            "Speak while the check listens; if you did, turn the gain up or choose another "
+            "audio.device or audio.channel (`stark-translate devices --meter`).",
+        )
+    if heard.clipped_share >= CLIPPED_SHARE:
+        raise AudioError(
+            "audio-clipping",
+            f"{said}, and distorted: {heard.clipped_share:.0%} of it is at full scale.",
+            "Turn the gain down until the loudest words reach about -12 dBFS.",
+        )
+    if not spoken:
+        return Passed(
+            f"{said}, but no speech.",
+            "Speak while the check listens, to be sure that it hears the right thing.",
+            "audio-no-speech",
+        )
+    said += f", {heard.speech_s:.1f} s of speech"
+    if heard.clipped_share:
+        return Passed(
+            f"{said}, now and then at full scale.", "Turn the gain down a little.", "audio-clipping"
+        )
+    if heard.loudest_dbfs < QUIET_DBFS:
+        return Passed(f"{said}, quiet.", "Turn the gain up a little.", "audio-quiet")
+    return Passed(f"{said}.")

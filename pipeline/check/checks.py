@@ -1,0 +1,217 @@
+"""Is everything ready for the service? The list of checks, and those of the machine around us."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import http.client
+import shutil
+import ssl
+from collections import Counter
+from contextlib import suppress
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import orjson
+from websockets.datastructures import Headers
+from websockets.http11 import Request
+
+from pipeline.check import audio as soundcheck
+from pipeline.check.engines import Rehearsal
+from pipeline.check.result import Check, Passed
+from pipeline.config.loader import Loaded
+from pipeline.config.schema import Server as ServerSettings
+from pipeline.config.schema import Settings
+from pipeline.core.errors import ServerError, SessionError
+from pipeline.core.resources import bundled
+from pipeline.dictionary.store import Dictionary
+from pipeline.engines.prompts import language
+from pipeline.server.addresses import EVERYWHERE, page_address, unbound
+from pipeline.server.operator_token import FILE as TOKEN_FILE
+from pipeline.server.operator_token import operator_token
+from pipeline.server.pages import Pages
+from pipeline.server.tls import SOON, Certificate
+from pipeline.session.folders import GrowingFile, make_folder, unwritable
+
+_SERVICE_BYTES = 6_000_000
+"""Two hours: the demo's folder grows by 40 kB a minute, all files together."""
+_DISK_BYTES = 100_000_000
+"""Room for the service, the system's own logs, and what other programs write meanwhile."""
+_LOOPBACK = ("127.", "::1", "localhost")
+
+
+def checks(loaded: Loaded, *, audio: bool = True, seconds: float = 3.0) -> list[Check]:
+    """Return the checks for these settings, quick ones first.
+
+    `audio` False leaves the microphone out; else it is listened to for `seconds`.
+    """
+    settings = loaded.settings
+    sessions = Path(settings.session.directory)
+    return [
+        Check("settings", "Reading the settings", partial(_settings, loaded)),
+        Check("dictionary", "Reading the dictionary", partial(_dictionary, settings)),
+        Check("pages", "Reading the display pages", _pages, fix="Install the program again."),
+        *_certificate_checks(settings.server),
+        Check("port", "Opening the port", partial(_port, settings.server)),
+        Check("sessions", "Writing a session", partial(_sessions, sessions, settings)),
+        Check("disk", "Measuring the disk", partial(_disk, sessions)),
+        *(soundcheck.checks(settings, seconds) if audio else ()),
+        *Rehearsal(settings).checks(),
+    ]
+
+
+def _settings(loaded: Loaded) -> Passed:
+    """Say where the settings come from. Raises ConfigError."""
+    translate = loaded.settings.translate
+    if translate.final.engine == "gemma":
+        for code in (translate.source, translate.target):
+            language(code)
+    origins = Counter(loaded.origins.values())
+    del origins["built-in default"]
+    told = ", ".join(f"{origin} ({count} set)" for origin, count in origins.items())
+    pair = f"{translate.source} to {translate.target}"
+    return Passed(f"{pair}; {told or 'no file, every setting is the built-in default'}.")
+
+
+def _dictionary(settings: Settings) -> Passed:
+    dictionary = Dictionary(settings)
+    if not dictionary.enabled:
+        return Passed("Switched off.")
+    own = f", {dictionary.own} among them" if dictionary.own.exists() else ""
+    return Passed(f"{len(dictionary.lexicon.rules)} rules{own}.")
+
+
+def _pages() -> Passed:
+    pages = Pages(bundled("displays"))
+    for path in ("/", "/projector"):
+        if pages.answer(Request(path, Headers())).status_code != 200:
+            raise ServerError("pages-missing", f"The page {path} is not in {bundled('displays')}.")
+    return Passed("The audience's and the projector's are there.")
+
+
+def _certificate_checks(server: ServerSettings) -> tuple[Check, ...]:
+    if not server.tls_cert:
+        return ()
+    return (Check("certificate", "Reading the certificate", partial(_certificate, server)),)
+
+
+def _certificate(server: ServerSettings) -> Passed:
+    """Raises ServerError (see `Certificate`)."""
+    certificate = Certificate(server)
+    now = datetime.now(UTC)
+    certificate.check(now)
+    facts = certificate.facts
+    said = f"For {', '.join(facts.names) or 'no name'}, until {facts.until:%Y-%m-%d}."
+    host = urlsplit(page_address(server.host, server.port)).hostname or ""
+    opened = urlsplit(server.address).hostname or host
+    if certificate.exposed:
+        return Passed(said, f"Others can read the key: {certificate.exposed}", "tls-key-open")
+    if facts.until - now < SOON:
+        return Passed(said, "Renew it before it ends.", "tls-ends-soon")
+    if not facts.fits(opened):
+        fix = f"Phones open {opened}: set server.address to https:// and a name that it is for."
+        return Passed(said, fix, "tls-other-name")
+    return Passed(said)
+
+
+def _port(server: ServerSettings) -> Passed:
+    """Bind the port as the daemon does, and let go of it. Raises ServerError."""
+
+    async def bind() -> int:
+        loop = asyncio.get_running_loop()
+        bound = await loop.create_server(asyncio.Protocol, server.host, server.port)
+        port: int = bound.sockets[0].getsockname()[1]
+        bound.close()
+        await bound.wait_closed()
+        return port
+
+    try:
+        port = asyncio.run(bind())
+    except OSError as problem:
+        if problem.errno == errno.EADDRINUSE and (session := _running(server)):
+            raise ServerError(
+                "port-in-use",
+                f"stark-translate is running already at port {server.port}, session {session}.",
+                "Nothing to do if that is the service; otherwise stop it (Ctrl-C, systemctl stop).",
+            ) from None
+        raise unbound(server, problem) from problem
+    address = page_address(server.host, port, secure=bool(server.tls_cert))
+    if server.address:
+        return Passed(f"For phones: {server.address}, as set; by its own name: {address}.")
+    if server.host.startswith(_LOOPBACK):
+        return Passed(f"{address}, for this machine only (phones need --host 0.0.0.0).")
+    if str(urlsplit(address).hostname).startswith("127."):
+        return Passed(
+            f"{address}: this machine is in no network.",
+            "Connect it to the network that the phones use.",
+            "network-missing",
+        )
+    if server.port == 0:
+        return Passed(
+            f"Port {port} now, another at every start.",
+            "Set server.port, so that the address for phones stays the same.",
+            "port-changes",
+        )
+    return Passed(f"For phones and the projector: {address} and {address}projector.")
+
+
+def _running(server: ServerSettings) -> str:
+    """Return the session of a daemon of ours at this port, "" if something else is there."""
+    host = "127.0.0.1" if server.host in EVERYWHERE else server.host
+    connection = http.client.HTTPConnection(host, server.port, timeout=2)
+    if server.tls_cert:
+        anybody = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # nothing secret is asked
+        anybody.check_hostname, anybody.verify_mode = False, ssl.CERT_NONE
+        connection = http.client.HTTPSConnection(host, server.port, timeout=2, context=anybody)
+    try:
+        connection.request("GET", "/healthz")
+        return str(orjson.loads(connection.getresponse().read(65_536))["session"])
+    except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError):
+        return ""
+    finally:
+        connection.close()
+
+
+def _sessions(directory: Path, settings: Settings) -> Passed:
+    """Make a session folder and write in it, then remove what was not there before.
+
+    Raises SessionError.
+    """
+    new = [folder for folder in (directory, *directory.parents) if not folder.exists()]
+    file = directory / TOKEN_FILE
+    try:
+        if not settings.operator.token and file.exists():
+            operator_token(directory)
+        folder = make_folder(directory, datetime.now(UTC))
+        try:
+            probe = GrowingFile(folder / "check", sync=True)
+            try:
+                probe.append(b"check\n")
+            finally:
+                probe.close()
+        finally:
+            shutil.rmtree(folder)
+    except OSError as error:
+        raise unwritable(directory, error.strerror or str(error)) from None
+    finally:
+        # A folder made by this user might be closed to the one that the service runs as.
+        for folder in new:
+            with suppress(OSError):
+                folder.rmdir()
+    return Passed(f"{directory.resolve()} can be written.")
+
+
+def _disk(directory: Path) -> Passed:
+    """Raises SessionError (disk-short)."""
+    there = next(f for f in (directory.absolute(), *directory.absolute().parents) if f.is_dir())
+    free = shutil.disk_usage(there).free
+    said = f"{free / 1e9:.1f} GB free; two hours take about {_SERVICE_BYTES / 1e6:.0f} MB"
+    if free < _DISK_BYTES:
+        raise SessionError(
+            "disk-short",
+            f"{said}, and {_DISK_BYTES / 1e6:.0f} MB leave room for logs and other programs.",
+            f"Make room where {there} is, or set session.directory to another disk.",
+        )
+    return Passed(f"{said}.")

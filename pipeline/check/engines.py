@@ -1,0 +1,159 @@
+"""Every engine once before the service: it loads, gets one sentence right, in time, and fits."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from functools import cached_property, partial
+
+import psutil
+
+from pipeline.check.result import Check, Passed
+from pipeline.config.schema import Settings
+from pipeline.core.errors import EngineError, ModelError
+from pipeline.core.resources import bundled
+from pipeline.dictionary.store import Dictionary
+from pipeline.engines import factory as assembly
+from pipeline.engines.protocols import Recognizer, Translator
+from pipeline.evaluation.golden_sentence import Golden, read_golden
+from pipeline.tuning.verdicts import HEADROOM_BYTES
+
+_BUSY = 0.5
+"""A recognizer that takes more of the time than this has little left for partials."""
+
+_KEYS = {"stt": "stt", "marian": "translate.partial", "gemma": "translate.final"}
+
+
+class Rehearsal:
+    """Loads the engines that the settings ask for and keeps them, so that they can be added up.
+
+    The golden sentence goes to each engine by itself: a translator gets what was really said, not
+    what the recognizer made of it.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._recognizer: Recognizer | None = None
+        self._translators: dict[str, Translator] = {}
+        self._free_before = psutil.virtual_memory().available
+        self._used_before = psutil.Process().memory_info().rss
+
+    def checks(self) -> Iterator[Check]:
+        """Yield the checks: each engine's loading, then its sentence; the memory last."""
+        doing, needs = "Loading the recognizer", ("dictionary",)  # for its hotwords
+        yield Check("model-stt", doing, self._load_recognizer, needs, _another("stt"))
+        doing, needs = "Recognizing a sentence", ("model-stt",)
+        yield Check("golden-stt", doing, self._recognize, needs, _another("stt"))
+        makers: dict[str, Callable[[Settings], Translator | None]] = {
+            "marian": assembly.partial_translator,
+            "gemma": assembly.final_translator,
+        }
+        asked = {self._settings.translate.partial.engine, self._settings.translate.final.engine}
+        for name, make in makers.items():
+            if name in asked:
+                doing = f"Loading {name.title()}"
+                run = partial(self._load_translator, name, make)
+                yield Check(f"model-{name}", doing, run, (), _another(name))
+                doing = f"Translating a sentence with {name.title()}"
+                run = partial(self._translate, name)
+                yield Check(f"golden-{name}", doing, run, (f"model-{name}",), _faster(name))
+        yield Check("memory", "Adding up the memory", self._memory)
+
+    def _load_recognizer(self) -> Passed:
+        recognizer = assembly.recognizer(self._settings, Dictionary(self._settings))
+        said = _loaded(recognizer)
+        self._recognizer = recognizer
+        return said
+
+    def _load_translator(self, name: str, make: Callable[[Settings], Translator | None]) -> Passed:
+        translator = make(self._settings)
+        if translator is None:
+            return Passed("Not asked for.")
+        said = _loaded(translator)
+        self._translators[name] = translator
+        return said
+
+    def _recognize(self) -> Passed:
+        golden, lang = self._golden, self._settings.translate.source
+        if self._recognizer is None or lang not in golden.text:
+            return _untried(lang)
+        start_s = time.perf_counter()
+        text = self._recognizer.recognize(golden.pcm, final=True).text
+        return judge(golden, "stt", text, lang, time.perf_counter() - start_s)
+
+    def _translate(self, name: str) -> Passed:
+        golden, translate = self._golden, self._settings.translate
+        if name not in self._translators or translate.source not in golden.text:
+            return _untried(translate.source)
+        start_s = time.perf_counter()
+        text = self._translators[name].translate(golden.text[translate.source]).text
+        return judge(golden, name, text, translate.target, time.perf_counter() - start_s)
+
+    def _memory(self) -> Passed:
+        """Compare what the engines took with what was free before. Raises ModelError."""
+        used = max(0, psutil.Process().memory_info().rss - self._used_before)
+        need = used + HEADROOM_BYTES
+        said = (
+            f"The engines took {_gb(used)}, a service needs about {_gb(need)}; "
+            f"{_gb(self._free_before)} was free"
+        )
+        if need > self._free_before:
+            raise ModelError(
+                "memory-short", f"{said}.", "Close other programs, or choose smaller models."
+            )
+        return Passed(f"{said}.")
+
+    @cached_property
+    def _golden(self) -> Golden:
+        return read_golden(bundled("demo", "golden.json"))
+
+
+def judge(golden: Golden, name: str, text: str, lang: str, took_s: float) -> Passed:
+    """Say whether `text` is right and came in time. Raises EngineError: golden-missed, engine-slow.
+
+    `name` is the engine's: `stt`, `marian` or `gemma`. Gemma may be slow: a late final is taken
+    from Marian.
+    """
+    missing = golden.missing(text, lang)
+    if missing or not text.strip():
+        raise EngineError(
+            "golden-missed",
+            f"{text!r} lacks {' and '.join(map(repr, missing)) or 'all words'}.",
+            f"It may be made for other languages or damaged. {_another(name)}",
+        )
+    factor = took_s / golden.duration_s
+    said = (
+        f"{text!r} in {took_s * 1000:.0f} ms for {golden.duration_s:.1f} s of speech, "
+        f"real-time factor {factor:.2f}"
+    )
+    if factor > 1 and name != "gemma":
+        raise EngineError("engine-slow", f"{said}: it cannot keep up.", _faster(name))
+    if factor > (1 if name == "gemma" else _BUSY):
+        return Passed(f"{said}: it will fall behind at times.", _faster(name), "engine-slow")
+    return Passed(f"{said}.")
+
+
+def _loaded(engine: Recognizer | Translator) -> Passed:
+    start_s = time.perf_counter()
+    before = psutil.Process().memory_info().rss
+    engine.load()
+    took_s = time.perf_counter() - start_s
+    used = max(0, psutil.Process().memory_info().rss - before)
+    return Passed(f"{engine.name} loaded in {took_s:.1f} s, {_gb(used)}.")
+
+
+def _untried(lang: str) -> Passed:
+    return Passed(f"Not tried: there is no golden sentence in {lang!r}.")
+
+
+def _another(name: str) -> str:
+    return f'Copy the model again, or give another in {_KEYS[name]}.model ("starter" works).'
+
+
+def _faster(name: str) -> str:
+    section = _KEYS[name]
+    return f"Choose a smaller {section}.model, or more {section}.threads if there are idle cores."
+
+
+def _gb(size: int) -> str:
+    return f"{size / 1e9:.2f} GB"

@@ -1,0 +1,47 @@
+"""What `check` said when it was last run, kept in session.directory for the operator's page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import orjson
+from pydantic import TypeAdapter, ValidationError
+
+from pipeline.check.result import Result
+from pipeline.protocol.messages import CheckResult, LastCheck
+from pipeline.session.folders import WholeFile
+
+FILE = "check.json"
+
+
+def keep(directory: Path, results: Iterable[Result]) -> None:
+    """Write the results down. Raises OSError; then the earlier ones stay.
+
+    A directory that is not there is not made: it might be closed to the user the service runs as.
+    """
+    if not directory.is_dir():
+        return
+    told = tuple(
+        CheckResult(test=r.name, verdict=r.verdict, line=r.message, fix=r.fix) for r in results
+    )
+    ok = all(result.verdict != "failed" for result in told)
+    utc = datetime.now(UTC).isoformat(timespec="milliseconds")
+    file = WholeFile(directory / FILE)
+    file.content = orjson.dumps(
+        LastCheck(utc=utc, ok=ok, results=told),
+        option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE,
+    )
+    file.flush()
+
+
+def last_check(directory: Path) -> dict[str, Any] | None:
+    """Return what was kept (`LastCheck`), None if there is nothing, or nothing that can be read."""
+    try:
+        content = (directory / FILE).read_bytes()
+        return asdict(TypeAdapter(LastCheck).validate_json(content))
+    except (OSError, ValidationError):
+        return None

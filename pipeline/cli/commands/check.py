@@ -1,0 +1,114 @@
+"""`check`: is everything ready for the service?"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from contextlib import nullcontext, suppress
+from dataclasses import asdict
+from pathlib import Path
+
+import orjson
+from rich.console import Console
+from rich.text import Text
+
+from pipeline.check import last_check
+from pipeline.check.checks import checks
+from pipeline.check.result import Check, Result, Verdict, results
+from pipeline.cli.options import Commands, add_command, add_hearing, add_serving, settings_of
+from pipeline.core import logs
+from pipeline.core.errors import ConfigError
+
+_SHOWN: dict[Verdict, tuple[str, str]] = {
+    "ok": ("ok", "green"),
+    "look": ("look", "yellow"),
+    "failed": ("FAILED", "bold red"),
+}
+_SETTINGS_FIX = "Correct it there; config.toml as it ships explains every key."
+
+
+def add(commands: Commands) -> None:
+    """Describe the command."""
+    says = "Test everything before the service: settings, microphone, models, port, disk."
+    parser = add_command(commands, "check", _check, says)
+    parser.add_argument("--json", action="store_true", help="one JSON object, at the end")
+    parser.add_argument("--no-audio", action="store_true", help="leave the microphone out")
+    parser.add_argument(
+        "--seconds", type=_seconds, default=3.0, metavar="N", help="listen for so long (3)"
+    )
+    add_serving(parser)
+    add_hearing(parser)
+    parser.add_argument("--input", metavar="FILE", help="an audio file, not a microphone")
+
+
+def _check(arguments: argparse.Namespace) -> int:
+    console = Console(quiet=arguments.json, highlight=False)
+    try:
+        loaded = settings_of(arguments)
+    except ConfigError as error:
+        fix = error.fix or _SETTINGS_FIX
+        wrong = Result("settings", False, error.message, fix, error.code, 0.0)
+        _show(console, wrong)
+        _conclude(console, [wrong], [], as_json=arguments.json)
+        return ConfigError.exit_code
+    logs.configure(loaded.settings.log.level, loaded.settings.log.format)
+    planned = checks(loaded, audio=not arguments.no_audio, seconds=arguments.seconds)
+    told = []
+    with console.status("") if console.is_terminal else nullcontext() as status:
+
+        def begin(check: Check) -> None:
+            if status is not None:
+                status.update(f"{check.doing} ...")
+
+        for result in results(planned, begin):
+            _show(console, result)
+            told.append(result)
+    with suppress(OSError):  # the check of the sessions' folder has said so
+        last_check.keep(Path(loaded.settings.session.directory), told)
+    left_out = [check.name for check in planned if check.name not in {r.name for r in told}]
+    _conclude(console, told, left_out, as_json=arguments.json)
+    if not told[0].ok:
+        return ConfigError.exit_code
+    return 0 if all(result.ok for result in told) else 1
+
+
+def _show(console: Console, result: Result) -> None:
+    """Print a result in one line, and what to do about it in another."""
+    word, style = _SHOWN[result.verdict]
+    line = Text.assemble((f"{word:<7}", style), (f"{result.name:<16}", "bold"), result.message)
+    if result.code:
+        line.append(f" [{result.code}]", "dim")
+    console.print(line, soft_wrap=True)
+    if result.fix:
+        console.print(Text(f"{'':<23}{result.fix}", style), soft_wrap=True)
+
+
+def _conclude(
+    console: Console, told: Sequence[Result], left_out: Sequence[str], *, as_json: bool
+) -> None:
+    """Say it all in one sentence, or in one object."""
+    red = [result.name for result in told if not result.ok]
+    if as_json:
+        report = {"ok": not red, "results": [asdict(r) for r in told], "left_out": left_out}
+        sys.stdout.write(orjson.dumps(report, option=orjson.OPT_INDENT_2).decode() + "\n")
+        return
+    waiting = f" (not tried: {', '.join(left_out)})" if left_out else ""
+    advice = sum(1 for result in told if result.ok and result.fix)
+    if red:
+        console.print(Text(f"Not ready: mend {', '.join(red)}{waiting}.", "bold red"))
+    elif advice:
+        console.print(Text(f"Ready; {advice} of {len(told)} could be better.", "bold yellow"))
+    else:
+        console.print(Text(f"Ready: all {len(told)} checks are green.", "bold green"))
+
+
+def _seconds(text: str) -> float:
+    """Return the argument of --seconds. Raises ArgumentTypeError."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0.5 <= seconds <= 600:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds from 0.5 to 600")
+    return seconds

@@ -1,0 +1,276 @@
+"""`models`: which there are, fetching them, checking them."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+
+import orjson
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    Progress,
+    TextColumn,
+    TimeRemainingColumn,
+    TransferSpeedColumn,
+)
+from rich.table import Table
+from rich.text import Text
+
+from pipeline.cli import streams as standard_streams
+from pipeline.cli.options import Commands, Run, add_command, settings_of
+from pipeline.config.schema import Settings
+from pipeline.core import logs
+from pipeline.core.errors import ModelError, UsageError
+from pipeline.core.resources import bundled
+from pipeline.models import download as pulling
+from pipeline.models.catalog import State, rows, state
+from pipeline.models.hub_client import Watch
+from pipeline.models.registry import KEYS, Role, hub_id, read_registry
+from pipeline.models.resolve import STARTER
+from pipeline.models.store import Store, again, directory_of
+
+_SAYS = "List, fetch and check the models that hear and translate."
+_EPILOG = """\
+examples:
+  stark-translate models list                    what there is, and when to choose it
+  stark-translate models pull distil-large-v3    fetch one, once, with internet
+  stark-translate models pull --configured       fetch all that config.toml names
+  stark-translate models verify                  is everything still as it was fetched?
+
+A pull that was cut goes on where it stopped. Afterwards no internet is needed.
+"""
+_FOOT = """
+for: stt = stt.model, marian = translate.partial.model, gemma = translate.final.model
+*: in use by the settings. The size of what is not here is cited, memory is estimated.
+Fetched models are in {}; docs/MODELS.md says more about choosing."""
+_SHIPS = f"{STARTER} ships with the program."
+_WIDE = 110
+"""Columns of a terminal that has room for the last column of the list."""
+_STYLES: Mapping[State, str] = {
+    "ships": "green",
+    "here": "green",
+    "damaged": "bold red",
+    "half": "yellow",
+    "not here": "dim",
+}
+
+
+def add(commands: Commands) -> None:
+    """Describe the command and what it can do."""
+    parser = commands.add_parser(
+        "models",
+        help=_SAYS,
+        description=_SAYS,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    whats = parser.add_subparsers(required=True, metavar="what")
+    listing = _add(whats, "list", _list, "List the models that can be named in the settings.")
+    listing.add_argument("--json", action="store_true", help="one JSON array")
+    pull = _add(whats, "pull", _pull, "Fetch models from the hub: a name, owner/name, or a file.")
+    pull.add_argument("names", nargs="*", metavar="NAME", help="owner/name/file.gguf for Gemma")
+    pull.add_argument("--configured", action="store_true", help="all that the settings name")
+    pull.add_argument("--revision", default="", help="a commit, branch or tag, not the usual one")
+    pull.add_argument("--again", action="store_true", help="ask the hub even if all is here")
+    verify = _add(whats, "verify", _verify, "Read every fetched file and compare it.")
+    verify.add_argument("names", nargs="*", metavar="NAME", help="default: all")
+    path = _add(whats, "path", _path, "Print where a model is.")
+    path.add_argument("name", metavar="NAME")
+    remove = _add(whats, "remove", _remove, "Delete models that were fetched.")
+    remove.add_argument("names", nargs="+", metavar="NAME")
+
+
+def _add(whats: Commands, name: str, run: Run, says: str) -> argparse.ArgumentParser:
+    parser = add_command(whats, name, run, says)
+    parser.add_argument("--models", metavar="DIR", help="where fetched models are kept")
+    return parser
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    settings, store = _opened(arguments)
+    found = list(rows(store, _used(settings)))
+    if arguments.json:
+        told = orjson.dumps([asdict(row) for row in found], option=orjson.OPT_INDENT_2)
+        sys.stdout.write(told.decode() + "\n")
+        return 0
+    console = Console(highlight=False)
+    wide = console.width >= _WIDE
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for title in ("name", "for", "size", "memory", "state", "licence"):
+        right = title in {"size", "memory"}
+        table.add_column(title, no_wrap=True, justify="right" if right else "left")
+    if wide:
+        table.add_column("when to choose it")
+    for row in found:
+        table.add_row(
+            Text(f"{row.name} *" if row.in_use else row.name, "bold" if row.in_use else ""),
+            row.role,
+            _gb(row.size_bytes),
+            _gb(row.memory_bytes),
+            Text(row.state, _STYLES[row.state]),
+            row.licence,
+            *((row.choose,) if wide else ()),
+        )
+    console.print(table)
+    if not wide:
+        console.print("\n[bold]when to choose it[/bold]")
+        for name, choose in {row.name: row.choose for row in found if row.choose}.items():
+            console.print(Text(f"{name}: {choose}"), soft_wrap=True)
+    console.print(Text(_FOOT.format(store.directory), "dim"), soft_wrap=True)
+    return 0
+
+
+def _pull(arguments: argparse.Namespace) -> int:
+    settings, store = _opened(arguments)
+    names = list(arguments.names)
+    if arguments.configured:
+        known = read_registry(store.directory)
+        used = [value for _, value in _used(settings)]
+        names += [n for n in used if n in known or (hub_id(n) and not Path(n).exists())]
+        if not names:
+            print("The settings name no model that would have to be fetched.")
+            return 0
+    if not names:
+        message = "Which model is to be fetched?"
+        raise UsageError("model-unnamed", message, "`stark-translate models list` shows them.")
+    code = 0
+    for name in dict.fromkeys(names):
+        try:
+            _pull_one(name, store, arguments)
+        except ModelError as error:
+            standard_streams.say(f"stark-translate: {error}")
+            code = error.exit_code
+    return code
+
+
+def _pull_one(name: str, store: Store, arguments: argparse.Namespace) -> None:
+    """Fetch one model, unless all of it is here. Raises ModelError."""
+    if name == STARTER:
+        print(_SHIPS)
+        return
+    stands, manifest = state(store, name)
+    if stands == "here" and manifest and not arguments.again and not arguments.revision:
+        print(f"{name} is here already: {store.path(manifest)}")
+        return
+    ordered = pulling.order(name, store, arguments.revision)
+    print(
+        f"{name}: {_gb(ordered.size_bytes)}, licence {ordered.licence}, "
+        f"from {ordered.repository} at {ordered.commit[:12]}",
+        flush=True,
+    )
+    with _progress() as progress:
+        fetched = progress.add_task("fetching", total=ordered.size_bytes)
+        checked = progress.add_task("checking", total=ordered.size_bytes)
+        try:
+            watch = Watch(
+                on_bytes=lambda count: progress.advance(fetched, count),
+                on_checked=lambda count: progress.advance(checked, count),
+            )
+            manifest = pulling.pull(ordered, store, watch)
+        except KeyboardInterrupt:
+            progress.stop()
+            standard_streams.say(f"Stopped. The next pull of {name} goes on from here.")
+            raise
+    print(f"{name} is ready: {KEYS[manifest.role]} = {orjson.dumps(name).decode()}")
+
+
+def _verify(arguments: argparse.Namespace) -> int:
+    _, store = _opened(arguments)
+    names = arguments.names or [*store.names(), *_only_halves(store)]
+    if not names:
+        print(f"No model has been fetched into {store.directory}.")
+    code = 0
+    for name in names:
+        if name == STARTER:
+            print(_SHIPS)
+        elif faults := _faults(store, name):
+            code = ModelError.exit_code
+            print(f"{name}: {'; '.join(faults)}. {again(name)}")
+        else:
+            print(f"{name}: as it was fetched")
+    return code
+
+
+def _faults(store: Store, name: str) -> list[str]:
+    """Return what is wrong with a model, reading all of it."""
+    try:
+        manifest = store.manifest(name)
+    except ModelError as error:
+        return [error.message.rstrip(".")]
+    if manifest is None:
+        return ["only half fetched" if store.is_half(name) else "not here"]
+    with _progress() as progress:
+        task = progress.add_task(name, total=manifest.size_bytes)
+        return store.faults(
+            manifest, hashes=True, on_bytes=lambda count: progress.advance(task, count)
+        )
+
+
+def _only_halves(store: Store) -> list[str]:
+    return [name for name in store.halves() if name not in store.names()]
+
+
+def _path(arguments: argparse.Namespace) -> int:
+    _, store = _opened(arguments)
+    if arguments.name == STARTER:
+        print(bundled("models", STARTER))
+        return 0
+    manifest = store.manifest(arguments.name)
+    if manifest is None:
+        message = f"{arguments.name} is not in {store.directory}."
+        raise ModelError("model-not-pulled", message, again(arguments.name))
+    print(store.path(manifest))
+    return 0
+
+
+def _remove(arguments: argparse.Namespace) -> int:
+    _, store = _opened(arguments)
+    for name in arguments.names:
+        store.remove(name)
+        print(f"{name} is deleted")
+    return 0
+
+
+def _opened(arguments: argparse.Namespace) -> tuple[Settings, Store]:
+    settings = settings_of(arguments).settings
+    logs.configure(settings.log.level, settings.log.format)
+    return settings, Store(directory_of(settings.models.directory).absolute())
+
+
+def _used(settings: Settings) -> list[tuple[Role, str]]:
+    """Return the role and the value of each model that these settings load."""
+    translate = settings.translate
+    translators = (translate.partial, translate.final, translate.compare)
+    asked = {translator.engine for translator in translators}
+    used: list[tuple[Role, str]] = [("stt", settings.stt.model)]
+    if "marian" in asked:
+        used.append(("marian", translate.partial.model))
+    if translate.final.engine == "gemma":
+        used.append(("gemma", translate.final.model))
+    if translate.compare.engine != "none":
+        used.append((translate.compare.engine, translate.compare.model))
+    return used
+
+
+def _progress() -> Progress:
+    """Return a display of progress on standard error; it shows nothing unless on a terminal."""
+    console = Console(stderr=True)
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        DownloadColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+        console=console,
+        disable=not console.is_terminal,
+        transient=True,
+    )
+
+
+def _gb(size: int) -> str:
+    return f"{size / 1e9:.2f} GB" if size >= 10**7 else f"{size / 1e6:.2f} MB" if size else ""

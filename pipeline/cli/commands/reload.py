@@ -1,0 +1,70 @@
+"""`reload`: have the running daemon read its settings and dictionary again."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+import orjson
+from rich.console import Console
+from rich.text import Text
+
+from pipeline.cli.options import Commands, add_command, settings_of
+from pipeline.core.errors import ConfigError
+from pipeline.daemon.control_client import ask
+from pipeline.server.operator_token import FILE, kept_token
+
+_SAYS = "Have the running daemon read its settings and its dictionary again."
+_MORE = f"""\
+The daemon is asked on this machine, at the port and with the operator's token ({FILE} in the
+sessions' folder) that these settings name: run this with the daemon's --config and as its user.
+What cannot change while captions are made, such as models, microphone and port, is named as needing
+a restart. A file with a mistake changes nothing. Environment variables and flags of the daemon are
+those that it was started with. The signal SIGHUP does the same; its log has the answer then.
+exit codes: 0 read again, 1 refused or no daemon there, 2 wrong usage, 78 wrong settings
+"""
+_EFFECTS = (
+    ("live", "in force now", "green"),
+    ("next_utterance", "from the next utterance on", "green"),
+    ("restart", "needs a restart", "yellow"),
+)
+
+
+def add(commands: Commands) -> None:
+    """Describe the command."""
+    parser = add_command(commands, "reload", _reload, _SAYS)
+    parser.epilog = _MORE
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("--json", action="store_true", help="one JSON object")
+    parser.add_argument("--host", help="address that the daemon serves on, if not that of --config")
+    parser.add_argument("--port", type=int, help="its port, if not that of --config")
+    parser.add_argument("--sessions", metavar="DIR", help="where it makes its session folders")
+
+
+def _reload(arguments: argparse.Namespace) -> int:
+    try:
+        settings = settings_of(arguments).settings
+    except ConfigError as error:  # the daemon would say the same
+        raise ConfigError(error.code, f"Not reloaded: {error.message}", error.fix) from None
+    token = settings.operator.token or kept_token(Path(settings.session.directory))
+    answer = ask(settings.server, token, "reload", "reloaded")
+    if arguments.json:
+        told = {key: value for key, value in answer.items() if key != "type"}
+        sys.stdout.write(orjson.dumps(told, option=orjson.OPT_INDENT_2).decode() + "\n")
+    else:
+        _show(Console(highlight=False), answer)
+    return 0
+
+
+def _show(console: Console, answer: dict[str, Any]) -> None:
+    rows = [(key, says, style) for kind, says, style in _EFFECTS for key in answer[kind]]
+    width = max((len(key) for key, _, _ in rows), default=0)
+    for key, says, style in rows:
+        console.print(Text.assemble(f"{key:<{width}}  ", (says, style)), soft_wrap=True)
+    if not rows:
+        console.print("No setting differs from those in force.")
+    if answer["restart"]:
+        console.print("Restart when nobody reads along; the session goes on afterwards.")
+    console.print(f"The dictionary has {answer['rules']} rules.")

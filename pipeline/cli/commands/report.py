@@ -1,0 +1,29 @@
+"""`report`: a session as one web page."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from pipeline.cli.options import Commands, add_command, add_session, session_of, write_out
+from pipeline.review.report import report
+
+_SAYS = "Make one web page of a session: latencies, corrections, doubts, the whole text."
+
+
+def add(commands: Commands) -> None:
+    """Describe the command."""
+    parser = add_command(commands, "report", _report, _SAYS)
+    add_session(parser)
+    says = "what was really said, such as demo/sermon.json: adds WER and chrF"
+    parser.add_argument("--reference", type=Path, metavar="FILE", help=says)
+    parser.add_argument("--out", type=Path, metavar="FILE", help="default: report.html beside it")
+
+
+def _report(arguments: argparse.Namespace) -> int:
+    folder = session_of(arguments)
+    out: Path = arguments.out or folder / "report.html"
+    write_out(out, report(folder, arguments.reference))
+    print(f"{folder.name} is in {out}", file=sys.stderr)
+    return 0

@@ -1,0 +1,87 @@
+"""`review`: a session's doubtful captions, to be approved or corrected in the browser."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import signal
+import sys
+from contextlib import closing
+from pathlib import Path
+
+from pipeline.cli.options import Commands, add_command, session_of, settings_of
+from pipeline.config import schema as config
+from pipeline.config.schema import Settings
+from pipeline.core import logs
+from pipeline.core.errors import ServerError
+from pipeline.review.server import ReviewServer
+from pipeline.review.store import Review
+from pipeline.server.operator_token import FILE, operator_token
+
+_SAYS = "Approve or correct a session's doubtful captions in the browser, and read its report."
+_MORE = """\
+What is approved or corrected is added to the session's sermon_pairs.jsonl, from which the models
+can learn. It is kept at once; stop and go on whenever you like. The page asks for the operator's
+token and is reachable from this machine only, unless --host says otherwise.
+"""
+_HERE = "127.0.0.1"
+
+
+def add(commands: Commands) -> None:
+    """Describe the command."""
+    parser = add_command(commands, "review", _review, _SAYS)
+    parser.epilog = _MORE
+    parser.add_argument(
+        "session", nargs="?", default="last", help='a session\'s name or folder, or "last"'
+    )
+    parser.add_argument("--host", default=_HERE, help="address to serve on (127.0.0.1)")
+    says = "port (that of the settings, or a free one if it is taken); 0 picks a free one"
+    parser.add_argument("--port", type=int, help=says)
+    parser.add_argument("--sessions", metavar="DIR", help="where session folders are")
+
+
+def _review(arguments: argparse.Namespace) -> int:
+    settings = settings_of(arguments).settings
+    logs.configure(settings.log.level, settings.log.format)
+    any_port = arguments.port is None
+    return review(session_of(arguments), settings, host=arguments.host, any_port=any_port)
+
+
+def review(folder: Path, settings: Settings, *, host: str = _HERE, any_port: bool) -> int:
+    """Serve the review of a session to this machine until Ctrl-C. Raises SessionError, ServerError.
+
+    `host` lets others in. `any_port` allows another port where the one of the settings is taken.
+    """
+    directory = Path(settings.session.directory)
+    token = settings.operator.token or operator_token(directory)
+    kept = "operator.token of the settings" if settings.operator.token else str(directory / FILE)
+    server = settings.server.model_copy(update={"host": host})
+    with closing(Review(folder)) as reviewed:
+        print(f"The page will ask for the operator's token ({kept}).", file=sys.stderr)
+        asyncio.run(_serve(reviewed, server, token, any_port=any_port))
+        left, name = reviewed.left, folder.name
+    again = f": stark-translate review {name}" if left else ""
+    print(f"{name}: {left} left to review{again}", file=sys.stderr)
+    return 0
+
+
+async def _serve(reviewed: Review, settings: config.Server, token: str, *, any_port: bool) -> None:
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    server = ReviewServer(reviewed, settings, token=token)
+    try:
+        await server.start()
+    except ServerError as error:
+        if not any_port or error.code != "port-in-use":
+            raise
+        server = ReviewServer(reviewed, settings.model_copy(update={"port": 0}), token=token)
+        await server.start()
+    try:
+        logs.serving(server.address, reviewed.folder)
+        name, left = reviewed.folder.name, reviewed.left
+        says = f"{left} captions of {name} to review: {server.address} (Ctrl-C ends)"
+        print(says, file=sys.stderr)
+        await stop.wait()
+    finally:
+        await server.close()

@@ -1,0 +1,78 @@
+"""`score`: judges a past session's captions again, with a better estimator than the live one."""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import get_args
+
+import orjson
+from rich.console import Console
+from rich.table import Table
+
+from pipeline.cli.options import Commands, add_command, add_session, session_of
+from pipeline.core.errors import UsageError
+from pipeline.evaluation.comet import MODEL, CometKiwi
+from pipeline.evaluation.rescore import QualityRecord, judge_again
+from pipeline.records.quality import Decision, LogProbability, QualityEstimator
+from pipeline.session.folders import WholeFile, unwritable
+from pipeline.session.reader import read_records
+
+_SAYS = "Judge a session's captions again, after the service, and write quality.jsonl."
+
+
+def add(commands: Commands) -> None:
+    """Describe the command."""
+    parser = add_command(commands, "score", _score, _SAYS)
+    add_session(parser)
+    parser.add_argument(
+        "--estimator",
+        choices=[LogProbability.name, CometKiwi.name],
+        default=LogProbability.name,
+        help=f"who estimates the translations; {CometKiwi.name} needs the extra `comet`",
+    )
+    parser.add_argument("--model", help=f"name or .ckpt file of {CometKiwi.name}'s model: {MODEL}")
+
+
+def _score(arguments: argparse.Namespace) -> int:
+    estimator = _estimator(arguments.estimator, arguments.model)
+    folder = session_of(arguments)
+    records = read_records(folder)
+    estimator.load()
+    judged = judge_again(records, estimator)
+    before = [r["quality"]["decision"] for r in records if r.get("quality")]
+    Console().print(_table(folder.name, before, judged))
+    print(f"Each caption's judgement is in {_write(folder, judged)}")
+    return 0
+
+
+def _estimator(name: str, model: str | None) -> QualityEstimator:
+    if name == CometKiwi.name:
+        return CometKiwi(model or MODEL)
+    if model is not None:
+        raise UsageError("model-unused", f"--model is for --estimator {CometKiwi.name} only.")
+    return LogProbability()
+
+
+def _write(folder: Path, judged: Sequence[QualityRecord]) -> Path:
+    """Write quality.jsonl anew. Raises SessionError (session-unwritable)."""
+    path = folder / "quality.jsonl"
+    file = WholeFile(path)
+    file.content = b"".join(orjson.dumps(each, option=orjson.OPT_APPEND_NEWLINE) for each in judged)
+    try:
+        file.flush()
+    except OSError as error:
+        raise unwritable(path, error.strerror or str(error)) from None
+    return path
+
+
+def _table(session: str, before: Sequence[str], judged: Sequence[QualityRecord]) -> Table:
+    live, again = Counter(before), Counter(each.quality.decision for each in judged)
+    table = Table(title=f"Session {session}: {len(judged)} captions", min_width=45)
+    for name in ("decision", "live", "now"):
+        table.add_column(name, justify="left" if name == "decision" else "right")
+    for decision in get_args(Decision):
+        table.add_row(decision, str(live[decision]), str(again[decision]))
+    return table

@@ -1,0 +1,204 @@
+"""`tune`: measures this machine and says what to put into config.toml."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import orjson
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from pipeline.cli.options import Commands, add_command, settings_of
+from pipeline.config.editor import Value, section, toml, write
+from pipeline.config.loader import Loaded, file_in_force
+from pipeline.core import logs
+from pipeline.models.registry import KEYS, Role
+from pipeline.tuning.hardware import Others, machine
+from pipeline.tuning.plan import Machine, Values
+from pipeline.tuning.result import Tuned, conclude
+from pipeline.tuning.trials import Tuning
+from pipeline.tuning.verdicts import BUSY, gb
+
+_SAYS = "Measure this machine and say what to put into config.toml: threads, GPU, window, draft."
+_EPILOG = """\
+examples:
+  stark-translate tune                                     measure, and print the settings
+  stark-translate tune --write                             ... and put them into config.toml
+  stark-translate tune --gemma translategemma-4b-q4_k_m    would this model keep up?
+
+It takes a few minutes with nothing else running, longer with large models; --quick is rougher.
+Ctrl-C ends it with what it has by then. A copy of config.toml is kept before it is changed.
+exit codes: 0 all keeps up, 1 something does not, or it was ended early
+"""
+_MODELS: Mapping[str, str] = {
+    "stt": "speech to text",
+    "marian": "quick translation",
+    "gemma": "final translation",
+}
+_YES = {True: "fits", False: "no", None: ""}
+_LIMIT_S, _QUICK_S = 6.0, 1.5
+_NICE = 5
+_BUSY_SAYS = (
+    "This machine is busy ({:.0%} of the processor is taken): the figures will look worse than it "
+    "is. Close what else runs, and repeat."
+)
+
+
+def add(commands: Commands) -> None:
+    """Describe the command."""
+    parser = add_command(commands, "tune", _tune, _SAYS)
+    parser.epilog = _EPILOG
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("--write", action="store_true", help="put the result into config.toml")
+    parser.add_argument("--quick", action="store_true", help="a quarter of the time, and rougher")
+    parser.add_argument("--json", action="store_true", help="one JSON object, at the end")
+    for role, says in _MODELS.items():
+        parser.add_argument(f"--{role}", metavar="MODEL", help=f"{says}: not the configured model")
+
+
+def _tune(arguments: argparse.Namespace) -> int:
+    models: dict[str, Value] = {
+        KEYS[role]: getattr(arguments, role) for role in KEYS if getattr(arguments, role)
+    }
+    loaded = settings_of(arguments, models)
+    logs.configure(loaded.settings.log.level, loaded.settings.log.format)
+    console, status = Console(quiet=arguments.json, highlight=False), Console(stderr=True)
+    os.nice(_NICE)  # a service that runs beside it comes first
+    here, others = machine(), Others()
+    if here.busy > BUSY:
+        status.print(Text(_BUSY_SAYS.format(here.busy), "yellow"))
+    done, complete = _try_all(loaded, here, _QUICK_S if arguments.quick else _LIMIT_S, status)
+    here = replace(here, busy=others.share())
+    tuned = conclude(done, loaded.settings, here, complete=complete)
+    _show(console, tuned)
+    changes = models | dict(tuned.changes)
+    written: dict[str, str] = {}
+    if arguments.write:
+        written = _write(console, tuned, changes, arguments.config, loaded)
+    if arguments.json:
+        report = {"ok": tuned.ok, **asdict(tuned), "changes": changes, **written}
+        sys.stdout.write(orjson.dumps(report, option=orjson.OPT_INDENT_2).decode() + "\n")
+    return 0 if tuned.ok else 1
+
+
+def _try_all(loaded: Loaded, here: Machine, limit_s: float, status: Console) -> tuple[Tuning, bool]:
+    """Try everything, or as much as there is time for before Ctrl-C; return whether it was all."""
+    columns = (TextColumn("{task.description:<44}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, TimeElapsedColumn(), console=status, transient=True) as progress:
+        task = progress.add_task("loading", total=None)
+
+        def begin(role: Role, values: Values) -> None:
+            progress.update(task, description=escape(f"{_MODELS[role]}: {_words(values)}"))
+
+        done = Tuning(loaded.settings, here, limit_s=limit_s, begin=begin)
+        try:
+            plan = {role: done.steps(role) for role in done.roles}
+            total = sum(len(step.alternatives) for steps in plan.values() for step in steps)
+            progress.update(task, total=total)
+            passed = 0
+            for role, steps in plan.items():
+                for _ in done.run(role):
+                    progress.advance(task)
+                passed += sum(len(step.alternatives) for step in steps)
+                progress.update(task, completed=passed)  # some steps make no difference on a GPU
+        except KeyboardInterrupt:
+            return done, False
+    return done, True
+
+
+def _show(console: Console, tuned: Tuned) -> None:
+    if not tuned.complete:
+        console.print(Text("Ended early: this is what was measured by then.", "yellow"))
+    verdicts = Table.grid(padding=(0, 2))
+    for verdict in tuned.verdicts:
+        word, style = ("ok", "green") if verdict.ok else ("NO", "bold red")
+        if verdict.ok and verdict.fix:
+            word, style = "look", "yellow"
+        what = Text(_MODELS.get(verdict.what, verdict.what), "bold")
+        verdicts.add_row(Text(word, style), what, verdict.message)
+        if verdict.fix:
+            verdicts.add_row("", "", Text(verdict.fix, style))
+    console.print(_trials(tuned), _memory(tuned), verdicts)
+    if tuned.chosen:
+        console.print(Text("\nFor config.toml:\n", "bold"))
+        console.print(section(tuned.chosen), markup=False)
+
+
+def _trials(tuned: Tuned) -> Table:
+    table = Table("tried", title=Text(f"{tuned.machine.cpu}, {tuned.machine.cores} cores"))
+    for name in ("busy", "cores", "slowest", "words wrong"):
+        table.add_column(name, justify="right")
+    table.add_column("")
+    role = ""
+    for trial in tuned.trials:
+        if trial.role != role:
+            role = trial.role
+            table.add_section()
+            table.add_row(Text(_MODELS[role], "bold"))
+        figures, cells = trial.figures, ["", "", "", ""]
+        if figures is not None:
+            rate = figures.word_error_rate
+            cells = [
+                f"{figures.busy:.1%}",
+                f"{figures.cores:.2f}",
+                f"{figures.slowest_s * 1000:.0f} ms",
+                "" if rate is None else f"{rate:.1%}",
+            ]
+        chosen = trial.tried.items() <= tuned.chosen.items()
+        mark = Text("chosen", "green") if chosen else Text(trial.problem, "red")
+        table.add_row(Text(f"  {_words(trial.tried)}"), *cells, mark)
+    table.caption = "busy, cores: of the time while somebody speaks; slowest: of a final"
+    return table
+
+
+def _memory(tuned: Tuned) -> Table:
+    largest = sorted(tuned.machine.gpus, key=lambda gpu: gpu.free_bytes)[-1:]
+    gpus = [f"{gpu.name}, {gb(gpu.free_bytes)} free" for gpu in largest]
+    table = Table("memory", "needs", f"RAM, {gb(tuned.machine.ram_free_bytes)} free", *gpus)
+    roles, role = list(_MODELS), ""
+    needs = sorted((*tuned.in_use, *tuned.known), key=lambda need: roles.index(need.role))
+    for need in needs:
+        if need.role != role:
+            role = need.role
+            table.add_section()
+            table.add_row(Text(_MODELS[role], "bold"))
+        measured = ", measured" if need in tuned.in_use else ""
+        fits = [_YES[need.fits_ram], *(_YES[need.fits_gpu] for _ in gpus)]
+        table.add_row(Text(f"  {need.name}"), f"{gb(need.need_bytes)}{measured}", *fits)
+    return table
+
+
+def _write(
+    console: Console, tuned: Tuned, changes: Values, config: Path | None, loaded: Loaded
+) -> dict[str, str]:
+    """Put the changes into config.toml, if all is well; return what was done, for --json."""
+    if not tuned.ok:
+        why = "see NO above" if tuned.complete else "it was ended early"
+        console.print(Text(f"\nNothing was written: {why}.", "bold red"))
+        return {}
+    file = config or file_in_force() or Path("config.toml")
+    diff, copy = write(file, changes, datetime.now(UTC))
+    if not diff:
+        console.print(f"\n{file} has all of this already.", markup=False)
+        return {}
+    console.print(f"\n{diff}\n\nWritten to {file}.", markup=False, soft_wrap=True)
+    if copy is not None:
+        console.print(f"As it was before: {copy}", markup=False, soft_wrap=True)
+    for key in changes:
+        if loaded.origins[key] == "environment":
+            console.print(Text(f"The environment sets {key} too, and wins.", "yellow"))
+    return {"file": str(file), "diff": diff, "copy": str(copy or "")}
+
+
+def _words(values: Values) -> str:
+    """Return settings in short: the keys' last parts."""
+    return ", ".join(f"{key.rpartition('.')[2]} {toml(value)}" for key, value in values.items())

@@ -1,0 +1,82 @@
+"""The command line of stark-translate."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from pipeline import __version__
+from pipeline.cli import streams as standard_streams
+from pipeline.cli.commands import (
+    check,
+    config,
+    devices,
+    export,
+    models,
+    reload,
+    replay,
+    report,
+    review,
+    run,
+    score,
+    tune,
+)
+from pipeline.core.errors import StarkError
+
+_EPILOG = """\
+examples:
+  stark-translate demo                       see it work, on a recorded sermon
+  stark-translate devices --meter            find the microphone and check its level
+  stark-translate run --device "USB Audio"   caption a service
+  stark-translate run --input sermon.wav     caption a recording
+  stark-translate dry-run                    rehearse: nothing reaches the audience
+  stark-translate tune                       once: the settings that suit this machine
+  stark-translate models list                which models there are; `models pull` fetches them
+  stark-translate check                      before the service: will it work?
+  stark-translate reload                     have the running one read its settings again
+  stark-translate report last                after it: one page about the service
+  stark-translate review last                correct its doubtful captions, to learn from them
+  stark-translate export last --out sermon.srt
+
+Settings come from config.toml, then STARK_TRANSLATE__SECTION__KEY variables, then flags;
+`stark-translate config` shows what is in force.
+exit codes: 0 clean, 1 something broke, 2 wrong usage, 78 wrong settings
+"""
+
+COMMANDS = (
+    *(run, reload, devices, models, tune, config, check),
+    *(export, replay, review, score, report),
+)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command; return its exit code."""
+    standard_streams.ensure()
+    parser = argparse.ArgumentParser(
+        prog="stark-translate",
+        description="Live sermon captions in another language.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=__version__)
+    commands = parser.add_subparsers(required=True, metavar="command")
+    for command in COMMANDS:
+        command.add(commands)
+    arguments = parser.parse_args(argv)
+    try:
+        code: int = arguments.run(arguments)
+        sys.stdout.flush()
+    except StarkError as error:
+        standard_streams.say(f"stark-translate: {error}")
+        return error.exit_code
+    except KeyboardInterrupt:
+        return 1
+    except OSError as error:
+        if not standard_streams.gone(error):
+            raise
+        return 1  # whoever was to read the result has left
+    else:
+        return code
+    finally:
+        standard_streams.settle()

@@ -1,0 +1,86 @@
+"""The commands of `stark-translate`, one file each: `add` describes it, the rest does it."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+from pipeline.config.loader import Loaded, load
+from pipeline.core.errors import SessionError
+from pipeline.session.reader import find_session
+
+Run = Callable[[argparse.Namespace], int]
+
+
+class Commands(Protocol):
+    """What argparse's add_subparsers gives."""
+
+    def add_parser(self, name: str, **options: Any) -> argparse.ArgumentParser:
+        """Add a command."""
+
+
+FLAGS = {
+    "device": "audio.device",
+    "channel": "audio.channel",
+    "input": "audio.input",
+    "pace": "audio.pace",
+    "host": "server.host",
+    "port": "server.port",
+    "sessions": "session.directory",
+    "models": "models.directory",
+    "log_level": "log.level",
+}
+"""Command-line flags that set a key."""
+
+
+def add_command(commands: Commands, name: str, run: Run, says: str) -> argparse.ArgumentParser:
+    """Add a command that reads the settings. `says` is its one sentence of help."""
+    parser = commands.add_parser(name, help=says, description=says)
+    parser.set_defaults(run=run)
+    parser.add_argument("--config", type=Path, metavar="FILE", help="settings, not ./config.toml")
+    levels = ["debug", "info", "warning", "error"]
+    parser.add_argument("--log-level", choices=levels, help="what the log leaves out (info)")
+    return parser
+
+
+def add_serving(parser: argparse.ArgumentParser) -> None:
+    """Add the options of a command that serves displays."""
+    parser.add_argument("--host", help="address to serve on; 0.0.0.0 lets phones in")
+    parser.add_argument("--port", type=int, help="port; 0 picks a free one and prints it")
+    parser.add_argument("--sessions", metavar="DIR", help="where session folders are made")
+
+
+def add_hearing(parser: argparse.ArgumentParser) -> None:
+    """Add the options that choose what to hear."""
+    parser.add_argument("--device", help="part of the microphone's name (see `devices`)")
+    parser.add_argument("--channel", type=int, help="channel of device or file; 0 mixes all")
+
+
+def add_session(parser: argparse.ArgumentParser) -> None:
+    """Add the session that a command is about, and where it may be found."""
+    parser.add_argument("session", help='a session\'s name or folder, or "last"')
+    parser.add_argument("--sessions", metavar="DIR", help="where session folders are")
+
+
+def settings_of(arguments: argparse.Namespace, more: Mapping[str, Any] | None = None) -> Loaded:
+    """Load the settings that the command line asks for. Raises ConfigError."""
+    given = vars(arguments)
+    flags = {key: given[flag] for flag, key in FLAGS.items() if given.get(flag) is not None}
+    return load(arguments.config, flags | dict(more or {}))
+
+
+def session_of(arguments: argparse.Namespace) -> Path:
+    """Return the folder of the session that is asked for. Raises ConfigError, SessionError."""
+    directory = Path(settings_of(arguments).settings.session.directory)
+    return find_session(arguments.session, directory)
+
+
+def write_out(file: Path, text: str) -> None:
+    """Write a file that the command line asks for. Raises SessionError (file-unwritable)."""
+    try:
+        file.write_text(text, encoding="utf-8", newline="")
+    except OSError as error:
+        message = f"{file} cannot be written: {error.strerror}."
+        raise SessionError("file-unwritable", message, "Give another --out.") from None

@@ -1,0 +1,112 @@
+"""What the person at the terminal sees: captions, level, state and how long things take.
+
+A live view on a terminal, log lines elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+import structlog
+from rich.console import Console, RenderableType
+
+from pipeline.cli.live_screen import RichScreen, level_bar
+from pipeline.core.types import Fault, Level, State
+from pipeline.protocol.codec import Message, Mode
+
+__all__ = ["LineScreen", "RichScreen", "Screen", "level_bar", "make_screen"]
+
+log = structlog.get_logger()
+
+
+class Screen(Protocol):
+    """A terminal or what stands in for it. Called on the event loop, so nothing may wait."""
+
+    def started(self, address: str, mode: Mode, folder: Path) -> None:
+        """The server is up."""
+
+    def operator(self, page: str, token: str) -> None:
+        """Where the operator's page is, and where its token is kept."""
+
+    def caption(self, message: Message) -> None:
+        """A caption is new or has changed."""
+
+    def utterance(self, record: Mapping[str, Any]) -> None:
+        """An utterance is done; `record` is that of pipeline.records.utterance."""
+
+    def state(self, state: State, reason: str) -> None:
+        """The daemon's state or its reason has changed."""
+
+    def level(self, level: Level) -> None:
+        """How loud the input is."""
+
+    def fault(self, fault: Fault) -> None:
+        """Something went wrong; the log has it too."""
+
+    def purge(self) -> None:
+        """Show nothing any more of what was said until now."""
+
+    def summary(self, what: RenderableType) -> None:
+        """Print the session's result, after `close`."""
+
+    def close(self) -> None:
+        """Leave the terminal as it was. Harmless when called twice."""
+
+
+def make_screen() -> Screen:
+    """Return a RichScreen when standard output is a terminal that can do it, else a LineScreen."""
+    console = Console()
+    return (
+        RichScreen(console)
+        if console.is_terminal and not console.is_dumb_terminal
+        else LineScreen()
+    )
+
+
+class LineScreen:
+    """That captions are final, and states, as log lines, for systemd's journal and for pipes."""
+
+    def started(self, address: str, mode: Mode, folder: Path) -> None:
+        """Say nothing: the log tells the address."""
+
+    def operator(self, page: str, token: str) -> None:
+        """Log both."""
+        log.info("operator", page=page, token=token)
+
+    def caption(self, message: Message) -> None:
+        """Log a final; its words only for those who ask for "debug".
+
+        Logs are kept by others, who cannot be told to forget what turns out to be off the record.
+        """
+        if message.final:
+            source, target = message.source.text, message.target.text
+            log.info(
+                "caption", id=message.id, start_s=message.start_s, engine=message.target.engine
+            )
+            log.debug("caption text", id=message.id, source=source, target=target)
+
+    def utterance(self, record: Mapping[str, Any]) -> None:
+        """Say nothing: the session folder has it."""
+
+    def state(self, state: State, reason: str) -> None:
+        """Log the state, but not every start and end of speech."""
+        if state not in ("speech", "listening") or reason:
+            log.info("state", state=state, reason=reason)
+
+    def level(self, level: Level) -> None:
+        """Say nothing."""
+
+    def fault(self, fault: Fault) -> None:
+        """Say nothing: the log has it."""
+
+    def purge(self) -> None:
+        """Do nothing: no words are in the log."""
+
+    def summary(self, what: RenderableType) -> None:
+        """Print it to standard output."""
+        Console(width=100).print(what)
+
+    def close(self) -> None:
+        """Nothing to do."""

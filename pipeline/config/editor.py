@@ -1,0 +1,149 @@
+"""Keys of a config.toml changed in place: comments, order and everything else stay as they are.
+
+By lines, and then proved: what the edited text says must be what the old one said and the new
+values, else nothing is written.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import os
+import re
+import shutil
+import tomllib
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from pipeline.core.errors import ConfigError
+
+Value: TypeAlias = bool | int | float | str
+
+_TABLE = re.compile(r"\s*\[([A-Za-z0-9_.\-]+)\]\s*(?:#.*)?$")
+_KEY = re.compile(
+    r"""(?P<before>\s*(?P<key>[A-Za-z0-9_\-]+)\s*=\s*)
+        (?P<value>"(?:[^"\\]|\\.)*"|'[^']*'|[^\s\#"']+)
+        (?P<space>\s*?)(?P<after>(?:\s\#.*)?)$""",
+    re.VERBOSE,
+)
+
+
+def edit(text: str, changes: Mapping[str, Value]) -> str:
+    """Return TOML `text` with keys such as `stt.threads` set to new values.
+
+    A key that is not there is added at the end of its table, a table at the end of the text.
+    Raises ConfigError (config-not-edited) where the keys are written in another way, such as in
+    an inline table.
+    """
+    lines = text.removesuffix("\n").removesuffix("\r").split("\n") if text else []
+    lines = [line.removesuffix("\r") for line in lines]
+    for path, value in changes.items():
+        table, _, key = path.rpartition(".")
+        _set(lines, table, key, toml(value))
+    end = "\r\n" if "\r\n" in text else "\n"
+    edited = end.join([*lines, ""])
+    if not _says(edited, _changed(tomllib.loads(text), changes)):
+        wanted = ", ".join(f"{path} = {toml(value)}" for path, value in changes.items())
+        raise ConfigError(
+            "config-not-edited",
+            "The settings are written in a way that only a person can edit.",
+            f"Put in by hand: {wanted}.",
+        )
+    return edited
+
+
+def write(file: Path, changes: Mapping[str, Value], now: datetime) -> tuple[str, Path | None]:
+    """Change keys of a file; return the diff and the path of the copy of the file as it was.
+
+    A missing file is made, and has no copy; without a change nothing is written and there is none
+    either. Raises ConfigError: config-unreadable, config-not-toml, config-not-edited,
+    config-unwritable.
+    """
+    file = file.resolve()  # a link stays one
+    try:
+        old = file.read_bytes().decode("utf-8") if file.exists() else ""
+        tomllib.loads(old)
+    except OSError as error:
+        raise ConfigError("config-unreadable", f"{file}: {error.strerror}.") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError("config-not-toml", f"{file} is not valid TOML: {error}.") from None
+    new = edit(old, changes)
+    diff = "\n".join(
+        difflib.unified_diff(
+            old.splitlines(), new.splitlines(), str(file), str(file), n=0, lineterm=""
+        )
+    )
+    if not diff:
+        return "", None
+    copy = file.with_name(f"{file.name}.{now:%Y%m%d-%H%M%S}.bak") if old else None
+    temporary = file.with_name(f"{file.name}.tmp")
+    try:
+        if copy is not None:
+            shutil.copy2(file, copy)
+        temporary.write_bytes(new.encode())
+        if copy is not None:
+            shutil.copymode(file, temporary)
+            os.chown(temporary, file.stat().st_uid, file.stat().st_gid)
+        temporary.replace(file)
+    except OSError as error:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise ConfigError(
+            "config-unwritable",
+            f"{file} cannot be written: {error.strerror}.",
+            "Run it as the user that owns the file, or put the lines in by hand.",
+        ) from None
+    return diff, copy
+
+
+def toml(value: Value) -> str:
+    """Return a value as TOML writes it."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def section(values: Mapping[str, Value]) -> str:
+    """Return the TOML text that sets these keys and nothing else."""
+    return edit("", values).strip()
+
+
+def _set(lines: list[str], table: str, key: str, value: str) -> None:
+    here, last = "", None
+    for index, line in enumerate(lines):
+        if match := _TABLE.match(line):
+            here = match[1]
+            if here == table:
+                last = index
+        elif here == table and (match := _KEY.match(line)):
+            last = index
+            if match["key"] == key:
+                # The comment keeps its column where there is room for that.
+                width = len(match["value"] + match["space"])
+                after = match["after"]
+                padded = value.ljust(width) if after else value
+                lines[index] = f"{match['before']}{padded}{after}"
+                return
+    if last is None:
+        lines += [*([""] if lines else []), f"[{table}]"]
+        last = len(lines) - 1
+    lines.insert(last + 1, f"{key} = {value}")
+
+
+def _says(text: str, tree: dict[str, Any]) -> bool:
+    try:
+        return tomllib.loads(text) == tree
+    except tomllib.TOMLDecodeError:
+        return False
+
+
+def _changed(tree: dict[str, Any], changes: Mapping[str, Value]) -> dict[str, Any]:
+    for path, value in changes.items():
+        *tables, key = path.split(".")
+        node: Any = tree
+        for table in tables:
+            node = node.setdefault(table, {}) if isinstance(node, dict) else {}
+        if isinstance(node, dict):
+            node[key] = value
+    return tree

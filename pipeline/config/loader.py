@@ -1,0 +1,186 @@
+"""Settings from config.toml < environment < command-line flags, checked before anything starts.
+
+Built on pydantic-settings. What it does not give is added here: an unknown environment variable
+is refused like an unknown key, and every error names its origin and the nearest valid key.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_settings import EnvSettingsSource, SettingsError
+
+from pipeline.config.schema import PREFIX, Settings
+from pipeline.core.errors import ConfigError
+from pipeline.protocol.fields import shown
+
+_PLAIN = {
+    "string_unicode": "Names must be UTF-8; rename the file or folder",
+    "model_type": "this is a section, with keys of its own below it",
+    "string_pattern_mismatch": 'a language code such as "en" is expected',
+}
+"""What pydantic says for programmers only, by the type of its error."""
+SYSTEM_FILE = Path("/etc/stark-translate/config.toml")
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """Settings and, for each key path such as `audio.device`, where its value came from."""
+
+    settings: Settings
+    origins: Mapping[str, str]
+    file: Path | None
+    """The file that was read, if any."""
+    flags: Mapping[str, Any]
+
+    def again(self) -> Loaded:
+        """Read the same layers as they are now. Raises ConfigError."""
+        return load(self.file, self.flags)
+
+
+def load(file: Path | None = None, flags: Mapping[str, Any] | None = None) -> Loaded:
+    """Merge file, environment and flags, and check the result.
+
+    `file` None takes ./config.toml or /etc/stark-translate/config.toml if there is one. `flags` is
+    keyed by key path: `{"server.port": 0}`. Raises ConfigError naming every wrong key.
+    """
+    chosen = file or file_in_force()
+    layers: list[tuple[str, dict[str, Any]]] = []
+    if chosen is not None:
+        layers.append((str(chosen), _read(chosen)))
+    layers.append(("environment", _environment()))
+    layers.append(("command line", _nest(flags or {})))
+    merged: dict[str, Any] = {}
+    origins: dict[str, str] = {}
+    for origin, layer in layers:
+        _merge(merged, layer)
+        origins |= {path: origin for path, _ in leaves(layer)}
+    try:
+        settings = Settings(**merged)
+    except ValidationError as error:
+        wrong = {path: origin for origin, layer in layers for path, _ in leaves(layer, empty=True)}
+        raise _explain(error, wrong) from None
+    every = dict.fromkeys((path for path, _ in leaves(settings.model_dump())), "built-in default")
+    return Loaded(settings, every | origins, chosen, flags or {})
+
+
+def file_in_force() -> Path | None:
+    """Return the file that is read where none is named: ./config.toml, else the system's."""
+    return next((file for file in (Path("config.toml"), SYSTEM_FILE) if file.is_file()), None)
+
+
+def changed(settings: Settings, values: Mapping[str, Any]) -> Settings:
+    """Return the settings with other values, by key path. Raises ValidationError."""
+    tree = settings.model_dump()
+    _merge(tree, _nest(values))
+    return Settings(**tree)
+
+
+def leaves(
+    tree: Mapping[str, Any], prefix: str = "", *, empty: bool = False
+) -> Iterator[tuple[str, Any]]:
+    """Yield (key path, value) for everything in a nested mapping that is not a table.
+
+    With `empty` a table with nothing in it is yielded as well.
+    """
+    for key, value in tree.items():
+        if isinstance(value, Mapping) and (value or not empty):
+            yield from leaves(value, f"{prefix}{key}.", empty=empty)
+        else:
+            yield f"{prefix}{key}", value
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8-sig"))  # Windows marks what it writes
+    except OSError as error:
+        raise ConfigError(
+            "config-unreadable", f"{file}: {error.strerror}.", "Check the path given to --config."
+        ) from None
+    except (ValueError, RecursionError) as error:  # the latter two of endless digits and brackets
+        raise ConfigError("config-not-toml", f"{file} is not valid TOML: {error}.") from None
+
+
+def _environment() -> dict[str, Any]:
+    known = list(Settings.model_fields)
+    for name in os.environ:
+        if name.upper().startswith(PREFIX.rstrip("_")) and not name.upper().startswith(PREFIX):
+            raise ConfigError(
+                "config-unknown-key",
+                f"environment: {name}: variables of this program begin with {PREFIX}.",
+                "Write two underscores there, and two between section and key.",
+            )
+        if name.upper().startswith(PREFIX):
+            section = name[len(PREFIX) :].split("__")[0].lower()
+            if section not in known:
+                raise ConfigError(
+                    "config-unknown-key",
+                    f"environment: {name}: there is no section [{section}].",
+                    _nearest(section, known),
+                )
+    try:
+        return EnvSettingsSource(Settings)()
+    except (SettingsError, RecursionError) as error:  # a section in one variable, and not JSON
+        said = str(error).removesuffix(' from source "EnvSettingsSource"')
+        fix = f"Set one variable for each key, such as {PREFIX}SERVER__PORT."
+        raise ConfigError("config-bad-value", f"environment: {said}.", fix) from None
+
+
+def _nest(flags: Mapping[str, Any]) -> dict[str, Any]:
+    tree: dict[str, Any] = {}
+    for path, value in flags.items():
+        *tables, key = path.split(".")
+        node = tree
+        for table in tables:
+            node = node.setdefault(table, {})
+        node[key] = value
+    return tree
+
+
+def _merge(base: dict[str, Any], layer: Mapping[str, Any]) -> None:
+    for key, value in layer.items():
+        if isinstance(value, Mapping) and isinstance(base.get(key), dict):
+            _merge(base[key], value)
+        else:
+            base[key] = _copy(value)
+
+
+def _copy(value: Any) -> Any:
+    return {k: _copy(v) for k, v in value.items()} if isinstance(value, Mapping) else value
+
+
+def _nearest(word: str, known: list[str]) -> str:
+    close = difflib.get_close_matches(word, known, n=1, cutoff=0.5)
+    return f"Did you mean {close[0]}?" if close else f"Known: {', '.join(sorted(known))}."
+
+
+def _explain(error: ValidationError, origins: Mapping[str, str]) -> ConfigError:
+    keys = [path for path, _ in leaves(Settings().model_dump())]
+    lines = []
+    code = "config-bad-value"
+    for detail in error.errors():
+        path = ".".join(str(part) for part in detail["loc"])
+        # What lies below comes first: a later layer has put a table where a value belongs.
+        below = next((o for p, o in origins.items() if p.startswith(f"{path}.")), "")
+        above = next((o for p, o in origins.items() if path.startswith(p)), "")
+        origin = below or origins.get(path) or above
+        where = f"{origin}: {path}".removeprefix(": ").removesuffix(": ")
+        if detail["type"] == "extra_forbidden":
+            code = "config-unknown-key"
+            known = keys if "." in path else list(Settings.model_fields)
+            lines.append(f"{where}: unknown key. {_nearest(path, known)}")
+        else:
+            reason = _PLAIN.get(detail["type"], detail["msg"].removeprefix("Value error, "))
+            lines.append(
+                f"{where}: {reason}, not {shown(detail['input'], 200)}"
+                if detail["type"] != "value_error"
+                else f"{where}: {reason}"
+            )
+    return ConfigError(code, "\n".join(lines))

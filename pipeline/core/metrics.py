@@ -1,0 +1,126 @@
+"""What the daemon counts and measures, in Prometheus' text format.
+
+One `Metrics` per daemon, with a registry of its own, so that two in one process (tests) do not mix.
+prometheus_client locks each value: any thread may count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, get_args
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from pipeline.core.types import State
+from pipeline.protocol.codec import KINDS
+
+CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+
+_STAGE_S = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 4, 8, 16)
+_LATENCY_S = (0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4, 6, 8, 12, 20)
+_GLASS_S = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5)
+
+
+class Metrics:
+    """The daemon's counters, gauges and histograms. Times are in seconds."""
+
+    def __init__(self) -> None:
+        self.registry = registry = CollectorRegistry()
+        self.utterances = Counter(
+            "stark_utterances", "Final utterances that the segmenter handed on.", registry=registry
+        )
+        self.captions = Counter(
+            "stark_captions",
+            "Caption messages published.",
+            ["kind", "engine"],  # kind: partial or final
+            registry=registry,
+        )
+        self.filtered = Counter(
+            "stark_filtered", "Transcripts not shown.", ["reason"], registry=registry
+        )
+        self.corrections = Counter(
+            "stark_corrections", "Applications of a dictionary rule.", registry=registry
+        )
+        self.stage = Histogram(
+            "stark_stage_seconds",
+            "Time that one stage took for one utterance.",
+            ["stage"],
+            registry=registry,
+            buckets=_STAGE_S,
+        )
+        self.latency = Histogram(
+            "stark_last_syllable_to_caption_seconds",
+            "From the last syllable to the published caption.",
+            ["pass"],  # partial or final
+            registry=registry,
+            buckets=_LATENCY_S,
+        )
+        self.glass = Histogram(
+            "stark_glass_seconds",
+            "From publishing a caption to the display's word that it is painted.",
+            ["kind"],
+            registry=registry,
+            buckets=_GLASS_S,
+        )
+        self.clients = Gauge("stark_clients", "Connected displays.", ["kind"], registry=registry)
+        self.slow_clients = Counter(
+            "stark_slow_clients", "Displays cut off because they did not read.", registry=registry
+        )
+        self.client_errors = Counter(
+            "stark_client_errors", "Messages from displays refused.", ["code"], registry=registry
+        )
+        self.refused = Counter(
+            "stark_refused",
+            "Requests refused because their address has had too many.",
+            ["code"],
+            registry=registry,
+        )
+        self.dropped = Counter(
+            "stark_dropped", "Items dropped from a full queue.", ["queue"], registry=registry
+        )
+        self.queue_depth = Gauge(
+            "stark_queue_depth", "Items waiting in a queue.", ["queue"], registry=registry
+        )
+        self.engine_errors = Counter(
+            "stark_engine_errors",
+            "Utterances on which an engine failed.",
+            ["stage"],
+            registry=registry,
+        )
+        self._state = Gauge(
+            "stark_state", "1 for the daemon's state, 0 for others.", ["state"], registry=registry
+        )
+        self._dropped: dict[str, int] = {}
+        for kind in KINDS:
+            self.clients.labels(kind).set(0)
+        self.set_state("starting")
+
+    def set_state(self, state: State) -> None:
+        """Mark one state as the daemon's."""
+        for each in get_args(State):
+            self._state.labels(each).set(each == state)
+
+    def utterance(self, record: Mapping[str, Any]) -> None:
+        """Count a record of pipeline.records.utterance; its times are milliseconds or None."""
+        self.utterances.inc()
+        self.corrections.inc(len(record["corrections"]))
+        if record["filtered"]:
+            self.filtered.labels(record["filtered"]).inc()
+        for stage in ("stt", "partial", "final", "overhead"):
+            if record[f"{stage}_ms"] is not None:
+                self.stage.labels(stage).observe(record[f"{stage}_ms"] / 1000)
+        for each in ("partial", "final"):
+            if record[f"last_syllable_to_{each}_ms"] is not None:
+                self.latency.labels(each).observe(record[f"last_syllable_to_{each}_ms"] / 1000)
+
+    def queues(self, depth: Mapping[str, int], dropped: Mapping[str, int]) -> None:
+        """Take what waits in each queue, and what each has dropped since the start."""
+        for queue, waiting in depth.items():
+            self.queue_depth.labels(queue).set(waiting)
+        for queue, total in dropped.items():
+            self.dropped.labels(queue).inc(total - self._dropped.get(queue, 0))
+        self._dropped = dict(dropped)
+
+    def exposition(self) -> bytes:
+        """Return everything as Prometheus reads it; its type is `CONTENT_TYPE`."""
+        return generate_latest(self.registry)

@@ -1,0 +1,17 @@
+"""Where the files that come with the program are: in a checkout's root or inside the wheel."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+
+
+def bundled(*parts: str) -> Path:
+    """Return the path of a file or folder that ships with the program.
+
+    `bundled("displays", "audience.html")`. An installed wheel carries them in `pipeline/bundle`
+    (see pyproject.toml), a checkout has them beside `pipeline/`.
+    """
+    bundle = _PACKAGE / "bundle"
+    return (bundle if bundle.is_dir() else _PACKAGE.parent).joinpath(*parts)

@@ -1,0 +1,1 @@
+"""The running program: start, supervision, operator commands, stop."""

@@ -1,0 +1,108 @@
+"""A command for the daemon that runs on this machine, over its port as an operator's page does."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+import orjson
+from websockets.asyncio.client import connect
+from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
+
+from pipeline.config.schema import Server
+from pipeline.core.errors import ConfigError, ServerError, StarkError, UsageError
+from pipeline.server.addresses import EVERYWHERE
+from pipeline.server.tls import trusting
+
+_ANSWER_S = 20.0
+"""A dictionary of thousands of rules takes a second; a daemon that hangs does not answer at all."""
+
+
+def ask(server: Server, token: str, name: str, answer: str) -> dict[str, Any]:
+    """Send the command `name` and return the message of type `answer` that it leads to.
+
+    Raises ServerError where no daemon answers (daemon-unreachable) or what it refuses, ConfigError
+    for a refusal because of its settings, UsageError without a port (port-unknown).
+    Over https the certificate must be that of `server`; its names and times do not matter here.
+    """
+    if not server.port:
+        message = "server.port is 0: the port that the daemon picked is not in the settings."
+        raise UsageError("port-unknown", message, "Give it with --port; the daemon has printed it.")
+    host = _host(server.host)
+    tls = _tls(server)
+    uri = f"{'wss' if tls else 'ws'}://{host}:{server.port}/ws?kind=operator&history=0"
+    try:
+        return asyncio.run(_converse(uri, tls, token, name, answer))
+    except InvalidStatus as refused:
+        full = refused.response.status_code == HTTPStatus.SERVICE_UNAVAILABLE
+        problem = "has no room for one more connection" if full else "is not stark-translate"
+    except ssl.SSLCertVerificationError:
+        problem = "has another certificate than server.tls_cert"
+    except (ssl.SSLError, InvalidHandshake, ConnectionClosed, ConnectionResetError):
+        problem = f"is not stark-translate{' over https' if tls else ''}, or hangs up"
+    except TimeoutError:
+        problem = "does not answer in time"
+    except OSError:
+        raise ServerError(
+            "daemon-unreachable",
+            f"No stark-translate answers on {host}:{server.port}.",
+            "Is it running? If server.port or server.host was just changed, give the one that it "
+            "has with --port or --host; SIGHUP reaches it in any case.",
+        ) from None
+    raise ServerError(
+        "daemon-unreachable",
+        f"What answers on {host}:{server.port} {problem}.",
+        "Give the daemon's port with --port; SIGHUP reaches it in any case.",
+    )
+
+
+async def _converse(
+    uri: str, tls: ssl.SSLContext | None, token: str, name: str, answer: str
+) -> dict[str, Any]:
+    # The backlog for a new operator may be large; a proxy has no business in between.
+    connecting = connect(uri, ssl=tls, max_size=None, compression=None, proxy=None)
+    async with asyncio.timeout(_ANSWER_S), connecting as socket:
+        await socket.send(orjson.dumps({"type": "auth", "token": token}).decode())
+        while True:
+            message = orjson.loads(await socket.recv())
+            if message["type"] == "authorized":
+                await socket.send(orjson.dumps({"type": "command", "name": name}).decode())
+            elif message["type"] == "error":
+                raise _refusal(message["code"], message["message"])
+            elif message["type"] == answer:
+                return dict(message)
+
+
+def _refusal(code: str, message: str) -> StarkError:
+    if code == "not-authorized":
+        return ServerError(
+            code,
+            "The daemon has another operator's token than these settings lead to.",
+            "Name the settings that it runs with: --config, --sessions.",
+        )
+    if code.startswith("config-"):
+        return ConfigError(code, message)
+    return ServerError(code, message)
+
+
+def _host(host: str) -> str:
+    """Return the host that reaches a server bound to `host`, as an address has it."""
+    if host in EVERYWHERE:
+        host = "::1" if ":" in host else "127.0.0.1"
+    return f"[{host}]" if ":" in host else host
+
+
+def _tls(server: Server) -> ssl.SSLContext | None:
+    if not server.tls_cert:
+        return None
+    try:
+        return trusting(Path(server.tls_cert))
+    except OSError as error:
+        raise ServerError(
+            "tls-unreadable",
+            f"server.tls_cert: {server.tls_cert} cannot be read: {error.strerror or error}.",
+            "Correct the path, and run this as the daemon's user.",
+        ) from None

@@ -1,0 +1,88 @@
+"""How the daemon is, in one record: for /healthz, for diagnostics.jsonl, for the operator."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from typing import Any
+
+import psutil
+
+from pipeline.daemon.coordinator import Desk
+from pipeline.protocol.codec import Mode
+from pipeline.session.recorder import Recorder
+from pipeline.workers.degradation import Ladder
+from pipeline.workers.group import Crew, Engines
+
+
+class Health:
+    """Reads it off the parts whenever it is asked."""
+
+    def __init__(
+        self,
+        *,
+        mode: Mode,
+        engines: Engines,
+        crew: Crew,
+        desk: Desk,
+        ladder: Ladder,
+        recorder: Recorder,
+    ) -> None:
+        self._mode = mode
+        self._engines = engines
+        self._crew = crew
+        self._desk = desk
+        self._ladder = ladder
+        self._recorder = recorder
+        self._started_s = time.monotonic()
+        self._memory_mb = 0.0
+
+    @property
+    def uptime_s(self) -> float:
+        """Seconds since the start."""
+        return time.monotonic() - self._started_s
+
+    @property
+    def rung(self) -> str:
+        """The ladder's rung as the records name it."""
+        return self._ladder.rung.name.lower().replace("_", "-")
+
+    @property
+    def dropped(self) -> dict[str, int]:
+        """What was given up since the start, by kind."""
+        blocks, records = self._engines.source.dropped_blocks, self._recorder.dropped
+        return {"blocks": blocks, "records": records, **self._crew.shed()}
+
+    def record(self) -> dict[str, Any]:
+        """Return the fields of HealthRecord (pipeline.records.events) but for `type` and `utc`."""
+        state, reason = self._desk.state
+        engines = self._engines
+        return {
+            "state": state,
+            "reason": reason,
+            "mode": self._mode,
+            "session": self._recorder.folder.name,
+            "uptime_s": round(self.uptime_s, 1),
+            "audio_s": round(self._crew.listen.heard_s, 1),
+            "lag_s": round(self._desk.lag_s(time.monotonic()), 2),
+            "rung": self.rung,
+            "source": engines.source.name,
+            "recognizer": engines.recognizer.name,
+            "partial": engines.partial.name if engines.partial else "",
+            "final": engines.final.name if engines.final else "",
+            "setback": self._crew.setback,
+            "queues": self._crew.queues(),
+            "dropped": self.dropped,
+            "memory_mb": self._memory(),
+        }
+
+    def line(self) -> str:
+        """Return it in one line of words, for `systemctl status`."""
+        state, reason = self._desk.state
+        said = f"{state} ({reason})" if reason else state
+        return f"{said}, lag {self._desk.lag_s(time.monotonic()):.1f} s, rung {self.rung}"
+
+    def _memory(self) -> float:
+        with suppress(OSError):  # no file descriptor is left: say what was last known
+            self._memory_mb = round(psutil.Process().memory_info().rss / 1e6, 1)
+        return self._memory_mb

@@ -1,0 +1,118 @@
+"""Settings and dictionary, read again while the daemon runs: SIGHUP, `reload`, a changed file.
+
+Belongs to the event loop's thread. Everything is read and checked before anything is changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+
+import structlog
+
+from pipeline.captions.board import Board
+from pipeline.config.changes import changes
+from pipeline.config.loader import changed, leaves
+from pipeline.config.schema import Settings
+from pipeline.core import logs
+from pipeline.core.errors import ConfigError, DictionaryError, ProtocolError
+from pipeline.core.types import Fault
+from pipeline.daemon.coordinator import Desk
+from pipeline.dictionary.store import Dictionary
+from pipeline.server.hub import Hub
+from pipeline.session.recorder import Recorder
+from pipeline.workers.group import Crew
+
+log = structlog.get_logger()
+
+
+class Reload:
+    """Holds the settings in force and gives each part what has changed of them."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        read: Callable[[], Settings],
+        *,
+        dictionary: Dictionary,
+        board: Board,
+        hub: Hub,
+        crew: Crew,
+        desk: Desk,
+        recorder: Recorder,
+    ) -> None:
+        """`read` returns the settings as file, environment and flags say now, or raises."""
+        self.settings = settings
+        """Those in force: as they were at the start where a change needs a restart."""
+        self._read = read
+        self._dictionary = dictionary
+        self._board = board
+        self._hub = hub
+        self._crew = crew
+        self._desk = desk
+        self._recorder = recorder
+
+    def hangup(self) -> None:
+        """Read all again; the log, the record and operators' pages get the answer."""
+        try:
+            self.obey()
+        except ProtocolError:
+            return  # a fault has been told
+
+    def obey(self) -> None:
+        """Read all again. Raises ProtocolError with the code of what is wrong; nothing changes."""
+        try:
+            self._reload()
+        except (ConfigError, DictionaryError) as error:
+            self._fault(error, "Not reloaded: ")
+            message = f"Not reloaded: {error.message} {error.fix}".rstrip()
+            raise ProtocolError(error.code, message) from None
+
+    def look(self) -> None:
+        """Read the dictionary again if a file of it has changed."""
+        if not self._dictionary.changed():
+            return
+        try:
+            self._dictionary.load()
+        except DictionaryError as error:
+            self._fault(error)
+        else:
+            self._tell_rules()
+
+    def _reload(self) -> None:
+        wanted = self._read()
+        found = changes(self.settings, wanted)
+        new = dict(leaves(wanted.model_dump()))
+        settings = changed(
+            self.settings, {key: new[key] for key in (*found.live, *found.next_utterance)}
+        )
+        self._dictionary.take(Dictionary(settings))
+        # Everything is valid. From here on nothing is refused.
+        self._use(settings)
+        self._tell_rules()
+        facts = asdict(found)
+        say = log.warning if found.restart else log.info
+        say("reloaded", **facts)
+        self._recorder.event("reloaded", **facts)
+        self._hub.operators.reloaded(found, rules=len(self._dictionary.lexicon.rules))
+
+    def _use(self, settings: Settings) -> None:
+        old, self.settings = self.settings, settings
+        self._crew.use(settings)
+        self._hub.use(settings.server)
+        self._board.keep(settings.server.history)
+        self._desk.controls.off_record_s = settings.operator.off_record_s
+        if settings.log != old.log:
+            logs.configure(settings.log.level, settings.log.format)
+        if settings.session != old.session:
+            session = settings.session
+            self._recorder.limit(keep_days=session.keep_days, keep_mb=session.keep_mb)
+
+    def _tell_rules(self) -> None:
+        rules = len(self._dictionary.lexicon.rules)
+        log.info("dictionary reloaded", rules=rules)
+        self._recorder.event("dictionary", rules=rules)
+
+    def _fault(self, error: ConfigError | DictionaryError, what: str = "") -> None:
+        stage = "dictionary" if isinstance(error, DictionaryError) else "settings"
+        self._desk.fault(Fault(stage, error.code, f"{what}{error}"))

@@ -1,0 +1,57 @@
+"""What operators did last, so that it can be taken back. Pure."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Container
+from dataclasses import dataclass
+
+from pipeline.core.errors import ProtocolError
+
+_MOST = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Something that was done."""
+
+    says: str
+    """What it was, in English: "edit of caption 18"."""
+    back: Callable[[], None]
+    """Takes it back, or raises ProtocolError where that cannot be done any more."""
+    caption_id: int | None = None
+    """The caption that it was done to, if it was one."""
+
+
+class Undo:
+    """The last 20 steps. The newest is taken back first."""
+
+    def __init__(self) -> None:
+        self._steps: deque[Step] = deque(maxlen=_MOST)
+
+    @property
+    def says(self) -> str:
+        """What would be taken back next, empty if there is nothing."""
+        return self._steps[-1].says if self._steps else ""
+
+    def push(self, says: str, back: Callable[[], None], caption_id: int | None = None) -> None:
+        """Remember a step; the oldest of too many is forgotten."""
+        self._steps.append(Step(says, back, caption_id))
+
+    def forget_captions(self, ids: Container[int]) -> None:
+        """Forget what was done to these captions: they are gone."""
+        left = [step for step in self._steps if step.caption_id not in ids]
+        self._steps = deque(left, maxlen=_MOST)
+
+    def forget(self, says: str) -> None:
+        """Forget the newest step of this name, if there is one: it was taken back otherwise."""
+        for step in reversed(self._steps):
+            if step.says == says:
+                self._steps.remove(step)
+                return
+
+    def take_back(self) -> None:
+        """Take the newest step back. Raises ProtocolError; the step is then forgotten as well."""
+        if not self._steps:
+            raise ProtocolError("nothing-to-undo", "There is nothing to take back.")
+        self._steps.pop().back()

@@ -1,0 +1,1 @@
+"""Church words that the recognizer mishears, and how they are written."""

@@ -1,0 +1,197 @@
+"""The theological dictionary: puts right what speech recognition mishears.
+
+A rule says what is heard, what to write instead and, where the heard words are everyday English,
+which words must or must not stand near. Nothing here reads a file: text goes in, values come out.
+Rules never apply to what another rule has written, but a corrected word counts as context for its
+neighbours, so two mishearings in one sentence help each other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from pipeline.core.types import Correction, Transcript
+from pipeline.dictionary.rules import ANY_NUMBER, WORD, Rule, key, parse_rules
+
+__all__ = ["Lexicon", "Rule", "compile_lexicon", "correct", "parse_rules"]
+
+_JOIN = re.compile(r"['’]?\s+|-")  # what may stand between the words of one phrase
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """What one phrase leads to: a rule, its text with the phrase's ending, its context words."""
+
+    rule: Rule
+    write: str
+    near: frozenset[str]
+    not_near: frozenset[str]
+
+    def fits(self, around: Collection[str]) -> bool:
+        if not self.not_near.isdisjoint(around):
+            return False
+        if not self.near or not self.near.isdisjoint(around):
+            return True
+        return ANY_NUMBER in self.near and any(word.isdecimal() for word in around)
+
+
+@dataclass(frozen=True, slots=True)
+class Lexicon:
+    """Compiled rules. Immutable, so a reload swaps one for another between two utterances."""
+
+    rules: tuple[Rule, ...]
+    entries: Mapping[str, _Entry]  # phrase in lower case, words parted by one space
+    longest: Mapping[str, int]  # first word of a phrase -> words in its longest phrase
+
+    def hotwords(self, limit: int) -> str:
+        """At most `limit` terms marked `hotword`, to bias speech recognition: "Isaiah, Golgotha".
+
+        A file's terms keep their order; a later file's come first: the church's before the shipped.
+        """
+        order = {rule.source: -number for number, rule in enumerate(self.rules)}
+        marked = sorted((r for r in self.rules if r.hotword), key=lambda rule: order[rule.source])
+        return ", ".join(list(dict.fromkeys(rule.write for rule in marked))[: max(limit, 0)])
+
+
+@dataclass(frozen=True, slots=True)
+class _Match:
+    first: int  # index of the first word
+    end: int  # index after the last word
+    entry: _Entry
+
+
+def compile_lexicon(rules: Iterable[Rule]) -> Lexicon:
+    """Compile rules, shipped ones first. On the same phrase the later rule wins.
+
+    A phrase also matches with "'s" behind it and, unless a name is written, in the plural;
+    `write` takes the same ending. A phrase spelled out by a rule goes before one derived so.
+    """
+    rules = tuple(rules)
+    chosen = {key(heard): rule for rule in rules for heard in rule.hear}
+    entries: dict[str, _Entry] = {}
+    spelled_out: dict[str, _Entry] = {}
+    for phrase, rule in chosen.items():
+        near, not_near = _all_forms(rule.near), _all_forms(rule.not_near)
+        spelled_out[phrase] = _Entry(rule, rule.write, near, not_near)
+        for form, write in _inflected(phrase, rule.write):
+            entries[form] = _Entry(rule, write, near, not_near)
+    entries |= spelled_out
+    longest: dict[str, int] = {}
+    for phrase in entries:
+        words = phrase.split()
+        longest[words[0]] = max(longest.get(words[0], 0), len(words))
+    return Lexicon(rules, entries, longest)
+
+
+def correct(lexicon: Lexicon, transcript: Transcript) -> Transcript:
+    """Apply the rules to `transcript.raw_text`, left to right, the longest phrase first.
+
+    Returns a new transcript with `text` and `corrections` filled; each correction's `start` counts
+    characters of `raw_text`, where its `found` stands. `raw_text` itself stays as it was.
+    """
+    raw = transcript.raw_text
+    spans = [match.span() for match in WORD.finditer(raw)]
+    words = [key(raw[start:end]) for start, end in spans]
+    pieces: list[str] = []
+    corrections: list[Correction] = []
+    done = 0
+    for match in _choose(words, _candidates(lexicon, raw, words, spans)):
+        start, end = spans[match.first][0], spans[match.end - 1][1]
+        found = raw[start:end]
+        written = _cased_like(found, match.entry.write)
+        if written != found:
+            corrections.append(Correction(match.entry.rule.id, found, written, start))
+            pieces += raw[done:start], written
+            done = end
+    text = "".join([*pieces, raw[done:]])
+    return replace(transcript, text=text, corrections=tuple(corrections))
+
+
+def _candidates(
+    lexicon: Lexicon, raw: str, words: list[str], spans: list[tuple[int, int]]
+) -> list[_Match]:
+    """Every phrase that stands in the text, whatever its context; left to right, longest first."""
+    matches = []
+    for first, word in enumerate(words):
+        for end in range(min(first + lexicon.longest.get(word, 0), len(words)), first, -1):
+            entry = lexicon.entries.get(" ".join(words[first:end]))
+            if entry and all(
+                _JOIN.fullmatch(raw, spans[i][1], spans[i + 1][0]) for i in range(first, end - 1)
+            ):
+                matches.append(_Match(first, end, entry))
+    return matches
+
+
+def _choose(words: list[str], candidates: list[_Match]) -> list[_Match]:
+    """The candidates whose context fits, without overlap, in order.
+
+    Context is read from the text as corrected so far, again until nothing more fits; so correcting
+    a corrected text changes nothing. A match once chosen stays, so this ends.
+    """
+    chosen: list[_Match] = []
+    taken: set[int] = set()
+    while True:
+        view, place = _view(words, chosen)
+        more = []
+        for match in candidates:
+            if not taken.isdisjoint(range(match.first, match.end)):
+                continue
+            reach = match.entry.rule.within_words
+            first, end = place[match.first], place[match.end - 1] + 1
+            if match.entry.fits(view[max(0, first - reach) : first] + view[end : end + reach]):
+                more.append(match)
+                taken.update(range(match.first, match.end))
+        if not more:
+            return chosen
+        chosen = sorted(chosen + more, key=lambda match: match.first)
+
+
+def _view(words: list[str], chosen: list[_Match]) -> tuple[list[str], list[int]]:
+    """The words of the text as corrected so far, and where in it each heard word stands."""
+    view: list[str] = []
+    place: list[int] = []
+    by_first = {match.first: match for match in chosen}
+    while len(place) < len(words):
+        match = by_first.get(len(place))
+        if match is None:
+            place.append(len(view))
+            view.append(words[len(place) - 1])
+        else:
+            place += [len(view)] * (match.end - match.first)
+            view += key(match.entry.write).split()
+    return view, place
+
+
+def _inflected(phrase: str, write: str) -> Iterator[tuple[str, str]]:
+    yield f"{phrase}'s", f"{write}'s"
+    is_name = _has_capital(write.rsplit(maxsplit=1)[-1])
+    if not (is_name or phrase.endswith("s") or write.endswith("s")):
+        yield _plural(phrase), _plural(write)
+
+
+def _plural(noun: str) -> str:
+    if re.search(r"(?:x|z|ch|sh)$", noun):
+        return f"{noun}es"
+    return re.sub(r"([^aeiou])y$", r"\1ie", noun) + "s"
+
+
+def _all_forms(words: frozenset[str]) -> frozenset[str]:
+    return words.union(form for word in words for form, _ in _inflected(word, word))
+
+
+def _cased_like(found: str, write: str) -> str:
+    """`write` in the case of `found`; a word with a capital of its own is a name and stays."""
+    if "’" in found:
+        write = write.replace("'", "’")
+    if len(found) > 1 and found.isupper():
+        words = write.split()
+        return " ".join(word if _has_capital(word) else word.upper() for word in words)
+    if found[0].isupper() and not _has_capital(write.split(maxsplit=1)[0]):
+        return write[0].upper() + write[1:]
+    return write
+
+
+def _has_capital(word: str) -> bool:
+    return word != word.lower()

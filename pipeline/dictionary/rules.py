@@ -1,0 +1,235 @@
+"""Reads the rules of a dictionary file and says, in a volunteer's words, what is wrong with them.
+
+    [lists]                             # word lists to share between the rules of this file
+    scripture = ["chapter", "verse"]
+
+    [[rule]]
+    hear = ["romance", "row mans"]      # as recognized; one phrase or several
+    write = "Romans"                    # what to write instead
+    near = ["@scripture", "paul"]       # only with one of these words nearby
+
+Pure: the text of a file goes in, rules come out.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, fields
+from difflib import get_close_matches
+from itertools import count
+from typing import Any, TypeVar
+
+from pipeline.core.errors import DictionaryError
+from pipeline.protocol.fields import shown
+
+WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+ANY_NUMBER = "#"
+LIST_MARK = "@"
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One entry of a dictionary file.
+
+    `hear` are the phrases as recognized; `write` replaces any of them. With `near`, at least one
+    of its words must stand at most `within_words` words away, on either side; with `not_near`,
+    none may. The near word `#` is any number in digits. `hotword` offers `write` to the recognizer
+    as a hint. `example`, `becomes` and `untouched` are the rule's own test. `source`: its file.
+    """
+
+    id: str
+    hear: tuple[str, ...]
+    write: str
+    near: frozenset[str] = frozenset()
+    not_near: frozenset[str] = frozenset()
+    within_words: int = 8
+    hotword: bool = False
+    example: str = ""
+    becomes: str = ""
+    untouched: tuple[str, ...] = ()
+    source: str = ""
+
+
+def key(text: str) -> str:
+    """`text` as phrases are compared: lower case, one space between words, straight apostrophes."""
+    return " ".join(WORD.findall(text)).replace("’", "'").casefold()
+
+
+def parse_rules(toml_text: str, name: str) -> tuple[Rule, ...]:
+    """The rules of one file, in its order; `name` is the file's name, for messages.
+
+    Raises DictionaryError, which names the file, the rule and the fix.
+    """
+    try:
+        document = tomllib.loads(toml_text.removeprefix("\ufeff"))
+    except (ValueError, RecursionError) as error:  # endless digits and brackets are the latter two
+        raise DictionaryError(
+            "dictionary-not-toml",
+            f"{name} cannot be read: {error}.",
+            "Put every text in double quotes and every list in square brackets.",
+        ) from error
+    top = _Table(document, {"lists", "rule"}, name)
+    table = top.take("lists", dict, "a table", {})
+    lists = _Table(table, set(table), f"{name}, [lists]")
+    words = {at: _context(lists, at, {}) for at in table}
+    rules: list[Rule] = []
+    ids: set[str] = set()
+    heard: dict[str, str] = {}
+    for number, entry in enumerate(top.take("rule", list, "[[rule]] entries", []), 1):
+        where = f"{name}, rule {number}"
+        if not isinstance(entry, dict):
+            raise DictionaryError(
+                "dictionary-wrong-type", f"{where} is not a table.", "Begin it with [[rule]]."
+            )
+        rule = _rule(_Table(entry, _KEYS, where), words, name)
+        if rule.id in ids:
+            raise DictionaryError(
+                "dictionary-duplicate-id",
+                f"{where}: another rule above has the id {rule.id!r}.",
+                "Put the phrases into one rule, or give this one its own `id`.",
+            )
+        ids.add(rule.id)
+        for phrase in rule.hear:
+            if key(phrase) in heard:
+                raise DictionaryError(
+                    "dictionary-duplicate-phrase",
+                    f"{where} ({rule.id}): {phrase!r} is already in rule {heard[key(phrase)]!r}.",
+                    "Keep it once.",
+                )
+            heard[key(phrase)] = rule.id
+        rules.append(rule)
+    return tuple(rules)
+
+
+def rule_text(rule: Rule, comment: str) -> str:
+    """Return a rule that has only `id`, `hear` and `write`, as `parse_rules` reads it back."""
+    # A JSON string is a TOML string but for control signs written as they are; there are none here.
+    values = {"id": rule.id, "hear": list(rule.hear), "write": rule.write}
+    lines = [f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in values.items()]
+    return "\n".join([f"# {comment}", "[[rule]]", *lines, ""])
+
+
+def free_id(write: str, taken: Collection[str]) -> str:
+    """Return the id that a rule gets if it names none, with a number behind it if it is taken."""
+    name = _default_id(write)
+    numbered = (f"{name}-{number}" for number in count(2))
+    return name if name not in taken else next(each for each in numbered if each not in taken)
+
+
+def _default_id(write: str) -> str:
+    return key(write).replace(" ", "-").replace("'", "")
+
+
+_KEYS = {field.name for field in fields(Rule)} - {"source"}
+
+
+class _Table:
+    """A TOML table that hands out its values by key and says what is wrong with them."""
+
+    def __init__(self, values: Mapping[str, Any], known: Collection[str], where: str) -> None:
+        self.values = values
+        self.where = where
+        for unknown in values.keys() - known:
+            near = get_close_matches(unknown, known, 1)
+            raise DictionaryError(
+                "dictionary-unknown-key",
+                f"{where}: unknown key {unknown!r}.",
+                f"Did you mean {near[0]!r}?" if near else f"Known: {', '.join(sorted(known))}.",
+            )
+
+    def take(self, at: str, kind: type[T], named: str, default: T) -> T:
+        value = self.values.get(at, default)
+        if type(value) is not kind:
+            raise DictionaryError(
+                "dictionary-wrong-type",
+                f"{self.where}: {at!r} must be {named}, not {shown(value)}.",
+                f"Correct {at!r}.",
+            )
+        return value
+
+    def text(self, at: str) -> str:
+        return " ".join(self.take(at, str, "a text in quotes", "").split())
+
+    def texts(self, at: str) -> tuple[str, ...]:
+        """A text or a list of texts."""
+        value = self.values.get(at, [])
+        values = value if type(value) is list else [value]
+        for each in values:
+            if type(each) is not str:
+                raise DictionaryError(
+                    "dictionary-wrong-type",
+                    f"{self.where}: {at!r} must be a text or a list of texts, not {shown(each)}.",
+                    f"Correct {at!r}.",
+                )
+        return tuple(values)
+
+
+def _rule(table: _Table, lists: Mapping[str, frozenset[str]], name: str) -> Rule:
+    write, hear = table.text("write"), table.texts("hear")
+    for at, value in (("write", write), ("hear", hear)):
+        if not value:
+            raise DictionaryError(
+                "dictionary-missing-key", f"{table.where} has no {at!r}.", f"Add {at} = ..."
+            )
+    for phrase in (write, *hear):
+        if not key(phrase):
+            raise DictionaryError(
+                "dictionary-empty-phrase",
+                f"{table.where}: {phrase!r} has no word in it.",
+                "Write at least one word.",
+            )
+    within_words = table.take("within_words", int, "a whole number", 8)
+    if within_words < 1:
+        raise DictionaryError(
+            "dictionary-out-of-range",
+            f"{table.where}: 'within_words' is {within_words}.",
+            "Write 1 or more.",
+        )
+    example, becomes = table.text("example"), table.text("becomes")
+    if bool(example) != bool(becomes):
+        raise DictionaryError(
+            "dictionary-half-example",
+            f"{table.where} has only one of 'example' and 'becomes'.",
+            "Write both, or neither.",
+        )
+    return Rule(
+        id=table.text("id") or _default_id(write),
+        hear=hear,
+        write=write,
+        near=_context(table, "near", lists),
+        not_near=_context(table, "not_near", lists),
+        within_words=within_words,
+        hotword=table.take("hotword", bool, "true or false", False),
+        example=example,
+        becomes=becomes,
+        untouched=table.texts("untouched"),
+        source=name,
+    )
+
+
+def _context(table: _Table, at: str, lists: Mapping[str, frozenset[str]]) -> frozenset[str]:
+    """Context words as they are compared, with the lists they name put in."""
+    words: set[str] = set()
+    for word in table.texts(at):
+        if word.startswith(LIST_MARK):
+            if word[1:] not in lists:
+                raise DictionaryError(
+                    "dictionary-unknown-list",
+                    f"{table.where}: {at!r} names the list {word!r}, which this file has not.",
+                    f"Known: {', '.join(sorted(lists)) or 'none'}; add it under [lists].",
+                )
+            words |= lists[word[1:]]
+        elif word == ANY_NUMBER or WORD.fullmatch(word):
+            words.add(key(word) or word)
+        else:
+            raise DictionaryError(
+                "dictionary-not-one-word",
+                f"{table.where}: {at!r} holds {word!r}, which is not one word.",
+                "Name single words, # for any number, or a list as @name.",
+            )
+    return frozenset(words)

@@ -1,0 +1,152 @@
+"""The dictionary in force: the shipped rules and the church's own, reloaded when a file changes.
+
+Operators may add rules to the church's own file. What stands in it stays as it is.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+
+from pipeline.config.schema import Settings
+from pipeline.core.errors import DictionaryError
+from pipeline.core.resources import bundled
+from pipeline.dictionary.matcher import Lexicon, compile_lexicon
+from pipeline.dictionary.rules import Rule, free_id, parse_rules, rule_text
+from pipeline.session.folders import WholeFile
+
+OWN = "dictionary.toml"
+"""The church's own rules in session.directory, where the settings name no other file."""
+
+_HOTWORDS = 40
+"""More would cost the recognizer room and time."""
+
+
+class Dictionary:
+    """Holds the lexicon. Any thread may read `lexicon`; one thread loads and adds."""
+
+    def __init__(self, settings: Settings) -> None:
+        """Load the files. Raises DictionaryError."""
+        self._files: list[Path] = []
+        self._enabled = settings.dictionary.enabled
+        self._named = settings.dictionary.file != ""
+        self.own = Path(settings.dictionary.file or Path(settings.session.directory) / OWN)
+        """The church's own file. It may be missing unless the settings name it."""
+        shipped = bundled("dictionary", f"{settings.translate.source}.toml")
+        if self._enabled:
+            self._files = [shipped] if shipped.is_file() else []
+            self._files.append(self.own)
+        self._stamps: list[float] = []
+        self.lexicon: Lexicon = compile_lexicon([])
+        self.load()
+
+    @property
+    def enabled(self) -> bool:
+        """Whether texts are corrected at all."""
+        return self._enabled
+
+    @property
+    def hotwords(self) -> str:
+        """The rare words that the recognizer should listen for, with commas between them."""
+        return self.lexicon.hotwords(_HOTWORDS)
+
+    def take(self, other: Dictionary) -> None:
+        """Put another one's files and rules in force, in place of these."""
+        self._files, self._stamps, self.own = other._files, other._stamps, other.own
+        self._enabled, self._named = other._enabled, other._named
+        self.lexicon = other.lexicon
+
+    def load(self) -> None:
+        """Read and compile all files anew. Raises DictionaryError and then keeps the old rules."""
+        stamps = self._modified()
+        self.lexicon = self._compiled({file: self._read(file) for file in self._files})
+        self._stamps = stamps
+
+    def changed(self) -> bool:
+        """Whether a file is not the one that was loaded. True once per change."""
+        stamps = self._modified()
+        changed = stamps != self._stamps
+        self._stamps = stamps
+        return changed
+
+    def add(self, heard: str, write: str, utc: datetime) -> tuple[Rule, str]:
+        """Append an operator's rule to the church's own file and put it in force.
+
+        Returns the rule and its text in the file. Raises DictionaryError; then nothing has changed.
+        """
+        if not self._enabled:
+            message = "The dictionary is switched off."
+            fix = "Set dictionary.enabled = true and reload."
+            raise DictionaryError("dictionary-off", message, fix)
+        content = self._read(self.own)
+        newline = "\r\n" if "\r\n" in content else "\n"
+        taken = {rule.id for rule in parse_rules(content, str(self.own))}
+        rule = Rule(free_id(write, taken), (heard,), write, source=str(self.own))
+        text = rule_text(rule, f"Added by an operator on {utc:%Y-%m-%d at %H:%M} UTC")
+        text = f"\n{text}".replace("\n", newline)
+        ended = content if content.endswith("\n") or not content else content + newline
+        self._write(ended + text)
+        return rule, text
+
+    def remove(self, text: str) -> None:
+        """Take what `add` has appended out of the file and out of force. Raises DictionaryError."""
+        content = self._read(self.own)
+        if content.count(text) != 1:
+            message = f"{self.own} has been changed: the rule is not as it was added."
+            raise DictionaryError("dictionary-rule-gone", message, "Remove it in the file.")
+        self._write(content.replace(text, ""))
+
+    def _write(self, content: str) -> None:
+        """Try a content of the church's own file, then write it. Raises DictionaryError."""
+        texts = {file: self._read(file) for file in self._files} | {self.own: content}
+        lexicon = self._compiled(texts)
+        path = self.own.resolve()  # so that a link stays one
+        mode = path.stat().st_mode if path.exists() else None
+        file = WholeFile(path)
+        file.content = content.encode()
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            file.flush()
+            if mode is not None:
+                path.chmod(mode)
+        except OSError as error:
+            raise DictionaryError(
+                "dictionary-unwritable",
+                f"{self.own} cannot be written: {error.strerror}.",
+                f"Let the program's user write in {path.parent}, or set dictionary.file.",
+            ) from None
+        self._stamps, self.lexicon = self._modified(), lexicon
+
+    def _compiled(self, texts: dict[Path, str]) -> Lexicon:
+        return compile_lexicon(
+            rule for file, text in texts.items() for rule in parse_rules(text, str(file))
+        )
+
+    def _read(self, file: Path) -> str:
+        """Return a file's text, line ends as they are. Raises DictionaryError."""
+        try:
+            return file.read_bytes().decode()
+        except (OSError, UnicodeDecodeError) as error:
+            absent = isinstance(error, FileNotFoundError | NotADirectoryError)
+            if absent and file == self.own and not self._named:
+                return ""
+            raise _unreadable(file, error) from None
+
+    def _modified(self) -> list[float]:
+        return [_modified_s(file) for file in self._files]
+
+
+def _unreadable(file: Path, error: Exception) -> DictionaryError:
+    return DictionaryError(
+        "dictionary-unreadable",
+        f"The dictionary {file} cannot be read: {error}.",
+        "Check dictionary.file in the settings.",
+    )
+
+
+def _modified_s(file: Path) -> float:
+    """Return when a file was changed, 0.0 if it cannot be looked at: reading it will say why."""
+    try:
+        return file.stat().st_mtime
+    except OSError:
+        return 0.0

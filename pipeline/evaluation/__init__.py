@@ -1,0 +1,1 @@
+"""Comparing captions with a reference, and judging translations afterwards."""

@@ -1,0 +1,89 @@
+"""Compares captions with what was said in a known recording.
+
+Words are compared in lower case without punctuation (WER by jiwer, terms); chrF and BLEU are
+sacrebleu's with its defaults, on the text as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import jiwer
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
+
+from pipeline.captions.subtitles import SIDES, Cue, Side
+from pipeline.evaluation.reference import Sentence, words
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """How many of the reference's terms are in the captions."""
+
+    found: int
+    of: int
+
+
+def word_error_rate(told: Sequence[Sentence], heard: Iterable[Cue]) -> float | None:
+    """Return the WER of all captions as one text, 0..1 and above; None if nothing was said."""
+    if not told:
+        return None
+    spoken = " ".join(words(" ".join(sentence.source for sentence in told)))
+    recognized = " ".join(words(" ".join(cue.text for cue in heard)))
+    return round(float(jiwer.wer(spoken, recognized)), 4)
+
+
+def chrf_and_bleu(
+    told: Sequence[Sentence], read: Iterable[Cue]
+) -> tuple[float, float] | tuple[None, None]:
+    """Return corpus chrF and BLEU, 0..100, of the captions; Nones if nothing was said.
+
+    A segment is a section of the recording: a caption belongs to the one in which its middle lies,
+    for captions and sentences need not begin and end together.
+    """
+    if not told:
+        return None, None
+    hypotheses, references = _sections(told, read)
+    return (
+        round(float(CHRF().corpus_score(hypotheses, [references]).score), 1),
+        round(float(BLEU().corpus_score(hypotheses, [references]).score), 1),
+    )
+
+
+def uncovered(told: Iterable[Sentence], heard: Sequence[Cue]) -> list[str]:
+    """Return the sentences of which less than half lies under a caption."""
+    return [
+        sentence.source
+        for sentence in told
+        if sum(max(0.0, sentence.overlap_s(cue.start_s, cue.end_s)) for cue in heard)
+        < (sentence.end_s - sentence.start_s) / 2
+    ]
+
+
+def terms(told: Iterable[Sentence], captions: Sequence[Cue], side: Side) -> Found:
+    """Count the sentences' terms that are in the captions shown while they were spoken."""
+    found = of = 0
+    for sentence in told:
+        near = [cue.text for cue in captions if sentence.overlap_s(cue.start_s, cue.end_s) > 0]
+        text = f" {' '.join(words(' '.join(near)))} "
+        for term in sentence.terms:
+            of += 1
+            found += f" {' '.join(words(term[SIDES.index(side)]))} " in text
+    return Found(found, of)
+
+
+def _sections(told: Iterable[Sentence], read: Iterable[Cue]) -> tuple[list[str], list[str]]:
+    """Return each section's captions and its reference, both in one line."""
+    starts: dict[tuple[int, str], float] = {}
+    references: dict[tuple[int, str], list[str]] = {}
+    for sentence in told:
+        section = (sentence.lap, sentence.section)
+        starts.setdefault(section, sentence.start_s)
+        references.setdefault(section, []).append(sentence.target)
+    hypotheses: dict[tuple[int, str], list[str]] = {section: [] for section in references}
+    for cue in read:
+        middle_s = (cue.start_s + cue.end_s) / 2
+        begun = [section for section, start_s in starts.items() if start_s <= middle_s]
+        hypotheses[begun[-1] if begun else next(iter(starts))].append(cue.text)
+    return [" ".join(t) for t in hypotheses.values()], [" ".join(t) for t in references.values()]

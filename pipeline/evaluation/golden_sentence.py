@@ -1,0 +1,64 @@
+"""A sentence that every engine must get right: what is spoken, and words that may not be missing.
+
+demo/golden.json says where in the demo sermon demo/golden.flac was cut from.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import orjson
+
+from pipeline.audio.file import WavFile
+from pipeline.core.errors import SessionError
+from pipeline.core.types import SAMPLE_RATE, Pcm
+from pipeline.evaluation.reference import words
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Golden:
+    """The sentence. `text` and `must` are keyed by language."""
+
+    pcm: Pcm
+    text: dict[str, str]
+    must: dict[str, tuple[str, ...]]
+    """Words that a good recognition or translation has, whatever else it says."""
+
+    @property
+    def duration_s(self) -> float:
+        """Length of the recording in seconds."""
+        return len(self.pcm) / SAMPLE_RATE
+
+    def missing(self, text: str, lang: str) -> list[str]:
+        """Return the words that `text` should have and has not. None are known: none are missing.
+
+        Whole words, in any case and with any punctuation around them.
+        """
+        found = words(text)
+        return [word for word in self.must.get(lang, ()) if word.lower() not in found]
+
+
+def read_golden(path: Path) -> Golden:
+    """Read golden.json and the recording it names.
+
+    Raises SessionError (reference-unreadable), and AudioError for the recording.
+    """
+    try:
+        content = orjson.loads(path.read_bytes())
+        audio, text = path.parent / content["audio"], dict(content["text"])
+        must = {lang: tuple(listed) for lang, listed in content["must"].items()}
+    except (OSError, orjson.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
+        raise SessionError(
+            "reference-unreadable",
+            f"{path} is not the golden sentence: {error!r}.",
+            "Install the program again.",
+        ) from None
+    source = WavFile(audio, pace="fast")
+    source.open()
+    try:
+        pcm = np.concatenate([block.pcm for block in source.blocks()])
+    finally:
+        source.close()
+    return Golden(pcm, text, must)

@@ -1,0 +1,89 @@
+"""What is said in a known recording, and when: the reference that captions are compared with.
+
+Such as demo/sermon.json: `duration_s`, and `sentences` with `section`, `start_s`, `end_s`, the text
+in each language under the language's name, and `terms`, the words a good caption must get right.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import orjson
+
+from pipeline.core.errors import SessionError
+
+_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence as it was spoken. Seconds from the start of the audio."""
+
+    lap: int
+    section: str
+    start_s: float
+    end_s: float
+    source: str
+    target: str
+    terms: tuple[tuple[str, str], ...]
+    """(source, target) of each."""
+
+    def overlap_s(self, start_s: float, end_s: float) -> float:
+        """Return how long the sentence is heard within a stretch of time; negative: how far off."""
+        return min(self.end_s, end_s) - max(self.start_s, start_s)
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """A recording, once through."""
+
+    duration_s: float
+    once: tuple[Sentence, ...]
+
+    def sentences(self, audio_s: float) -> list[Sentence]:
+        """Return what was spoken to the end in so many seconds of the recording in a loop."""
+        laps = range(math.ceil(audio_s / self.duration_s))
+        told = (
+            replace(
+                sentence,
+                lap=lap,
+                start_s=sentence.start_s + lap * self.duration_s,
+                end_s=sentence.end_s + lap * self.duration_s,
+            )
+            for lap in laps
+            for sentence in self.once
+        )
+        return [sentence for sentence in told if sentence.end_s <= audio_s]
+
+
+def read_recording(path: Path, source: str, target: str) -> Recording:
+    """Read a reference in two languages. Raises SessionError (reference-unreadable)."""
+    try:
+        content = orjson.loads(path.read_bytes())
+        sentences = [
+            Sentence(
+                0,
+                entry["section"],
+                entry["start_s"],
+                entry["end_s"],
+                entry[source],
+                entry[target],
+                tuple((term[source], term[target]) for term in entry["terms"]),
+            )
+            for entry in content["sentences"]
+        ]
+        return Recording(content["duration_s"], tuple(sentences))
+    except OSError as error:
+        raise SessionError("reference-unreadable", f"{path}: {error.strerror}.") from None
+    except orjson.JSONDecodeError as error:
+        raise SessionError("reference-unreadable", f"{path} is not JSON: {error}.") from None
+    except (KeyError, TypeError) as error:
+        raise SessionError("reference-unreadable", f"{path} lacks {error}.") from None
+
+
+def words(text: str) -> list[str]:
+    """Return the words of a text in lower case, without punctuation."""
+    return _WORD.findall(text.lower().replace("’", "'"))

@@ -1,0 +1,214 @@
+"""How good and how quick a session was, against the reference of a known recording.
+
+How texts are compared is in pipeline.evaluation.accuracy. A recording played in a loop is scored
+against as many repetitions as were heard.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.table import Table
+from rich.text import Text
+
+from pipeline.captions.subtitles import cues
+from pipeline.evaluation.accuracy import Found, chrf_and_bleu, terms, uncovered, word_error_rate
+from pipeline.evaluation.reference import Sentence, read_recording
+from pipeline.session.reader import read_journal, read_records
+
+_EARLY_S = 0.5
+"""The voice detector may end an utterance so long before a sentence's last faint sound."""
+STAGES = {
+    "voice detector's wait": "vad_wait_ms",
+    "recognizer, waiting": "stt_busy_ms",
+    "recognizer": "stt_ms",
+    "quick translator": "partial_ms",
+    "final translator, waiting": "final_busy_ms",
+    "final translator": "final_ms",
+    "everything else": "overhead_ms",
+}
+"""What a caption's latency is made of, and the field of its record."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How a measure is spread, milliseconds."""
+
+    count: int
+    p50: float
+    p95: float
+    p99: float
+    max: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Score:
+    """A session's figures; `dataclasses.asdict` makes them JSON-able. None: nothing to measure."""
+
+    session: str
+    audio_s: float
+    utterances: int
+    finals: int
+    engines: dict[str, int]
+    """Final captions by the engine that made them."""
+    filtered: dict[str, int]
+    """Utterances not shown, by reason."""
+    uncovered: list[str]
+    """Sentences of the reference of which less than half lies under a final caption."""
+    wer: float | None
+    chrf: float | None
+    bleu: float | None
+    source_terms: Found
+    target_terms: Found
+    last_syllable_to_final: Spread | None
+    """From the end of speech as the voice detector puts it; like the next two, only of a recording
+    played in real time: a faster one arrives long before anybody could have spoken it."""
+    true_last_syllable_to_final: Spread | None
+    """From the end of speech as the reference has it."""
+    start_to_first_text: Spread | None
+    stages: dict[str, Spread | None]
+    normalized_erasure: float | None
+    """Mean; see pipeline.records.utterance."""
+    dropped: dict[str, int]
+
+
+def score(folder: Path, reference: Path, *, source: str = "en", target: str = "es") -> Score:
+    """Score a session's folder against a reference such as demo/sermon.json.
+
+    `source` and `target` are languages. Raises SessionError (session-unreadable,
+    reference-unreadable).
+    """
+    records = read_records(folder)
+    utterances = [record for record in records if record["type"] == "utterance"]
+    shown = [record for record in utterances if record["final"] is not None]
+    health = [record for record in records if record["type"] == "health"]
+    journal = read_journal(folder)
+    heard, read = cues(journal, "source"), cues(journal, "target")
+    recording = read_recording(reference, source, target)
+    audio_s = _audio_s(records, recording.duration_s)
+    told = recording.sentences(audio_s)
+    chrf, bleu = chrf_and_bleu(told, read)
+    live = shown if realtime(shown) else []
+    erasures = [r["normalized_erasure"] for r in shown if r["normalized_erasure"] is not None]
+    return Score(
+        session=folder.name,
+        audio_s=round(audio_s, 1),
+        utterances=len(utterances),
+        finals=len(heard),
+        engines=dict(Counter(record["final"]["engine"] for record in shown)),
+        filtered=dict(Counter(r["filtered"] for r in utterances if r["filtered"])),
+        uncovered=uncovered(told, heard),
+        wer=word_error_rate(told, heard),
+        chrf=chrf,
+        bleu=bleu,
+        source_terms=terms(told, heard, "source"),
+        target_terms=terms(told, read, "target"),
+        last_syllable_to_final=spread(r["last_syllable_to_final_ms"] for r in live),
+        true_last_syllable_to_final=spread(_true_delays_ms(live, told)),
+        start_to_first_text=spread(r["start_to_first_text_ms"] for r in live),
+        stages={name: spread(r[key] for r in utterances) for name, key in STAGES.items()},
+        normalized_erasure=round(sum(erasures) / len(erasures), 3) if erasures else None,
+        dropped=health[-1]["dropped"] if health else {},
+    )
+
+
+def table(result: Score) -> Table:
+    """Return the score as a table for people."""
+    out = Table(
+        title=f"Session {result.session}: {result.audio_s:.0f} s of audio", show_header=False
+    )
+    out.add_column("measure")
+    out.add_column("value")
+    missing = Text("0")
+    if result.uncovered:
+        missing = Text(f"{len(result.uncovered)}: {' / '.join(result.uncovered[:3])}", "bold red")
+    rows: list[tuple[str, str | Text]] = [
+        ("utterances, finals", f"{result.utterances}, {result.finals}{_counts(result.engines)}"),
+        ("filtered", f"{sum(result.filtered.values())}{_counts(result.filtered)}"),
+        ("sentences without a final", missing),
+        ("recognized text: WER", _figure(result.wer, ".1%")),
+        ("recognized text: terms", _share(result.source_terms)),
+        ("translated text: chrF", _figure(result.chrf, ".1f")),
+        ("translated text: BLEU", _figure(result.bleu, ".1f")),
+        ("translated text: terms", _share(result.target_terms)),
+        ("normalized erasure", _figure(result.normalized_erasure, ".2f")),
+        ("dropped", ", ".join(f"{name} {count}" for name, count in result.dropped.items())),
+    ]
+    for row in rows:
+        out.add_row(*row)
+    out.add_section()
+    out.add_row("milliseconds", "p50 / p95 / p99 / max")
+    times: dict[str, Spread | None] = {
+        "start of speech to first text": result.start_to_first_text,
+        "last syllable to final, as detected": result.last_syllable_to_final,
+        "last syllable to final, true": result.true_last_syllable_to_final,
+        **result.stages,
+    }
+    for name, spread in times.items():
+        out.add_row(name, "-" if spread is None else _milliseconds(spread))
+    return out
+
+
+def _audio_s(records: Sequence[dict[str, Any]], lap_s: float) -> float:
+    """Return how much of the recording was heard."""
+    for record in reversed(records):
+        if record.get("event") == "end" and "audio_s" in record:
+            return float(record["audio_s"])
+    # It did not end cleanly: hold it to every sentence of the last lap.
+    last_s = max((r["end_s"] for r in records if r["type"] == "utterance"), default=lap_s)
+    return math.ceil(last_s / lap_s) * lap_s
+
+
+def _true_delays_ms(
+    shown: Sequence[dict[str, Any]], told: Sequence[Sentence]
+) -> Iterable[float | None]:
+    """Yield how long after its true end an utterance was shown, if it ends with a sentence."""
+    for record in shown:
+        start_s, end_s = record["start_s"], record["end_s"]
+        inside = [s.end_s for s in told if s.overlap_s(start_s, end_s) > 0]
+        if inside and inside[-1] <= end_s + _EARLY_S:
+            yield record["last_syllable_to_final_ms"] + (end_s - inside[-1]) * 1000
+
+
+def realtime(shown: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether captions came as slowly as speech: the recording was played in real time."""
+    if len(shown) < 2:
+        return False
+    first, last = shown[0], shown[-1]
+    took = datetime.fromisoformat(last["utc"]) - datetime.fromisoformat(first["utc"])
+    return took.total_seconds() > 0.9 * float(last["end_s"] - first["end_s"])
+
+
+def spread(values: Iterable[float | None]) -> Spread | None:
+    """Return how values are spread, None if there are none."""
+    known = [value for value in values if value is not None]
+    if not known:
+        return None
+    p50, p95, p99 = (round(float(p), 1) for p in np.percentile(known, (50, 95, 99)))
+    return Spread(len(known), p50, p95, p99, round(max(known), 1))
+
+
+def _counts(by_name: dict[str, int]) -> str:
+    return (
+        f" ({', '.join(f'{name} {count}' for name, count in by_name.items())})" if by_name else ""
+    )
+
+
+def _figure(value: float | None, form: str) -> str:
+    return "-" if value is None else format(value, form)
+
+
+def _share(terms: Found) -> str:
+    return f"{terms.found} of {terms.of}"
+
+
+def _milliseconds(spread: Spread) -> str:
+    figures = (spread.p50, spread.p95, spread.p99, spread.max)
+    return " / ".join(f"{ms:.{0 if ms >= 100 else 1}f}" for ms in figures)

@@ -1,0 +1,1 @@
+"""Model files: the registry, the store on disk, downloading."""

@@ -1,0 +1,102 @@
+"""What there is to say about every model: those that ship, the registry's, and others pulled."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pipeline.core.errors import ModelError
+from pipeline.models.registry import KEYS, Model, Role, read_registry
+from pipeline.models.resolve import STARTER, resolve
+from pipeline.models.store import Manifest, Store
+
+State = Literal["ships", "here", "damaged", "half", "not here"]
+"""`damaged`: a file is missing or has another size; `half`: a pull was begun and not ended."""
+
+_STARTER_MEMORY_BYTES: Mapping[Role, int] = {
+    "stt": 80_000_000,
+    "marian": 40_000_000,
+    "gemma": 40_000_000,
+}
+"""Measured: what the process grows by when they load."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A model. `memory_bytes` is 0 where nobody has said, `path` "" where there is none."""
+
+    name: str
+    role: Role | Literal[""]
+    repository: str
+    revision: str
+    size_bytes: int
+    memory_bytes: int
+    licence: str
+    choose: str
+    state: State
+    path: str
+    in_use: bool
+
+
+def rows(store: Store, used: Collection[tuple[Role, str]]) -> Iterator[Row]:
+    """Yield every model; `used` holds what the settings name for each role. Raises ModelError."""
+    for role in KEYS:
+        yield _starter(role, in_use=(role, STARTER) in used)
+    known, pulled = read_registry(store.directory), store.names()
+    halves = [name for name in store.halves() if name not in (*known, *pulled)]
+    for name in dict.fromkeys([*known, *pulled, *halves]):
+        in_use = any(name == value for _, value in used)
+        yield _row(store, name, known.get(name), in_use=in_use)
+
+
+def state(store: Store, name: str) -> tuple[State, Manifest | None]:
+    """Return how it stands with a model, and its manifest if that can be read."""
+    try:
+        manifest = store.manifest(name)
+    except ModelError:
+        return "damaged", None
+    if manifest is not None:
+        return "damaged" if store.faults(manifest) else "here", manifest
+    return "half" if store.is_half(name) else "not here", None
+
+
+def _row(store: Store, name: str, model: Model | None, *, in_use: bool) -> Row:
+    stands, manifest = state(store, name)
+    about = manifest or model
+    return Row(
+        name=name,
+        role=about.role if about else "",
+        repository=about.repository if about else "",
+        revision=about.revision if about else "",
+        size_bytes=about.size_bytes if about else 0,
+        memory_bytes=model.memory_bytes if model else 0,
+        licence=model.licence if model else "",
+        choose=model.choose if model else "",
+        state=stands,
+        path=str(store.path(manifest)) if manifest else "",
+        in_use=in_use,
+    )
+
+
+def _starter(role: Role, *, in_use: bool) -> Row:
+    path = resolve(role, STARTER)
+    return Row(
+        name=STARTER,
+        role=role,
+        repository="",
+        revision="",
+        size_bytes=_size_bytes(path),
+        memory_bytes=_STARTER_MEMORY_BYTES[role],
+        licence="Apache-2.0",
+        choose="the demo and trying things out; never a service",
+        state="ships",
+        path=str(path),
+        in_use=in_use,
+    )
+
+
+def _size_bytes(path: Path) -> int:
+    files = path.iterdir() if path.is_dir() else (path,)
+    return sum(file.stat().st_size for file in files)

@@ -1,0 +1,90 @@
+"""From the word in the settings to the model's files. Nothing here asks the network."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pipeline.core.errors import ModelError
+from pipeline.core.resources import bundled
+from pipeline.models.registry import KEYS, Role, hub_id, near, read_registry
+from pipeline.models.store import Store, again, directory_of
+
+STARTER = "starter"
+
+
+def resolve(role: Role, value: str, directory: str | Path = "") -> Path:
+    """Return the folder (stt, marian) or .gguf file (gemma) that `value` names.
+
+    `value` is, in this order: "starter" for the models that ship with the program, a name of the
+    registry, a path, or a hub id (`owner/name`; for gemma `owner/name/file.gguf`). What comes
+    from the hub must have been pulled into `directory`, which is `models.directory`. Raises
+    ModelError.
+    """
+    if value == STARTER:
+        return _starter(role)
+    store, key = Store(directory_of(str(directory))), KEYS[role]
+    known = read_registry(store.directory)
+    if model := known.get(value):
+        if model.role != role:
+            raise _wrong_role(role, value, model.role)
+        return _pulled(store, role, value)
+    path, there = _look(value)
+    if there:
+        return path
+    parts = hub_id(value)
+    if parts is not None and (role == "gemma") == bool(parts[1]):
+        return _pulled(store, role, value)
+    if parts is not None and role == "gemma":
+        fix = f"Name the file in it too: {value}/<file>.gguf"
+        raise ModelError("model-missing", f"{key}: {value} is a repository, not a file.", fix)
+    raise ModelError(
+        "model-missing",
+        f"{key}: there is no {path}, and no model is called so.",
+        f'{near(value, known)} Or set {key} to "starter".',
+    )
+
+
+def _look(value: str) -> tuple[Path, bool]:
+    """Return `value` as a path, and whether there is something."""
+    try:
+        path = Path(value).expanduser()
+        return path, path.exists()
+    except (OSError, RuntimeError):  # longer than a name can be; the home of nobody
+        return Path(value), False
+
+
+def _pulled(store: Store, role: Role, name: str) -> Path:
+    """Return the path of a pulled model; every file must be there in full size."""
+    key, manifest = KEYS[role], store.manifest(name)
+    if manifest is None:
+        raise ModelError(
+            "model-not-pulled", f"{key}: {name} is not in {store.directory}.", again(name)
+        )
+    if manifest.role != role:
+        raise _wrong_role(role, name, manifest.role)
+    path, faults = store.path(manifest), store.faults(manifest)
+    # A broken Gemma is the engine's to find: then the daemon goes on with Marian alone.
+    if faults and not (role == "gemma" and path.is_file()):
+        said = "; ".join(faults)
+        raise ModelError("model-broken", f"{key}: {name}: {said}.", again(name))
+    return path
+
+
+def _wrong_role(role: Role, name: str, made_for: Role) -> ModelError:
+    return ModelError(
+        "model-wrong-kind",
+        f"{KEYS[role]}: {name} is a model for {KEYS[made_for]}.",
+        f"`stark-translate models list` shows those for {KEYS[role]}.",
+    )
+
+
+def _starter(role: Role) -> Path:
+    folder = bundled("models", "starter", role)
+    found = sorted(folder.glob("*.gguf" if role == "gemma" else "model.bin"))
+    if not found:
+        raise ModelError(
+            "model-missing",
+            f"The starter model is not in {folder}.",
+            "Install the program again, or check out the whole repository.",
+        )
+    return found[0] if role == "gemma" else folder

@@ -1,0 +1,241 @@
+"""Pulled models on disk: a folder each, with a manifest that says what must be in it.
+
+A folder appears whole or not at all: it is filled in `.partial` and renamed. Nothing here asks
+the network.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from pipeline.core.errors import ModelError
+from pipeline.models.registry import Role
+
+_MANIFEST = "manifest.json"
+_PARTIAL = ".partial"
+_CHUNK_BYTES = 1 << 20
+
+
+def nobody(_: int) -> None:
+    """Take a count of bytes that nobody wants to see."""
+
+
+class StoredFile(BaseModel):
+    """A file of a model; `path` starts at the model's folder."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    path: str
+    size_bytes: int
+    sha256: str
+
+
+class Manifest(BaseModel):
+    """What was pulled. `revision` is the commit."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    role: Role
+    repository: str
+    revision: str
+    pulled_utc: str
+    files: tuple[StoredFile, ...] = Field(min_length=1)
+
+    @property
+    def size_bytes(self) -> int:
+        """Size of all files together."""
+        return sum(file.size_bytes for file in self.files)
+
+
+class Store:
+    """The models in `directory`, by name: that of the registry, or a hub id."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+
+    def folder(self, name: str) -> Path:
+        """Return where the model is or would be. Raises ModelError for what can be no name."""
+        return self.directory / _folder_name(name)
+
+    def partial(self, name: str) -> Path:
+        """Return where a pull that is not done yet leaves its files. Raises ModelError."""
+        return self.directory / _PARTIAL / _folder_name(name)
+
+    def manifest(self, name: str) -> Manifest | None:
+        """Return what was pulled under this name, None if nothing. Raises ModelError."""
+        file = self.folder(name) / _MANIFEST
+        try:
+            return Manifest.model_validate_json(file.read_bytes())
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except (OSError, ValidationError):
+            raise ModelError(
+                "model-broken", f"{file} cannot be read or is no manifest.", again(name)
+            ) from None
+
+    def names(self) -> list[str]:
+        """Return the names of all pulled models, also of those whose manifest is broken."""
+        found = []
+        for file in sorted(self.directory.glob(f"*/{_MANIFEST}")):
+            try:
+                found.append(Manifest.model_validate_json(file.read_bytes()).name)
+            except (OSError, ValidationError):
+                found.append(file.parent.name)
+        return found
+
+    def is_half(self, name: str) -> bool:
+        """Whether a pull of this model was begun and not ended."""
+        return self.partial(name).is_dir()
+
+    def halves(self) -> list[str]:
+        """Return the names of pulls that were begun and not ended."""
+        folders = [file for file in (self.directory / _PARTIAL).glob("*") if file.is_dir()]
+        return sorted(folder.name.replace("--", "/") for folder in folders)
+
+    def path(self, manifest: Manifest) -> Path:
+        """Return what an engine loads: the .gguf file for Gemma, else the folder."""
+        folder = self.folder(manifest.name)
+        return folder / manifest.files[0].path if manifest.role == "gemma" else folder
+
+    def faults(
+        self, manifest: Manifest, *, hashes: bool = False, on_bytes: Callable[[int], None] = nobody
+    ) -> list[str]:
+        """Return what is wrong with a model's files, in words; with `hashes` reading them all.
+
+        `on_bytes` is told how many bytes were read since it was told last.
+        """
+        found = []
+        for file in manifest.files:
+            there = self.folder(manifest.name) / file.path
+            size = _size(there)
+            if size < 0:
+                found.append(f"{file.path} is missing")
+            elif size != file.size_bytes:
+                found.append(f"{file.path} has {size} of {file.size_bytes} bytes")
+            elif hashes and digest(there, "sha256", on_bytes) != file.sha256:
+                found.append(f"{file.path} has other content than was pulled")
+        return found
+
+    def require_place(self, name: str) -> None:
+        """Check that no folder of somebody's own is where the model goes. Raises ModelError."""
+        folder = self.folder(name)
+        if folder.exists() and not (folder / _MANIFEST).exists():
+            raise ModelError(
+                "models-unwritable",
+                f"{folder} was not made by `models pull`, and is in the way.",
+                "Move it elsewhere, or give its path in the settings.",
+            )
+
+    def adopt(self, source: Path, manifest: Manifest) -> None:
+        """Make the filled folder `source` the model of that name, in place of an older one.
+
+        Raises ModelError, OSError.
+        """
+        self.require_place(manifest.name)
+        (source / _MANIFEST).write_text(manifest.model_dump_json(indent=2) + "\n", "utf-8")
+        folder = self.folder(manifest.name)
+        old = self.partial(manifest.name) / "old"
+        shutil.rmtree(old, ignore_errors=True)
+        if folder.exists():
+            folder.rename(old)
+        source.rename(folder)
+        _sync(self.directory)
+        shutil.rmtree(self.partial(manifest.name), ignore_errors=True)
+
+    def remove(self, name: str) -> None:
+        """Delete a model, and what an unfinished pull left of it. Raises ModelError."""
+        folder, half = self.folder(name), self.partial(name)
+        found = [folder] if (folder / _MANIFEST).exists() else []
+        found += [half] if half.is_dir() else []
+        if not found:
+            raise ModelError("model-not-pulled", f"There is no {name} in {self.directory}.")
+        with self.lock(name):
+            try:
+                for folder in found:
+                    shutil.rmtree(folder)
+            except OSError as error:
+                raise unwritable(self.directory, error) from None
+
+    @contextmanager
+    def lock(self, name: str) -> Iterator[None]:
+        """Keep other processes from changing this model meanwhile. Raises ModelError."""
+        file = self.partial(name).with_name(f"{self.partial(name).name}.lock")
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            handle = os.open(file, os.O_RDWR | os.O_CREAT, 0o644)
+        except OSError as error:
+            raise unwritable(self.directory, error) from None
+        try:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                message = f"{name} is being pulled by another program."
+                raise ModelError("model-busy", message, "Wait until it is done.") from None
+            yield
+        finally:
+            os.close(handle)
+
+
+def directory_of(setting: str) -> Path:
+    """Return the folder for pulled models that `models.directory` names; "" is the user's own."""
+    if setting:
+        return Path(setting).expanduser()
+    data = os.environ.get("XDG_DATA_HOME", "")
+    home = Path(data) if Path(data).is_absolute() else Path.home() / ".local" / "share"
+    return home / "stark-translate" / "models"
+
+
+def digest(file: Path, algorithm: str, on_bytes: Callable[[int], None], head: bytes = b"") -> str:
+    """Return the hash of `head` and a file's content, in hexadecimal."""
+    hasher = hashlib.new(algorithm, head, usedforsecurity=False)
+    with file.open("rb") as stream:
+        while chunk := stream.read(_CHUNK_BYTES):
+            hasher.update(chunk)
+            on_bytes(len(chunk))
+    return hasher.hexdigest()
+
+
+def unwritable(directory: Path, error: OSError) -> ModelError:
+    """Return the error for a folder of models that cannot be changed."""
+    return ModelError(
+        "models-unwritable",
+        f"{directory} cannot be written: {error.strerror or error}.",
+        "Run this as the user who owns it, or set models.directory to another folder.",
+    )
+
+
+def again(name: str) -> str:
+    """Return the sentence that says how to fetch a model."""
+    return f"Fetch it with: stark-translate models pull {name}"
+
+
+def _size(file: Path) -> int:
+    """Return the size of a file, -1 if there is none."""
+    try:
+        return file.stat().st_size if file.is_file() else -1
+    except OSError:
+        return -1
+
+
+def _folder_name(name: str) -> str:
+    if not name or name.startswith("."):
+        raise ModelError("model-unknown", f"{name!r} is no name of a model.")
+    return name.replace("/", "--")
+
+
+def _sync(folder: Path) -> None:
+    """Have the disk know the names in a folder."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,1 @@
+"""The records of a session: their fields and how they are worked out."""

@@ -1,0 +1,52 @@
+"""What is written down about a second final, made to be compared with the first. Pure.
+
+A record of its own: the utterance's is written when its final is shown, and waits for nobody.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from pipeline.core.types import Comparison
+from pipeline.records.utterance import agreement
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompareRecord:
+    """A second final for an utterance, which nobody but operators gets to see."""
+
+    type: Literal["compare"] = "compare"
+    id: int
+    """The utterance."""
+    utc: str
+    """When it was made, which is after the utterance's own record."""
+    lang: str
+    text: str
+    engine: str
+    model: str
+    """As in the settings, without the folder."""
+    ms: float
+    """The engine's time."""
+    stopped: Literal["end", "length", "loop"]
+    """Why it ended: by itself, at the token cap, at the repetition guard."""
+    agreement: float | None
+    """chrF against the final that was shown, 0..1; None if it says nothing."""
+
+
+def compare_record(comparison: Comparison, *, utc: str) -> dict[str, Any]:
+    """Return the record of a comparison."""
+    told = comparison.translation
+    return asdict(
+        CompareRecord(
+            id=comparison.id,
+            utc=utc,
+            lang=comparison.lang,
+            text=told.text,
+            engine=told.engine,
+            model=comparison.model,
+            ms=round(comparison.span.ms, 1),
+            stopped=told.stopped,
+            agreement=agreement(told.text, comparison.final),
+        )
+    )

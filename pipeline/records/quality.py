@@ -1,0 +1,238 @@
+"""How far a caption can be trusted: flags, a composite score, a decision about the pair. Pure.
+
+A pair of source and target text is worth keeping for training only if nothing speaks against it.
+The score is a weighted mean of three parts, each 0..1, over those that exist:
+
+- `stt`: confidence of the recognizer, 1 / (1 + exp(-10 (avg_logprob + 0.3)));
+- `estimate`: quality of the translation as a `QualityEstimator` sees it. Live it is
+  exp(avg_logprob) of the final's tokens, the geometric mean of their probabilities;
+- `agreement`: chrF of the quick translation against the final (Popović 2015).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol, get_args
+
+from pipeline.text.repetition import words
+
+Flag = Literal[
+    "avg-logprob:flag",
+    "avg-logprob:reject",
+    "no-speech-prob:flag",
+    "no-speech-prob:reject",
+    "compression-ratio:flag",
+    "compression-ratio:reject",
+    "estimate:flag",
+    "estimate:reject",
+    "agreement:flag",
+    "agreement:reject",
+]
+"""A measure that is past its first limit (flag) or its second (reject)."""
+
+FLAGS: tuple[Flag, ...] = get_args(Flag)
+
+Exclusion = Literal[
+    "compression-ratio", "no-speech-prob", "too-short", "untranslated", "length-ratio"
+]
+"""Why a pair is of no use, whatever its score."""
+
+Decision = Literal["accept", "moderate", "review", "reject"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """Two limits of one measure; where `reject` is the higher one, high values are bad."""
+
+    flag: float
+    reject: float
+
+    def passed(self, value: float | None) -> Literal["flag", "reject"] | None:
+        """Return the further of the limits that a value is past; a value at a limit is not."""
+        sign = 1.0 if self.reject > self.flag else -1.0
+        if value is None or sign * value <= sign * self.flag:
+            return None
+        return "reject" if sign * value > sign * self.reject else "flag"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thresholds:
+    """Where good ends. Limits are (flag, reject); weights add up to 1.
+
+    `accept`, `moderate` and `review` are the lowest scores of these decisions. `length_ratio` is
+    characters of the target for one of the source. A source of fewer than `words` words is too
+    short to be a pair.
+    """
+
+    avg_logprob: Limit = Limit(-0.5, -1.0)
+    no_speech_prob: Limit = Limit(0.3, 0.6)
+    compression_ratio: Limit = Limit(2.0, 2.4)
+    estimate: Limit = Limit(0.7, 0.5)
+    agreement: Limit = Limit(0.6, 0.4)
+    stt_weight: float = 0.35
+    estimate_weight: float = 0.45
+    agreement_weight: float = 0.20
+    accept: float = 0.85
+    moderate: float = 0.70
+    review: float = 0.50
+    words: int = 3
+    length_ratio: tuple[float, float] = (0.8, 2.5)
+
+
+THRESHOLDS = Thresholds()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measures:
+    """What is known of a caption; None where nothing is. `target` is empty where none was made."""
+
+    source: str
+    target: str
+    translated: bool
+    """False where the source text stands in for a translation."""
+    avg_logprob: float | None
+    no_speech_prob: float | None
+    compression_ratio: float | None
+    estimate: float | None
+    agreement: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """What the score is made of, each 0..1, higher is better; None where it could not be had."""
+
+    stt: float | None
+    """Confidence of the recognizer."""
+    estimate: float | None
+    """Estimated quality of the translation."""
+    agreement: float | None
+    """How much the quick translation and the final agree."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quality:
+    """The judgement of one caption."""
+
+    score: float | None
+    """Weighted mean of the parts that exist, 0..1; None where there are none."""
+    parts: Parts
+    decision: Decision
+    """What to do with the pair of source and target text."""
+    excluded: tuple[Exclusion, ...]
+    """Why the pair is of no use, whatever its score; empty when it is of use."""
+
+
+class QualityEstimator(Protocol):
+    """Tells how good translations are without a reference."""
+
+    @property
+    def name(self) -> str:
+        """Short name, for records."""
+
+    def load(self) -> None:
+        """Load the model. Raises ModelError."""
+
+    def estimate(self, captions: Sequence[tuple[str, str, float | None]]) -> list[float | None]:
+        """Return 0..1 for each (source, target, avg_logprob of the target); None: cannot tell.
+
+        Raises EngineError.
+        """
+
+
+class LogProbability:
+    """The estimate that costs nothing: how sure the translator itself was."""
+
+    name = "log-probability"
+
+    def load(self) -> None:
+        """Do nothing."""
+
+    def estimate(self, captions: Sequence[tuple[str, str, float | None]]) -> list[float | None]:
+        """Return the geometric mean of the token probabilities of each target."""
+        return [probability(avg_logprob) for _, _, avg_logprob in captions]
+
+
+def probability(avg_logprob: float | None) -> float | None:
+    """Return the geometric mean of the tokens' probabilities, 0..1."""
+    return None if avg_logprob is None else math.exp(min(avg_logprob, 0.0))
+
+
+def confidence(avg_logprob: float | None) -> float | None:
+    """Return 1 / (1 + exp(-10 (avg_logprob + 0.3))), in a form that cannot overflow."""
+    return None if avg_logprob is None else (1 + math.tanh(5 * (avg_logprob + 0.3))) / 2
+
+
+def flags(measures: Measures) -> tuple[Flag, ...]:
+    """Return what is suspicious about a caption."""
+    limits = {
+        "avg-logprob": (THRESHOLDS.avg_logprob, measures.avg_logprob),
+        "no-speech-prob": (THRESHOLDS.no_speech_prob, measures.no_speech_prob),
+        "compression-ratio": (THRESHOLDS.compression_ratio, measures.compression_ratio),
+        "estimate": (THRESHOLDS.estimate, measures.estimate),
+        "agreement": (THRESHOLDS.agreement, measures.agreement),
+    }
+    passed = {f"{name}:{limit.passed(value)}" for name, (limit, value) in limits.items()}
+    return tuple(flag for flag in FLAGS if flag in passed)
+
+
+def judge(measures: Measures) -> Quality:
+    """Return score and decision: an exclusion or a measure past its second limit rejects."""
+    parts = Parts(
+        stt=_rounded(confidence(measures.avg_logprob)),
+        estimate=_rounded(measures.estimate),
+        agreement=_rounded(measures.agreement),
+    )
+    score, excluded = _score(parts), _excluded(measures)
+    hopeless = bool(excluded) or any(flag.endswith(":reject") for flag in flags(measures))
+    return Quality(
+        score=score,
+        parts=parts,
+        decision="reject" if hopeless else _decision(score),
+        excluded=excluded,
+    )
+
+
+def _score(parts: Parts) -> float | None:
+    weighted = [
+        (THRESHOLDS.stt_weight, parts.stt),
+        (THRESHOLDS.estimate_weight, parts.estimate),
+        (THRESHOLDS.agreement_weight, parts.agreement),
+    ]
+    known = [(weight, part) for weight, part in weighted if part is not None]
+    if not known:
+        return None
+    return _rounded(sum(w * part for w, part in known) / sum(w for w, _ in known))
+
+
+def _decision(score: float | None) -> Decision:
+    if score is None:
+        return "review"  # nothing is known of it: a person has to look
+    if score >= THRESHOLDS.accept:
+        return "accept"
+    if score >= THRESHOLDS.moderate:
+        return "moderate"
+    return "review" if score >= THRESHOLDS.review else "reject"
+
+
+def _excluded(measures: Measures) -> tuple[Exclusion, ...]:
+    source, target = words(measures.source), words(measures.target)
+    low, high = THRESHOLDS.length_ratio
+    ratio = len(measures.target) / max(1, len(measures.source))
+    signs: dict[Exclusion, bool] = {
+        "compression-ratio": _rejects(THRESHOLDS.compression_ratio, measures.compression_ratio),
+        "no-speech-prob": _rejects(THRESHOLDS.no_speech_prob, measures.no_speech_prob),
+        "too-short": len(source) < THRESHOLDS.words,
+        "untranslated": not measures.translated or source == target,
+        "length-ratio": not low <= ratio <= high,
+    }
+    return tuple(sign for sign, seen in signs.items() if seen)
+
+
+def _rejects(limit: Limit, value: float | None) -> bool:
+    return limit.passed(value) == "reject"
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 4)

@@ -1,0 +1,296 @@
+"""What is written down about one utterance: how it was understood, translated and how long it took.
+
+Pure: values in, a JSON-able dict out. The dataclasses say what a record holds, so that a schema
+can be made from them. Times ending in `_ms` are milliseconds, audio times are seconds from the
+start of the session's audio. None means that there is nothing to say, never zero.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from itertools import pairwise
+from typing import Any, Literal
+
+from sacrebleu.metrics.chrf import CHRF
+
+from pipeline.core.types import Caption, Cause, Correction, Span, Transcript, Word
+from pipeline.protocol.codec import Mode
+from pipeline.records.quality import Flag, Measures, Quality, flags, judge, probability
+
+_CHRF = CHRF()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartialRecord:
+    """The quick translation of the whole utterance, which was on screen before the final."""
+
+    lang: str
+    text: str
+    engine: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinalRecord:
+    """The final text. What an engine does not tell is None."""
+
+    lang: str
+    text: str
+    engine: str
+    tokens: int | None = None
+    """Tokens made."""
+    tokens_per_s: float | None = None
+    prompt_tokens: int | None = None
+    """Tokens of the prompt."""
+    reused_tokens: int | None = None
+    """Of the prompt's tokens, those still in the cache from the call before."""
+    draft_tokens: int | None = None
+    """Of the tokens made, those taken over from the quick translation."""
+    avg_logprob: float | None = None
+    """Mean log-probability of a token made."""
+    stopped: Literal["end", "length", "loop"] | None = None
+    """Why it ended: by itself, at the token cap, at the repetition guard."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UtteranceRecord:
+    """One line of diagnostics.jsonl. Fields from `final` on are None where text was filtered."""
+
+    type: Literal["utterance"] = "utterance"
+    id: int
+    """The utterance's number, the caption's too; it grows with time."""
+    utc: str
+    """When the final was shown, or the text was filtered."""
+    mode: Mode
+    lang: str
+    """Language of `raw_text` and `text`."""
+    start_s: float
+    """Start of the utterance, pre-roll included."""
+    end_s: float
+    """End of speech; trailing silence is not counted."""
+    cause: Cause
+    """Why the utterance ended there."""
+    level_dbfs: float
+    """Root mean square of the utterance's samples."""
+    peak_dbfs: float
+    """Loudest sample."""
+    raw_text: str
+    """As recognized."""
+    text: str
+    """As corrected by the dictionary; what was translated and shown."""
+    corrections: tuple[Correction, ...]
+    avg_logprob: float | None
+    """Mean log-probability of the recognizer's tokens, 0 is certain."""
+    no_speech_prob: float | None
+    """Probability, 0..1, that nobody spoke, as the recognizer sees it."""
+    compression_ratio: float | None
+    """Size of the recognized text over its compressed size; high where it repeats itself."""
+    words: tuple[Word, ...]
+    """The words of `raw_text`, split at white space; empty where the recognizer does not tell."""
+    filtered: str
+    """Why the text is not shown; empty when it is."""
+    updates: int
+    """How many texts were on screen for this utterance, the final included."""
+    vad_wait_ms: float
+    """From the last syllable until the segmenter had heard enough silence."""
+    stt_busy_ms: float
+    """Waiting for the recognizer, which was at earlier speech."""
+    stt_ms: float
+    """The recognizer's time on the whole utterance."""
+    final: FinalRecord | None = None
+    partial: PartialRecord | None = None
+    normalized_erasure: float | None = None
+    """Words taken back while the text grew, for each word of the final."""
+    agreement: float | None = None
+    """chrF of the quick translation against the final, 0..1; None unless two engines spoke."""
+    partial_ms: float | None = None
+    """The quick translator's time on the whole utterance."""
+    final_busy_ms: float | None = None
+    """Waiting for the final translator, which was at an earlier utterance."""
+    final_ms: float | None = None
+    """None where no engine worked for the final: the quick translation or the source stands."""
+    start_to_first_text_ms: float | None = None
+    """From the utterance's start (pre-roll included) until any text of it was on screen."""
+    last_syllable_to_partial_ms: float | None = None
+    """From the last syllable until the quick translation of the whole utterance was made."""
+    last_syllable_to_final_ms: float | None = None
+    """From the last syllable until the final was on screen."""
+    overhead_ms: float | None = None
+    """From closing the utterance to the final on screen, less engines and the waits for them."""
+    queues: Mapping[str, int] = field(default_factory=dict)
+    """What waited where when the final was shown."""
+    flags: tuple[Flag, ...] = ()
+    """What is suspicious; see pipeline.records.quality."""
+    quality: Quality | None = None
+
+
+def utterance_record(
+    caption: Caption,
+    *,
+    draft: Caption | None,
+    shown: Sequence[str],
+    published_s: float,
+    first_shown_s: float | None,
+    mode: Mode,
+    utc: str,
+    queues: Mapping[str, int],
+) -> dict[str, Any]:
+    """Return the record of a final caption.
+
+    `draft` is the quick translation of the same audio, None if there was none; `shown` are the
+    target texts that were on screen, in order. `published_s` and `first_shown_s` are monotonic.
+    """
+    utterance = caption.transcript.utterance
+    # A draft that became the final itself carries the same span: that time is not spent twice.
+    own = caption.span if draft is None or caption.span != draft.span else Span()
+    # Where the final translator failed, the text is the draft's but the time its own.
+    same = draft is not None and caption.translation is draft.translation
+    made_in = draft.span if draft is not None and same else caption.span
+    texts = [*shown] if shown and shown[-1] == caption.text else [*shown, caption.text]
+    began_s = utterance.spoken_s - (utterance.end_s - utterance.start_s)
+    spans = [caption.transcript.span, own]
+    record = replace(
+        _heard(caption.transcript, mode, utc, len(texts)),
+        final=_final(caption, made_in),
+        normalized_erasure=_rounded(normalized_erasure(texts), 4),
+        final_busy_ms=_ms(own.busy_s) if own.end_s else None,
+        final_ms=_ms(own.end_s - own.start_s) if own.end_s else None,
+        start_to_first_text_ms=None if first_shown_s is None else _ms(first_shown_s - began_s),
+        last_syllable_to_final_ms=_ms(published_s - utterance.spoken_s),
+        queues=dict(queues),
+    )
+    if draft is not None:
+        spans.append(draft.span)
+        ready_s = draft.span.end_s or draft.transcript.span.end_s
+        record = replace(
+            record,
+            partial=PartialRecord(lang=draft.lang, text=draft.text, engine=draft.engine),
+            agreement=None
+            if draft.engine == caption.engine
+            else agreement(draft.text, caption.text),
+            partial_ms=_ms(draft.span.end_s - draft.span.start_s) if draft.span.end_s else None,
+            last_syllable_to_partial_ms=_ms(ready_s - utterance.spoken_s),
+        )
+    outside_s = published_s - utterance.closed_s
+    outside_s -= _covered_s(spans, utterance.closed_s, published_s)
+    return asdict(judged(replace(record, overhead_ms=_ms(outside_s))))
+
+
+def judged(record: UtteranceRecord, estimate: float | None = None) -> UtteranceRecord:
+    """Return the record with flags and, where a caption was made of it, its quality.
+
+    `estimate` is the quality of the translation, 0..1, as a `QualityEstimator` sees it. Without
+    one the final's log-probability tells.
+    """
+    final = record.final or FinalRecord(lang=record.lang, text="", engine="source")
+    measures = Measures(
+        source=record.text,
+        target=final.text,
+        translated=final.engine != "source",
+        avg_logprob=record.avg_logprob,
+        no_speech_prob=record.no_speech_prob,
+        compression_ratio=record.compression_ratio,
+        estimate=probability(final.avg_logprob) if estimate is None else estimate,
+        agreement=record.agreement,
+    )
+    quality = None if record.final is None else judge(measures)
+    return replace(record, flags=flags(measures), quality=quality)
+
+
+def filtered_record(
+    transcript: Transcript, *, mode: Mode, utc: str, shown: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Return the record of an utterance whose text is not shown; `transcript.filtered` says why."""
+    return asdict(judged(_heard(transcript, mode, utc, len(shown))))
+
+
+def normalized_erasure(texts: Sequence[str]) -> float | None:
+    """Return how many words were taken back for each word of the last text; None if it has none.
+
+    Of each text, the words behind its longest common beginning with the next one are erased
+    (Niehues et al. 2016, "Dynamic Transcription for Low-Latency Speech Translation"; over the
+    final length: Arivazhagan et al. 2020, "Re-translation versus Streaming for Simultaneous
+    Translation"). 0 is a text that only grew.
+    """
+    lines = [text.split() for text in texts]
+    if not lines or not lines[-1]:
+        return None
+    erased = sum(len(old) - _common_beginning(old, new) for old, new in pairwise(lines))
+    return erased / len(lines[-1])
+
+
+def agreement(text: str, final: str) -> float | None:
+    """Return the chrF, 0..1, of one translation against another; None if one says nothing."""
+    if not (text and final):
+        return None
+    score: float = _CHRF.sentence_score(text, [final]).score
+    return round(score / 100, 4)
+
+
+def _heard(transcript: Transcript, mode: Mode, utc: str, updates: int) -> UtteranceRecord:
+    utterance, recognition = transcript.utterance, transcript.recognition
+    return UtteranceRecord(
+        id=utterance.id,
+        utc=utc,
+        mode=mode,
+        lang=transcript.lang,
+        start_s=round(utterance.start_s, 3),
+        end_s=round(utterance.end_s, 3),
+        cause=utterance.cause,
+        level_dbfs=round(transcript.level_dbfs, 1),
+        peak_dbfs=round(transcript.peak_dbfs, 1),
+        raw_text=transcript.raw_text,
+        text=transcript.text,
+        corrections=transcript.corrections,
+        avg_logprob=_rounded(recognition.avg_logprob, 4),
+        no_speech_prob=_rounded(recognition.no_speech_prob, 4),
+        compression_ratio=_rounded(recognition.compression_ratio, 3),
+        words=tuple(Word(word.text, round(word.probability, 3)) for word in recognition.words),
+        filtered=transcript.filtered,
+        updates=updates,
+        vad_wait_ms=_ms(utterance.closed_s - utterance.spoken_s),
+        stt_busy_ms=_ms(transcript.span.busy_s),
+        stt_ms=_ms(transcript.span.end_s - transcript.span.start_s),
+    )
+
+
+def _final(caption: Caption, span: Span) -> FinalRecord:
+    record = FinalRecord(lang=caption.lang, text=caption.text, engine=caption.engine)
+    told = caption.translation
+    if told is None:
+        return record
+    took_s = span.end_s - span.start_s
+    return replace(
+        record,
+        tokens=told.tokens,
+        tokens_per_s=round(told.tokens / took_s, 1) if took_s > 0 else None,
+        prompt_tokens=told.prompt_tokens,
+        reused_tokens=told.reused_tokens,
+        draft_tokens=told.draft_tokens,
+        avg_logprob=_rounded(told.avg_logprob, 4),
+        stopped=told.stopped,
+    )
+
+
+def _covered_s(spans: Sequence[Span], from_s: float, to_s: float) -> float:
+    """Return how much of a stretch of time the spans and the waits before them cover together."""
+    covered_s, reached_s = 0.0, from_s
+    for span in sorted(spans, key=lambda span: span.start_s - span.busy_s):
+        end_s = min(span.end_s, to_s)
+        covered_s += max(0.0, end_s - max(span.start_s - span.busy_s, reached_s))
+        reached_s = max(reached_s, end_s)
+    return covered_s
+
+
+def _common_beginning(old: Sequence[str], new: Sequence[str]) -> int:
+    pairs = enumerate(zip(old, new, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(old), len(new)))
+
+
+def _ms(seconds: float) -> float:
+    return round(seconds * 1000, 1)
+
+
+def _rounded(value: float | None, digits: int) -> float | None:
+    return round(value, digits) if value is not None and math.isfinite(value) else None

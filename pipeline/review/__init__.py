@@ -1,0 +1,1 @@
+"""The report of a service and the page for reviewing its captions."""

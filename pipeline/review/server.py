@@ -1,0 +1,202 @@
+"""The review page and its socket: one session, for whoever has the operator's token.
+
+A person shows the token once, in a header of `/review/enter`, and gets a cookie that means
+something to this run of this program only; page scripts cannot read it, other sites cannot send it.
+Socket messages are JSON objects. To the page: `review` with all items, then `item` for each that
+was decided, to every open page; `error` for what was refused. From the page: `decide`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import logging
+import secrets
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from http import HTTPStatus
+from http.cookies import CookieError, SimpleCookie
+from typing import Any
+from urllib.parse import unquote
+
+import orjson
+from websockets.asyncio.server import Server, ServerConnection, broadcast, serve
+from websockets.exceptions import ConnectionClosed
+from websockets.http11 import Request, Response
+
+from pipeline.config import schema as config
+from pipeline.core.errors import ProtocolError, SessionError, StarkError
+from pipeline.core.resources import bundled
+from pipeline.protocol.codec import MAX_BYTES, MAX_TEXT
+from pipeline.protocol.fields import integer, line, read_object, shown
+from pipeline.review.report import report
+from pipeline.review.store import OUTCOMES, Review
+from pipeline.server.addresses import page_address, unbound
+from pipeline.server.attempts import Attempts
+from pipeline.server.origins import foreign
+from pipeline.server.pages import Pages, refuse, respond
+
+_COOKIE = "stark-review"
+_MAX_NAME = 80
+_WRONG_TOKEN_S = 1.0  # how long a wrong token's answer is held back
+_REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
+
+
+class ReviewServer:
+    """Serves one review until it is closed."""
+
+    def __init__(self, review: Review, settings: config.Server, *, token: str) -> None:
+        """Read the pages. Raises ServerError (pages-missing)."""
+        self._review = review
+        self._settings = settings
+        self._token = token.encode()
+        self._pass = secrets.token_urlsafe(32)
+        self._attempts = Attempts()
+        self._pages = Pages(bundled("displays"))
+        self._connections: set[ServerConnection] = set()
+        self._server: Server | None = None
+        self.address = ""
+        """The review page's, once it is served."""
+
+    async def start(self) -> None:
+        """Bind the port and serve. Raises ServerError as the hub does."""
+        log = logging.getLogger(f"{__name__}.connections")
+        log.setLevel(logging.WARNING)  # it tells of every page request otherwise
+        try:
+            self._server = await serve(
+                self._serve,
+                self._settings.host,
+                self._settings.port,
+                process_request=self._answer,
+                server_header=None,
+                compression=None,
+                max_size=MAX_BYTES,
+                logger=log,
+            )
+        except OSError as problem:
+            raise unbound(self._settings, problem) from problem
+        host, port = next(iter(self._server.sockets)).getsockname()[:2]
+        self.address = f"{page_address(str(host), int(port))}review"
+
+    async def close(self) -> None:
+        """Say goodbye to the pages."""
+        if self._server is not None:
+            self._server.close()
+            await self._server.wait_closed()
+
+    # Requests
+
+    async def _answer(self, connection: ServerConnection, request: Request) -> Response | None:
+        """Answer a request; None lets the socket open."""
+        if request.method not in ("GET", "HEAD"):
+            return refuse(HTTPStatus.METHOD_NOT_ALLOWED, "Use GET.", {"Allow": "GET, HEAD"})
+        match request.path.partition("?")[0]:
+            case "/":
+                response = refuse(HTTPStatus.SEE_OTHER, "See /review.", {"Location": "/review"})
+            case "/review/enter":
+                response = await self._enter(connection, request)
+            case "/review/socket" | "/review/report" if not self._let_in(request):
+                response = refuse(HTTPStatus.UNAUTHORIZED, "Open /review and give the token first.")
+            case "/review/socket":
+                return None
+            case "/review/report":
+                response = self._report()
+            case _:
+                response = self._pages.answer(request)
+        if request.method == "HEAD":
+            response.body = b""
+        return response
+
+    async def _enter(self, connection: ServerConnection, request: Request) -> Response:
+        """Let in who has the token; without one, say whether that is needed."""
+        given = request.headers.get("Authorization")
+        if given is None:
+            known = orjson.dumps({"known": self._let_in(request)})
+            return respond(HTTPStatus.OK, known, "application/json")
+        peer = connection.remote_address
+        address = str(peer[0]) if peer else ""
+        if self._attempts.locked(address, time.monotonic()):
+            message = "Too many wrong tokens; wait a minute."
+            return refuse(HTTPStatus.TOO_MANY_REQUESTS, message, {"Retry-After": "60"})
+        if _is_foreign(request, self._settings):
+            return refuse(HTTPStatus.FORBIDDEN, "Ask this machine by its own name or address.")
+        token = unquote(given.removeprefix("Bearer ")).encode(errors="surrogateescape")
+        if not hmac.compare_digest(token, self._token):
+            self._attempts.failed(address, time.monotonic())
+            await asyncio.sleep(_WRONG_TOKEN_S)
+            return refuse(HTTPStatus.FORBIDDEN, "The token is wrong.")
+        self._attempts.succeeded(address)
+        cookie = f"{_COOKIE}={self._pass}; Path=/review; HttpOnly; SameSite=Strict"
+        return respond(HTTPStatus.OK, b'{"known":true}', "application/json", {"Set-Cookie": cookie})
+
+    def _let_in(self, request: Request) -> bool:
+        try:
+            cookie = SimpleCookie(request.headers.get("Cookie", "")).get(_COOKIE)
+        except CookieError:
+            return False
+        given = cookie.value if cookie else ""
+        return hmac.compare_digest(
+            given.encode(errors="surrogateescape"), self._pass.encode()
+        ) and (not _is_foreign(request, self._settings))
+
+    def _report(self) -> Response:
+        """Return the session's report; it has its style inside and no script."""
+        try:
+            page = report(self._review.folder).encode()
+        except SessionError as problem:
+            return refuse(HTTPStatus.INTERNAL_SERVER_ERROR, str(problem))
+        policy = {"Content-Security-Policy": _REPORT_POLICY}
+        return respond(HTTPStatus.OK, page, "text/html; charset=utf-8", policy)
+
+    # The socket
+
+    async def _serve(self, connection: ServerConnection) -> None:
+        self._connections.add(connection)
+        try:
+            with suppress(ConnectionClosed):
+                await connection.send(self._all(), text=True)
+                async for raw in connection:
+                    self._take(connection, raw)
+        finally:
+            self._connections.remove(connection)
+
+    def _take(self, connection: ServerConnection, raw: str | bytes) -> None:
+        """Keep what a page decides, and tell every page; or tell this one why not."""
+        key: int | None = None
+        told: dict[str, Any]
+        try:
+            fields = read_object(raw)
+            if fields.get("type") != "decide":
+                raise ProtocolError("unknown-type", f"{shown(fields.get('type'))} is not decide.")
+            key = integer(fields, "id", 0)
+            self._decide(key, fields)
+        except StarkError as problem:
+            told = {"type": "error", "id": key, "code": problem.code, "message": str(problem)}
+            broadcast([connection], orjson.dumps(told), text=True)
+        else:
+            told = {"type": "item", "item": self._review.item(key), **self._counts()}
+            broadcast(self._connections, orjson.dumps(told), text=True)
+
+    def _decide(self, key: int, fields: Mapping[str, Any]) -> None:
+        outcome = next((each for each in OUTCOMES if each == fields.get("outcome")), None)
+        if outcome is None:
+            raise ProtocolError("bad-field", f"outcome is one of {', '.join(OUTCOMES)}.")
+        reviewer = line(fields, "reviewer", _MAX_NAME)
+        approves = outcome in ("approved", "corrected")
+        source = line(fields, "source", MAX_TEXT) if approves else ""
+        target = line(fields, "target", MAX_TEXT) if approves else ""
+        self._review.decide(key, outcome, source=source, target=target, reviewer=reviewer)
+
+    def _all(self) -> bytes:
+        items = self._review.items()
+        told = {"type": "review", "session": self._review.folder.name, "items": items}
+        return orjson.dumps({**told, **self._counts()})
+
+    def _counts(self) -> dict[str, int]:
+        return {"left": self._review.left, "pairs": self._review.pairs}
+
+
+def _is_foreign(request: Request, settings: config.Server) -> bool:
+    host, origin = request.headers.get("Host"), request.headers.get("Origin")
+    return foreign(host, origin, settings.address)

@@ -1,0 +1,69 @@
+"""The port's troubles in words, and the address that others reach it by, also as a QR code."""
+
+from __future__ import annotations
+
+import errno
+import socket
+from functools import lru_cache
+from io import BytesIO
+
+import segno
+
+from pipeline.config.schema import Server
+from pipeline.core.errors import ServerError
+
+EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - compared, not bound
+"""Hosts that mean every address of this machine."""
+
+
+def unbound(settings: Server, problem: OSError) -> ServerError:
+    """Say why the port could not be had."""
+    where = f"{settings.host}:{settings.port}"
+    match problem.errno:
+        case errno.EADDRINUSE:
+            return ServerError(
+                "port-in-use",
+                f"Port {settings.port} on {settings.host} is taken by another program.",
+                "Stop it, or choose another with --port or server.port (0 picks a free one).",
+            )
+        case errno.EACCES | errno.EPERM:
+            return ServerError(
+                "port-forbidden",
+                f"This user may not use {where}.",
+                "Choose a server.port from 1024 on.",
+            )
+        case _:
+            return ServerError(
+                "address-unavailable",
+                f"{where} cannot be used: {problem.strerror or problem}.",
+                'server.host must be an address of this machine, or "0.0.0.0" for all.',
+            )
+
+
+def page_address(host: str, port: int, *, secure: bool = False) -> str:
+    """Return the audience page's address, by this machine's in the network if `host` means all."""
+    if host in EVERYWHERE:
+        host = local_address()
+    scheme = "https" if secure else "http"
+    return f"{scheme}://[{host}]:{port}/" if ":" in host else f"{scheme}://{host}:{port}/"
+
+
+@lru_cache(maxsize=4)
+def qr_svg(address: str) -> bytes:
+    """Return a QR code that a phone's camera reads from a few metres away, as an SVG image."""
+    out = BytesIO()
+    # Level M: a quarter larger than the smallest, and a crease or a stain does not matter.
+    segno.make_qr(address, error="m").save(
+        out, kind="svg", omitsize=True, light="#fff", xmldecl=False, title=address
+    )
+    return out.getvalue()
+
+
+def local_address() -> str:
+    """Return the address that phones in the same network reach this machine by."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # a documentation address; connecting sends nothing
+        except OSError:
+            return "127.0.0.1"  # no network at all
+        return str(probe.getsockname()[0])

@@ -1,0 +1,90 @@
+"""How long displays take to paint captions, by their acks.
+
+Times are seconds of any one clock, passed in.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from pipeline.protocol.codec import Kind
+from pipeline.records.summary import nearest_rank
+from pipeline.server.clients import Client
+
+WINDOW_S = 300.0
+"""How long a measurement counts."""
+SLOWEST = 10
+"""Single displays that are listed."""
+_TIMED = 4096  # captions whose time of publishing is remembered
+_MEASURED = 2048  # measurements kept for a kind and language
+
+Group = tuple[Kind, str]
+"""Displays of one kind and language."""
+
+
+class Glass:
+    """The latency at the glass, by kind and language and of single displays."""
+
+    def __init__(self) -> None:
+        self._published: dict[int, float] = {}  # seq -> when; oldest first
+        self._measured: dict[Group, deque[tuple[float, float]]] = {}  # (when, seconds)
+
+    def published(self, seq: int, now_s: float) -> None:
+        """Note that a caption is on its way to displays."""
+        self._published[seq] = now_s
+        if len(self._published) > _TIMED:
+            del self._published[next(iter(self._published))]
+
+    def painted(self, client: Client, seq: int, now_s: float) -> float | None:
+        """Take an ack. Returns the seconds since publishing, None where it tells nothing new."""
+        published_s = self._published.get(seq)
+        if seq <= client.acked or published_s is None:
+            return None
+        client.acked = seq
+        took_s = now_s - published_s
+        client.painted_s.append(took_s)
+        measured = self._measured.setdefault((client.kind, client.lang), deque(maxlen=_MEASURED))
+        measured.append((now_s, took_s))
+        return took_s
+
+    def displays(self, clients: Iterable[Client], now_s: float) -> list[dict[str, Any]]:
+        """Return a row for each kind and language that is connected (docs/PROTOCOL.md, health)."""
+        rows: list[dict[str, Any]] = []
+        for group, count in sorted(Counter((c.kind, c.lang) for c in clients).items()):
+            measured = self._measured.get(group, deque())
+            while measured and now_s - measured[0][0] > WINDOW_S:
+                measured.popleft()
+            took = sorted(took_s for _, took_s in measured)
+            glass = {"p50": _ms(took, 0.5), "p95": _ms(took, 0.95)} if took else None
+            kind, lang = group
+            rows.append({"kind": kind, "lang": lang, "clients": count, "glass_ms": glass})
+        return rows
+
+    def slowest(self, clients: Iterable[Client], seq: int, now_s: float) -> list[dict[str, Any]]:
+        """Return the slowest of the displays that paint. `seq`: the newest caption's."""
+        rows: list[dict[str, Any]] = [
+            {
+                "name": client.name,
+                "kind": client.kind,
+                "lang": client.lang,
+                "glass_ms": max(
+                    _ms(sorted(client.painted_s), 0.5), self._waiting_ms(client, now_s)
+                ),
+                "behind": max(0, seq - client.acked),
+            }
+            for client in clients
+            if client.painted_s
+        ]
+        return sorted(rows, key=lambda row: row["glass_ms"], reverse=True)[:SLOWEST]
+
+    def _waiting_ms(self, client: Client, now_s: float) -> int:
+        """Return for how long the oldest caption that the client has not painted is out."""
+        oldest = next(iter(self._published), 0)
+        published_s = self._published.get(max(client.acked + 1, oldest))
+        return 0 if published_s is None else round((now_s - published_s) * 1000)
+
+
+def _ms(took_s: Sequence[float], share: float) -> int:
+    return round(nearest_rank(took_s, share) * 1000)

@@ -1,0 +1,263 @@
+"""The hub: one port for pages and socket, every caption to every display (docs/PROTOCOL.md).
+
+Lives on the event loop's thread and never waits for a display. Messages go straight into each
+connection's write buffer; a display that lets too much pile up is cut off and comes back with
+`since`. Joining (snapshot and registration) has no await in it, so no caption falls in between.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+import structlog
+from websockets.asyncio.server import ServerConnection
+from websockets.exceptions import ConnectionClosed
+from websockets.http11 import Request, Response
+
+from pipeline.captions.board import Board, Snapshot
+from pipeline.config import schema as config
+from pipeline.core.errors import ProtocolError
+from pipeline.core.metrics import Metrics
+from pipeline.core.resources import bundled
+from pipeline.core.types import State
+from pipeline.protocol import codec as wire
+from pipeline.protocol.codec import Command, Message, Mode
+from pipeline.server import descriptors
+from pipeline.server.addresses import page_address
+from pipeline.server.clients import Client, Clients
+from pipeline.server.display_latency import Glass
+from pipeline.server.inbound import Incoming
+from pipeline.server.operator_feed import Operators
+from pipeline.server.pages import refuse
+from pipeline.server.rate_limits import Door, Refusal
+from pipeline.server.routes import Endpoints
+from pipeline.server.subscription import Subscription, parse_subscription
+from pipeline.server.transport import Port, address_of
+
+log = structlog.get_logger()
+
+_REQUESTS_OPEN = 500  # connections for pages, beside those of displays
+_HEALTH_S = 2.0
+_ALIVE_S = 10.0
+_REFUSED: Mapping[Refusal, str] = {
+    "too-many-connections": "This address has too many connections (server.max_per_address).",
+    "too-many-requests": "This address asks for too much; wait a moment.",
+}
+
+
+class Hub:
+    """Serves displays. All methods belong to the event loop's thread."""
+
+    def __init__(
+        self,
+        board: Board,
+        settings: config.Server,
+        *,
+        mode: Mode,
+        token: str,
+        on_command: Callable[[Command], None],
+        health: Callable[[], Mapping[str, Any]],
+        metrics: Metrics,
+        console: Callable[[], Mapping[str, Any]] = dict,
+        pages: Path | None = None,
+    ) -> None:
+        """Read the pages. Raises ServerError.
+
+        `on_command` does what an authorized operator asks for or raises ProtocolError. `health`
+        gives further fields of /healthz and of operators' `health`, `console` those of
+        `wire.console` that the hub does not know. `pages` is the folder of the pages, ours if None.
+        """
+        self._board = board
+        self._settings = settings
+        self._mode: Mode = mode
+        self._health = health
+        self._metrics = metrics
+        self._endpoints = Endpoints(
+            pages or bundled("displays"),
+            metrics=metrics,
+            health=self._healthz,
+            address=lambda: self.audience_address,
+        )
+        self._state: State = "starting"
+        self._reason = ""
+        self._clients = Clients(metrics)
+        self._glass = Glass()
+        self.operators = Operators(
+            self._clients,
+            self._glass,
+            address=lambda: self.audience_address,
+            health=health,
+            console=console,
+        )
+        self._incoming = Incoming(
+            self._clients,
+            metrics,
+            glass=self._glass,
+            token=token,
+            address=settings.address,
+            on_command=on_command,
+            on_operator=self._let_in,
+        )
+        self._door = Door(settings.max_clients, settings.max_per_address)
+        self._port = Port(settings, self._door, handler=self._serve, answer=self._answer)
+        self._timers: dict[Callable[[], None], asyncio.TimerHandle] = {}
+
+    async def start(self) -> None:
+        """Bind the port and serve. Raises ServerError.
+
+        Codes: `port-in-use`, `port-forbidden`, `address-unavailable`, and those of `Certificate`.
+        """
+        self._take_limits()
+        await self._port.open()
+        self._every(_HEALTH_S, lambda: self.operators.health(self._board.seq))
+        self._every(_ALIVE_S, self._tell_alive)
+
+    @property
+    def port(self) -> int:
+        """The port in use, also where the settings say 0."""
+        return int(self._port.bound[1])
+
+    @property
+    def address(self) -> str:
+        """The audience page's address; on all interfaces, this machine's in the local network."""
+        host = str(self._port.bound[0])
+        return page_address(host, self.port, secure=bool(self._settings.tls_cert))
+
+    @property
+    def audience_address(self) -> str:
+        """The address that phones should use: what the settings say, else this machine's."""
+        return self._settings.address or self.address
+
+    def use(self, settings: config.Server) -> None:
+        """Go by these settings from now on; host and port stay those that were bound."""
+        self._settings = settings
+        self._incoming.address = settings.address
+        self._take_limits()
+
+    def publish(self, message: Message) -> None:
+        """Send a caption that the board has just made."""
+        self._glass.published(message.seq, time.monotonic())
+        recipients = self._clients.authorized() if self._mode == "dry-run" else self._clients
+        self._clients.send(recipients, wire.encode(message))
+
+    def set_state(self, state: State, reason: str = "") -> None:
+        """Tell everyone the daemon's state, if it has changed."""
+        if (state, reason) == (self._state, self._reason):
+            return
+        self._state, self._reason = state, reason
+        self._metrics.set_state(state)
+        self._clients.send(self._clients, wire.status(self._mode, self._board.seq, state, reason))
+
+    async def close(self) -> None:
+        """Say goodbye (1001) to everyone, wait a moment, then cut off whoever is left."""
+        for timer in self._timers.values():
+            timer.cancel()
+        await self._port.close()
+
+    def _take_limits(self) -> None:
+        most = self._settings.max_clients + _REQUESTS_OPEN
+        self._door.most = descriptors.allow(most)
+        self._door.per_address = self._settings.max_per_address
+        if self._door.most < self._settings.max_clients:
+            log.warning("few displays", code="descriptors-few", most=self._door.most)
+
+    # Requests
+
+    def _answer(self, connection: ServerConnection, request: Request) -> Response | None:
+        refusal = self._door.refusal(address_of(connection), time.monotonic())
+        if refusal:
+            self._metrics.refused.labels(refusal).inc()
+            return refuse(HTTPStatus.TOO_MANY_REQUESTS, _REFUSED[refusal], {"Retry-After": "10"})
+        full = len(self._clients) >= self._settings.max_clients
+        return self._endpoints.answer(request, full=full)
+
+    def _healthz(self) -> dict[str, Any]:
+        return {
+            "state": self._state,
+            "reason": self._reason,
+            "mode": self._mode,
+            "session": self._board.session,
+            "protocol": wire.PROTOCOL,
+            "seq": self._board.seq,
+            "clients": self._clients.counts(),
+            **self._health(),
+        }
+
+    # Again and again
+
+    def _every(self, period_s: float, act: Callable[[], None]) -> None:
+        """Call a function for as long as the server lives. What it raises, the log tells."""
+
+        def again() -> None:
+            self._every(period_s, act)
+            act()
+
+        self._timers[act] = asyncio.get_running_loop().call_later(period_s, again)
+
+    def _tell_alive(self) -> None:
+        self._clients.send(self._clients, wire.alive(self._board.seq))
+
+    # The socket
+
+    async def _serve(self, connection: ServerConnection) -> None:
+        """Serve one display until it leaves."""
+        request = connection.request
+        query = request.path.partition("?")[2] if request else ""
+        try:
+            wanted = parse_subscription(query, self._board.source, self._board.target)
+        except ProtocolError as problem:
+            self._metrics.client_errors.labels(problem.code).inc()
+            with contextlib.suppress(ConnectionClosed):
+                await connection.send(wire.error(problem), text=True)
+            await connection.close(1008, problem.code)
+            return
+        client = Client(connection, wanted.lang, wanted.kind)
+        self._welcome(client, wanted)
+        self._clients.add(client)
+        try:
+            with contextlib.suppress(ConnectionClosed):
+                async for raw in connection:
+                    if not await self._incoming.take(client, raw):
+                        break
+        finally:
+            self._clients.remove(client)
+
+    def _welcome(self, client: Client, wanted: Subscription) -> None:
+        """Send `hello`. The caller must not await between this and registering the client."""
+        ours = wanted.session in ("", self._board.session)
+        secret = self._mode == "dry-run" and not client.authorized
+        snapshot = self._board.since(wanted.since if ours else None)
+        if secret:
+            snapshot = Snapshot((), resumed=False)
+        captions, earlier = snapshot.messages, b""
+        if wanted.history is not None and not snapshot.resumed:
+            first = max(0, len(captions) - wanted.history)
+            captions, earlier = captions[first:], wire.earlier(captions[:first])
+        hello = wire.hello(
+            session=self._board.session,
+            mode=self._mode,
+            seq=self._board.seq,
+            source=self._board.source,
+            target=self._board.target,
+            lang=client.lang,
+            state=self._state,
+            reason=self._reason,
+            resumed=snapshot.resumed,
+            captions=captions,
+        )
+        client.acked = self._board.seq
+        client.backlog += len(hello) + len(earlier)
+        for message in filter(None, (hello, earlier)):
+            self._clients.send([client], message)
+
+    def _let_in(self, client: Client) -> None:
+        """Bring a new operator up to date, also with what a dry-run hides from the others."""
+        self.operators.welcome(client)
+        if self._mode == "dry-run":
+            self._welcome(client, Subscription(client.lang, client.kind))

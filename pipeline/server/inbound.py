@@ -1,0 +1,121 @@
+"""What displays send: acks, an operator's token, commands. Anything else gets an error back."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import time
+from collections.abc import Callable
+
+from websockets.datastructures import Headers
+
+from pipeline.core.errors import ProtocolError
+from pipeline.core.metrics import Metrics
+from pipeline.protocol import codec as wire
+from pipeline.protocol.codec import Ack, Auth, Command
+from pipeline.server.attempts import Attempts
+from pipeline.server.clients import Client, Clients
+from pipeline.server.display_latency import Glass
+from pipeline.server.origins import foreign
+
+_MAX_ERRORS = 20  # refused messages before a connection is closed
+_GOODBYE_S = 0.5  # until one that was closed is cut off
+_WRONG_TOKEN_S = 1.0  # how long a wrong token's answer is held back
+
+
+class Incoming:
+    """Does what clients ask for. Belongs to the event loop's thread."""
+
+    def __init__(
+        self,
+        clients: Clients,
+        metrics: Metrics,
+        *,
+        glass: Glass,
+        token: str,
+        address: str,
+        on_command: Callable[[Command], None],
+        on_operator: Callable[[Client], None],
+    ) -> None:
+        """Take what is called when a client may command, and when an operator does.
+
+        `on_command` may raise ProtocolError to refuse. An empty `token` lets nobody command.
+        `address` is what the settings name for this server, "" if nothing.
+        """
+        self._clients = clients
+        self._metrics = metrics
+        self._glass = glass
+        self._token = token.encode()
+        self.address = address
+        self._on_command = on_command
+        self._on_operator = on_operator
+        self._attempts = Attempts()
+
+    async def take(self, client: Client, raw: str | bytes) -> bool:
+        """Do what a client's message says, or tell it why not.
+
+        False: it sent too many, or too many wrong ones; its connection has been closed.
+        """
+        if not client.messages.take(time.monotonic()):
+            self._metrics.client_errors.labels("too-many-messages").inc()
+            await self._dismiss(client, "too-many-messages")
+            return False
+        try:
+            match wire.parse(raw):
+                case Ack(seq):
+                    self._painted(client, seq)
+                case Auth(token):
+                    await self._authorize(client, token)
+                case Command() as command:
+                    self._obey(client, command)
+        except ProtocolError as problem:
+            client.errors += 1
+            self._metrics.client_errors.labels(problem.code).inc()
+            self._clients.send([client], wire.error(problem))
+            if client.errors >= _MAX_ERRORS:
+                await self._dismiss(client, "too-many-errors")
+                return False
+        return True
+
+    async def _dismiss(self, client: Client, reason: str) -> None:
+        """Close a connection (1008) and read nothing more of it: it may go on sending."""
+        client.connection.transport.pause_reading()
+        try:
+            async with asyncio.timeout(_GOODBYE_S):
+                await client.connection.close(1008, reason)
+        except TimeoutError:
+            client.connection.transport.abort()
+
+    def _painted(self, client: Client, seq: int) -> None:
+        took_s = self._glass.painted(client, seq, time.monotonic())
+        if took_s is not None:
+            self._metrics.glass.labels(client.kind).observe(took_s)
+
+    async def _authorize(self, client: Client, token: str) -> None:
+        """Make an operator of a client. Raises ProtocolError, for a wrong token after a delay."""
+        request = client.connection.request
+        headers = request.headers if request else Headers()
+        hosts = headers.get_all("Host")
+        host = hosts[0] if len(hosts) == 1 else None  # several are somebody's trick
+        if foreign(host, headers.get("Origin"), self.address):
+            message = (
+                "Open the operator's page by this machine's address in numbers, "
+                "or set server.address to the name that it has."
+            )
+            raise ProtocolError("foreign-page", message)
+        address = client.address
+        if self._attempts.locked(address, time.monotonic()):
+            raise ProtocolError("too-many-attempts", "Too many wrong tokens; wait a minute.")
+        if not hmac.compare_digest(token.encode(), self._token):
+            self._attempts.failed(address, time.monotonic())
+            await asyncio.sleep(_WRONG_TOKEN_S)
+            raise ProtocolError("not-authorized", "The token is wrong.")
+        self._attempts.succeeded(address)
+        client.authorized = True
+        self._clients.send([client], wire.authorized())
+        self._on_operator(client)
+
+    def _obey(self, client: Client, command: Command) -> None:
+        if not client.authorized:
+            raise ProtocolError("not-authorized", "Send the operator's token first.")
+        self._on_command(command)

@@ -1,0 +1,43 @@
+"""The operator's token: made at the first start, kept in a file that only its owner can read."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+
+from pipeline.core.errors import SessionError
+
+FILE = "operator-token"
+
+
+def operator_token(directory: Path) -> str:
+    """Return the token kept in `directory`, making it if there is none. Raises SessionError."""
+    file = directory / FILE
+    try:
+        if not file.exists():
+            handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(handle, "w", encoding="ascii") as out:
+                out.write(secrets.token_urlsafe(16) + "\n")
+        token = file.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SessionError(
+            "token-unusable", f"The operator's token {file} cannot be used: {error}.", "Delete it."
+        ) from None
+    if not token:
+        raise SessionError("token-unusable", f"The operator's token {file} is empty.", "Delete it.")
+    return token
+
+
+def kept_token(directory: Path) -> str:
+    """Return the token that a daemon keeps in `directory`. Raises SessionError (token-missing)."""
+    file = directory / FILE
+    try:
+        return file.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        said = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise SessionError(
+            "token-missing",
+            f"The daemon's operator token {file} cannot be read: {said}.",
+            "Name the daemon's own --config or --sessions, and run this as its user.",
+        ) from None

@@ -1,0 +1,190 @@
+"""The display pages, read into memory once and served from there.
+
+What may be served is decided at start by walking the folder. A request's path is looked up in that
+list as it stands: it is never decoded, joined to a folder or opened.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from email.utils import formatdate
+from http import HTTPStatus
+from pathlib import Path
+
+import structlog
+from websockets.datastructures import Headers
+from websockets.http11 import Request, Response
+
+from pipeline.core.errors import ServerError
+from pipeline.server.script_bundler import JoinError, entries, join
+
+log = structlog.get_logger()
+
+_TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".webmanifest": "application/manifest+json",
+    ".png": "image/png",
+    ".ico": "image/x-icon",
+    ".woff2": "font/woff2",
+    ".mp4": "video/mp4",
+}
+_COMPRESSED = frozenset({".html", ".js", ".css", ".svg", ".webmanifest"})
+SECURITY = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+        "font-src 'self'; media-src 'self'; manifest-src 'self'; "
+        # For older iPhones a socket of the same host is not 'self'.
+        "connect-src 'self' ws: wss:; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+"""On every answer: nothing inline, nothing from or to another host, in no frame."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One file, ready to send. `packed` is its gzip form, None where that saves nothing."""
+
+    content_type: str
+    body: bytes
+    packed: bytes | None
+    etag: str
+
+
+def respond(
+    status: HTTPStatus, body: bytes, content_type: str, extra: dict[str, str] | None = None
+) -> Response:
+    """Build a whole response, security headers included. The connection closes after it."""
+    headers = {
+        "Date": formatdate(usegmt=True),
+        "Connection": "close",
+        "Content-Type": content_type,
+        "Content-Length": str(len(body)),
+        "Cache-Control": "no-store",
+        **SECURITY,
+        **(extra or {}),
+    }
+    return Response(status.value, status.phrase, Headers(headers), body)
+
+
+def refuse(status: HTTPStatus, message: str, extra: dict[str, str] | None = None) -> Response:
+    """Build a response of one plain sentence."""
+    return respond(status, f"{message}\n".encode(), "text/plain; charset=utf-8", extra)
+
+
+class Pages:
+    """The files of `displays/`: `audience.html` as `/`, `x.html` as `/x`, others by their path."""
+
+    def __init__(self, folder: Path) -> None:
+        """Read the folder. Raises ServerError (`pages-missing`)."""
+        try:
+            files = {
+                file.relative_to(folder): file.read_bytes()
+                for file in sorted(folder.rglob("*"))
+                if file.suffix in _TYPES and file.is_file()
+            }
+        except OSError as problem:
+            raise ServerError("pages-missing", f"A page cannot be read: {problem}.") from None
+        files |= _joined(files)
+        self._pages = {_route(path): _page(path.suffix, body) for path, body in files.items()}
+        if "/" not in self._pages:
+            message = f"{folder}/audience.html is missing."
+            raise ServerError("pages-missing", message, "Install the program again.")
+
+    def answer(self, request: Request) -> Response:
+        """Answer a GET or HEAD request for a page."""
+        page = self._pages.get(request.path.partition("?")[0])
+        if page is None:
+            return refuse(HTTPStatus.NOT_FOUND, "There is no such page.")
+        packed = page.packed if _takes_gzip(request) else None
+        etag = f'"{page.etag}-gzip"' if packed else f'"{page.etag}"'
+        extra = {"ETag": etag, "Cache-Control": "no-cache", "Vary": "Accept-Encoding"}
+        if etag in _header(request, "If-None-Match"):
+            response = respond(HTTPStatus.NOT_MODIFIED, b"", page.content_type, extra)
+            del response.headers["Content-Length"]  # it would have to be the page's
+            return response
+        wanted = _range(request, len(page.body))
+        if wanted and not packed:
+            first, last = wanted
+            extra["Content-Range"] = f"bytes {first}-{last}/{len(page.body)}"
+            part = page.body[first : last + 1]
+            return respond(HTTPStatus.PARTIAL_CONTENT, part, page.content_type, extra)
+        if packed:
+            extra["Content-Encoding"] = "gzip"
+        return respond(HTTPStatus.OK, packed or page.body, page.content_type, extra)
+
+
+def _route(path: Path) -> str:
+    if path.as_posix() == "audience.html":
+        return "/"
+    return f"/{path.with_suffix('') if path.suffix == '.html' else path}"
+
+
+def _joined(files: Mapping[Path, bytes]) -> dict[Path, bytes]:
+    """Return the scripts that pages start with, each with the modules that it imports."""
+    texts = {
+        path: body.decode("utf-8", "replace")
+        for path, body in files.items()
+        if path.suffix in (".html", ".js")
+    }
+    sources = {path.stem: text for path, text in texts.items() if path.parent == Path("js")}
+    joined: dict[Path, bytes] = {}
+    for path, text in texts.items():
+        for name in entries(text) if path.suffix == ".html" else ():
+            try:
+                joined[Path("js", f"{name}.js")] = join(name, sources).encode()
+            except JoinError as problem:
+                # Somebody's own page, probably. The browser fetches its modules one by one.
+                log.warning("page script not joined", page=path.name, reason=str(problem))
+    return joined
+
+
+def _page(suffix: str, body: bytes) -> Page:
+    # mtime 0: the same file gives the same bytes.
+    packed = gzip.compress(body, mtime=0) if suffix in _COMPRESSED else body
+    return Page(
+        content_type=_TYPES[suffix],
+        body=body,
+        packed=packed if len(packed) < len(body) else None,
+        etag=hashlib.sha256(body).hexdigest()[:16],
+    )
+
+
+def _header(request: Request, name: str) -> list[str]:
+    """Return the items of a list header, weak ETags as strong ones."""
+    values = ",".join(request.headers.get_all(name)).split(",")
+    return [value.strip().removeprefix("W/") for value in values]
+
+
+def _range(request: Request, size: int) -> tuple[int, int] | None:
+    """Return the first and last byte asked for. iPhones play no video from a server without ranges.
+
+    Anything but one satisfiable `a-` or `a-b` is ignored, as RFC 9110 allows: the whole follows.
+    """
+    asked = ",".join(request.headers.get_all("Range"))
+    match = re.fullmatch(r"bytes=([0-9]{1,9})-([0-9]{0,9})", asked)
+    if match is None:
+        return None
+    first, last = int(match[1]), min(int(match[2] or size), size - 1)
+    return (first, last) if first <= last else None
+
+
+def _takes_gzip(request: Request) -> bool:
+    for item in _header(request, "Accept-Encoding"):
+        name, _, weight = item.replace(" ", "").partition(";q=")
+        if name == "gzip":
+            return not weight or weight.strip("0.") != ""  # "0.000" is a refusal
+    return False

@@ -1,0 +1,84 @@
+"""How many connections and requests one address may have, so that it leaves room for the others.
+
+Pure. Times are seconds of any one clock, passed in.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Literal, TypeAlias
+
+from pipeline.server.attempts import holder
+
+REQUESTS_PER_S = 100.0
+"""Of one address. A page is up to ten requests, and behind a proxy a whole hall has one address."""
+REQUESTS_AT_ONCE = 4000
+"""A congregation that opens the page at the same moment."""
+ANSWERED = 64
+"""Connections above `per_address` that are told why not; any more are cut off."""
+_ADDRESSES = 1024  # remembered; one more pushes out the one that came first
+
+Refusal: TypeAlias = Literal["too-many-connections", "too-many-requests"]
+
+
+class Bucket:
+    """Lets `burst` things through at once, and `per_s` a second in the long run (token bucket)."""
+
+    __slots__ = ("_at_s", "_burst", "_left", "_per_s")
+
+    def __init__(self, per_s: float, burst: int) -> None:
+        self._per_s = per_s
+        self._burst = burst
+        self._left = float(burst)
+        self._at_s = 0.0
+
+    def take(self, now_s: float) -> bool:
+        """Take one; False if there is none."""
+        self._left = min(self._burst, self._left + (now_s - self._at_s) * self._per_s)
+        self._at_s = now_s
+        if self._left < 1:
+            return False
+        self._left -= 1
+        return True
+
+
+class Door:
+    """Counts connections, in whatever stage, and requests, by who holds the address.
+
+    `most` connections are let in in all, `per_address` of each address. Both may be changed.
+    """
+
+    def __init__(self, most: int, per_address: int) -> None:
+        self.most = most
+        self.per_address = per_address
+        self.total = 0
+        """Open connections."""
+        self._inside: Counter[str] = Counter()
+        self._requests: dict[str, Bucket] = {}
+
+    def enter(self, address: str) -> bool:
+        """Count a new connection. False: cut it off."""
+        address = holder(address)
+        self.total += 1
+        self._inside[address] += 1
+        return self.total <= self.most and self._inside[address] <= self.per_address + ANSWERED
+
+    def leave(self, address: str) -> None:
+        """Count off a connection that has entered, or tried to."""
+        address = holder(address)
+        self.total -= 1
+        self._inside[address] -= 1
+        if not self._inside[address]:
+            del self._inside[address]
+
+    def refusal(self, address: str, now_s: float) -> Refusal | None:
+        """Count a request of a connection that has entered; say why it must not be obeyed."""
+        address = holder(address)
+        if self._inside[address] > self.per_address:
+            return "too-many-connections"
+        bucket = self._requests.get(address)
+        if bucket is None:
+            bucket = self._requests[address] = Bucket(REQUESTS_PER_S, REQUESTS_AT_ONCE)
+            if len(self._requests) > _ADDRESSES:
+                del self._requests[next(iter(self._requests))]
+        return None if bucket.take(now_s) else "too-many-requests"

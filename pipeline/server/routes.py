@@ -1,0 +1,67 @@
+"""What the port answers to plain requests: pages, and how the daemon is (docs/PROTOCOL.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+from websockets.http11 import Request, Response
+
+from pipeline.core.metrics import CONTENT_TYPE, Metrics
+from pipeline.core.types import State
+from pipeline.protocol import codec as wire
+from pipeline.server.addresses import qr_svg
+from pipeline.server.pages import Pages, refuse, respond
+
+_DOWN: frozenset[State] = frozenset({"no-audio", "fault", "ended"})
+
+
+class Endpoints:
+    """Answers requests. Belongs to the event loop's thread."""
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        metrics: Metrics,
+        health: Callable[[], Mapping[str, Any]],
+        address: Callable[[], str],
+    ) -> None:
+        """Read the pages of a folder. Raises ServerError.
+
+        `health` gives the fields of /healthz, `state` among them; `address` the audience page's.
+        """
+        self._pages = Pages(folder)
+        self._metrics = metrics
+        self._health = health
+        self._address = address
+
+    def answer(self, request: Request, *, full: bool) -> Response | None:
+        """Answer a request; None lets the socket open, unless the hall is `full`."""
+        if request.method not in ("GET", "HEAD"):
+            return refuse(HTTPStatus.METHOD_NOT_ALLOWED, "Use GET.", {"Allow": "GET, HEAD"})
+        match request.path.partition("?")[0]:
+            case "/ws":
+                if not full:
+                    return None
+                later = {"Retry-After": "10"}
+                response = refuse(HTTPStatus.SERVICE_UNAVAILABLE, "Too many displays.", later)
+            case "/healthz":
+                health = self._health()
+                down = health["state"] in _DOWN
+                status = HTTPStatus.SERVICE_UNAVAILABLE if down else HTTPStatus.OK
+                response = respond(status, wire.encode(health), "application/json")
+            case "/metrics":
+                response = respond(HTTPStatus.OK, self._metrics.exposition(), CONTENT_TYPE)
+            case "/address":
+                body = wire.encode({"address": self._address()})
+                response = respond(HTTPStatus.OK, body, "application/json")
+            case "/qr.svg":
+                response = respond(HTTPStatus.OK, qr_svg(self._address()), "image/svg+xml")
+            case _:
+                response = self._pages.answer(request)
+        if request.method == "HEAD":
+            response.body = b""
+        return response

@@ -1,0 +1,47 @@
+"""What a display asks for: the query of `/ws`, checked. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import parse_qs
+
+from pipeline.core.errors import ProtocolError
+from pipeline.protocol.codec import KINDS, Kind
+from pipeline.protocol.fields import shown
+
+
+@dataclass(frozen=True, slots=True)
+class Subscription:
+    """The query of `/ws`."""
+
+    lang: str
+    kind: Kind
+    since: int | None = None
+    """The highest seq that it has; None asks for all captions."""
+    session: str = ""
+    """Session that `since` belongs to; empty if the display does not say."""
+    history: int | None = None
+    """Captions that it wants in `hello`; None: all of them."""
+
+
+def parse_subscription(query: str, source: str, target: str) -> Subscription:
+    """Check the query of `/ws`. Raises ProtocolError (unknown-lang, bad-field)."""
+    given = {key: values[0] for key, values in parse_qs(query, keep_blank_values=True).items()}
+    lang = given.get("lang", target)
+    if lang not in (source, target):
+        raise ProtocolError("unknown-lang", f"{shown(lang)} is not shown: {source}, {target} are.")
+    wanted = given.get("kind", "audience")
+    kind = next((kind for kind in KINDS if kind == wanted), None)
+    if kind is None:
+        raise ProtocolError("bad-field", f"kind is one of {', '.join(KINDS)}.")
+    since, history = (_whole(key, given.get(key)) for key in ("since", "history"))
+    return Subscription(lang, kind, since, given.get("session", ""), history)
+
+
+def _whole(key: str, digits: str | None) -> int | None:
+    if digits is None:
+        return None
+    # 16 digits hold every seq, and keep a hostile query from costing a conversion.
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= 16):
+        raise ProtocolError("bad-field", f"{key} is a whole number from 0.")
+    return int(digits)

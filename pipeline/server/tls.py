@@ -1,0 +1,186 @@
+"""The certificate for https: read, judged, and taken up again when its files change."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import structlog
+
+from pipeline.config.schema import Server
+from pipeline.core.errors import ServerError
+
+SOON = timedelta(days=14)
+"""How long before its end a certificate should have been renewed."""
+_NO_CHECK_TIME = 0x200000  # X509_V_FLAG_NO_CHECK_TIME of OpenSSL, which `ssl` does not name
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a certificate says: the names and addresses it is for, and when it is valid."""
+
+    names: tuple[str, ...]
+    since: datetime
+    until: datetime
+
+    def fits(self, host: str) -> bool:
+        """Tell whether browsers take it for this name or address."""
+        parent = host.partition(".")[2]
+        return host in self.names or (bool(parent) and f"*.{parent}" in self.names)
+
+
+class Certificate:
+    """`context` is for the server; new connections get what the files said at the last look."""
+
+    def __init__(self, settings: Server) -> None:
+        """Read `server.tls_cert` and `server.tls_key`.
+
+        Raises ServerError: `tls-unreadable`, `tls-mismatch`, `tls-unusable`.
+        """
+        self._cert, self._key = Path(settings.tls_cert), Path(settings.tls_key)
+        self._seen = self._stamp()
+        self.context = _context(self._cert, self._key)
+        self.facts = _facts(self.context, self._cert)
+
+    def check(self, now: datetime) -> None:
+        """Raise ServerError (`tls-expired`, `tls-not-yet-valid`) if browsers will refuse it."""
+        if now >= self.facts.until:
+            raise ServerError(
+                "tls-expired",
+                f"The certificate {self._cert} ended on {self.facts.until:%Y-%m-%d %H:%M} UTC.",
+                "Renew it; the new one is taken up without a restart.",
+            )
+        if now < self.facts.since:
+            raise ServerError(
+                "tls-not-yet-valid",
+                f"The certificate {self._cert} begins on {self.facts.since:%Y-%m-%d %H:%M} UTC.",
+                "Set this machine's clock, if that has passed.",
+            )
+
+    @property
+    def exposed(self) -> str:
+        """How to close a key that other users of this machine can read; empty: they cannot."""
+        return f"chmod o-r {self._key}" if self._key.stat().st_mode & 0o004 else ""
+
+    def tell(self) -> None:
+        """Log what it is. An expired one serves on: a page behind a warning beats none."""
+        facts = self.facts
+        log.info("certificate", names=facts.names, until=facts.until.isoformat())
+        if self.exposed:
+            log.warning("certificate", code="tls-key-open", fix=self.exposed)
+        try:
+            self.check(datetime.now(UTC))
+        except ServerError as error:
+            log.warning("certificate", code=error.code, reason=str(error))
+
+    def renew(self) -> bool:
+        """Take up changed files; those that cannot be used change nothing. Tell whether it did."""
+        stamp = self._stamp()
+        if stamp == self._seen:
+            return False
+        self._seen = stamp
+        try:
+            self.facts = _facts(_context(self._cert, self._key), self._cert)
+            self.context.load_cert_chain(self._cert, self._key, _no_password)
+        except (ServerError, OSError) as error:
+            log.warning("certificate not renewed", reason=str(error))
+            return False
+        self.tell()
+        return True
+
+    def _stamp(self) -> tuple[tuple[int, int, int] | None, ...]:
+        return tuple(_stamp(path) for path in (self._cert, self._key))
+
+
+def trusting(cert: Path) -> ssl.SSLContext:
+    """Return a client's context that takes this one certificate, whatever its names and times.
+
+    Raises OSError: the file cannot be read, or (ssl.SSLError) is none.
+    """
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN | _NO_CHECK_TIME
+    context.load_verify_locations(cert)
+    return context
+
+
+def _stamp(path: Path) -> tuple[int, int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def _no_password() -> str:
+    """A service has nobody to ask; OpenSSL would, at the terminal."""
+    return ""
+
+
+def _context(cert: Path, key: Path) -> ssl.SSLContext:
+    for name, path in (("server.tls_cert", cert), ("server.tls_key", key)):
+        try:
+            with path.open("rb"):
+                pass
+        except OSError as problem:
+            raise ServerError(
+                "tls-unreadable",
+                f"{name}: {path} cannot be read: {problem.strerror}.",
+                "Correct the path, and let the user that the service runs as read it.",
+            ) from None
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    try:
+        context.load_cert_chain(cert, key, _no_password)
+    except ssl.SSLError as problem:
+        if problem.reason == "KEY_VALUES_MISMATCH":
+            raise ServerError(
+                "tls-mismatch",
+                f"The key {key} does not belong to the certificate {cert}.",
+                "Use the two files that were made together; the host's own certificate is first.",
+            ) from None
+        raise _unusable(cert, key, problem.reason or str(problem)) from None
+    except ValueError:  # an empty password
+        raise _unusable(cert, key, "the key is encrypted") from None
+    return context
+
+
+def _unusable(cert: Path, key: Path | None, reason: str) -> ServerError:
+    return ServerError(
+        "tls-unusable",
+        f"{cert}{f' and {key}' if key else ''} cannot be used for https: {reason}.",
+        "Both must be PEM text, the key without a password.",
+    )
+
+
+def _facts(served: ssl.SSLContext, cert: Path) -> Facts:
+    """Shake hands with ourselves in memory, as a browser that trusts this certificate would."""
+    to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
+    try:
+        browser = trusting(cert).wrap_bio(to_client, to_server)
+        server = served.wrap_bio(to_server, to_client, server_side=True)
+        waiting = [browser, server]
+        while waiting:
+            waiting = [side for side in waiting if not _shaken(side)]
+    except ssl.SSLError as problem:
+        raise _unusable(cert, None, problem.reason or str(problem)) from None
+    found = browser.getpeercert() or {}
+    pairs: Iterable[tuple[str, str]] = found.get("subjectAltName", ())  # type: ignore[assignment]
+    names = tuple(name for _, name in pairs)
+    return Facts(names, _moment(found["notBefore"]), _moment(found["notAfter"]))
+
+
+def _shaken(side: ssl.SSLObject) -> bool:
+    try:
+        side.do_handshake()
+    except ssl.SSLWantReadError:
+        return False
+    return True
+
+
+def _moment(text: object) -> datetime:
+    return datetime.fromtimestamp(ssl.cert_time_to_seconds(str(text)), UTC)

@@ -1,0 +1,183 @@
+"""The port itself: its sockets, and what no connection may take from the others."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import socket
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import structlog
+from websockets.asyncio.server import Server, ServerConnection, serve
+from websockets.http11 import Request, Response
+
+from pipeline.config import schema as config
+from pipeline.core.errors import ServerError
+from pipeline.server.addresses import unbound
+from pipeline.server.pages import SECURITY
+from pipeline.server.rate_limits import Door
+from pipeline.server.tls import Certificate
+
+_FRAME_BYTES = 64 * 1024  # more than wire.MAX_BYTES, so that most oversized messages get an answer
+_SEND_BYTES = 64 * 1024  # what the system may buffer for one display; it grows to megabytes else
+_RECEIVE_BYTES = 8 * 1024  # ... and of one: all the others wait while a flood is read
+_OPEN_S = 10.0  # how long a request may take to arrive
+_CLOSE_S = 2.0  # how long displays may take to say goodbye
+_RENEW_S = 30.0  # between two looks at the certificate's files
+_TELL_S = 60.0
+_EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+# From Sunday to Sunday: who goes back to http must not be locked out for a year.
+_STRICT = {"Strict-Transport-Security": f"max-age={8 * 24 * 3600}"}
+
+log = structlog.get_logger()
+
+
+class Port:
+    """Listens for displays and pages. Belongs to the event loop's thread."""
+
+    def __init__(
+        self,
+        settings: config.Server,
+        door: Door,
+        *,
+        handler: Callable[[ServerConnection], Awaitable[None]],
+        answer: Callable[[ServerConnection, Request], Response | None],
+    ) -> None:
+        """`answer` answers a request, or returns None for a socket, which `handler` serves."""
+        self._settings = settings
+        self._door = door
+        self._handler = handler
+        self._answer = answer
+        self._connections: dict[ServerConnection, str] = {}  # and from where, which TLS forgets
+        self._certificate: Certificate | None = None
+        self._server: Server | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    async def open(self) -> None:
+        """Bind the port and serve. Raises ServerError (see `unbound` and `Certificate`)."""
+        settings = self._settings
+        options: dict[str, Any] = {}
+        if settings.tls_cert:
+            self._certificate = Certificate(settings)
+            self._certificate.tell()
+            options = {"ssl": self._certificate.context, "ssl_handshake_timeout": _OPEN_S}
+            self._renew_later()
+        asyncio.get_running_loop().set_exception_handler(_Troubles())
+        quiet = logging.getLogger(f"{__name__}.connections")
+        quiet.setLevel(logging.WARNING)  # it tells of every page request otherwise
+        try:
+            self._server = await serve(
+                self._handler,
+                settings.host,
+                settings.port,
+                process_request=self._answer,
+                server_header=None,
+                compression=None,  # costs more time than the few bytes of a caption do
+                open_timeout=_OPEN_S,
+                close_timeout=_CLOSE_S,
+                ping_interval=settings.ping_s / 2,
+                ping_timeout=settings.ping_s / 2,
+                max_size=_FRAME_BYTES,
+                # Never pause: `Clients.send` bounds the bytes; a ping that waits for a full buffer
+                # would not time out.
+                write_limit=2**30,
+                create_connection=self._kind(),
+                logger=quiet,
+                **options,
+            )
+        except OSError as problem:
+            raise unbound(settings, problem) from problem
+        for each in self._server.sockets:  # what is accepted inherits it
+            each.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BYTES)
+            each.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BYTES)
+
+    @property
+    def bound(self) -> tuple[Any, ...]:
+        """The address and the port in use."""
+        if self._server is None:
+            raise ServerError("not-started", "The server has no port before it is started.")
+        name: tuple[Any, ...] = next(iter(self._server.sockets)).getsockname()
+        return name
+
+    async def close(self) -> None:
+        """Say goodbye (1001) to everyone, wait a moment, then cut off whoever is left."""
+        if self._timer:
+            self._timer.cancel()
+        if self._server is None:
+            return
+        self._server.close()
+        try:
+            async with asyncio.timeout(_CLOSE_S):
+                await self._server.wait_closed()
+        except TimeoutError:
+            for connection in tuple(self._connections):
+                connection.transport.abort()
+            await self._server.wait_closed()
+
+    def _kind(self) -> type[ServerConnection]:
+        """Return the class of our connections."""
+        door, connections = self._door, self._connections
+        headers = SECURITY | (_STRICT if self._certificate else {})
+
+        class Connection(ServerConnection):
+            """Counted at the door; every answer, the library's own too, has our headers."""
+
+            def __init__(self, *arguments: Any, **options: Any) -> None:
+                super().__init__(*arguments, **options)
+                send = self.protocol.send_response
+
+                def send_with_headers(response: Response) -> None:
+                    for name, value in headers.items():
+                        if response.status_code != 101 and name not in response.headers:
+                            response.headers[name] = value
+                    send(response)
+
+                self.protocol.send_response = send_with_headers  # type: ignore[method-assign]
+
+            def connection_made(self, transport: asyncio.BaseTransport) -> None:
+                super().connection_made(transport)
+                connections[self] = address_of(self)
+                if not door.enter(connections[self]):
+                    self.transport.abort()
+
+            def connection_lost(self, exc: Exception | None) -> None:
+                door.leave(connections.pop(self))
+                super().connection_lost(exc)
+
+        return Connection
+
+    def _renew_later(self) -> None:
+        self._timer = asyncio.get_running_loop().call_later(_RENEW_S, self._renew)
+
+    def _renew(self) -> None:
+        self._renew_later()
+        if self._certificate:
+            self._certificate.renew()
+
+
+def address_of(connection: ServerConnection) -> str:
+    """Return the address that it comes from; of a reverse proxy, if there is one."""
+    peer = connection.remote_address
+    return str(peer[0]) if peer else ""
+
+
+class _Troubles:
+    """The event loop's handler for what nobody caught."""
+
+    def __init__(self) -> None:
+        self._told_s = float("-inf")
+
+    def __call__(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        problem = context.get("exception")
+        accepting = "accept" in context["message"]
+        if not (accepting and isinstance(problem, OSError) and problem.errno in _EXHAUSTED):
+            loop.default_exception_handler(context)
+            return
+        # The loop tells a hundred times a second, until somebody leaves.
+        if time.monotonic() - self._told_s >= _TELL_S:
+            self._told_s = time.monotonic()
+            reason = problem.strerror or str(problem)
+            log.error("nobody can join", code="descriptors-exhausted", reason=reason)

@@ -1,0 +1,1 @@
+"""A service on disk: recording it, reading it back, resuming, deleting."""

@@ -1,0 +1,321 @@
+"""Keeps the record of a session: who spoke what, what was shown, how long it took, what went wrong.
+
+A thread of its own writes the files, so that a slow disk delays no caption. Nobody ever waits for
+it: what finds its queue full is dropped and counted, and the count is written later.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import orjson
+
+from pipeline.captions.redaction import Purge, Sweep
+from pipeline.core.types import Fault
+from pipeline.protocol.codec import Message, encode
+from pipeline.records.summary import Tally
+from pipeline.session.folders import LineFile, WholeFile, make_folder, unwritable
+from pipeline.session.redact import Purges, event_of
+from pipeline.session.resume import Unfinished
+from pipeline.session.retention import prune
+from pipeline.session.training_pairs import Pairs
+from pipeline.session.transcripts import Transcripts
+
+_QUEUE = 1000
+_SLOW_S = 5.0
+"""A disk that takes so long for one record is worth a word to the operator."""
+_AT_ONCE = 1000
+"""Records of an earlier run taken in before what they lead to is written."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    """How much of older sessions is kept."""
+
+    keep_days: int
+    keep_mb: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A record, made into a line where it was made."""
+
+    record: Mapping[str, Any]
+    line: bytes
+
+
+_Item: TypeAlias = Message | _Entry | _Limits | Purge
+
+
+class Recorder:
+    """The folder of one session. Any thread may use it. Only `close` and `await_mark` wait.
+
+    `diagnostics.jsonl` gets utterance, health and event records, `captions.jsonl` every final
+    caption and every later edit, `transcript.<lang>.srt|vtt|txt` the text as it stands,
+    `sermon_pairs.jsonl` and `review_queue.jsonl` what may make the models better; at the end
+    `summary.json` says what it all came to.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        source: str,
+        target: str,
+        on_fault: Callable[[Fault], None],
+        started_utc: datetime | None = None,
+        earlier: Unfinished | None = None,
+        keep_days: int = 0,
+        keep_mb: int = 0,
+    ) -> None:
+        """Make `directory/<start time>` and its files. Raises SessionError (session-unwritable).
+
+        `source` and `target` are languages. `on_fault` is called from the writing thread, once
+        each time that writing stops working. With `earlier`, the files of that session go on.
+        `keep_days`, `keep_mb`: older sessions in `directory` past these are removed, 0 for none.
+        """
+        keep = earlier is not None
+        self.folder = (
+            earlier.folder if earlier else make_folder(directory, started_utc or datetime.now(UTC))
+        )
+        try:
+            self._diagnostics = LineFile(self.folder / "diagnostics.jsonl", keep=keep)
+            self._journal = LineFile(self.folder / "captions.jsonl", sync=True, keep=keep)
+            self._journal.lock()
+            self._transcripts = Transcripts(self.folder, {"source": source, "target": target})
+            self._pairs = Pairs(self.folder)
+        except OSError as error:
+            raise unwritable(self.folder, error.strerror or str(error)) from None
+        self._purges = Purges(
+            self.folder,
+            (self._journal, self._diagnostics, self._pairs.accepted, self._pairs.review),
+        )
+        self._summary = WholeFile(self.folder / "summary.json")
+        self._files = (
+            *(self._journal, self._transcripts, self._pairs, self._diagnostics),
+            self._summary,
+        )
+        self._tally = Tally()
+        self._on_fault = on_fault
+        self._queue: queue.Queue[_Item | None] = queue.Queue(_QUEUE)
+        self._limits = _Limits(keep_days, keep_mb)
+        self._thread = threading.Thread(target=self._run, name="diagnostics", daemon=True)
+        self._lock = threading.Lock()
+        self._full = 0
+        self._told = 0
+        self._failing = False
+        self._busy_since_s = 0.0
+        if earlier is not None:
+            self._go_on(earlier)
+
+    @property
+    def dropped(self) -> int:
+        """Records and captions given up so far: the queue or the disk was full for too long."""
+        return self._full + self._diagnostics.lost + self._journal.lost
+
+    @property
+    def setback(self) -> str:
+        """What is not as it should be with the files, empty when all is."""
+        if self._failing:
+            return "the disk cannot be written; what is missing waits"
+        since_s = self._busy_since_s  # read once: it may be done meanwhile
+        if since_s and time.monotonic() - since_s > _SLOW_S:
+            return "the disk does not answer; what is to be written waits"
+        return f"{self.dropped} records could not be kept" if self.dropped else ""
+
+    @property
+    def unwritten(self) -> int:
+        """Lines that wait because the disk cannot be written, the summary counted as one."""
+        waiting = len(self._diagnostics) + len(self._journal)
+        return waiting + (self._summary.content is not None)
+
+    def start(self) -> None:
+        """Begin to write."""
+        self._thread.start()
+
+    def utterance(self, record: Mapping[str, Any]) -> None:
+        """Keep an utterance's record (pipeline.records.utterance)."""
+        self._put(_entry(record))
+
+    def compare(self, record: Mapping[str, Any]) -> None:
+        """Keep a second final's record (pipeline.records.comparison)."""
+        self._put(_entry(record))
+
+    def health(self, record: Mapping[str, Any]) -> None:
+        """Keep a record of how the daemon is (HealthRecord in pipeline.records.events)."""
+        self._put(_entry({"type": "health", "utc": _utc(), **record}))
+
+    def event(self, name: str, /, **facts: Any) -> None:
+        """Keep a record of something that happened (EventRecord in pipeline.records.events)."""
+        self._put(_event(name, facts))
+
+    def caption(self, message: Message) -> None:
+        """Keep a caption for good; one that is not final is not kept."""
+        if message.final:
+            self._put(message)
+
+    def limit(self, *, keep_days: int, keep_mb: int) -> None:
+        """Remove what older sessions are past these limits."""
+        self._put(_Limits(keep_days, keep_mb))
+
+    def purge(self, purge: Purge) -> None:
+        """Take what was said in a stretch of time out of all files, however long that takes.
+
+        What comes later of it is not written. Unlike all else this is never dropped.
+        """
+        self._purges.ask(purge)
+        with suppress(queue.Full):  # then there is enough in it to wake the thread
+            self._queue.put_nowait(purge)
+
+    def await_mark(self, timeout_s: float) -> bool:
+        """Wait until a kill can no longer lose the last purge; return whether it is so."""
+        return self._purges.marked.wait(timeout_s)
+
+    @property
+    def purging(self) -> bool:
+        """Whether what has to go may still be in a file."""
+        return self._purges.owed
+
+    def close(self, timeout_s: float) -> bool:
+        """Write what waits, for `timeout_s` at most; return whether everything is on disk."""
+        until_s = time.monotonic() + timeout_s
+        if self._thread.is_alive():
+            with suppress(queue.Full):
+                self._queue.put(None, timeout=timeout_s)
+            self._thread.join(max(0.0, until_s - time.monotonic()))
+        left = self._failing or self.unwritten or self.dropped or self.purging
+        return not (self._thread.is_alive() or left)
+
+    def _go_on(self, earlier: Unfinished) -> None:
+        """Make again from the journal and the records what is not appended to."""
+        for number, record in enumerate(earlier.records, 1):
+            self._count(record)
+            if number % _AT_ONCE == 0:
+                self._write()
+        for message in earlier.messages:
+            self._transcripts.add(message)
+            self._pairs.follow(message)
+        self._diagnostics.add(
+            _event("resumed", {"captions": len(earlier.messages), "last_id": earlier.last_id}).line
+        )
+        self._write()
+
+    def _put(self, item: _Item) -> None:
+        try:
+            self._queue.put_nowait(item)
+        except queue.Full:
+            with self._lock:
+                self._full += 1
+
+    def _run(self) -> None:
+        self._prune(self._limits)
+        while (item := self._queue.get()) is not None:
+            self._busy_since_s = time.monotonic()
+            self._take(item)
+            self._write()
+            self._busy_since_s = 0.0
+        self._tell_dropped()
+        self._sum_up()
+        self._write()
+        for file in self._files:
+            file.close()
+
+    def _take(self, item: _Item) -> None:
+        match item:
+            case Message(id=key, start_s=start_s, end_s=end_s):
+                if not self._purges.takes({"id": key, "start_s": start_s, "end_s": end_s}):
+                    self._journal.add(encode(item) + b"\n")
+                    self._transcripts.add(item)
+                    self._pairs.follow(item)
+            case _Entry(record, line):
+                if not self._purges.takes(record):
+                    self._diagnostics.add(line)
+                    self._count(record)
+            case _Limits():
+                self._prune(item)
+
+    def _prune(self, limits: _Limits) -> None:
+        now_utc = datetime.now(UTC)
+        prune(self.folder.parent, running=self.folder, now_utc=now_utc, **asdict(limits))
+
+    def _count(self, record: Mapping[str, Any]) -> None:
+        if record["type"] == "utterance":
+            self._pairs.add(record)
+        self._add_up(record)
+
+    def _add_up(self, record: Mapping[str, Any]) -> None:
+        match record["type"]:
+            case "utterance":
+                self._tally.utterance(record)
+            case "health":
+                self._tally.health(record)
+            case "event" if record["event"] == "fault":
+                self._tally.fault(record["code"])
+
+    def _sum_up(self) -> None:
+        summary = self._tally.summary(
+            utc=_utc(),
+            session=self.folder.name,
+            dropped_records=self.dropped,
+            pairs=len(self._pairs.accepted),
+            review=len(self._pairs.review),
+        )
+        self._diagnostics.add(_entry(asdict(summary)).line)
+        self._summary.content = orjson.dumps(
+            summary, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
+        )
+
+    def _tell_dropped(self) -> None:
+        if self.dropped > self._told:
+            self._told = self.dropped
+            self._diagnostics.add(_event("records-dropped", {"count": self._told}).line)
+
+    def _write(self) -> None:
+        self._tell_dropped()
+        failed: OSError | None = None
+        for step in (self._purge, *(file.flush for file in self._files)):
+            try:
+                step()
+            except OSError as error:
+                failed = failed or error
+        if failed is not None and not self._failing:
+            message = unwritable(self.folder, failed.strerror or str(failed)).message
+            message += " What is missing is written as soon as it can be."
+            with suppress(RuntimeError):  # the event loop that wants to know may be gone
+                self._on_fault(Fault("diagnostics", "session-unwritable", message))
+        self._failing = failed is not None
+
+    def _purge(self) -> None:
+        """Do the purges that are asked for. Raises OSError; then they are still owed."""
+        if self._purges.begin():
+            self._transcripts.remake()
+        if self._purges.do(self._note):
+            self._tally = Tally()
+            for line in self._diagnostics.lines():
+                self._add_up(orjson.loads(line))
+
+    def _note(self, sweep: Sweep) -> None:
+        self._transcripts.remake()
+        self._transcripts.flush()
+        self._diagnostics.add(_entry(event_of(sweep)).line)
+        self._diagnostics.flush()
+
+
+def _event(name: str, facts: Mapping[str, Any]) -> _Entry:
+    return _entry({"type": "event", "utc": _utc(), "event": name, **facts})
+
+
+def _entry(record: Mapping[str, Any]) -> _Entry:
+    return _Entry(record, orjson.dumps(record, default=str, option=orjson.OPT_APPEND_NEWLINE))
+
+
+def _utc() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -1,0 +1,188 @@
+"""Takes what was said off the record out of a session's files, and tries until it is done.
+
+Before a file is touched the session gets a mark (`off-record.json`), and loses it when nothing is
+left to do. So a daemon that is killed amid it leaves a mark, and the next one does the rest first.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Protocol
+
+import orjson
+import structlog
+
+from pipeline.captions.redaction import MARK, Purge, Sweep
+from pipeline.captions.subtitles import Side, cues, srt, txt, vtt
+from pipeline.core.errors import SessionError
+from pipeline.session.folders import LineFile, WholeFile
+from pipeline.session.reader import JOURNAL, RECORDS, read_journal
+from pipeline.session.resume import in_use
+from pipeline.session.training_pairs import PAIRS, QUEUE
+
+log = structlog.get_logger()
+
+_REVIEWED = "reviewed.jsonl"
+_MADE_AGAIN = ("report.html", "*.tmp")
+"""What a command makes of the others, and what a kill may have left of a file."""
+_WHOLE = {"srt": srt, "vtt": vtt, "txt": txt}
+_REMEMBERED = 20
+
+
+class Lines(Protocol):
+    """A file of lines, some of which may wait for the disk."""
+
+    def rewrite(self, change: Callable[[bytes], bytes]) -> None:
+        """Put every line through `change`. Raises OSError."""
+
+    def sift(self, change: Callable[[bytes], bytes]) -> None:
+        """Put the lines that wait through `change`."""
+
+
+class Purges:
+    """What a running session has to purge. `begin`, `do` and `takes` are for one thread."""
+
+    def __init__(self, folder: Path, files: Sequence[Lines]) -> None:
+        """`files` are the session's, all that have lines."""
+        self._folder = folder
+        self._files = files
+        self._mark = WholeFile(folder / MARK)
+        self._asked: deque[Purge] = deque()
+        self._owed: deque[Sweep] = deque()
+        self._known: deque[Sweep] = deque(maxlen=_REMEMBERED)
+        self.marked = threading.Event()
+        """What was asked for last outlives the process."""
+
+    def ask(self, purge: Purge) -> None:
+        """Ask for one; never waits, never fails."""
+        self.marked.clear()
+        self._asked.append(purge)
+
+    @property
+    def owed(self) -> bool:
+        """Whether words that must go may still be in a file."""
+        return bool(self._asked or self._owed)
+
+    def takes(self, record: Mapping[str, Any]) -> bool:
+        """Whether a record that comes late is of an utterance that went."""
+        return any(sweep.takes(record) for sweep in self._known)
+
+    def begin(self) -> bool:
+        """Keep what waits from being written; return whether a purge was asked for."""
+        new = False
+        while self._asked:
+            sweep = Sweep(self._asked[0])
+            for file in self._files:
+                file.sift(sweep.line)
+            self._known.append(sweep)
+            self._owed.append(sweep)  # before the other queue lacks it: `owed` never blinks
+            self._asked.popleft()
+            new = True
+        return new
+
+    def do(self, note: Callable[[Sweep], None]) -> bool:
+        """Do what is owed; return whether anything was. Raises OSError; then it is owed still.
+
+        `note` is called for each when the lines are gone: to make the transcripts anew, and to put
+        it on record. Then the mark goes.
+        """
+        if not self._owed:
+            return False
+        self._mark.content = orjson.dumps([asdict(sweep.purge) for sweep in self._owed])
+        self._mark.flush()
+        if not self._asked:
+            self.marked.set()
+        for sweep in self._owed:
+            _sweep(self._folder, sweep, self._files)
+        for sweep in self._owed:
+            note(sweep)
+        (self._folder / MARK).unlink(missing_ok=True)
+        self._owed.clear()
+        return True
+
+
+def event_of(sweep: Sweep) -> dict[str, Any]:
+    """Return the event of a purge that is done (OffRecordEvent in pipeline.records.events)."""
+    purge = sweep.purge
+    return {
+        "type": "event",
+        "utc": datetime.now(UTC).isoformat(timespec="milliseconds"),
+        "event": "off-record",
+        "from_s": round(purge.from_s, 3),
+        "to_s": round(purge.to_s, 3),
+        "captions": sweep.captions,
+    }
+
+
+def finish_purges(directory: Path) -> None:
+    """Do what daemons that were killed still owed, in every session of a folder.
+
+    What cannot be done is logged and stays marked; such a session is not taken up again.
+    """
+    for mark in sorted(directory.glob(f"*/{MARK}")):
+        try:
+            if not in_use(mark.parent / JOURNAL):
+                _finish(mark.parent, mark)
+        except (OSError, SessionError, ValueError, TypeError, KeyError) as error:
+            log.warning("not purged", code="purge-owed", session=str(mark.parent), error=str(error))
+
+
+def _finish(folder: Path, mark: Path) -> None:
+    names = (JOURNAL, RECORDS, PAIRS, QUEUE)
+    files = [LineFile(folder / name, keep=True) for name in names]
+    records = files[names.index(RECORDS)]
+    try:
+        files[0].lock()
+        purges = Purges(folder, files)
+        for each in orjson.loads(mark.read_bytes()):
+            purges.ask(Purge(each["from_s"], each["to_s"], tuple(each["ids"])))
+        purges.begin()
+
+        def note(sweep: Sweep) -> None:
+            records.add(orjson.dumps(event_of(sweep), option=orjson.OPT_APPEND_NEWLINE))
+            records.flush()
+            _remake_transcripts(folder)
+
+        purges.do(note)
+    finally:
+        for file in files:
+            file.close()
+    log.info("purged", session=str(folder))
+
+
+def _sweep(folder: Path, sweep: Sweep, files: Sequence[Lines]) -> None:
+    """Go over all files of a session but its transcripts. Raises OSError."""
+    for file in files:
+        file.rewrite(sweep.line)
+    if (folder / _REVIEWED).exists():
+        reviewed = LineFile(folder / _REVIEWED, keep=True)
+        try:
+            reviewed.rewrite(sweep.line)
+        finally:
+            reviewed.close()
+    for pattern in _MADE_AGAIN:
+        for path in folder.glob(pattern):
+            path.unlink(missing_ok=True)
+    fd = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)  # else a power cut could bring an old file back
+    finally:
+        os.close(fd)
+
+
+def _remake_transcripts(folder: Path) -> None:
+    messages = read_journal(folder)
+    source = messages[0].source.lang if messages else ""
+    for path in folder.glob("transcript.*.*"):
+        _, lang, ending = path.name.split(".", 2)
+        side: Side = "source" if lang == source else "target"
+        if ending in _WHOLE:
+            file = WholeFile(path)
+            file.content = _WHOLE[ending](cues(messages, side)).encode()
+            file.flush()

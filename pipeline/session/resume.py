@@ -1,0 +1,123 @@
+"""The session that a crash, a kill or a power cut left open: found again, so that it goes on.
+
+What was shown is in its journal, what the operator had set in its events. A session that was ended
+is never taken up, nor is a rehearsal.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from pipeline.captions.redaction import MARK
+from pipeline.config.schema import Settings
+from pipeline.core.errors import SessionError
+from pipeline.protocol.codec import Message
+from pipeline.records.events import EventRecord, HealthRecord
+from pipeline.records.utterance import UtteranceRecord
+from pipeline.session.reader import JOURNAL, read_journal, read_records, sessions, start_utc
+from pipeline.session.shapes import conforms
+
+_SHAPES: dict[str, Any] = {
+    "utterance": UtteranceRecord,
+    "health": HealthRecord,
+    "event": EventRecord,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """What is needed to go on with a session."""
+
+    folder: Path
+    started_utc: datetime
+    messages: tuple[Message, ...]
+    """The journal, as written."""
+    records: tuple[dict[str, Any], ...]
+    """The lines of diagnostics.jsonl, as written."""
+
+    @property
+    def last_id(self) -> int:
+        """The highest id of an utterance, 0 if there was none."""
+        ids = [message.id for message in self.messages]
+        ids += [int(record["id"]) for record in self.records if record["type"] == "utterance"]
+        return max(ids, default=0)
+
+    def audio_s(self, now_utc: datetime) -> float:
+        """Where the session's audio is now; a file played fast may be further than the clock."""
+        heard_s = max((message.end_s for message in self.messages), default=0.0)
+        return max(heard_s, (now_utc - self.started_utc).total_seconds())
+
+    @property
+    def runs(self) -> int:
+        """How often the daemon was started for it."""
+        return 1 + [record.get("event") for record in self.records].count("resumed")
+
+    def set_by_operator(self, on: str, off: str) -> bool:
+        """Whether the later of two commands, such as blank and unblank, was `on`.
+
+        A purge that is done is as good as the command that it followed.
+        """
+        events = [record for record in self.records if record["type"] == "event"]
+        names = [each["name"] if each["event"] == "command" else each["event"] for each in events]
+        return next((name == on for name in reversed(names) if name in (on, off)), False)
+
+
+def unfinished_session(settings: Settings, now_utc: datetime) -> Unfinished | None:
+    """Return the newest session if it is to go on: same languages, not long ago, not ended.
+
+    One that cannot be read is left as it is. One that another daemon is writing is not taken, nor
+    is one in whose files words may be that were said off the record (pipeline.session.redact).
+    """
+    newest = next(reversed(sessions(Path(settings.session.directory))), None)
+    if newest is None:
+        return None
+    languages = (settings.translate.source, settings.translate.target)
+    try:
+        if not all((newest / f"transcript.{lang}.srt").is_file() for lang in languages):
+            return None
+        began_utc = start_utc(newest.name)
+        if began_utc is None or in_use(newest / JOURNAL) or (newest / MARK).exists():
+            return None
+        records = read_records(newest)
+        if not (_sound(records) and _goes_on(records, settings.session.resume_s, now_utc)):
+            return None
+        return Unfinished(newest, began_utc, tuple(read_journal(newest)), tuple(records))
+    except (OSError, SessionError, ValueError, KeyError, TypeError):  # of a time without its zone
+        return None
+
+
+def in_use(journal: Path) -> bool:
+    """Whether a running daemon holds this journal. Raises OSError."""
+    fd = os.open(journal, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(fd)
+    return False
+
+
+def _sound(records: list[dict[str, Any]]) -> bool:
+    """Whether all records are such as we write; a disk may have spoilt them and left them JSON."""
+    kinds = ((record, _SHAPES.get(record["type"])) for record in records)
+    return all(kind is None or conforms(record, kind) for record, kind in kinds)
+
+
+def _goes_on(records: list[dict[str, Any]], resume_s: float, now_utc: datetime) -> bool:
+    health = [record for record in records if record["type"] == "health"]
+    if not health or health[-1]["mode"] != "live":
+        return False
+    age_s = (now_utc - datetime.fromisoformat(records[-1]["utc"])).total_seconds()
+    if not 0 <= age_s <= resume_s:
+        return False
+    # Since it was last taken up: a daemon that broke has said goodbye as well.
+    last = [record["event"] for record in records if record["type"] == "event"]
+    if "resumed" in last:
+        last = last[len(last) - last[::-1].index("resumed") :]
+    return "end" not in last or "broken" in last

@@ -1,0 +1,77 @@
+"""Which old sessions go: those past an age, then the oldest while all together take too much room.
+
+Off by default: nobody's sermon is thrown away unasked. The running session, and any other that a
+daemon is writing, never goes.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import structlog
+
+from pipeline.session.reader import JOURNAL, sessions, start_utc
+from pipeline.session.resume import in_use
+
+log = structlog.get_logger()
+
+# What make_folder calls a session. Anything else that somebody keeps there is not ours to remove.
+_NAME = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(-\d+)?")
+
+
+def prune(
+    directory: Path, *, keep_days: int, keep_mb: int, running: Path, now_utc: datetime
+) -> list[Path]:
+    """Remove what is past the limits, 0 being none; return what was removed, the oldest first.
+
+    `running` is kept whatever its age and size, but its size counts. What cannot be removed is
+    logged and left.
+    """
+    found = [(folder, _started(folder)) for folder in sessions(directory)]
+    ours = [(folder, started) for folder, started in found if started is not None]
+    removed = []
+    used = sum(_size(folder) for folder, _ in ours) if keep_mb else 0
+    oldest_utc = now_utc - timedelta(days=keep_days)
+    for folder, started_utc in ours:
+        too_old = keep_days > 0 and started_utc < oldest_utc
+        too_much = keep_mb > 0 and used > keep_mb * 1_000_000
+        if folder == running or not (too_old or too_much) or _held(folder):
+            continue
+        size = _size(folder)
+        try:
+            shutil.rmtree(folder)
+        except OSError as error:
+            log.warning("session not removed", folder=str(folder), error=str(error))
+            continue
+        used -= size
+        removed.append(folder)
+        log.info("session removed", folder=str(folder), why="age" if too_old else "room")
+    return removed
+
+
+def _started(folder: Path) -> datetime | None:
+    ours = _NAME.fullmatch(folder.name) and not folder.is_symlink()
+    return start_utc(folder.name) if ours else None
+
+
+def _held(folder: Path) -> bool:
+    try:
+        return in_use(folder / JOURNAL)
+    except OSError:
+        return True
+
+
+def _size(folder: Path) -> int:
+    return sum(_sizes(folder))
+
+
+def _sizes(folder: Path) -> Iterator[int]:
+    for path in folder.rglob("*"):
+        try:
+            yield path.lstat().st_size
+        except OSError:  # gone meanwhile
+            continue

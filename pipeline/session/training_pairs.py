@@ -1,0 +1,212 @@
+"""The pairs of source and target text that a session leaves behind to make the models better.
+
+`sermon_pairs.jsonl` gets those nothing speaks against, `review_queue.jsonl` those that a person
+should look at (pipeline.review.store), with the reasons. Both follow the operator: an edited
+caption's pair gets the operator's text, a hidden one's goes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import orjson
+
+from pipeline.core.errors import ProtocolError
+from pipeline.protocol.codec import Message
+from pipeline.protocol.fields import integer, number, read_object, string
+from pipeline.records.quality import Flag
+from pipeline.session.folders import LineFile
+
+Reason = Flag | Literal["low-score", "no-score"]
+
+PAIRS = "sermon_pairs.jsonl"
+QUEUE = "review_queue.jsonl"
+_EDITS = 1_000
+"""Edits remembered for finals that are still to come."""
+_TEXTS = (
+    "session",
+    "utc",
+    "source_lang",
+    "source",
+    "raw_source",
+    "target_lang",
+    "target",
+    "engine",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """A line of sermon_pairs.jsonl."""
+
+    session: str
+    """The session's name, that of its folder."""
+    id: int
+    """The utterance."""
+    utc: str
+    """When the final was shown."""
+    start_s: float
+    """Start of the utterance, from the start of the session's audio."""
+    end_s: float
+    """End of its speech."""
+    source_lang: str
+    source: str
+    """As corrected by the dictionary."""
+    raw_source: str
+    """As recognized."""
+    target_lang: str
+    target: str
+    engine: str
+    """Who made the target text: a translator, or `operator`, who edited it."""
+    score: float | None
+    """0..1, of the translator's text; see pipeline.records.quality."""
+    reviewer: str | None = None
+    """Who approved or corrected it in a review; None where nobody has."""
+    reviewed_utc: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewItem(Pair):
+    """A line of review_queue.jsonl."""
+
+    reasons: tuple[Reason, ...]
+    """Flags of the utterance; `low-score`, or `no-score` where nothing could be measured."""
+
+
+def pair_of(record: Mapping[str, Any], session: str) -> Pair | ReviewItem | None:
+    """Return what to keep of an utterance's record (pipeline.records.utterance), if anything.
+
+    Kept are captions with the decision `accept` and no flag, and for review those with the
+    decision `review` or a flag. What is rejected is of no use to anybody, and a `moderate` one
+    without a flag neither good enough to learn from nor bad enough to cost a person's time.
+    """
+    quality = record["quality"]
+    if quality is None or quality["decision"] == "reject":
+        return None
+    final, score, decision = record["final"], quality["score"], quality["decision"]
+    pair = {
+        "session": session,
+        **{key: record[key] for key in ("id", "utc", "start_s", "end_s")},
+        "source_lang": record["lang"],
+        "source": record["text"],
+        "raw_source": record["raw_text"],
+        "target_lang": final["lang"],
+        "target": final["text"],
+        "engine": final["engine"],
+        "score": score,
+    }
+    reasons: list[Reason] = list(record["flags"])
+    if decision == "review":
+        reasons.append("no-score" if score is None else "low-score")
+    if reasons:
+        return ReviewItem(**pair, reasons=tuple(reasons))
+    return Pair(**pair) if decision == "accept" else None
+
+
+def parse_review_item(line: str | bytes) -> ReviewItem:
+    """Read back a line of review_queue.jsonl. Raises ProtocolError."""
+    fields = read_object(line)
+    score, reasons = fields.get("score"), fields.get("reasons")
+    if not isinstance(reasons, list):
+        raise ProtocolError("bad-field", "reasons is a list.")
+    return ReviewItem(
+        id=integer(fields, "id", 0),
+        start_s=number(fields, "start_s"),
+        end_s=number(fields, "end_s"),
+        score=None if score is None else number(fields, "score"),
+        reasons=tuple(reasons),
+        **{key: string(fields, key, empty=True) for key in _TEXTS},
+    )
+
+
+class PairFile:
+    """One of the two files. An edit reads it again, so that nothing of it is kept in memory."""
+
+    def __init__(self, path: Path) -> None:
+        """Make it. Raises OSError."""
+        self.file = LineFile(path)
+        self._edits: dict[int, Message] = {}
+        self._count = 0
+
+    def __len__(self) -> int:
+        """Return how many pairs there are."""
+        return self._count
+
+    def add(self, pair: Pair) -> None:
+        """Take a pair in."""
+        self.file.add(orjson.dumps(pair, option=orjson.OPT_APPEND_NEWLINE))
+        self._count += 1
+
+    def follow(self, message: Message) -> None:
+        """Do to the caption's pair, if it is here, what the operator did to the caption."""
+        self._edits[message.id] = message
+
+    def flush(self) -> None:
+        """Write what the file lacks. Raises OSError; what is not written waits."""
+        if self._edits:
+            self.rewrite(self._edited)
+            self._edits.clear()
+        self.file.flush()
+
+    def rewrite(self, change: Callable[[bytes], bytes]) -> None:
+        """Put every line through `change`; see LineFile. Raises OSError."""
+        self.file.rewrite(change)
+        self._count = sum(1 for _ in self.file.lines())
+
+    def sift(self, change: Callable[[bytes], bytes]) -> None:
+        """Put the lines that wait through `change`."""
+        self.file.sift(change)
+
+    def _edited(self, line: bytes) -> bytes:
+        fields = orjson.loads(line)
+        message = self._edits.get(fields["id"])
+        if message is None:
+            return line
+        target = message.target
+        if not target.text:
+            return b""
+        fields |= {"target": target.text, "target_lang": target.lang, "engine": target.engine}
+        return orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE)
+
+
+class Pairs:
+    """Both files of a session."""
+
+    def __init__(self, folder: Path) -> None:
+        """Make them. Raises OSError."""
+        self.accepted = PairFile(folder / PAIRS)
+        self.review = PairFile(folder / QUEUE)
+        self._session = folder.name
+        self._edits: dict[int, Message] = {}
+
+    def add(self, record: Mapping[str, Any]) -> None:
+        """Take an utterance's record."""
+        match pair_of(record, self._session):
+            case ReviewItem() as item:
+                self.review.add(item)
+            case Pair() as pair:
+                self.accepted.add(pair)
+        if edit := self._edits.get(record["id"]):  # an operator was quicker than the final
+            self.follow(edit)
+
+    def follow(self, message: Message) -> None:
+        """Take a final caption; only what an operator did, or undid, changes anything."""
+        if message.target.engine == "operator" or message.id in self._edits:
+            self._edits[message.id] = message
+            if len(self._edits) > _EDITS:
+                del self._edits[next(iter(self._edits))]
+            self.accepted.follow(message)
+            self.review.follow(message)
+
+    def flush(self) -> None:
+        """Write what the files lack. Raises the first OSError."""
+        self.accepted.flush()
+        self.review.flush()
+
+    def close(self) -> None:
+        """Close the files."""
+        self.accepted.file.close()
+        self.review.file.close()

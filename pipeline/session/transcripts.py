@@ -1,0 +1,145 @@
+"""The session's text as srt, vtt and txt, spoken and translated, growing with each caption.
+
+Nothing of what is written is kept in memory, however long a service lasts: when an earlier caption
+changes, the files are made anew from the journal.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+
+from pipeline.captions.subtitles import (
+    SIDES,
+    Cue,
+    Side,
+    cues,
+    follow,
+    srt,
+    srt_cue,
+    txt,
+    txt_cue,
+    vtt,
+    vtt_cue,
+)
+from pipeline.core.errors import SessionError
+from pipeline.protocol.codec import Message
+from pipeline.session.folders import GrowingFile
+from pipeline.session.reader import read_journal
+
+_WAITING = 1_000
+"""Cues kept while a file cannot be written; after more of them it is made anew."""
+
+
+class _Subtitles:
+    """One file. `waiting` are the cues that it lacks at its end, `stale` asks for a new content."""
+
+    def __init__(
+        self, path: Path, whole: Callable[[Iterable[Cue]], str], one: Callable[[int, Cue], str]
+    ) -> None:
+        self.file = GrowingFile(path)
+        self.file.append(whole([]).encode())
+        self.waiting: list[Cue] = []
+        self.stale = False
+        self._cues = 0
+        self._whole = whole
+        self._one = one
+
+    def add(self, cue: Cue) -> None:
+        if len(self.waiting) < _WAITING:
+            self.waiting.append(cue)
+        else:
+            self.stale = True
+
+    def replace(self, every: Sequence[Cue]) -> None:
+        self.file.replace(self._whole(every).encode())
+        self._cues = len(every)
+        self.waiting.clear()
+        self.stale = False
+
+    def append(self) -> None:
+        while self.waiting:
+            self.file.append(self._one(self._cues + 1, self.waiting[0]).encode())
+            self._cues += 1
+            del self.waiting[0]
+
+
+class Transcripts:
+    """The six files of a session."""
+
+    def __init__(self, folder: Path, langs: Mapping[Side, str]) -> None:
+        """Make them. Raises OSError."""
+        self._folder = folder
+        self._newest_id = self._newest_seq = -1
+        self._last: dict[Side, Cue | None] = dict.fromkeys(SIDES)
+        self._files = {
+            side: [
+                _Subtitles(folder / f"transcript.{langs[side]}.{ending}", whole, one)
+                for ending, whole, one in (
+                    ("srt", srt, srt_cue),
+                    ("vtt", vtt, lambda _, cue: vtt_cue(cue)),
+                    ("txt", txt, lambda _, cue: txt_cue(cue)),
+                )
+            ]
+            for side in SIDES
+        }
+
+    def add(self, message: Message) -> None:
+        """Take a final caption in. A version of an earlier one makes the files anew."""
+        latest = message.id > self._newest_id
+        self._newest_id = max(self._newest_id, message.id)
+        self._newest_seq = max(self._newest_seq, message.seq)
+        for side, files in self._files.items():
+            if not latest:
+                for subtitles in files:
+                    subtitles.stale = True
+            elif cue := follow(self._last[side], message, side):
+                self._last[side] = cue
+                for subtitles in files:
+                    subtitles.add(cue)
+
+    def remake(self) -> None:
+        """Make the files anew from the journal as it is, whatever was taken in before."""
+        self._newest_seq = -1
+        for files in self._files.values():
+            for subtitles in files:
+                subtitles.waiting.clear()
+                subtitles.stale = True
+
+    def flush(self) -> None:
+        """Write what the files lack; the journal must be written before.
+
+        Raises the first OSError, having tried every file; what is not written waits on.
+        """
+        failed: OSError | None = None
+        made: dict[Side, list[Cue]] = {}
+        for side, files in self._files.items():
+            for subtitles in files:
+                try:
+                    if subtitles.stale:
+                        made = made or self._from_journal()
+                        subtitles.replace(made[side])
+                    subtitles.append()
+                except OSError as error:
+                    failed = failed or error
+        if failed is not None:
+            raise failed
+
+    def close(self) -> None:
+        """Close the files."""
+        for files in self._files.values():
+            for subtitles in files:
+                subtitles.file.close()
+
+    def _from_journal(self) -> dict[Side, list[Cue]]:
+        """Return all cues. Raises OSError when the journal lacks something."""
+        try:
+            messages = read_journal(self._folder)
+        except SessionError as error:
+            raise OSError(errno.EIO, error.message) from None
+        if max((message.seq for message in messages), default=-1) < self._newest_seq:
+            raise OSError(errno.EIO, "the journal is not written yet")
+        made = {side: cues(messages, side) for side in SIDES}
+        self._last = {side: every[-1] if every else None for side, every in made.items()}
+        return made

@@ -1,0 +1,1 @@
+"""Pure functions on text: repetition, wrong script, sentence ends, agreement."""

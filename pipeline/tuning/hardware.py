@@ -1,0 +1,98 @@
+"""What the machine has: cores, memory, GPUs, and how busy it is."""
+
+from __future__ import annotations
+
+import platform
+import shutil
+import subprocess
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+
+from pipeline.engines import llama
+from pipeline.tuning.plan import Gpu, Machine
+
+_LOOK_S = 1.0
+_IDLE = frozenset({"idle", "iowait", "guest", "guest_nice"})  # guests are in `user` already
+
+
+class Others:
+    """What other programs take of the processor, from now on."""
+
+    def __init__(self) -> None:
+        self._start = _processor_s()
+
+    def share(self) -> float:
+        """Return their share of all cores since then, 0..1."""
+        idle_s, busy_s, own_s = (
+            now - then for now, then in zip(_processor_s(), self._start, strict=True)
+        )
+        whole_s = idle_s + busy_s
+        return min(1.0, max(0.0, (busy_s - own_s) / whole_s)) if whole_s > 0 else 0.0
+
+
+def machine() -> Machine:
+    """Return what is there to work with. Takes a second, to see how busy it is."""
+    memory, others = psutil.virtual_memory(), Others()
+    time.sleep(_LOOK_S)
+    return Machine(
+        cpu=_cpu(),
+        cores=min(
+            psutil.cpu_count(logical=False) or psutil.cpu_count() or 1,
+            len(psutil.Process().cpu_affinity()),
+        ),
+        ram_bytes=memory.total,
+        ram_free_bytes=memory.available,
+        gpus=gpus(),
+        cuda=_cuda(),
+        llama_gpu=llama.has_gpu(),
+        busy=others.share(),
+    )
+
+
+def gpus() -> tuple[Gpu, ...]:
+    """Return NVIDIA's GPUs, as nvidia-smi tells of them; none without it."""
+    program = shutil.which("nvidia-smi")
+    if program is None:
+        return ()
+    query = ["--query-gpu=name,memory.total,memory.free", "--format=csv,noheader,nounits"]
+    try:
+        done = subprocess.run(  # noqa: S603 - the path is found, the arguments are ours
+            [program, *query], capture_output=True, text=True, timeout=10, check=True
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ()  # installed, and without a GPU or its driver
+    return parse_gpus(done.stdout)
+
+
+def parse_gpus(listed: str) -> tuple[Gpu, ...]:
+    """Return the GPUs in nvidia-smi's lines `name, total MiB, free MiB`; others are left out."""
+    found = []
+    for line in listed.splitlines():
+        with suppress(ValueError):  # "[N/A]", as on machines that share their memory
+            name, total, free = line.rsplit(",", 2)
+            found.append(Gpu(name.strip(), int(total) << 20, int(free) << 20))
+    return tuple(found)
+
+
+def _processor_s() -> tuple[float, float, float]:
+    """Return seconds of all cores since the start: idle, busy, and busy for this process."""
+    times = psutil.cpu_times()._asdict()
+    idle_s = times["idle"] + times.get("iowait", 0.0)
+    return idle_s, sum(s for name, s in times.items() if name not in _IDLE), time.process_time()
+
+
+def _cuda() -> bool:
+    import ctranslate2  # noqa: PLC0415 - heavy
+
+    return bool(ctranslate2.get_cuda_device_count())
+
+
+def _cpu() -> str:
+    with suppress(OSError):
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()

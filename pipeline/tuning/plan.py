@@ -1,0 +1,175 @@
+"""What to put into config.toml for a machine: what to try there, and what to choose of it.
+
+Settings, a machine and what was measured on it go in, values come out; nothing here measures. All
+work is counted in seconds for each second of speech, pauses left out: a preacher who never stops
+must be kept up with too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from pipeline.config.editor import Value
+from pipeline.config.schema import Settings
+from pipeline.models.registry import Role
+
+Values: TypeAlias = Mapping[str, Value]
+"""Settings by key path."""
+
+_NEAR = 1.1
+"""A trial is as good as the quickest within a tenth of it: less is noise, or not worth its cost."""
+_WORSE = 0.01
+_WORDS_WORSE = 2
+"""A shorter window may cost so much word error rate, or so many words of a short test."""
+_ENOUGH_WORDS = 100
+_MOST_THREADS = 16
+_WINDOWS = (5.0, 10.0, 30.0)
+_BATCHES = (128, 512)
+_DRAFTS = (0, 2, 4, 8)
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """A GPU and its memory."""
+
+    name: str
+    total_bytes: int
+    free_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What is there to work with."""
+
+    cpu: str
+    cores: int
+    """Real ones that this process may use."""
+    ram_bytes: int
+    ram_free_bytes: int
+    gpus: tuple[Gpu, ...] = ()
+    cuda: bool = False
+    """Whether CTranslate2 (Whisper) can use a GPU."""
+    llama_gpu: bool = False
+    """Whether llama.cpp (Gemma) was built for a GPU and finds one."""
+    busy: float = 0.0
+    """Share of the processor that other programs took before the measuring, 0..1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Values of the same keys, to be tried in turn; those that cost least come first."""
+
+    alternatives: tuple[Values, ...]
+    on_cpu: bool = False
+    """Only makes a difference where the CPU does the work."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What a trial measured. `busy` and `cores` are for each second of speech."""
+
+    busy: float
+    """Seconds of work."""
+    cores: float
+    """Seconds of processor time: how many cores it keeps busy while somebody speaks."""
+    slowest_s: float
+    """The longest that one final took."""
+    finals_busy: float = 0.0
+    """Seconds of work for the finals alone."""
+    word_error_rate: float | None = None
+    words: int = 0
+    """Words that the word error rate is of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """An engine with certain settings, tried. `figures` is None where a problem prevented it."""
+
+    role: Role
+    values: Values
+    """All that is tuned for the role."""
+    figures: Figures | None = None
+    problem: str = ""
+    tried: Values = field(default_factory=dict)
+    """Of the values, those that this trial was about."""
+
+
+def steps(role: Role, settings: Settings, machine: Machine, layers: int = 0) -> list[Step]:
+    """Return what to try for a role, one step after the other. `layers` are those of Gemma."""
+    final = settings.translate.final
+    if role == "marian":
+        now = settings.translate.partial.threads
+        return [_threads("translate.partial.threads", machine.cores, now)]
+    if role == "stt":
+        stt = settings.stt
+        own = stt.compute_type if stt.device == "cpu" else "int8"
+        places: list[Values] = [{"stt.device": "cpu", "stt.compute_type": own}]
+        if machine.cuda:
+            places.append({"stt.device": "cuda", "stt.compute_type": "int8_float16"})
+        return [
+            Step(tuple(places)),
+            _threads("stt.threads", machine.cores, stt.threads),
+            _each("stt.window_s", sorted({*_WINDOWS, stt.window_s})),
+        ]
+    on_gpu = dict.fromkeys([0, layers // 2, -1]) if machine.llama_gpu else [0]
+    # llama.cpp's threads wait by spinning, and the recognizer works at the same time.
+    half = max(1, machine.cores // 2)
+    drafts = _DRAFTS if settings.translate.partial.engine == "marian" else (0,)
+    return [
+        _each("translate.final.gpu_layers", list(on_gpu)),
+        _threads("translate.final.threads", half, final.threads),
+        _each("translate.final.flash_attention", [True, False]),
+        _each("translate.final.batch", sorted({*_BATCHES, final.batch})),
+        _each("translate.final.draft", sorted({*drafts, final.draft} if len(drafts) > 1 else {0})),
+    ]
+
+
+def on_gpu(values: Values) -> bool:
+    """Whether these settings have a GPU do the work."""
+    return values.get("stt.device") == "cuda" or values.get("translate.final.gpu_layers", 0) != 0
+
+
+def choose(trials: Sequence[Trial], set_now: Values) -> Trial | None:
+    """Return the first trial that is nearly as quick as the quickest; None where none worked.
+
+    One that hears clearly more words wrong than the best is not looked at, nor one of a shorter
+    window than is set now where too few words were heard to tell.
+    """
+    worked = [(trial, trial.figures) for trial in trials if trial.figures is not None]
+    rates = [f.word_error_rate for _, f in worked if f.word_error_rate is not None]
+    if rates:
+        worked = [(t, f) for t, f in worked if _hears(f, min(rates))]
+    worked = [(t, f) for t, f in worked if f.words >= _ENOUGH_WORDS or not _shorter(t, set_now)]
+    if not worked:
+        return None
+    quickest = min(figures.busy for _, figures in worked)
+    return next(trial for trial, figures in worked if figures.busy <= quickest * _NEAR)
+
+
+def quicker(one: Trial, other: Trial) -> Trial:
+    """Return the quicker one of two trials of the same: what disturbs a trial only adds to it."""
+    both = [trial for trial in (one, other) if trial.figures is not None]
+    return min(both, key=lambda trial: trial.figures.busy if trial.figures else 0.0, default=one)
+
+
+def _hears(figures: Figures, best: float) -> bool:
+    allowed = max(_WORSE, _WORDS_WORSE / figures.words if figures.words else 0.0)
+    return figures.word_error_rate is None or figures.word_error_rate <= best + allowed
+
+
+def _shorter(trial: Trial, set_now: Values) -> bool:
+    key = "stt.window_s"
+    return key in trial.values and float(trial.values[key]) < float(set_now[key])
+
+
+def _each(key: str, values: Sequence[Value]) -> Step:
+    return Step(tuple({key: value} for value in values))
+
+
+def _threads(key: str, most: int, now: int) -> Step:
+    """Return doubling numbers of threads up to `most`, and what is set now."""
+    most = min(most, _MOST_THREADS)
+    counts = {1 << power for power in range(most.bit_length()) if 1 << power <= most}
+    return Step(tuple({key: count} for count in sorted(counts | {most, now})), on_cpu=True)

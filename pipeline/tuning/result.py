@@ -1,0 +1,98 @@
+"""What a tuning says in the end: values, verdicts, the memory that models need."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipeline.config.loader import leaves
+from pipeline.config.schema import Settings
+from pipeline.models.registry import KEYS, Role, read_registry
+from pipeline.models.store import directory_of
+from pipeline.tuning.plan import Machine, Trial, Values
+from pipeline.tuning.trials import Tuning, model_path
+from pipeline.tuning.verdicts import (
+    HEADROOM_BYTES,
+    Need,
+    Verdict,
+    find_smaller,
+    judge,
+    judge_gpu,
+    judge_memory,
+    judge_processor,
+    judge_together,
+    memory_needs,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Tuned:
+    """The result. Without `complete` somebody ended it early: it holds what was done by then."""
+
+    complete: bool
+    machine: Machine
+    trials: Sequence[Trial]
+    chosen: Values
+    changes: Values
+    """Of what was chosen, the values that the settings do not have."""
+    verdicts: Sequence[Verdict]
+    in_use: Sequence[Need]
+    """Measured."""
+    known: Sequence[Need]
+    """As the registry has it."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether everything was tried, keeps up and fits."""
+        return self.complete and all(verdict.ok for verdict in self.verdicts)
+
+
+def conclude(done: Tuning, settings: Settings, machine: Machine, *, complete: bool) -> Tuned:
+    """Return the result of what has been tried so far. Raises ModelError for the registry."""
+    models = list(read_registry(directory_of(settings.models.directory)).values())
+    flat = dict(leaves(settings.model_dump()))
+    figures = {r: trial.figures for r, trial in done.chosen.items() if trial.figures is not None}
+    chosen = {key: value for trial in done.chosen.values() for key, value in trial.values.items()}
+    names = {role: str(flat[KEYS[role]]) for role in figures}
+    sizes = {role: _size_bytes(model_path(role, settings)) for role in figures}
+    in_use = [
+        # An engine may be given memory that another had before: it needs its file at least.
+        _need(role, names[role], max(done.memory_bytes[role], sizes[role]), machine)
+        for role in figures
+    ]
+    verdicts = [
+        judge(
+            role,
+            each,
+            settings,
+            find_smaller(role, each, sizes[role], settings, models),
+        )
+        for role, each in figures.items()
+    ]
+    if complete:
+        verdicts += [
+            judge_together(figures, machine),
+            judge_memory(in_use, machine),
+            *judge_gpu(machine),
+        ]
+    verdicts += judge_processor(machine)
+    return Tuned(
+        complete=complete,
+        machine=machine,
+        trials=tuple(done.trials),
+        chosen=chosen,
+        changes={key: value for key, value in chosen.items() if value != flat[key]},
+        verdicts=verdicts,
+        in_use=in_use,
+        known=memory_needs(models, machine),
+    )
+
+
+def _need(role: Role, name: str, took: int, machine: Machine) -> Need:
+    return Need(name, role, took, fits_ram=took + HEADROOM_BYTES <= machine.ram_free_bytes)
+
+
+def _size_bytes(path: Path) -> int:
+    files = path.rglob("*") if path.is_dir() else (path,)
+    return sum(file.stat().st_size for file in files if file.is_file())

@@ -1,0 +1,80 @@
+"""How long an engine takes for its jobs, and what that means for a second of speech."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pipeline.captions.subtitles import Cue
+from pipeline.evaluation.accuracy import word_error_rate
+from pipeline.evaluation.reference import words
+from pipeline.tuning.plan import Figures
+from pipeline.tuning.workload import Hearing, Job, Work
+
+_ROUNDS = 5
+_LEAST = 4
+"""Jobs done at least, however long they take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Jobs done: the least time of each, the texts, and the share of a core that was busy."""
+
+    seconds: tuple[float, ...]
+    texts: tuple[str, ...]
+    cores: float
+
+
+def time_jobs(
+    jobs: Sequence[Job], engine: object, limit_s: float, patience_s: float | None = None
+) -> Timing:
+    """Do the jobs, again and again while there is time, and return the least time of each.
+
+    What disturbs a measurement only ever adds to it. Stops in the first round after `patience_s`
+    (by default `limit_s`), in later ones after `limit_s`. Raises EngineError.
+    """
+    seconds: list[float] = []
+    texts: list[str] = []
+    began_s, cpu_s = time.perf_counter(), time.process_time()
+    for turn in range(_ROUNDS):
+        done = len(seconds) if turn else len(jobs)
+        for place, job in enumerate(jobs[:done]):
+            spent_s = time.perf_counter() - began_s
+            if turn and spent_s > limit_s:
+                break
+            if not turn and place >= _LEAST and spent_s > (patience_s or limit_s):
+                break
+            start_s = time.perf_counter()
+            text = job.do(engine)
+            took_s = time.perf_counter() - start_s
+            if turn:
+                seconds[place] = min(seconds[place], took_s)
+            else:
+                seconds.append(took_s)
+                texts.append(text)
+    wall_s = max(time.perf_counter() - began_s, 1e-9)
+    return Timing(tuple(seconds), tuple(texts), (time.process_time() - cpu_s) / wall_s)
+
+
+def figures_of(work: Work, timing: Timing) -> Figures:
+    """Return what a timing of the beginning of a work means for a second of speech."""
+    done = list(zip(work.jobs, timing.seconds, timing.texts, strict=False))
+
+    def load(*, final: bool) -> float:
+        """Return the seconds of work of all finals, or of all partials."""
+        taken = [took_s for job, took_s, _ in done if job.final is final]
+        return work.count(final=final) * sum(taken) / len(taken) if taken else 0.0
+
+    finals_busy = load(final=True) / work.speech_s
+    busy = finals_busy + load(final=False) / work.speech_s
+    heard = [(job.spoken, text) for job, _, text in done if isinstance(job, Hearing) and job.final]
+    told = [sentence for spoken, _ in heard for sentence in spoken]
+    return Figures(
+        busy=busy,
+        cores=busy * timing.cores,
+        slowest_s=max((took_s for job, took_s, _ in done if job.final), default=0.0),
+        finals_busy=finals_busy,
+        word_error_rate=word_error_rate(told, [Cue(0, 0, text) for _, text in heard]),
+        words=sum(len(words(sentence.source)) for sentence in told),
+    )

@@ -1,0 +1,209 @@
+"""Engines measured on real speech with one setting after another: the doing of `tune`.
+
+What to try and what to choose is in pipeline.tuning.plan.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import psutil
+import structlog
+
+from pipeline.config.editor import Value
+from pipeline.config.loader import changed, leaves
+from pipeline.config.schema import Settings
+from pipeline.core.errors import EngineError, ModelError, StarkError
+from pipeline.core.resources import bundled
+from pipeline.core.types import Utterance
+from pipeline.dictionary.store import Dictionary
+from pipeline.engines import factory as assembly
+from pipeline.engines import llama
+from pipeline.engines.protocols import Recognizer, Translator
+from pipeline.evaluation.golden_sentence import Golden, read_golden
+from pipeline.models.registry import KEYS, Role
+from pipeline.models.resolve import resolve
+from pipeline.tuning import plan as tuning
+from pipeline.tuning.plan import Machine, Step, Trial, Values
+from pipeline.tuning.timing import figures_of, time_jobs
+from pipeline.tuning.workload import (
+    Hearing,
+    Job,
+    Translating,
+    Work,
+    hearing,
+    quick_translating,
+    sermon,
+    translating,
+)
+
+log = structlog.get_logger()
+
+_PATIENCE = 2
+"""A trial is ended after so many times its time, with what it has."""
+_HANGS_S = 120.0
+"""One translation may take so long here, that a slow machine gets figures and no error."""
+
+
+class Tuning:
+    """Tries what the machine offers, engine by engine, and keeps what it chose.
+
+    Each trial takes about `limit_s`. `begin` hears of each before it starts.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        machine: Machine,
+        *,
+        limit_s: float,
+        begin: Callable[[Role, Values], None] = lambda _role, _values: None,
+    ) -> None:
+        self._settings = settings
+        self._machine = machine
+        self._limit_s = limit_s
+        self._begin = begin
+        self._golden = read_golden(bundled("demo", "golden.json"))
+        self.trials: list[Trial] = []
+        self.chosen: dict[Role, Trial] = {}
+        """The best trial of each role so far; its values hold those of the steps that are done."""
+        self.memory_bytes: dict[Role, int] = {}
+        """What each engine took."""
+        self._jobs: dict[Role, int] = {}
+        self._error = StarkError("tune-nothing-works", "Nothing that was tried works.")
+
+    @property
+    def roles(self) -> list[Role]:
+        """Return the roles that the settings have an engine for, in the order of the work."""
+        translate = self._settings.translate
+        found: list[Role] = ["stt"]
+        if translate.partial.engine == "marian":
+            found.append("marian")
+        if translate.final.engine == "gemma":
+            found.append("gemma")
+        return found
+
+    def steps(self, role: Role) -> list[Step]:
+        """Return what is to be tried for a role. Raises ModelError for its model."""
+        path, layers = model_path(role, self._settings), 0
+        if role == "gemma" and self._machine.llama_gpu:
+            try:
+                layers = llama.layers(path)
+            except llama.LlamaError as error:
+                raise ModelError("model-broken", f"{KEYS[role]}: {path}: {error}.") from None
+        return tuning.steps(role, self._settings, self._machine, layers)
+
+    def run(self, role: Role) -> Iterator[Trial]:
+        """Try all steps of a role; yield each trial, one that was tried before once more.
+
+        What is set now is given up only for what was quicker twice, in turns. Where nothing
+        works, raises the StarkError of the last trial.
+        """
+        work, known = self._work(role), dict[tuple[tuple[str, Value], ...], Trial]()
+        planned = self.steps(role)
+        flat = dict(leaves(self._settings.model_dump()))
+        set_now: Values = {key: flat[key] for step in planned for key in step.alternatives[0]}
+        values = dict(set_now)
+        for step in planned:
+            if step.on_cpu and tuning.on_gpu(values):
+                continue
+            tried = []
+            for alternative in step.alternatives:
+                now = values | dict(alternative)
+                key = tuple(sorted(now.items()))
+                if key not in known:
+                    self._begin(role, alternative)
+                    known[key] = self._try(role, now, work)
+                tried.append(replace(known[key], tried=alternative))
+                self.trials.append(tried[-1])
+                yield tried[-1]
+            best = tuning.choose(tried, set_now)
+            rivals = [t for t in tried if t is best or t.tried.items() <= set_now.items()]
+            if best is not None and len(rivals) == 2:
+                for rival in rivals:
+                    self._begin(role, rival.tried)
+                    again = replace(self._try(role, rival.values, work), tried=rival.tried)
+                    tried[tried.index(rival)] = tuning.quicker(rival, again)
+                self.trials[-len(tried) :] = tried
+                best = tuning.choose(tried, set_now)
+            if best is None:
+                raise self._error
+            values = dict(best.values)
+            self.chosen[role] = best
+
+    def _try(self, role: Role, values: Values, work: Work) -> Trial:
+        settings = changed(self._settings, {**values, "translate.final.deadline_s": _HANGS_S})
+        gc.collect()  # the engine before: two large ones need not fit side by side
+        before = psutil.Process().memory_info().rss
+        try:
+            engine = _engine(role, settings)
+            engine.load()
+            self._check(role, engine)
+            known = self._jobs.get(role)
+            jobs = work.jobs[:known]
+            patience_s = self._limit_s * (1 if known is None else _PATIENCE)
+            timing = time_jobs(jobs, engine, self._limit_s, patience_s)
+        except (ModelError, EngineError) as error:
+            self._error = error.with_traceback(None)  # which would keep the engine in memory
+            return Trial(role, values, problem=str(error))
+        used = max(0, psutil.Process().memory_info().rss - before)
+        self.memory_bytes.setdefault(role, used)
+        self._jobs.setdefault(role, len(timing.seconds))  # all others do as much, no more
+        figures = figures_of(work, timing)
+        log.debug("trial", role=role, **values, **asdict(figures), jobs=len(timing.seconds))
+        return Trial(role, values, figures)
+
+    def _check(self, role: Role, engine: Recognizer | Translator) -> None:
+        """Have the golden sentence done, which warms up too. Raises EngineError."""
+        golden, translate = self._golden, self._settings.translate
+        if setback := getattr(engine, "setback", ""):
+            raise EngineError("gpu-unavailable", f"It does not fit: {setback}.")
+        lang = translate.source if role == "stt" else translate.target
+        if translate.source not in golden.text:
+            return
+        job: Job = (
+            Hearing(golden_utterance(golden))
+            if role == "stt"
+            else Translating(golden.text[translate.source])
+        )
+        text = job.do(engine)
+        if missing := golden.missing(text, lang):
+            raise EngineError(
+                "golden-missed",
+                f"{KEYS[role]}: it says {text!r}, without {' and '.join(map(repr, missing))}.",
+                "`stark-translate check` says more.",
+            )
+
+    def _work(self, role: Role) -> Work:
+        if role == "stt":
+            return hearing(self._settings)
+        if role == "marian":
+            return quick_translating(self._settings)
+        quick = assembly.partial_translator(self._settings)
+        if quick is None:
+            return translating()
+        quick.load()
+        return translating([quick.translate(sentence.source).text for sentence in sermon()])
+
+
+def model_path(role: Role, settings: Settings) -> Path:
+    """Return where the model of a role is. Raises ModelError."""
+    value = str(dict(leaves(settings.model_dump()))[KEYS[role]])
+    return resolve(role, value, settings.models.directory)
+
+
+def golden_utterance(golden: Golden) -> Utterance:
+    """Return the golden sentence as an utterance."""
+    return Utterance(0, 1, True, "end", 0, len(golden.pcm), golden.pcm)
+
+
+def _engine(role: Role, settings: Settings) -> Recognizer | Translator:
+    if role == "stt":
+        return assembly.recognizer(settings, Dictionary(settings))
+    make = assembly.partial_translator if role == "marian" else assembly.final_translator
+    engine = make(settings)
+    assert engine is not None  # noqa: S101 - roles without an engine are not tried
+    return engine

@@ -1,0 +1,191 @@
+"""Does what was measured keep up with speech, does it fit into the memory, and what if not?
+
+Settings, a machine and figures go in, verdicts come out; nothing here measures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pipeline.config.schema import Settings
+from pipeline.models.registry import KEYS, Model, Role
+from pipeline.tuning.plan import Figures, Machine
+
+BUDGETS: Mapping[Role, float] = {"stt": 0.5, "marian": 0.2, "gemma": 0.7}
+"""Seconds of work for a second of speech that an engine may take.
+
+A queue grows without end as its server's share of busy time nears 1; at 0.7 what comes at random
+still waits about one service time (Pollaczek and Khinchine, M/D/1: r / 2(1 - r)). Whisper and
+Marian share one thread, so they share the 0.7; Gemma has a thread of its own.
+"""
+CORES = 0.8
+"""Share of the cores that all engines together may keep busy; the rest is for the system."""
+BUSY, TOO_BUSY = 0.1, 0.4
+"""Shares of the processor that other programs take: from the first on it is said, from the second
+on nothing that was measured can be believed.
+"""
+HEADROOM_BYTES = 300_000_000
+"""For what grows during a service: displays, history, the engines' own buffers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether something keeps up or fits; `fix` is what to do where it does not.
+
+    With `ok` a `fix` is advice.
+    """
+
+    what: Role | str
+    ok: bool
+    message: str
+    fix: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """The memory that a model needs, and whether the machine has it. None: there is no GPU."""
+
+    name: str
+    role: Role
+    need_bytes: int
+    fits_ram: bool
+    fits_gpu: bool | None = None
+
+
+def judge(
+    role: Role, figures: Figures, settings: Settings, smaller: Model | None = None
+) -> Verdict:
+    """Say whether an engine keeps up with speech, and if not, what would.
+
+    `smaller` is what `find_smaller` found.
+    """
+    budget, deadline_s = BUDGETS[role], settings.translate.final.deadline_s
+    said = (
+        f"busy {figures.busy:.1%} of the time while somebody speaks, at most {budget:.0%}; "
+        f"the slowest final took {figures.slowest_s:.2f} s"
+    )
+    late = role == "gemma" and figures.slowest_s > deadline_s
+    if figures.busy <= budget and not late:
+        return Verdict(role, ok=True, message=f"{said}.")
+    if late:
+        said += f", and translate.final.deadline_s is {deadline_s:g}"
+    if smaller is not None:
+        fix = (
+            f"{smaller.name} should keep up: `stark-translate models pull {smaller.name}`, then "
+            f'{KEYS[role]} = "{smaller.name}".'
+        )
+    else:
+        fix = {
+            "stt": "No smaller model is known: this takes a quicker machine, or a GPU.",
+            "marian": 'translate.partial.engine = "none" leaves the quick translation out.',
+            "gemma": 'translate.final.engine = "marian" makes the finals with the quick one.',
+        }[role]
+    partial_ms = settings.vad.partial_ms
+    if role == "stt" and partial_ms and figures.finals_busy < budget:
+        # The rest goes to partials, whose number falls as the time between them grows.
+        partials = figures.busy - figures.finals_busy
+        needed_ms = partial_ms * partials / (budget - figures.finals_busy)
+        if needed_ms <= 4000:
+            fix += f" Or fewer partial captions: vad.partial_ms = {-int(-needed_ms // 100) * 100}."
+    return Verdict(role, ok=False, message=f"{said}: it cannot keep up.", fix=fix)
+
+
+def judge_together(figures: Mapping[Role, Figures], machine: Machine) -> Verdict:
+    """Say whether the cores are enough for all engines at the same time."""
+    used = {role: each.cores for role, each in figures.items()}
+    total, most = sum(used.values()), CORES * machine.cores
+    said = f"{total:.2f} of {machine.cores} cores busy, at most {most:.2f}"
+    if total <= most:
+        return Verdict("together", ok=True, message=f"{said}.")
+    largest = max(used, key=lambda role: used[role])
+    fix = f"Choose a smaller {KEYS[largest]}, which takes the most."
+    return Verdict("together", ok=False, message=f"{said}: they cannot all keep up.", fix=fix)
+
+
+def judge_memory(needs: Sequence[Need], machine: Machine) -> Verdict:
+    """Say whether the models in use fit into the memory that is free."""
+    total = sum(need.need_bytes for need in needs) + HEADROOM_BYTES
+    said = f"a service needs about {gb(total)}; {gb(machine.ram_free_bytes)} are free"
+    if total <= machine.ram_free_bytes:
+        return Verdict("memory", ok=True, message=f"{said}.")
+    fix = "Close other programs, or choose smaller models."
+    return Verdict("memory", ok=False, message=f"{said}.", fix=fix)
+
+
+def judge_processor(machine: Machine) -> list[Verdict]:
+    """Return what other programs took of the processor, if it was enough to spoil the figures."""
+    if machine.busy <= BUSY:
+        return []
+    ok = machine.busy <= TOO_BUSY
+    message = f"other programs took {machine.busy:.0%} of it: the figures look worse than it is"
+    if not ok:
+        message += ", and cannot be compared"
+    return [Verdict("processor", ok, f"{message}.", "Close what else runs, and repeat.")]
+
+
+def judge_gpu(machine: Machine) -> list[Verdict]:
+    """Return what keeps the engines from a GPU that is there; nothing where all is well."""
+    if not machine.gpus:
+        return []
+    found = []
+    if not machine.llama_gpu:
+        found.append(
+            Verdict(
+                "GPU",
+                ok=True,
+                message="llama.cpp was built without it, and the final translator cannot use it.",
+                fix="With the CUDA toolkit installed: CMAKE_ARGS=-DGGML_CUDA=on pip install "
+                "--force-reinstall --no-cache-dir --no-deps llama-cpp-python",
+            )
+        )
+    if not machine.cuda:
+        found.append(
+            Verdict(
+                "GPU",
+                ok=True,
+                message="CTranslate2 finds no CUDA device, and the recognizer cannot use it.",
+                fix="Check NVIDIA's driver; cuBLAS of CUDA 12 is needed too.",
+            )
+        )
+    return found
+
+
+def find_smaller(
+    role: Role, figures: Figures, size_bytes: int, settings: Settings, known: Sequence[Model]
+) -> Model | None:
+    """Return the largest known model that is expected to keep up where one of `size_bytes` cannot.
+
+    Work is taken to grow with the size of the file: each token reads all weights once.
+    """
+    share = max(
+        figures.busy / BUDGETS[role],
+        figures.slowest_s / settings.translate.final.deadline_s if role == "gemma" else 0.0,
+    )
+    fit = [
+        model
+        for model in known
+        if model.role == role and model.size_bytes > 0 and model.size_bytes * share <= size_bytes
+    ]
+    return max(fit, key=lambda model: model.size_bytes, default=None)
+
+
+def memory_needs(models: Sequence[Model], machine: Machine) -> list[Need]:
+    """Return each model's need of memory and whether it fits, of those that state one."""
+    free = max((gpu.free_bytes for gpu in machine.gpus), default=None)
+    return [
+        Need(
+            model.name,
+            model.role,
+            model.memory_bytes,
+            fits_ram=model.memory_bytes + HEADROOM_BYTES <= machine.ram_free_bytes,
+            fits_gpu=None if free is None or model.role == "marian" else model.memory_bytes <= free,
+        )
+        for model in models
+        if model.memory_bytes
+    ]
+
+
+def gb(size: int) -> str:
+    """Return a number of bytes for people."""
+    return f"{size / 1e9:.1f} GB" if size >= 1e8 else f"{size / 1e6:.0f} MB"

@@ -1,0 +1,162 @@
+"""What engines are given while they are measured: the demo sermon as the daemon would cut it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from pipeline.audio.file import WavFile
+from pipeline.audio.segmenter import Segmenter
+from pipeline.audio.silero_vad import Silero
+from pipeline.config.schema import Settings
+from pipeline.core.resources import bundled
+from pipeline.core.types import Utterance
+from pipeline.evaluation.reference import Sentence, read_recording
+
+T = TypeVar("T")
+
+LANGS = ("en", "es")
+"""Languages of the sermon. Engines for others get the same, for their speed hardly differs; only
+what they hear is not compared with what is said.
+"""
+
+
+class Job(Protocol):
+    """A piece of an engine's work."""
+
+    @property
+    def final(self) -> bool:
+        """Whether it is the last work on this speech, or a partial."""
+
+    def do(self, engine: Any) -> str:
+        """Have it done; return the text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hearing:
+    """Recognize an utterance. `spoken` is what is really said in a final."""
+
+    utterance: Utterance
+    spoken: tuple[Sentence, ...] = ()
+
+    @property
+    def final(self) -> bool:
+        """Whether the utterance is at its end."""
+        return self.utterance.final
+
+    def do(self, engine: Any) -> str:
+        """Recognize it."""
+        return str(engine.recognize(self.utterance.pcm, final=self.final).text)
+
+
+@dataclass(frozen=True, slots=True)
+class Translating:
+    """Translate a text."""
+
+    text: str
+    final: bool = True
+    draft: str = ""
+
+    def do(self, engine: Any) -> str:
+        """Translate it."""
+        return str(engine.translate(self.text, None, self.draft).text)
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """All that an engine has to do for a stretch of speech."""
+
+    jobs: tuple[Job, ...]
+    """In an order of which every beginning is a fair sample."""
+    speech_s: float
+    """Seconds of speech that it is for, pauses left out."""
+
+    def count(self, *, final: bool) -> int:
+        """Return the number of finals, or of partials."""
+        return sum(job.final is final for job in self.jobs)
+
+
+def hearing(settings: Settings) -> Work:
+    """Return the recognizer's work. Raises AudioError, ModelError for what ships with us."""
+    detector, segmenter = Silero(), Segmenter(settings.vad)
+    detector.load()
+    source = WavFile(bundled("demo", "sermon.flac"), pace="fast")
+    source.open()
+    utterances: list[Utterance] = []
+    try:
+        for block in source.blocks():
+            utterances += segmenter.push(block, detector.probability(block.pcm))
+    finally:
+        source.close()
+    utterances += segmenter.flush()
+    told = sermon() if settings.translate.source == LANGS[0] else ()
+    jobs = [
+        Hearing(
+            each,
+            tuple(
+                sentence
+                for sentence in told
+                if each.final
+                and each.start_s <= (sentence.start_s + sentence.end_s) / 2 < each.end_s
+            ),
+        )
+        for each in utterances
+    ]
+    speech_s = sum(each.end_s - each.start_s for each in utterances if each.final)
+    return Work(fair(jobs), speech_s)
+
+
+def quick_translating(settings: Settings) -> Work:
+    """Return the quick translator's work: each sentence as far as it is spoken, and whole."""
+    told = sermon()
+    jobs = [
+        Translating(text, final=final)
+        for sentence in told
+        for text, final in growing(sentence, settings.vad.partial_ms / 1000)
+    ]
+    return Work(fair(jobs), _spoken_s(told))
+
+
+def translating(drafts: Sequence[str] = ()) -> Work:
+    """Return the final translator's work. `drafts` are the quick translator's, in order."""
+    told = sermon()
+    drafts = drafts or [""] * len(told)
+    jobs = [Translating(s.source, draft=draft) for s, draft in zip(told, drafts, strict=True)]
+    return Work(fair(jobs), _spoken_s(told))
+
+
+def sermon() -> tuple[Sentence, ...]:
+    """Return the sentences of the demo sermon. Raises SessionError."""
+    return read_recording(bundled("demo", "sermon.json"), *LANGS).once
+
+
+def growing(sentence: Sentence, partial_s: float) -> list[tuple[str, bool]]:
+    """Return what is translated while a sentence is spoken: (text so far, whether it is whole)."""
+    words, took_s = sentence.source.split(), sentence.end_s - sentence.start_s
+    partials = int(took_s / partial_s) if partial_s else 0
+    heard = [round(len(words) * number * partial_s / took_s) for number in range(1, partials + 1)]
+    return [(" ".join(words[:count]), False) for count in heard if count] + [
+        (sentence.source, True)
+    ]
+
+
+def fair(jobs: Sequence[T]) -> tuple[T, ...]:
+    """Return the jobs so that every beginning is spread over the whole: bits of the place reversed.
+
+    Finals and partials take turns while there are both.
+    """
+    finals = _spread([job for job in jobs if getattr(job, "final", True)])
+    partials = _spread([job for job in jobs if not getattr(job, "final", True)])
+    turns = [job for pair in zip(finals, partials, strict=False) for job in pair]
+    both = len(turns) // 2
+    return (*turns, *finals[both:], *partials[both:])
+
+
+def _spread(jobs: Sequence[T]) -> list[T]:
+    bits = len(jobs).bit_length()
+    return [jobs[i] for i in sorted(range(len(jobs)), key=lambda i: f"{i:0{bits}b}"[::-1])]
+
+
+def _spoken_s(told: Sequence[Sentence]) -> float:
+    return sum(sentence.end_s - sentence.start_s for sentence in told)

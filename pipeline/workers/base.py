@@ -1,0 +1,72 @@
+"""The threads: listen, transcribe, translate. Each owns its engines and reports to the main thread.
+
+Every worker loads its engines in its own thread, says so, waits for `begin`, works until its
+input ends, and says how it ended. What nobody expected ends the daemon; systemd restarts it.
+"""
+
+from __future__ import annotations
+
+import threading
+from abc import abstractmethod
+from collections.abc import Callable
+
+from pipeline.core.errors import EngineError
+from pipeline.core.types import Fault, Report, WorkerEnded, WorkerReady
+
+Emit = Callable[[Report], None]
+
+FAULTS_IN_A_ROW = 5
+"""So many engine errors without a success between them mean that the engine is gone."""
+
+
+class Worker(threading.Thread):
+    """A daemon thread with a load step and a report of its end."""
+
+    def __init__(self, name: str, emit: Emit) -> None:
+        super().__init__(name=name, daemon=True)
+        self.emit = emit
+        self._begun = threading.Event()
+        self._faults = 0
+
+    @property
+    def begun(self) -> bool:
+        """Whether it may work."""
+        return self._begun.is_set()
+
+    def begin(self) -> None:
+        """Let the worker start on its input, once every worker is ready."""
+        self._begun.set()
+
+    def run(self) -> None:
+        """Load, wait, work, report."""
+        error: BaseException | None = None
+        try:
+            self.load()
+            self.emit(WorkerReady(self.name))
+            self._begun.wait()
+            self.work()
+        except BaseException as unexpected:  # noqa: BLE001 - the thread's one way to tell anybody
+            error = unexpected
+        self.emit(WorkerEnded(self.name, error))
+
+    @abstractmethod
+    def load(self) -> None:
+        """Load the engines. Raises ModelError."""
+
+    @abstractmethod
+    def work(self) -> None:
+        """Work until the input ends."""
+
+    def fault(self, error: EngineError) -> None:
+        """Report an engine error that costs one utterance."""
+        self._faults += 1
+        self.emit(Fault(self.name, error.code, error.message))
+
+    def well(self) -> None:
+        """Note a success: errors before it no longer count."""
+        self._faults = 0
+
+    @property
+    def worn_out(self) -> bool:
+        """Whether too many engine errors came in a row."""
+        return self._faults >= FAULTS_IN_A_ROW

@@ -1,0 +1,103 @@
+"""The compare thread: in a rehearsal, a second final translator beside the first.
+
+It begins when the final is out, and at a low priority, so that captions hardly notice it.
+What it has no time for is left out and counted.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import sys
+import threading
+import time
+from pathlib import Path
+
+from pipeline.core.errors import EngineError, ModelError
+from pipeline.core.types import Caption, Comparison, Fault, Span
+from pipeline.engines.protocols import Translator
+from pipeline.workers.base import Emit, Worker
+
+LIMIT = 16
+"""Captions that may wait."""
+
+_NICENESS = 10
+"""A tenth of the others' share of a busy core. Not less: whoever stops inside Python's lock stops
+all who wait for it, and that could then take as long as a sentence's recognition.
+"""
+
+
+class Compare(Worker):
+    """Translates the source of finals once more. `limit` 0 lets any number wait."""
+
+    def __init__(
+        self, *, lang: str, translator: Translator, model: str, emit: Emit, limit: int = LIMIT
+    ) -> None:
+        super().__init__("compare", emit)
+        self._lang = lang
+        self._translator = translator
+        self._model = Path(model).name
+        self._limit = limit
+        self._finals: queue.Queue[tuple[int, str, str] | None] = queue.Queue()
+        self._useless = False
+        self.left_out = 0
+        """Captions not compared: too many waited, or the translator fails."""
+
+    def put(self, caption: Caption) -> None:
+        """Hand a final over; never waits. Called by one thread."""
+        if self._limit and self._finals.qsize() >= self._limit:
+            self.left_out += 1
+        else:  # without the samples that the caption holds on to
+            self._finals.put((caption.id, caption.transcript.text, caption.text))
+
+    def end(self) -> None:
+        """Say that no final will follow; harmless when repeated."""
+        self._finals.put(None)
+
+    def load(self) -> None:
+        """Load the translator. A broken one is reported, and nothing is compared."""
+        if sys.platform == "linux":  # elsewhere it would be the whole process that steps back
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)
+        try:
+            self._translator.load()
+        except ModelError as error:
+            problem = of_compare(error)
+            if error.code != "model-broken":
+                raise problem from None  # a mistake in the settings
+            self.emit(Fault(self.name, problem.code, problem.message))
+            self._useless = True
+
+    def work(self) -> None:
+        """Compare until the end comes."""
+        while (final := self._finals.get()) is not None:
+            if self._useless:
+                self.left_out += 1
+            else:
+                self._compare(*final)
+        if self.left_out:
+            message = f"{self.left_out} captions were not compared."
+            self.emit(Fault(self.name, "compare-incomplete", message))
+
+    def _compare(self, caption_id: int, source: str, final: str) -> None:
+        start_s = time.monotonic()
+        try:
+            translation = self._translator.translate(source)
+        except EngineError as error:
+            self.left_out += 1
+            self.fault(error)
+            self._useless = self.worn_out
+            return
+        self.well()
+        span = Span(start_s, time.monotonic())
+        self.emit(Comparison(caption_id, self._lang, final, self._model, translation, span))
+
+
+def of_compare(error: ModelError) -> ModelError:
+    """Return the error with the keys of `translate.compare` for those of the other translators."""
+
+    def ours(text: str) -> str:
+        for theirs in ("translate.final.", "translate.partial."):
+            text = text.replace(theirs, "translate.compare.")
+        return text
+
+    return ModelError(error.code, ours(error.message), ours(error.fix))

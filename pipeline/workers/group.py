@@ -1,0 +1,262 @@
+"""The worker threads and the queues between them, as the main thread handles them: together."""
+
+from __future__ import annotations
+
+import queue
+from contextlib import suppress
+from dataclasses import dataclass
+
+from pipeline.audio.segmenter import Segmenter
+from pipeline.config.schema import Settings
+from pipeline.core.errors import EngineError
+from pipeline.core.types import Caption
+from pipeline.daemon.operator_commands import Controls
+from pipeline.dictionary.store import Dictionary
+from pipeline.engines.protocols import AudioSource, Recognizer, SpeechDetector, Translator
+from pipeline.workers.base import Emit, Worker
+from pipeline.workers.comparer import LIMIT, Compare
+from pipeline.workers.degradation import Ladder
+from pipeline.workers.listener import Listen
+from pipeline.workers.queues import DRAFT_LIMIT, Drafts, Mailbox
+from pipeline.workers.transcriber import Transcribe
+from pipeline.workers.translator import Translate
+from pipeline.workers.vad_fallback import SteadyDetector
+
+HANG_S = {"stt-hangs": 60.0, "partial-hangs": 15.0}
+"""A recognizer, a quick translator that is at one utterance for so long hangs."""
+
+SILENT_S = 20.0
+"""The listen thread notices within seconds that a microphone gives nothing. Silent for so long, it
+hangs itself.
+"""
+
+HANG_GRACE_S = 2.0
+"""A final translator that is so much past its own deadline hangs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Engines:
+    """Everything heavy: made by pipeline.engines.factory or by a test, loaded by the workers."""
+
+    source: AudioSource
+    detector: SpeechDetector
+    recognizer: Recognizer
+    partial: Translator | None
+    final: Translator | None
+    compare: Translator | None = None
+    """A second final translator, in rehearsals."""
+
+
+class Crew:
+    """Listen, transcribe and, where there is a final translator, translate; perhaps compare."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        engines: Engines,
+        *,
+        dictionary: Dictionary,
+        ladder: Ladder,
+        emit: Emit,
+        last_id: int = 0,
+        origin_s: float = 0.0,
+    ) -> None:
+        """Make the workers. Ids go on from `last_id`, audio times from `origin_s`."""
+        # A file played as fast as possible has no clock to fall behind: then queues wait instead.
+        self.sheds = not (settings.audio.input and settings.audio.pace == "fast")
+        self._mailbox = Mailbox()
+        self._drafts = Drafts(DRAFT_LIMIT)
+        self._segmenter = Segmenter(settings.vad, last_id=last_id)
+        self._detector = SteadyDetector(engines.detector, emit)
+        self.listen = Listen(
+            source=engines.source,
+            detector=self._detector,
+            segmenter=self._segmenter,
+            origin_s=origin_s,
+            zeros_mean_lost=not settings.audio.input,
+            mailbox=self._mailbox,
+            ladder=ladder,
+            emit=emit,
+        )
+        self._transcribe = Transcribe(
+            settings=settings,
+            recognizer=engines.recognizer,
+            partial=engines.partial,
+            dictionary=dictionary,
+            mailbox=self._mailbox,
+            drafts=self._drafts if engines.final else None,
+            ladder=ladder,
+            emit=emit,
+            shed=self.sheds,
+        )
+        self._translate: Translate | None = None
+        if engines.final is not None:
+            self._translate = Translate(
+                settings=settings,
+                translator=engines.final,
+                drafts=self._drafts,
+                ladder=ladder,
+                emit=emit,
+            )
+        workers = (self.listen, self._transcribe, self._translate)
+        self._workers: list[Worker] = [worker for worker in workers if worker is not None]
+        self._compare: Compare | None = None
+        if engines.compare is not None:
+            self._compare = Compare(
+                lang=settings.translate.target,
+                translator=engines.compare,
+                model=settings.translate.compare.model,
+                emit=emit,
+                limit=LIMIT if self.sheds else 0,
+            )
+        self.ready: set[str] = set()
+        """Names of the workers that have loaded their engines."""
+        self.ended: dict[str, BaseException | None] = {}
+        """Names of the workers that have ended, and the error of those that broke."""
+
+    def start(self) -> None:
+        """Let all workers load."""
+        for worker in self._all:
+            worker.start()
+
+    def use(self, settings: Settings) -> None:
+        """Let all workers go by these settings, each from its next utterance on."""
+        self._segmenter.vad = settings.vad
+        self._transcribe.settings = settings
+        if self._translate is not None:
+            self._translate.settings = settings
+
+    def begin(self) -> None:
+        """Let all workers work."""
+        for worker in self._all:
+            worker.begin()
+
+    def stop(self) -> None:
+        """Close the source; the others end as the data runs out."""
+        self.listen.stop()
+        self.release()
+
+    def release(self) -> None:
+        """Do for a worker that broke what it can no longer do; harmless when repeated.
+
+        It told nobody behind it that the end has come, and made no room for those before it.
+        """
+        if {"listen", "transcribe"} & set(self.ended):
+            self._mailbox.close()
+        if "transcribe" in self.ended:
+            with suppress(queue.Full):
+                self._drafts.put_nowait(None)
+        if self._compare is not None and self.done:
+            self._compare.end()
+
+    @property
+    def loaded(self) -> bool:
+        """Whether every worker that captions need is ready."""
+        return {worker.name for worker in self._workers} <= self.ready
+
+    @property
+    def broken(self) -> bool:
+        """Whether a worker ended with an error."""
+        return any(self.ended.values())
+
+    @property
+    def done(self) -> bool:
+        """Whether every worker that captions need has ended, but for a translator that hangs."""
+        left = {worker.name for worker in self._workers} - set(self.ended)
+        return not left or (left == {"translate"} and self.translator_hangs)
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing more is to come, comparisons included."""
+        return self.done and (self._compare is None or self._compare.name in self.ended)
+
+    @property
+    def stuck(self) -> bool:
+        """Whether a thread is still inside an engine."""
+        return any(worker.is_alive() for worker in self._all)
+
+    @property
+    def translator_hangs(self) -> bool:
+        """Whether the last look found the final translator hanging."""
+        return self._transcribe.final_engine_lost
+
+    @property
+    def setback(self) -> str:
+        """Which engines are not as they should be, empty when all are."""
+        translate = "" if self._translate is None else self._translate.setback
+        if self.translator_hangs:
+            translate = "the final translator hangs"
+        setbacks = (self._detector.setback, self._transcribe.setback, translate)
+        return "; ".join(filter(None, setbacks))
+
+    def look(self, now_s: float) -> bool:
+        """Look whether the final translator hangs; return True when that is new.
+
+        While it hangs, new finals do without it; when it comes back it is used again.
+        """
+        hangs = False
+        if self._translate is not None and (doing := self._translate.doing) is not None:
+            hangs = now_s - doing[1] > self._translate.deadline_s + HANG_GRACE_S
+        new = hangs and not self.translator_hangs
+        self._transcribe.final_engine_lost = hangs
+        return new
+
+    def hang(self, now_s: float) -> EngineError | None:
+        """Return the error of an engine that hangs and holds up all captions.
+
+        Nothing can take the place of the recognizer, or get the quick translator's thread back:
+        the daemon must start anew.
+        """
+        doing = self._transcribe.doing
+        if doing is None:
+            return None
+        code, since_s = doing
+        if now_s - since_s <= HANG_S[code]:
+            return None
+        who = "recognizer" if code == "stt-hangs" else "quick translator"
+        return EngineError(code, f"The {who} does not answer any more.")
+
+    def alive(self, now_s: float) -> bool:
+        """Whether audio is still read, or waited for, as it should be."""
+        ended = self.listen.name in self.ended or not self.listen.begun
+        return ended or not self.sheds or now_s - self.listen.beat_s < SILENT_S
+
+    @property
+    def translating(self) -> int | None:
+        """The utterance that the final translator is at."""
+        doing = self._translate.doing if self._translate else None
+        return doing[0].id if doing else None
+
+    def compare(self, final: Caption) -> None:
+        """Have a final compared, if that is asked for; never waits."""
+        if self._compare is not None and final.engine != "source":
+            self._compare.put(final)
+
+    def rescue(self) -> list[Caption]:
+        """Take what the final translator has not finished, as finals."""
+        return self._translate.rescue() if self._translate else []
+
+    def heed(self, controls: Controls) -> None:
+        """Hear, or not, as operators want it; off the record throw away what waits as well."""
+        self.listen.paused = controls.paused
+        new = controls.off_record and not self.listen.off_record
+        self.listen.off_record = controls.off_record
+        if new:
+            self._mailbox.discard()
+            self.rescue()
+
+    @property
+    def _all(self) -> list[Worker]:
+        return self._workers if self._compare is None else [*self._workers, self._compare]
+
+    def queues(self) -> dict[str, int]:
+        """Return what waits in each queue."""
+        drafts = self._translate.waiting if self._translate else 0
+        return {"mailbox": len(self._mailbox), "drafts": drafts}
+
+    def shed(self) -> dict[str, int]:
+        """Return what was given up so far: partials never recognized, finals never sent on."""
+        return {
+            "partials": self._mailbox.replaced_partials,
+            "drafts": self._transcribe.full_drafts,
+        }

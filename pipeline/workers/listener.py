@@ -1,0 +1,204 @@
+"""The listen thread: audio source -> voice activity -> segmenter -> mailbox."""
+
+from __future__ import annotations
+
+import threading
+import time
+from contextlib import closing
+from dataclasses import replace
+
+import numpy as np
+
+from pipeline.audio.level import measure
+from pipeline.audio.segmenter import Segmenter
+from pipeline.core.errors import AudioError, AudioLostError
+from pipeline.core.types import SAMPLE_RATE, AudioBlock, Fault, SourceChanged, Utterance
+from pipeline.engines.protocols import AudioSource, SpeechDetector
+from pipeline.workers.base import Emit, Worker
+from pipeline.workers.degradation import Ladder, Rung
+from pipeline.workers.queues import Mailbox
+
+_LEVEL_BLOCKS = 8
+_REOPEN_S = (0.5, 1.0, 2.0, 5.0)
+_STUCK = 2
+_ZEROS_S = (5.0, 10.0, 20.0, 60.0)
+"""Nothing but zeros for so long is no room, however quiet: the device is opened anew. If that
+brings no sound it is probably muted, and is left alone for longer and longer.
+"""
+
+
+class Listen(Worker):
+    """Reads the source for as long as it lives, and opens it again when it goes away."""
+
+    def __init__(
+        self,
+        *,
+        source: AudioSource,
+        detector: SpeechDetector,
+        segmenter: Segmenter,
+        mailbox: Mailbox,
+        ladder: Ladder,
+        emit: Emit,
+        origin_s: float = 0.0,
+        zeros_mean_lost: bool = False,
+    ) -> None:
+        """Take the parts. Audio times go on from `origin_s`.
+
+        `zeros_mean_lost`: a microphone that gives zeros only is lost; a file may.
+        """
+        super().__init__("listen", emit)
+        self._source = source
+        self._detector = detector
+        self._segmenter = segmenter
+        self._mailbox = mailbox
+        self._ladder = ladder
+        self._stopping = threading.Event()
+        self._held_partials = 0
+        self._meter: list[AudioBlock] = []
+        self._told_bad = False
+        self._zeros_mean_lost = zeros_mean_lost
+        self._zeros_s = 0.0
+        self._mutes = 0
+        self.paused = False
+        """Set by the main thread: audio is read and thrown away, no model runs."""
+        self._off_record = False
+        self._forget = threading.Event()
+        self.heard_s = origin_s
+        """Where in the session's audio it is, seconds."""
+        self.beat_s = time.monotonic()
+        """When it last had a block or looked for the source."""
+        self._origin = round(origin_s * SAMPLE_RATE)
+
+    def load(self) -> None:
+        """Load the voice activity model and open the source: a missing one ends the start."""
+        self._detector.load()
+        self._source.open()
+
+    def stop(self) -> None:
+        """Let the source end; what is open becomes a final."""
+        self._stopping.set()
+        self._source.close()
+
+    @property
+    def off_record(self) -> bool:
+        """Set by the main thread: as `paused`, and what is open is thrown away as well."""
+        return self._off_record
+
+    @off_record.setter
+    def off_record(self, on: bool) -> None:
+        if on:
+            self._forget.set()  # also when it is over before the next block
+        self._off_record = on
+
+    def work(self) -> None:
+        """Read blocks to the source's end."""
+        self.beat_s = time.monotonic()
+        try:
+            while not self._stopping.is_set():
+                try:
+                    for block in self._source.blocks():
+                        start_sample = self._origin + block.start_sample
+                        self._take(replace(block, start_sample=start_sample))
+                    break
+                except AudioLostError as lost:
+                    self._send(self._segmenter.flush(), 0.0)
+                    if self._mutes <= 1:  # later ones of a row are no news
+                        self.emit(SourceChanged(lost=True, message=str(lost)))
+                    self._reopen()
+        finally:
+            with closing(self._mailbox):  # also when the source broke: what was said is kept
+                self._send(self._segmenter.flush(), 0.0)
+
+    def _reopen(self) -> None:
+        attempt = stuck = 0
+        while not self._stopping.wait(_REOPEN_S[min(attempt, len(_REOPEN_S) - 1)]):
+            attempt += 1
+            self.beat_s = time.monotonic()
+            try:
+                self._source.open()
+            except AudioError as error:
+                stuck = stuck + 1 if error.code == "audio-stuck" else 0
+                if stuck >= _STUCK:
+                    raise  # the audio system hangs in this process: only a new one helps
+                continue
+            self._zeros_s = 0.0
+            if not self._mutes:
+                self._back("is back")
+            return
+
+    def _back(self, how: str) -> None:
+        self.emit(SourceChanged(lost=False, message=f"{self._source.name} {how}"))
+
+    def _hear_zeros(self, block: AudioBlock) -> None:
+        """Raise AudioLostError (audio-zeros) after too long a stretch of them."""
+        if block.pcm.any():
+            self._zeros_s = 0.0
+            if self._mutes:
+                self._mutes = 0
+                self._back("gives more than zeros again")
+            return
+        self._zeros_s += len(block.pcm) / SAMPLE_RATE
+        if self._zeros_s > _ZEROS_S[min(self._mutes, len(_ZEROS_S) - 1)]:
+            self._mutes += 1
+            message = f"{self._source.name} gives nothing but zeros."
+            fix = "Is it muted? Look at the microphone's switch, the mixer and the cable."
+            raise AudioLostError("audio-zeros", message, fix)
+
+    def _take(self, block: AudioBlock) -> None:
+        self.beat_s = time.monotonic()
+        # Read before `heard_s` moves on: from there the main thread counts again
+        # (pipeline.daemon.coordinator).
+        off_record = self._off_record
+        if block.start_sample != round(self.heard_s * SAMPLE_RATE):
+            self._detector.reset()  # what it remembers does not lead up to this block
+        self.heard_s = (block.start_sample + len(block.pcm)) / SAMPLE_RATE
+        self._measure(block)
+        if self._source.bad_samples and not self._told_bad:
+            self._told_bad = True
+            message = f"{self._source.name} gives samples that are not numbers; silence instead."
+            self.emit(Fault(self.name, "audio-bad-samples", message))
+        now_at_zero = block.arrived_s - self.heard_s
+        if self._forget.is_set() or off_record:
+            self._forget.clear()
+            self._segmenter.discard()
+            self._detector.reset()
+        if off_record:
+            self._zeros_s = 0.0
+            return
+        if self.paused:
+            self._send(self._segmenter.flush(), now_at_zero)
+            self._detector.reset()
+            self._zeros_s = 0.0  # who pauses may mute as well
+            return
+        self._send(self._segmenter.push(block, self._detector.probability(block.pcm)), now_at_zero)
+        if self._zeros_mean_lost:
+            self._hear_zeros(block)
+
+    def _send(self, utterances: list[Utterance], now_at_zero: float) -> None:
+        """Stamp and pass on. `now_at_zero` is the monotonic time of sample 0, 0.0 if unknown."""
+        for utterance in utterances:
+            if self._off_record:
+                return
+            if not utterance.final and self._hold_partial():
+                continue
+            closed_s = time.monotonic()
+            spoken_s = utterance.end_s + now_at_zero if now_at_zero else closed_s
+            stamped = replace(utterance, spoken_s=spoken_s, closed_s=closed_s)
+            if stamped.final:
+                self.emit(stamped)
+            self._mailbox.put(stamped)
+
+    def _hold_partial(self) -> bool:
+        if self._ladder.rung >= Rung.NO_PARTIALS:
+            return True
+        self._held_partials += 1
+        return self._ladder.rung is Rung.FEWER_PARTIALS and self._held_partials % 2 == 1
+
+    def _measure(self, block: AudioBlock) -> None:
+        self._meter.append(block)
+        if len(self._meter) < _LEVEL_BLOCKS:
+            return
+        pcm = np.concatenate([b.pcm for b in self._meter])
+        self._meter.clear()
+        speaking = self._segmenter.speaking and not (self.paused or self._off_record)
+        self.emit(measure(pcm, speaking=speaking))

@@ -1,0 +1,73 @@
+"""One function per stage: transcribe, translate, and what stands in when a stage has nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from pipeline.audio.level import level_dbfs, peak_dbfs
+from pipeline.core.types import Caption, Span, Transcript, Utterance
+from pipeline.engines.protocols import Recognizer, Translator
+
+Clock = Callable[[], float]
+"""Monotonic seconds."""
+
+
+def transcribe(
+    recognizer: Recognizer, utterance: Utterance, *, lang: str, free_s: float, clock: Clock
+) -> Transcript:
+    """Recognize an utterance. `free_s` is when the recognizer's thread had nothing more to do."""
+    start_s = clock()
+    recognition = recognizer.recognize(utterance.pcm, final=utterance.final)
+    return Transcript(
+        utterance=utterance,
+        lang=lang,
+        raw_text=recognition.text,
+        text=recognition.text,
+        recognition=recognition,
+        level_dbfs=level_dbfs(utterance.pcm),
+        peak_dbfs=peak_dbfs(utterance.pcm),
+        span=Span(start_s, clock(), max(0.0, free_s - utterance.closed_s)),
+    )
+
+
+def translate(
+    translator: Translator,
+    transcript: Transcript,
+    *,
+    lang: str,
+    handed_s: float,
+    free_s: float,
+    clock: Clock,
+    on_text: Callable[[str], None] | None = None,
+    draft: str = "",
+) -> Caption:
+    """Translate a transcript handed over at `handed_s`; the caption is not yet final."""
+    start_s = clock()
+    translation = translator.translate(transcript.text, on_text, draft)
+    return Caption(
+        transcript=transcript,
+        lang=lang,
+        text=translation.text,
+        engine=translation.engine,
+        final=False,
+        translation=translation,
+        span=Span(start_s, clock(), max(0.0, free_s - handed_s)),
+    )
+
+
+def source_caption(transcript: Transcript) -> Caption:
+    """Return the spoken words as the caption: what is left when no translator can be used."""
+    return Caption(transcript, transcript.lang, transcript.text, engine="source", final=False)
+
+
+def as_final(caption: Caption) -> Caption:
+    """Return the caption as its own final."""
+    return replace(caption, final=True, stable=len(caption.text))
+
+
+def blend(beginning: str, draft: Caption) -> Caption:
+    """Lay the beginning of a final over the draft on screen, so that the text never shrinks."""
+    done = len(beginning.split())
+    rest = " ".join(draft.text.split()[done:])
+    return replace(draft, text=f"{beginning} {rest}".strip(), stable=len(beginning))

@@ -1,0 +1,203 @@
+"""The transcribe thread: recognizer -> dictionary -> hallucination filter -> partial translator."""
+
+from __future__ import annotations
+
+import queue
+import time
+from dataclasses import replace
+
+from pipeline.config.schema import Settings
+from pipeline.core.errors import EngineError
+from pipeline.core.types import SAMPLE_RATE, Caption, Fault, Recognition, Transcript, Utterance
+from pipeline.dictionary.matcher import correct
+from pipeline.dictionary.store import Dictionary
+from pipeline.engines.protocols import Recognizer, Translator
+from pipeline.text.hallucinations import reason
+from pipeline.text.language_check import gibberish
+from pipeline.text.local_agreement import Stabilizer
+from pipeline.workers.backoff import Rest
+from pipeline.workers.base import FAULTS_IN_A_ROW, Emit, Worker
+from pipeline.workers.degradation import Ladder, Rung
+from pipeline.workers.queues import Drafts, Mailbox
+from pipeline.workers.steps import as_final, source_caption, transcribe, translate
+
+_REST_S = (15.0, 60.0)
+"""How long the partial translator is left alone after too many errors: at first, and at most."""
+
+_RAN_AWAY = {"repetition", "compression", "too-fast", "control-tokens", "wrong-script"}
+"""Reasons against a text that say nothing of what was heard: the recognizer lost its footing."""
+
+
+class Transcribe(Worker):
+    """Makes a caption of every utterance, and hands finals on for the final translation."""
+
+    def __init__(
+        self,
+        *,
+        settings: Settings,
+        recognizer: Recognizer,
+        partial: Translator | None,
+        dictionary: Dictionary,
+        mailbox: Mailbox,
+        drafts: Drafts | None,
+        ladder: Ladder,
+        emit: Emit,
+        shed: bool,
+    ) -> None:
+        super().__init__("transcribe", emit)
+        self.settings = settings
+        """Those in force, set by the main thread; what may change holds from the next utterance."""
+        self._recognizer = recognizer
+        self._partial = partial
+        self._dictionary = dictionary
+        self._mailbox = mailbox
+        self._drafts = drafts
+        self._ladder = ladder
+        self._shed = shed
+        self._stabilizer = Stabilizer()
+        self._free_s = 0.0
+        self._rest = Rest(after=FAULTS_IN_A_ROW, first_s=_REST_S[0], most_s=_REST_S[1])
+        self._last: Transcript | None = None
+        self.doing: tuple[str, float] | None = None
+        """What it will be if it hangs, and since when; for the main thread's look-out."""
+        self.final_engine_lost = False
+        """Set by the main thread when the final translator hangs."""
+        self.full_drafts = 0
+        """Finals made from the partial translator because the queue behind was full."""
+
+    @property
+    def setback(self) -> str:
+        """What is not as it should be with the partial translator, empty when all is."""
+        if not self._rest.spent:
+            return ""
+        return "the quick translator failed; the spoken words stand in for its captions"
+
+    def load(self) -> None:
+        """Load recognizer and partial translator."""
+        self._recognizer.load()
+        if self._partial is not None:
+            self._partial.load()
+
+    def work(self) -> None:
+        """Take utterances until the mailbox is closed and empty."""
+        try:
+            while (utterance := self._mailbox.get()) is not None:
+                self._take(utterance)
+                self._free_s = time.monotonic()
+        finally:
+            if self._drafts is not None:
+                self._drafts.put(None)
+
+    def _take(self, utterance: Utterance) -> None:
+        transcript = self._transcript(utterance)
+        if transcript.filtered:
+            if utterance.final:
+                self.emit(transcript)
+            return
+        self._last = transcript
+        caption = self._caption(transcript)
+        if not utterance.final:
+            self.emit(caption)
+            return
+        self._hand_over(caption)
+
+    def _transcript(self, utterance: Utterance) -> Transcript:
+        """Recognize and correct.
+
+        A final falls back on its last partial after an engine error, and where the recognizer
+        runs away: it had understood before.
+        """
+        stt = self.settings.stt
+        self._recognizer.hotwords = self._dictionary.hotwords if stt.hotwords else ""
+        self.doing = ("stt-hangs", time.monotonic())
+        try:
+            transcript = transcribe(
+                self._recognizer,
+                utterance,
+                lang=self.settings.translate.source,
+                free_s=self._free_s,
+                clock=time.monotonic,
+            )
+        except EngineError as error:
+            self.fault(error)
+            if self.worn_out:
+                raise
+            if last := self._heard_before(utterance):
+                return replace(last, utterance=utterance)
+            lang = self.settings.translate.source
+            return Transcript(utterance, lang, "", "", Recognition(""), filtered=error.code)
+        finally:
+            self.doing = None
+        self.well()
+        transcript = correct(self._dictionary.lexicon, transcript)
+        why = reason(
+            transcript.recognition,
+            transcript.raw_text,
+            transcript.level_dbfs,
+            len(utterance.pcm) / SAMPLE_RATE,
+            stt,
+        ) or gibberish(transcript.raw_text, transcript.lang)
+        last = self._heard_before(utterance) if why in _RAN_AWAY else None
+        if last is not None:
+            message = f"The recognizer ran away ({why}); its last partial stands in."
+            self.emit(Fault(self.name, "stt-unusable", message))
+            return replace(last, utterance=utterance, span=transcript.span)
+        return replace(transcript, filtered=why)
+
+    def _heard_before(self, utterance: Utterance) -> Transcript | None:
+        """Return what the last partial of a final was."""
+        last = self._last
+        same = utterance.final and last is not None and last.utterance.id == utterance.id
+        return last if same else None
+
+    def _caption(self, transcript: Transcript) -> Caption:
+        caption = source_caption(transcript)
+        now = time.monotonic()
+        idle = self._rest.resting(now) or self._ladder.rung >= Rung.SOURCE_CAPTIONS
+        if self._partial is not None and not idle:
+            self.doing = ("partial-hangs", now)
+            try:
+                made = translate(
+                    self._partial,
+                    transcript,
+                    lang=self.settings.translate.target,
+                    handed_s=now,
+                    free_s=now,
+                    clock=time.monotonic,
+                )
+            except EngineError as error:
+                self._failed(error)
+            else:
+                if wrong := gibberish(made.text, made.lang):
+                    message = f"The quick translator's text cannot be shown: {wrong}."
+                    self._failed(EngineError("partial-unusable", message))
+                else:
+                    self._rest.well()
+                    caption = made
+            finally:
+                self.doing = None
+        stable = self._stabilizer.push(caption.id, caption.text, final=False)
+        return replace(caption, stable=stable)
+
+    def _failed(self, error: EngineError) -> None:
+        """Report an error of the partial translator."""
+        self.emit(Fault(self.name, error.code, error.message))
+        self._rest.failed(time.monotonic())
+
+    def _hand_over(self, caption: Caption) -> None:
+        if (
+            self._drafts is None
+            or self.final_engine_lost
+            or self._ladder.rung >= Rung.PARTIAL_ENGINE_FINALS
+        ):
+            self.emit(as_final(caption))
+            return
+        self.emit(caption)
+        try:
+            self._drafts.put((caption, time.monotonic()), block=not self._shed)
+        except queue.Full:
+            self.full_drafts += 1
+            self.emit(as_final(caption))
+        else:
+            if self.final_engine_lost:  # since when? Perhaps the queue was taken just before
+                self.emit(as_final(caption))

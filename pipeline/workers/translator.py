@@ -1,0 +1,160 @@
+"""The translate thread: the final translator. Whatever happens to it, a final caption comes out."""
+
+from __future__ import annotations
+
+import queue
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+from pipeline.config.schema import Settings
+from pipeline.core.errors import EngineError, ModelError
+from pipeline.core.types import Caption, Fault, Span
+from pipeline.engines.protocols import Translator
+from pipeline.text.language_check import gibberish
+from pipeline.workers.backoff import Rest
+from pipeline.workers.base import FAULTS_IN_A_ROW, Emit, Worker
+from pipeline.workers.degradation import Ladder, Rung
+from pipeline.workers.queues import Draft, Drafts
+from pipeline.workers.steps import as_final, blend, translate
+
+_STREAM_S = 0.25
+"""The final's words reach the screen at most this often."""
+
+_REST_S = (15.0, 60.0)
+"""How long the engine is left alone after too many errors in a row: at first, and at most."""
+
+
+class Translate(Worker):
+    """Turns drafts into finals; the draft itself becomes final where the translator fails."""
+
+    def __init__(
+        self,
+        *,
+        settings: Settings,
+        translator: Translator,
+        drafts: Drafts,
+        ladder: Ladder,
+        emit: Emit,
+    ) -> None:
+        super().__init__("translate", emit)
+        self.settings = settings
+        """Those in force, set by the main thread; what may change holds from the next draft."""
+        self._lang = settings.translate.target
+        self._translator = translator
+        self._drafts = drafts
+        self._ladder = ladder
+        self._free_s = 0.0
+        self._rest = Rest(after=FAULTS_IN_A_ROW, first_s=_REST_S[0], most_s=_REST_S[1])
+        self.doing: Draft | None = None
+        """The draft being translated and since when, for the main thread's look-out for a hang."""
+
+    @property
+    def deadline_s(self) -> float:
+        """How long the translator may take for the draft it is at."""
+        return self._translator.deadline_s
+
+    @property
+    def waiting(self) -> int:
+        """Drafts in the queue."""
+        return self._drafts.qsize()
+
+    @property
+    def setback(self) -> str:
+        """What is not as it should be with the translator, empty when all is."""
+        if self._rest.spent:
+            return "the final translator failed; the quick one makes the finals"
+        return self._translator.setback
+
+    @property
+    def _resting(self) -> bool:
+        return self._rest.resting(time.monotonic())
+
+    def load(self) -> None:
+        """Load the translator. A broken one is reported, and drafts become finals."""
+        try:
+            self._translator.load()
+        except ModelError as error:
+            if error.code != "model-broken":
+                raise  # a mistake in the settings
+            self.emit(Fault(self.name, error.code, error.message))
+            self._rest.give_up()
+        if self._translator.setback:
+            self.emit(Fault(self.name, "gpu-unavailable", self._translator.setback))
+
+    def work(self) -> None:
+        """Take drafts until the end comes."""
+        while (draft := self._drafts.get()) is not None:
+            self._translator.deadline_s = self.settings.translate.final.deadline_s
+            self.doing = (draft[0], time.monotonic())
+            self.emit(self._final(*draft))
+            self.doing = None
+            self._free_s = time.monotonic()
+
+    def rescue(self) -> list[Caption]:
+        """Take every draft, the one being worked on first, as a final: the translator hangs."""
+        doing = self.doing  # read once: the engine may come back meanwhile
+        taken = [doing] if doing else []
+        try:
+            while (draft := self._drafts.get_nowait()) is not None:
+                taken.append(draft)
+            self._drafts.put(None)  # the end stays the end
+        except queue.Empty:
+            pass
+        return [as_final(draft[0]) for draft in taken]
+
+    def _final(self, draft: Caption, handed_s: float) -> Caption:
+        if self._resting or self._ladder.rung >= Rung.PARTIAL_ENGINE_FINALS:
+            return as_final(draft)
+        start_s = time.monotonic()
+        try:
+            caption = translate(
+                self._translator,
+                draft.transcript,
+                lang=self._lang,
+                handed_s=handed_s,
+                free_s=self._free_s,
+                clock=time.monotonic,
+                on_text=self._streamer(draft) if self.settings.translate.final.stream else None,
+                draft=draft.text if draft.lang == self._lang else "",
+            )
+        except EngineError as error:
+            self._failed(error)
+            # The time was the engine's, though the text is not.
+            span = Span(start_s, time.monotonic(), max(0.0, self._free_s - handed_s))
+            return as_final(replace(draft, span=span))
+        if wrong := _unusable(caption):
+            # What was said is not told: it could be off the record a moment later.
+            self._failed(EngineError("final-unusable", f"The final cannot be shown: {wrong}."))
+            return as_final(replace(draft, span=caption.span))
+        self._rest.well()
+        return as_final(caption)
+
+    def _failed(self, error: EngineError) -> None:
+        self.fault(error)
+        self._rest.failed(time.monotonic())
+
+    def _streamer(self, draft: Caption) -> Callable[[str], None]:
+        last_s = time.monotonic()
+
+        def on_text(text: str) -> None:
+            nonlocal last_s
+            now = time.monotonic()
+            if now - last_s >= _STREAM_S and not gibberish(text, self._lang):
+                last_s = now
+                self.emit(self._over(text, draft))
+
+        return on_text
+
+    def _over(self, text: str, draft: Caption) -> Caption:
+        if draft.lang == self._lang:
+            return blend(text, draft)
+        # Laid over the spoken words, it would be a sentence in two languages.
+        engine = self._translator.name
+        return replace(draft, lang=self._lang, text=text, engine=engine, stable=len(text))
+
+
+def _unusable(caption: Caption) -> str:
+    """Return what is wrong with a translation, "" if it can be shown."""
+    stopped = caption.translation.stopped if caption.translation else "end"
+    return gibberish(caption.text, caption.lang) or ("" if stopped == "end" else stopped)

@@ -1,0 +1,92 @@
+"""One browser for a test file, a page per test that fails on whatever the console complains of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from tests.support.browser import CHROMIUM, chromium
+from tests.support.display_server import Hall
+from tests.support.needs import needs_file
+
+# What Chromium says by itself when a server it had a socket to is gone.
+LOST_SOCKET = re.compile(r"WebSocket connection to '.*' failed")
+WATCH_POLICY = """
+document.addEventListener("securitypolicyviolation", (event) =>
+  console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`));
+"""
+FURNISHED = """performance.getEntriesByType("resource")
+    .some((entry) => entry.name.endsWith("/js/wakelock.js"))"""
+
+Visit = Callable[..., Page]
+
+
+def until(page: Page, expression: str) -> None:
+    """Wait until JavaScript says so. The pages' policy forbids playwright's own way, an eval."""
+    for _ in range(200):
+        if page.evaluate(expression):
+            return
+        page.wait_for_timeout(50)
+    raise AssertionError(f"never came true: {expression}")
+
+
+# Of a module, not of the session: while playwright runs, this thread cannot use asyncio.run().
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Share one chromium: its start takes a second."""
+    needs_file(CHROMIUM)
+    with chromium() as running:
+        yield running
+
+
+@pytest.fixture
+def hall() -> Iterator[Hall]:
+    """Serve pages and socket."""
+    with Hall() as running:
+        yield running
+
+
+@pytest.fixture
+def visit(browser: Browser, hall: Hall) -> Iterator[Visit]:
+    """Open a page of the hall in a new profile: `visit("/projector", viewport=...)`."""
+    complaints: list[str] = []
+    contexts = []
+
+    def visit(path: str = "/", script: str = "", **options: Any) -> Page:
+        options.setdefault("viewport", {"width": 390, "height": 844})
+        context = browser.new_context(**{"locale": "en-GB", **options})
+        contexts.append(context)
+        context.set_default_timeout(10_000)
+        context.add_init_script(WATCH_POLICY + script)
+        page = context.new_page()
+        page.on("pageerror", lambda error: complaints.append(f"exception: {error}"))
+        page.on(
+            "console",
+            lambda message: (
+                complaints.append(message.text)
+                if message.type in ("error", "warning") and not LOST_SOCKET.search(message.text)
+                else None
+            ),
+        )
+        page.on(
+            "requestfailed",
+            lambda request: (
+                complaints.append(f"{request.failure}: {request.url}")
+                if request.failure
+                != "net::ERR_ABORTED"  # the test left the page before its icon came
+                else None
+            ),
+        )
+        page.goto(hall.url + path)
+        if path == "/":
+            until(page, FURNISHED)  # a hall that closes now breaks off no fetch
+        return page
+
+    yield visit
+    for context in contexts:
+        context.close()
+    assert complaints == []

@@ -1,0 +1,184 @@
+"""The pages for everybody: axe-core's findings, zoom, the keyboard, narrow and wide screens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import Visit, until
+from tests.support.builders import caption
+from tests.support.display_server import Hall
+
+pytestmark = pytest.mark.browser
+
+SERIOUS = {"serious", "critical"}
+
+
+def findings(page: Page) -> list[str]:
+    """What axe-core finds serious."""
+    page.wait_for_timeout(600)  # colours fade in
+    violations = Axe().run(page).response["violations"]
+    return [
+        f"{found['id']}: {[node['html'] for node in found['nodes']][:3]}"
+        for found in violations
+        if found["impact"] in SERIOUS
+    ]
+
+
+def talk(hall: Hall) -> None:
+    """Leave a history, a caption in Arabic and one that grows."""
+    for number in range(1, 31):
+        hall.say(number, f"Frase número {number} del sermón, ni corta ni larga.", final=True)
+    hall.show(
+        caption(31, "The Lord is my shepherd.", "الرب راعي فلا يعوزني.", lang="ar", final=True)
+    )
+    hall.say(32, "El Señor es mi pas", "The Lord is my shep", stable=8)
+
+
+def settings(page: Page) -> None:
+    page.locator("#open").click()
+    expect(page.locator("#settings")).to_be_visible()
+
+
+def scrolled_back(page: Page) -> None:
+    page.locator("#scroller").hover()
+    page.mouse.wheel(0, -900)
+    expect(page.locator("#live")).to_be_visible()
+
+
+def with_source(page: Page) -> None:
+    settings(page)
+    page.locator("#source").check()
+    page.locator("#done").click()
+
+
+def theme(name: str) -> Callable[[Page], None]:
+    def choose(page: Page) -> None:
+        settings(page)
+        page.locator(f"#theme-{name}").check()
+        page.locator("#done").click()
+        scrolled_back(page)
+
+    return choose
+
+
+def as_it_opens(_page: Page) -> None:
+    return
+
+
+@pytest.mark.parametrize(
+    "act",
+    [as_it_opens, settings, scrolled_back, with_source, *map(theme, ("light", "dark", "contrast"))],
+    ids=["opens", "settings", "scrolled", "source", "light", "dark", "contrast"],
+)
+def test_the_audience_page_has_no_serious_finding(
+    hall: Hall, visit: Visit, act: Callable[[Page], None]
+) -> None:
+    talk(hall)
+    page = visit(color_scheme="dark")
+    expect(page.locator(".caption.partial")).to_have_count(1)
+    act(page)
+    assert findings(page) == []
+
+
+@pytest.mark.parametrize("state", ["listening", "blank", "no-audio", "ended"])
+def test_nor_has_it_in_a_state_without_captions(hall: Hall, visit: Visit, state: Any) -> None:
+    page = visit()
+    hall.state(state)
+    expect(page.locator("#notice")).not_to_be_empty()
+    assert findings(page) == []
+
+
+@pytest.mark.parametrize(
+    "query", ["", "?show=both", "?show=beside", "?mode=blocks", "?mode=blocks&show=beside"]
+)
+def test_the_projector_has_no_serious_finding(hall: Hall, visit: Visit, query: str) -> None:
+    talk(hall)
+    hall.state("no-audio")
+    page = visit(f"/projector{query}", viewport={"width": 1280, "height": 720})
+    expect(page.locator("#captions .caption").first).to_be_visible()
+    assert findings(page) == []
+
+
+def test_the_check_would_find_something(visit: Visit) -> None:
+    page = visit()
+    page.evaluate("document.querySelector('#open').removeAttribute('aria-label')")
+    assert any(found.startswith("button-name") for found in findings(page))
+
+
+@pytest.mark.parametrize("width", [320, 768, 1920, 3840])
+@pytest.mark.parametrize("zoom", [1, 2])
+def test_all_can_be_reached_at_any_width_and_zoom(
+    hall: Hall, visit: Visit, width: int, zoom: int
+) -> None:
+    """Zoom of 200 % is half the CSS pixels, twice as dense; at 320 of them it is 160."""
+    talk(hall)
+    hall.say(33, "Anticonstitucionalísimamente" * 3, "w" * 200, final=True)
+    viewport = {"width": width // zoom, "height": 800 // zoom}
+    page = visit(viewport=viewport, device_scale_factor=zoom, locale="es-MX")
+    settings(page)
+    while page.locator("#larger").is_enabled():
+        page.locator("#larger").click()
+    for name in ("#theme-contrast", "#source", "#lang", "#page", "#done"):
+        control = page.locator(name)
+        control.scroll_into_view_if_needed()
+        box = control.bounding_box()
+        assert box is not None
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= viewport["width"] + 1
+    page.locator("#done").click()
+    wider = """() => Math.max(...[document.documentElement, document.body,
+        document.querySelector("#scroller")].map((e) => e.scrollWidth - e.clientWidth))"""
+    assert page.evaluate(wider) <= 0
+    last = page.locator(".caption .text").last.bounding_box()
+    assert last is not None
+    assert last["width"] <= viewport["width"]
+
+
+def test_lines_do_not_get_too_long_on_a_large_screen(hall: Hall, visit: Visit) -> None:
+    """45 to 75 characters is what reads well."""
+    hall.say(1, "Porque de tal manera amó Dios al mundo. " * 6, final=True)
+    page = visit(viewport={"width": 3840, "height": 2160})
+    text = page.locator(".caption .text")
+    expect(text).to_be_visible()
+    per_line = text.evaluate("""e => {
+        const lines = e.getBoundingClientRect().height / parseFloat(getComputedStyle(e).lineHeight);
+        return e.textContent.length / Math.round(lines);
+    }""")
+    assert 40 <= per_line <= 75
+
+
+def test_nothing_flies_for_who_wants_no_motion(hall: Hall, visit: Visit) -> None:
+    page = visit("/projector", viewport={"width": 1280, "height": 720}, reduced_motion="reduce")
+    expect(page.locator("#status")).to_be_hidden()
+    for number in range(1, 5):
+        hall.say(number, f"Esta es la frase número {number} de hoy.", final=True)
+        until(page, f"document.querySelector(\"#captions [data-id='{number}']\") !== null")
+        assert page.evaluate("document.getAnimations().length") == 0
+
+
+def test_the_keyboard_reaches_everything(hall: Hall, visit: Visit) -> None:
+    """Each control of the settings by Tab, in the order in which they stand; out by Escape."""
+    talk(hall)
+    page = visit()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.locator("#settings")).to_be_visible()
+    seen: list[str] = []
+    for _ in range(12):
+        seen.append(page.evaluate("document.activeElement.id"))
+        page.keyboard.press("Tab")
+    wanted = ["done", "smaller", "larger", "theme-auto", "source", "lang", "page"]
+    assert [name for name in dict.fromkeys(seen) if name in wanted] == wanted
+    page.locator("#source").focus()
+    page.keyboard.press("Space")
+    assert page.evaluate("document.documentElement.classList.contains('with-source')")
+    page.locator("#lang").focus()
+    page.keyboard.press("ArrowDown")
+    expect(page.locator(".caption .text").first).to_have_attribute("lang", "en")
+    page.keyboard.press("Escape")
+    expect(page.locator("#settings")).to_be_hidden()

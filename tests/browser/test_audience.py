@@ -1,0 +1,583 @@
+"""The audience page in a real browser, before the real hub."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, WebSocketRoute, expect
+
+from pipeline.core.types import State
+from tests.browser.conftest import Visit, until
+from tests.support.builders import caption
+from tests.support.display_server import Hall
+
+pytestmark = pytest.mark.browser
+
+SPANISH = {"locale": "es-MX"}
+
+
+def texts(page: Page) -> list[str]:
+    return page.locator(".caption .text").all_text_contents()
+
+
+def overflow_px(page: Page) -> int:
+    """How much wider than the window the page is, anything in its scroller included."""
+    script = """() => Math.max(...[document.documentElement, document.body,
+        document.querySelector("#scroller")].map((e) => e.scrollWidth - e.clientWidth))"""
+    return int(page.evaluate(script))
+
+
+def test_a_late_joiner_sees_what_was_said(hall: Hall, visit: Visit) -> None:
+    hall.say(1, "Buenos días a todos.", final=True)
+    hall.say(3, "Nada me", final=False)
+    hall.say(2, "El Señor es mi pastor.", final=True)
+    page = visit()
+    expect(page.locator(".caption")).to_have_count(3)
+    assert texts(page) == ["Buenos días a todos.", "El Señor es mi pastor.", "Nada me"]
+    assert page.locator(".caption .text").first.get_attribute("lang") == "es"
+    assert page.locator(".caption .text").first.get_attribute("dir") == "ltr"
+
+
+def test_a_final_replaces_its_partial_in_place(hall: Hall, visit: Visit) -> None:
+    page = visit()
+    hall.say(1, "El Señor", stable=3)
+    element = page.wait_for_selector(".caption.partial")
+    text_node = page.evaluate_handle("document.querySelector('.stable').firstChild")
+    hall.say(1, "El Señor es mi pas", stable=8)
+    hall.say(1, "El Señor es mi pastor.", final=True)
+    expect(page.locator(".caption .text")).to_have_text("El Señor es mi pastor.")
+    expect(page.locator(".caption")).to_have_count(1)
+    assert element is not None
+    assert element.evaluate("e => e === document.querySelector('.caption')")
+    assert element.evaluate("e => !e.classList.contains('partial')")
+    assert text_node.evaluate("n => n === document.querySelector('.stable').firstChild")
+
+
+def test_only_text_that_differs_is_written(hall: Hall, visit: Visit) -> None:
+    """What is stable does not flicker: its text node is left alone while the rest grows."""
+    page = visit()
+    hall.say(1, "El Señor es", "The Lord is", stable=8)
+    page.wait_for_selector(".caption")
+    page.evaluate("""() => {
+        window.changes = [];
+        new MutationObserver((records) => records.forEach((record) => window.changes.push(
+            record.type === "characterData" ? record.target.parentElement.className : record.type)))
+          .observe(document.querySelector("#captions"),
+                   {childList: true, characterData: true, subtree: true});
+    }""")
+    hall.say(1, "El Señor es mi pas", "The Lord is", stable=8)
+    expect(page.locator(".rest")).to_have_text(" es mi pas")
+    assert page.evaluate("window.changes") == ["rest"]
+
+
+def test_what_is_solid_does_not_dim_while_a_final_streams(hall: Hall, visit: Visit) -> None:
+    """The final engine is sure of its first words only; the draft behind them was no less sure."""
+    page = visit()
+    hall.say(1, "El Señor es mi pastor y nada", stable=23)
+    expect(page.locator(".stable")).to_have_text("El Señor es mi pastor y")
+    hall.say(1, "El Señor es mi pastor, y nada", stable=3)
+    expect(page.locator(".rest")).to_have_text("pastor, y nada")
+    assert page.locator(".stable").first.text_content() == "El Señor es mi "
+    hall.say(1, "El Señor es mi pastor, y nada me", stable=0)
+    expect(page.locator(".rest")).to_have_text("pastor, y nada me")
+
+
+def test_a_word_alone_joins_the_next_caption(hall: Hall, visit: Visit) -> None:
+    """Each is still edited and hidden for itself."""
+    page = visit()
+    hall.say(1, "Amén.", "Amen.", final=True)
+    element = page.wait_for_selector(".caption")
+    hall.say(2, "Vamos a", "Let us", stable=5)
+    expect(page.locator(".caption .text")).to_have_text("Amén. Vamos a")
+    assert element is not None
+    assert element.evaluate("e => e === document.querySelector('.caption')")
+    assert page.locator(".rest").all_text_contents() == ["", " a"]
+    hall.say(2, "Vamos a orar hoy.", "Let us pray today.", final=True)
+    expect(page.locator(".caption .text")).to_have_text("Amén. Vamos a orar hoy.")
+    assert page.locator(".caption .source").text_content() == "Amen. Let us pray today."
+    hall.edit(2, "Oremos juntos ahora.")
+    expect(page.locator(".caption .text")).to_have_text("Amén. Oremos juntos ahora.")
+    hall.say(3, "El Señor es mi pastor.", final=True)
+    expect(page.locator(".caption")).to_have_count(2)
+    hall.hide(1)
+    expect(page.locator(".caption .text").first).to_have_text("Oremos juntos ahora.")
+    expect(page.locator(".caption")).to_have_count(2)
+
+
+def test_no_line_has_one_word_only(hall: Hall, visit: Visit) -> None:
+    page = visit()
+    for count in range(4, 16):
+        words = "Dio su vida en la cruz por todos nuestros pecados y nos llamó a la vida"
+        hall.say(count, " ".join(words.split()[:count]) + ".", final=True)
+    expect(page.locator(".caption")).to_have_count(12)
+    words_in_last_line = """[...document.querySelectorAll(".caption .text")].map((text) => {
+      const range = document.createRange();
+      const tops = [];
+      const nodes = document.createTreeWalker(text, NodeFilter.SHOW_TEXT);
+      while (nodes.nextNode()) {
+        for (const word of nodes.currentNode.data.matchAll(/\\S+/g)) {
+          range.setStart(nodes.currentNode, word.index);
+          range.setEnd(nodes.currentNode, word.index + 1);
+          tops.push(Math.round(range.getBoundingClientRect().top));
+        }
+      }
+      return tops.filter((top) => Math.abs(top - tops[tops.length - 1]) < 5).length;
+    })"""
+    assert min(page.evaluate(words_in_last_line)) >= 2
+
+
+def test_stable_is_counted_in_code_points(hall: Hall, visit: Visit) -> None:
+    page = visit()
+    hall.say(1, "🕊️ Paz 😀 a vosotros", stable=len("🕊️ Paz 😀"))
+    expect(page.locator(".stable")).to_have_text("🕊️ Paz 😀")
+    assert page.locator(".rest").text_content() == " a vosotros"
+    colours = page.evaluate(
+        "['stable', 'rest'].map((c) => getComputedStyle(document.querySelector('.' + c)).color)"
+    )
+    assert colours[0] != colours[1]
+
+
+def test_a_hidden_caption_goes_and_an_edit_brings_it_back(hall: Hall, visit: Visit) -> None:
+    for number in (1, 2, 3):
+        hall.say(number, f"Esta es la frase {number}.", final=True)
+    page = visit()
+    expect(page.locator(".caption")).to_have_count(3)
+    hall.hide(2)
+    expect(page.locator(".caption")).to_have_count(2)
+    assert texts(page) == ["Esta es la frase 1.", "Esta es la frase 3."]
+    hall.edit(2, "Esta es la dos.")
+    expect(page.locator(".caption")).to_have_count(3)
+    assert texts(page) == ["Esta es la frase 1.", "Esta es la dos.", "Esta es la frase 3."]
+
+
+def test_after_a_lost_connection_it_resumes_without_gap_or_repeat(hall: Hall, visit: Visit) -> None:
+    for number in range(1, 4):
+        hall.say(number, f"Esta es la frase {number}.", final=True)
+    hall.say(4, "Cortada en", stable=3)
+    page = visit()
+    sockets: list[str] = []
+    page.on("websocket", lambda socket: sockets.append(socket.url))
+    expect(page.locator(".caption")).to_have_count(4)
+    page.evaluate("window.kept = [...document.querySelectorAll('.caption')]")
+    hall.close()
+    expect(page.locator("#status-text")).to_have_text("Reconnecting")
+    hall.say(4, "Cortada en medio.", final=True)
+    hall.hide(2)
+    for number in range(5, 55):
+        hall.say(number, f"Esta es la frase {number}.", final=True)
+    hall.open()
+    expect(page.locator("#status-text")).to_have_text("Listening")
+    expect(page.locator(".caption")).to_have_count(53)
+    assert texts(page) == ["Esta es la frase 1.", "Esta es la frase 3.", "Cortada en medio."] + [
+        f"Esta es la frase {number}." for number in range(5, 55)
+    ]
+    assert "session=one" in sockets[-1]
+    assert "since=4" in sockets[-1]
+    kept = page.evaluate("window.kept.map((element) => element.isConnected)")
+    assert kept == [True, False, True, True]
+
+
+def test_after_a_restart_of_the_daemon_the_history_is_the_journals(
+    hall: Hall, visit: Visit
+) -> None:
+    for number in range(1, 4):
+        hall.say(number, f"Esta es la frase {number}.", final=True)
+    page = visit()
+    expect(page.locator(".caption")).to_have_count(3)
+    hall.restart("two")
+    hall.say(4, "Seguimos.", final=True)
+    expect(page.locator(".caption")).to_have_count(4)
+    assert texts(page) == [*(f"Esta es la frase {n}." for n in (1, 2, 3)), "Seguimos."]
+
+
+def test_captions_are_acknowledged_after_they_are_painted(hall: Hall, visit: Visit) -> None:
+    """Between the change of the document and the ack lies a frame; each seq once, none of hello."""
+    hall.say(1, "Antes.", final=True)
+    script = """
+    window.log = [];
+    (function frame() { requestAnimationFrame(() => { window.log.push("frame"); frame(); }); })();
+    addEventListener("DOMContentLoaded", () => new MutationObserver(() => window.log.push("change"))
+      .observe(document.querySelector("#captions"),
+               {childList: true, characterData: true, subtree: true}));
+    const send = WebSocket.prototype.send;
+    WebSocket.prototype.send = function (data) { window.log.push(data); send.call(this, data); };
+    """
+    page = visit(script=script)
+    expect(page.locator(".caption")).to_have_count(1)
+    page.evaluate("window.log.length = 0")
+    hall.say(2, "Ahora", stable=0)
+    until(page, "window.log.some((entry) => entry.startsWith('{'))")
+    hall.say(2, "Ahora sí.", final=True)
+    until(page, "window.log.filter((entry) => entry.startsWith('{')).length === 2")
+    log = page.evaluate("window.log")
+    acks = [json.loads(entry) for entry in log if entry.startswith("{")]
+    assert acks == [{"type": "ack", "seq": 2}, {"type": "ack", "seq": 3}]
+    first = log.index(json.dumps(acks[0], separators=(",", ":")))
+    assert "frame" in log[log.index("change") : first]
+    page.wait_for_timeout(100)
+    assert hall.glass("audience") == 2
+
+
+def test_text_is_never_markup(hall: Hall, visit: Visit) -> None:
+    evil = "<script>document.title = 'owned'</script><img src=x onerror=\"document.title='owned'\">"
+    hall.say(1, evil, evil, final=True)
+    page = visit()
+    expect(page.locator(".caption .text")).to_have_text(evil)
+    assert page.locator(".caption .source").text_content() == evil
+    assert page.locator(".caption img, .caption script").count() == 0
+    assert page.title() == "Live captions"
+
+
+def test_a_language_from_right_to_left(hall: Hall, visit: Visit) -> None:
+    hall.show(
+        caption(1, "The Lord is my shepherd.", "الرب راعي فلا يعوزني شيء.", lang="ar", final=True)
+    )
+    page = visit()
+    text = page.locator(".caption .text")
+    expect(text).to_have_attribute("lang", "ar")
+    assert text.get_attribute("dir") == "rtl"
+    assert text.evaluate("e => getComputedStyle(e).textAlign") == "start"
+    box, line = (
+        text.bounding_box(),
+        text.evaluate(
+            "e => { const r = document.createRange(); r.selectNodeContents(e);"
+            " return r.getBoundingClientRect().right; }"
+        ),
+    )
+    assert box is not None
+    assert abs(box["x"] + box["width"] - line) < 2
+
+
+STATES: list[tuple[State, str, str, str]] = [
+    ("starting", "Starting", "Iniciando", "wait"),
+    ("listening", "Listening", "Escuchando", "good"),
+    ("speech", "Listening", "Escuchando", "good"),
+    ("paused", "Paused", "En pausa", "wait"),
+    ("blank", "Captions are off for a moment", "Subtítulos apagados por un momento", "wait"),
+    ("behind", "A little behind", "Con un poco de retraso", "wait"),
+    ("no-audio", "Microphone lost", "Sin micrófono", "bad"),
+    ("fault", "Technical problem", "Problema técnico", "bad"),
+    ("ended", "The service has ended", "El culto ha terminado", "off"),
+]
+
+
+def test_every_state_is_said_in_the_readers_language(hall: Hall, visit: Visit) -> None:
+    pages = [visit(), visit(**SPANISH)]
+    for state, *words, tone in STATES:
+        hall.state(state, "a reason for the operator only")
+        for page, word in zip(pages, words, strict=True):
+            expect(page.locator("#status-text")).to_have_text(word)
+            expect(page.locator("#status")).to_have_attribute("data-tone", tone)
+            assert "operator" not in page.locator("body").inner_text()
+    hall.close()
+    pages[0].wait_for_timeout(300)
+    expect(pages[0].locator("#status-text")).to_have_text("The service has ended")
+
+
+def test_blank_takes_the_captions_away_until_it_ends(hall: Hall, visit: Visit) -> None:
+    hall.say(1, "Uno tras otro.", final=True)
+    page = visit()
+    expect(page.locator(".caption")).to_be_visible()
+    hall.state("blank")
+    expect(page.locator(".caption")).to_be_hidden()
+    expect(page.locator("#notice")).to_have_text("Captions are off for a moment")
+    hall.say(2, "Dos.", final=True)
+    hall.state("listening")
+    expect(page.locator(".caption").last).to_be_visible()
+    assert texts(page) == ["Uno tras otro.", "Dos."]
+    expect(page.locator("#notice")).to_be_hidden()
+
+
+def fill(hall: Hall, page: Page, count: int, first: int = 1) -> None:
+    for number in range(first, first + count):
+        hall.say(number, f"Frase número {number} del sermón, ni corta ni larga.", final=True)
+    expect(page.locator(".caption").last).to_contain_text(f"número {first + count - 1} ")
+
+
+def test_reading_back_is_not_disturbed(hall: Hall, visit: Visit) -> None:
+    page = visit()
+    fill(hall, page, 40)
+    scroller = page.locator("#scroller")
+    at_end = """(() => { const e = document.querySelector("#scroller");
+        return e.scrollHeight - e.scrollTop - e.clientHeight < 2; })()"""
+    until(page, at_end)
+    expect(page.locator("#live")).to_be_hidden()
+    scroller.hover()
+    page.mouse.wheel(0, -900)
+    expect(page.locator("#live")).to_be_visible()
+    # The first caption wholly in view, and where it is.
+    place = """() => {
+        const top = document.querySelector("#scroller").getBoundingClientRect().top;
+        const seen = [...document.querySelectorAll(".caption")]
+          .find((e) => e.getBoundingClientRect().top >= top);
+        return [seen.dataset.id, Math.round(seen.getBoundingClientRect().top)];
+    }"""
+    page.wait_for_timeout(200)
+    before = page.evaluate(place)
+    fill(hall, page, 20, first=41)
+    assert page.evaluate(place) == before
+    hall.edit(3, "Mucho más larga que antes, sobre lo que se lee. " * 6)
+    expect(page.locator("[data-id='3'] .text")).to_contain_text("Mucho más larga")
+    hall.hide(5)
+    expect(page.locator("[data-id='5']")).to_have_count(0)
+    assert page.evaluate(place) == before
+    page.locator("#live").click()
+    expect(page.locator("#live")).to_be_hidden()
+    fill(hall, page, 1, first=61)
+    until(page, at_end)
+    expect(page.locator("#live")).to_be_hidden()
+
+
+def test_a_long_service_does_not_grow_the_page(hall: Hall, visit: Visit) -> None:
+    page = visit()
+    fill(hall, page, 560)
+    assert page.locator(".caption").count() == 500
+    assert page.locator(".caption").first.get_attribute("data-id") == "61"
+
+
+@pytest.mark.parametrize("width", [320, 768, 1920])
+def test_nothing_is_wider_than_the_window(hall: Hall, visit: Visit, width: int) -> None:
+    hall.say(1, "Anticonstitucionalísimamente" * 3, "w" * 200, final=True)
+    page = visit(viewport={"width": width, "height": 600}, **SPANISH)
+    page.locator("#open").click()
+    for _ in range(4):
+        page.locator("#larger").click()
+    assert page.locator("#larger").is_disabled()
+    page.locator("#source").check()
+    expect(page.locator(".caption .source")).to_be_visible()
+    sheet = page.locator("#settings")
+    assert sheet.evaluate("e => e.scrollWidth - e.clientWidth") == 0
+    page.locator("#done").click()
+    assert overflow_px(page) == 0
+
+
+def test_what_the_reader_chose_is_remembered(hall: Hall, visit: Visit) -> None:
+    hall.say(1, "El Señor es mi pastor.", "The Lord is my shepherd.", final=True)
+    page = visit(color_scheme="light")
+    text = page.locator(".caption .text")
+    expect(text).to_be_visible()
+    size = "e => parseFloat(getComputedStyle(e).fontSize)"
+    paper = "getComputedStyle(document.body).backgroundColor"
+    expect(page.locator(".caption .source")).to_be_hidden()
+    before_px, light = text.evaluate(size), page.evaluate(paper)
+    page.locator("#open").click()
+    page.locator("#larger").click()
+    page.locator("#theme-dark").check()
+    page.locator("#source").check()
+    page.locator("#page").select_option("es")
+    page.reload()
+    expect(page.locator(".caption .source")).to_have_text("The Lord is my shepherd.")
+    expect(page.locator(".caption .source")).to_be_visible()
+    assert text.evaluate(size) > before_px
+    assert page.evaluate(paper) != light
+    expect(page.locator("#status-text")).to_have_text("Escuchando")
+    assert page.evaluate("document.documentElement.lang") == "es"
+    page.locator("#open").click()
+    page.locator("#theme-contrast").check()
+    assert page.evaluate(paper) == "rgb(0, 0, 0)"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_follows_the_phones_colours(visit: Visit, scheme: str) -> None:
+    page = visit(color_scheme=scheme)
+    red = page.evaluate("getComputedStyle(document.body).backgroundColor.match(/\\d+/)[0]")
+    assert (int(red) < 64) == (scheme == "dark")
+
+
+def test_without_storage_it_still_works(hall: Hall, visit: Visit) -> None:
+    forbid = """Object.defineProperty(window, "localStorage",
+        {get() { throw new DOMException("no", "SecurityError"); }});"""
+    page = visit(script=forbid)
+    page.locator("#open").click()
+    page.locator("#larger").click()
+    assert page.evaluate("document.documentElement.dataset.size") == "4"
+
+
+def test_the_spoken_language_can_be_read_instead(hall: Hall, visit: Visit) -> None:
+    hall.say(1, "El Señor es mi pas", "The Lord is my shep", stable=3)
+    page = visit()
+    expect(page.locator(".caption .text")).to_have_text("El Señor es mi pas")
+    page.locator("#open").click()
+    assert page.locator("#lang option").all_text_contents() == ["Español", "English"]
+    page.locator("#lang").select_option("en")
+    expect(page.locator(".caption .stable")).to_have_text("The Lord is my shep")
+    assert page.locator(".caption .source").text_content() == ""
+    assert page.locator(".caption .text").get_attribute("lang") == "en"
+    expect(page.locator("#source")).to_be_disabled()
+    page.reload()
+    expect(page.locator(".caption .text")).to_have_text("The Lord is my shep")
+
+
+def test_a_remembered_language_that_is_not_offered_gives_way(hall: Hall, visit: Visit) -> None:
+    hall.say(1, "El Señor es mi pastor.", final=True)
+    remember = """if (!localStorage.getItem("stark-translate"))
+        localStorage.setItem("stark-translate", JSON.stringify({lang: "uk"}));"""
+    page = visit(script=remember)
+    expect(page.locator(".caption .text")).to_have_text("El Señor es mi pastor.")
+    expect(page.locator("#status-text")).to_have_text("Listening")
+
+
+def test_only_new_finals_are_read_out(hall: Hall, visit: Visit) -> None:
+    hall.say(1, "Ya dicho antes.", final=True)
+    hall.say(2, "A me")
+    page = visit()
+    expect(page.locator(".caption")).to_have_count(2)
+    hall.edit(1, "Dicho mucho antes.")
+    expect(page.locator(".caption .text").first).to_have_text("Dicho mucho antes.")
+    announcer = page.locator("#announcer")
+    assert announcer.get_attribute("aria-live") == "polite"
+    hall.say(2, "A medias", stable=1)
+    expect(page.locator(".caption .text").last).to_have_text("A medias")
+    assert announcer.text_content() == ""
+    hall.say(2, "A medias no.", final=True)
+    expect(announcer).to_have_text("A medias no.")
+    hall.edit(2, "Ni a medias.")
+    expect(page.locator(".caption .text").last).to_have_text("Ni a medias.")
+    assert announcer.text_content() == "A medias no."
+    for number in range(3, 9):
+        hall.say(number, f"Esta es la frase {number}.", final=True)
+    expect(announcer).to_have_text("".join(f"Esta es la frase {n}." for n in (6, 7, 8)))
+    assert announcer.locator("p").first.get_attribute("lang") == "es"
+    assert page.locator("main [aria-live]").count() == 0
+
+
+def test_a_rehearsal_says_standby_and_shows_nothing(visit: Visit, hall: Hall) -> None:
+    with Hall(mode="dry-run") as rehearsal:
+        rehearsal.say(1, "Prueba.", final=True)
+        page = visit()
+        page.goto(rehearsal.url)
+        expect(page.locator("#status-text")).to_have_text("Standby: rehearsal")
+        rehearsal.say(2, "Otra prueba.", final=True)
+        rehearsal.state("speech")
+        page.wait_for_timeout(200)
+        assert page.locator(".caption").count() == 0
+        expect(page.locator("#notice")).to_have_text("Standby: rehearsal")
+        page.goto("about:blank")
+
+
+def test_it_works_from_the_keyboard(hall: Hall, visit: Visit) -> None:
+    page = visit()
+    fill(hall, page, 40)
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.id") == "open"
+    page.keyboard.press("Enter")
+    expect(page.locator("#settings")).to_be_visible()
+    page.locator("#larger").focus()
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.documentElement.dataset.size") == "4"
+    page.locator("#theme-auto").focus()
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("document.documentElement.dataset.theme") == "light"
+    page.keyboard.press("Escape")
+    expect(page.locator("#settings")).to_be_hidden()
+    assert page.evaluate("document.activeElement.id") == "open"
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.id") == "scroller"
+    page.keyboard.press("PageUp")
+    expect(page.locator("#live")).to_be_visible()
+    page.wait_for_timeout(500)  # the browser scrolls smoothly
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.locator("#live")).to_be_hidden()
+
+
+def test_the_screen_is_kept_on(visit: Visit) -> None:
+    count = """window.locks = [];
+        WakeLock.prototype.request = (type) => Promise.resolve(window.locks.push(type));"""
+    page = visit(script=count)
+    until(page, "window.locks.join() === 'screen'")
+    assert page.locator("video").count() == 0
+
+
+PLAIN_HTTP = "delete Navigator.prototype.wakeLock;"  # what browsers withhold from such a page
+
+
+def test_without_https_a_video_keeps_the_screen_on(hall: Hall, visit: Visit) -> None:
+    """It is as large as the page, since browsers ignore small ones, and nobody sees or hears it."""
+    hall.say(1, "El Señor es mi pastor.", final=True)
+    page = visit(script=PLAIN_HTTP)
+    until(page, "document.querySelector('video')?.currentTime > 0.2")
+    video = page.locator("video")
+    assert video.evaluate("v => [v.muted, v.loop, v.paused, v.duration > 20]") == [
+        True,
+        False,
+        False,
+        True,
+    ]
+    assert video.bounding_box() == {"x": 0, "y": 0, "width": 390, "height": 844}
+    assert video.evaluate("v => getComputedStyle(v).opacity") == "0"
+    page.locator(".caption .text").click()  # the video is not in the way
+    video.evaluate("v => (v.currentTime = v.duration - 0.1)")
+    until(page, "document.querySelector('video').currentTime < 5")
+    until(page, "!document.querySelector('video').paused")
+    page.locator("#open").click()
+    expect(page.locator("#asleep")).to_be_visible()  # should it be no use on this phone
+
+
+def test_with_a_wake_lock_there_is_nothing_to_explain(visit: Visit) -> None:
+    page = visit(script="WakeLock.prototype.request = () => Promise.resolve({});")
+    page.locator("#open").click()
+    expect(page.locator("#settings")).to_be_visible()
+    expect(page.locator("#asleep")).to_be_hidden()
+
+
+def test_a_browser_of_2021_will_do(hall: Hall, visit: Visit) -> None:
+    """It has no modal dialogs, no language names, no wake lock and less of arrays."""
+    younger = ["at", "toSpliced", "toSorted", "toReversed", "with", "findLast", "findLastIndex"]
+    script = "".join(f"delete Array.prototype.{name};" for name in younger)
+    script += "delete Intl.DisplayNames; delete HTMLDialogElement.prototype.showModal;"
+    script += "delete HTMLDialogElement.prototype.close; delete Object.hasOwn;"
+    script += "delete String.prototype.at; delete String.prototype.replaceAll;"
+    page = visit(script=script + PLAIN_HTTP)
+    hall.say(1, "El Señor es mi pas", stable=8)
+    hall.say(1, "El Señor es mi pastor.", final=True)
+    expect(page.locator(".caption .text")).to_have_text("El Señor es mi pastor.")
+    page.locator("#open").click()
+    page.locator("#larger").click()
+    assert page.locator("#lang option").all_text_contents() == ["es", "en"]
+    page.locator("#done").click()
+    expect(page.locator("#settings")).to_be_hidden()
+
+
+def test_another_version_of_the_protocol_is_said_and_not_tried_again(visit: Visit) -> None:
+    page = visit()
+    tries: list[str] = []
+
+    def answer(socket: WebSocketRoute) -> None:
+        tries.append(socket.url)
+        socket.send(json.dumps({"type": "hello", "protocol": 2}))
+
+    page.route_web_socket("**/ws**", answer)
+    page.reload()
+    expect(page.locator("#status-text")).to_have_text("Please reload this page")
+    page.wait_for_timeout(1500)
+    assert len(tries) == 1
+
+
+def test_what_is_not_known_is_ignored(visit: Visit, hall: Hall) -> None:
+    """Version 1 may grow by types, fields and states."""
+    page = visit()
+
+    def answer(socket: WebSocketRoute) -> None:
+        server = socket.connect_to_server()
+        server.on_message(socket.send)
+        socket.send(json.dumps({"type": "bulletin", "text": "?"}))
+
+    page.route_web_socket("**/ws**", answer)
+    page.reload()
+    hall.say(1, "Sigue.", final=True)
+    expect(page.locator(".caption .text")).to_have_text("Sigue.")
+
+
+def test_pages_have_no_inline_code() -> None:
+    for file in sorted(Path("displays").glob("*.html")):
+        html = file.read_text("utf-8")
+        assert "style=" not in html, file
+        assert "<style" not in html, file
+        assert not re.search(r"\son\w+\s*=", html), file
+        assert "://" not in html, file
+    for script in sorted(Path("displays/js").glob("*.js")):
+        assert "innerHTML" not in script.read_text("utf-8"), script

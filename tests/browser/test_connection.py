@@ -1,0 +1,170 @@
+"""The pages' connection in bad air: dead links, half a history, a server that comes and goes."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, WebSocket, WebSocketRoute, expect
+
+from tests.browser.conftest import Visit, until
+from tests.support.display_server import Hall
+
+pytestmark = pytest.mark.browser
+
+STATUS = "#status-text"
+
+
+class Air:
+    """What lies between page and server: it can go silent without a word, as Wi-Fi does."""
+
+    def __init__(self, page: Page, *, drop: str = "") -> None:
+        self.urls: list[str] = []
+        self.silent = False
+        self.routes: list[WebSocketRoute] = []
+        self._drop = drop
+        page.route_web_socket("**/ws**", self._serve)
+
+    def _serve(self, route: WebSocketRoute) -> None:
+        self.urls.append(route.url)
+        if self.silent:
+            return
+        self.routes.append(route)
+        server = route.connect_to_server()
+        server.on_message(lambda data: self._pass(route, data))
+
+    def _pass(self, route: WebSocketRoute, data: Any) -> None:
+        kind = json.loads(data)["type"]
+        if self.silent:
+            return
+        if kind == self._drop:
+            self._drop = ""
+            route.close(code=1012)
+            return
+        route.send(data)
+
+    def alive(self) -> None:
+        self.routes[-1].send(json.dumps({"type": "alive", "seq": 0}))
+
+
+def listening(page: Page) -> None:
+    expect(page.locator(STATUS)).to_have_text("Listening")
+
+
+@pytest.mark.slow
+def test_a_link_that_died_without_a_word_is_noticed(hall: Hall, visit: Visit) -> None:
+    """The socket still looks open; the next one finds what was missed."""
+    hall.say(1, "Esta es la primera frase.", final=True)
+    page = visit()
+    air = Air(page)
+    page.clock.install()
+    page.reload()
+    listening(page)
+    air.alive()
+    page.wait_for_timeout(200)
+    page.clock.fast_forward(20_000)
+    air.alive()
+    page.wait_for_timeout(200)
+    page.clock.fast_forward(24_000)
+    listening(page)
+    air.silent = True
+    hall.say(2, "Nadie oye esta frase.", final=True)
+    page.clock.fast_forward(2_000)
+    expect(page.locator(STATUS)).to_have_text("Reconnecting")
+    tries = len(air.urls)
+    page.clock.fast_forward(1_000)
+    until_tries(page, air, tries + 1)
+    page.clock.fast_forward(26_000)  # this one did not even get an answer
+    page.clock.fast_forward(2_000)
+    until_tries(page, air, tries + 2)
+    air.silent = False
+    page.clock.fast_forward(26_000)
+    page.clock.fast_forward(5_000)
+    listening(page)
+    assert "since=1" in air.urls[-1]
+    expect(page.locator(".caption")).to_have_count(2)
+
+
+def until_tries(page: Page, air: Air, count: int) -> None:
+    for _ in range(100):
+        if len(air.urls) >= count:
+            return
+        page.wait_for_timeout(20)
+    raise AssertionError(f"{len(air.urls)} tries, not {count}")
+
+
+def test_a_server_without_signs_of_life_is_not_given_up(hall: Hall, visit: Visit) -> None:
+    """One of an earlier version says nothing in a silence; that is no dead link."""
+    page = visit()
+    air = Air(page)
+    page.clock.install()
+    page.reload()
+    listening(page)
+    page.clock.fast_forward(120_000)
+    page.wait_for_timeout(200)
+    listening(page)
+    assert len(air.urls) == 1
+
+
+@pytest.mark.slow
+def test_the_server_gives_signs_of_life(hall: Hall, visit: Visit) -> None:
+    """Without them the page would not notice that it hangs in the air."""
+    page = visit("/projector")
+    frames: list[str | bytes] = []
+
+    def listen(socket: WebSocket) -> None:
+        socket.on("framereceived", lambda data: frames.append(data))  # noqa: PLW0108 - a builtin will not do
+
+    page.on("websocket", listen)
+    page.goto(hall.url)
+    for _ in range(60):
+        if any(json.loads(frame)["type"] == "alive" for frame in frames):
+            return
+        page.wait_for_timeout(250)
+    raise AssertionError(f"only {len(frames)} other messages")
+
+
+def test_a_connection_lost_before_the_history_was_there_gets_it_later(
+    hall: Hall, visit: Visit
+) -> None:
+    for number in range(1, 41):
+        hall.say(number, f"Esta es la frase {number}.", final=True)
+    page = visit()
+    air = Air(page, drop="earlier")
+    page.reload()
+    until(page, "document.querySelectorAll('#captions .caption').length === 40")
+    assert len(air.urls) == 2
+    assert "since" not in air.urls[1]
+    assert page.locator(".caption .text").all_text_contents() == [
+        f"Esta es la frase {number}." for number in range(1, 41)
+    ]
+
+
+def test_a_socket_cut_in_the_middle_of_an_utterance(hall: Hall, visit: Visit) -> None:
+    """What was solid stays, the rest follows, in the same element."""
+    page = visit()
+    air = Air(page)
+    page.reload()
+    listening(page)
+    hall.say(1, "El Señor es mi pas", stable=8)
+    expect(page.locator(".caption .text")).to_have_text("El Señor es mi pas")
+    page.evaluate("window.kept = document.querySelector('.caption')")
+    air.routes[-1].close(code=1001)
+    hall.say(1, "El Señor es mi pastor.", final=True)
+    hall.say(2, "En lugares de delicados pastos")
+    expect(page.locator(".caption")).to_have_count(2)
+    assert page.locator(".caption .text").first.text_content() == "El Señor es mi pastor."
+    assert page.evaluate("window.kept === document.querySelector('.caption')")
+    assert "since=1" in air.urls[-1]
+
+
+def test_it_comes_back_at_once_when_the_network_does(hall: Hall, visit: Visit) -> None:
+    page = visit()
+    listening(page)
+    hall.close()
+    expect(page.locator(STATUS)).to_have_text("Reconnecting")
+    page.wait_for_timeout(3000)  # by now it tries every few seconds only
+    hall.open()
+    page.evaluate("dispatchEvent(new Event('online'))")
+    expect(page.locator(STATUS)).to_have_text("Listening", timeout=1500)

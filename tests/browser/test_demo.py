@@ -1,0 +1,75 @@
+"""The demo sermon through the real program, onto the pages of a real browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.support.program import Program, started
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+SENTENCES = 20
+SAID = """window.said = {};
+addEventListener("DOMContentLoaded", () => new MutationObserver(() => {
+  for (const item of document.querySelectorAll("#captions .caption")) {
+    const text = item.querySelector(".text").textContent.replace(/\\s+/g, " ");
+    const known = (window.said[item.dataset.id] ??= []);
+    if (known[known.length - 1] !== text) known.push(text);
+  }
+}).observe(document.querySelector("#captions"),
+           {childList: true, characterData: true, subtree: true}));"""
+
+
+def finals(program: Program) -> dict[int, str]:
+    """Return the newest text of each caption in the session's journal."""
+    newest = {message["id"]: message["target"]["text"] for message in program.journal()}
+    return {number: text for number, text in newest.items() if text}
+
+
+def opened(browser: Browser, url: str) -> Page:
+    page = browser.new_page(viewport={"width": 1280, "height": 720}, locale="en-GB")
+    page.add_init_script(SAID)
+    page.goto(url)
+    return page
+
+
+def said(page: Page) -> str:
+    """Return all that was on the page so far, each caption in its last version."""
+    texts: list[list[str]] = page.evaluate("Object.values(window.said)")
+    return " ".join(versions[-1] for versions in texts)
+
+
+def wait_until_said(page: Page, text: str) -> None:
+    """Wait longer than other tests do: the wall lets people read."""
+    for _ in range(600):
+        if text in said(page):
+            return
+        page.wait_for_timeout(100)
+    raise AssertionError(f"never said: {text}")
+
+
+def test_every_sentence_of_the_demo_gets_onto_every_page(browser: Browser, tmp_path: Path) -> None:
+    """The audience page ends with the journal's captions; the wall has shown each of them."""
+    with started("demo", "--fast", "--loop", cwd=tmp_path) as program:
+        phone = opened(browser, program.address)
+        wall = opened(browser, program.address + "/projector")
+        blocks = opened(browser, program.address + "/projector?mode=blocks")
+        # A busy machine takes several captions to open a browser; the wall shows what is new.
+        first = len(finals(program)) + 1
+        program.until(lambda: len(finals(program)) >= first + SENTENCES, 120, "captions")
+        shown = dict(list(finals(program).items())[first : first + SENTENCES])
+        for page in (phone, wall, blocks):
+            wait_until_said(page, list(shown.values())[-1])
+        on_phone = " ".join(phone.locator(".caption .text").all_text_contents())
+        for text in shown.values():
+            assert text in on_phone
+        for page in (wall, blocks):
+            for text in shown.values():
+                assert text in said(page)
+        expect(phone.locator("#status-text")).to_have_text("Listening")
+        for page in (phone, wall, blocks):
+            page.close()
+        program.stop()

@@ -1,0 +1,37 @@
+"""The pages over https: their socket is secure as well, and their policy lets them have it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import Visit
+from tests.support.certificates import make
+from tests.support.display_server import Hall
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def hall(tmp_path: Path) -> Iterator[Hall]:
+    with Hall(certificate=make(tmp_path)) as running:
+        yield running
+
+
+@pytest.mark.parametrize(("path", "kind"), [("/", "audience"), ("/projector", "projector")])
+def test_captions_come_over_https(hall: Hall, visit: Visit, path: str, kind: str) -> None:
+    page = visit(path, ignore_https_errors=True)
+    hall.say(1, "El Señor es mi pastor.", final=True)
+    expect(page.get_by_text("El Señor es mi pastor.").first).to_be_visible()
+    assert page.evaluate("location.protocol") == "https:"
+    assert hall.clients(kind) == 1
+
+
+def test_the_page_for_the_wall_shows_the_secure_address(hall: Hall, visit: Visit) -> None:
+    page = visit("/join", ignore_https_errors=True)
+    expect(page.get_by_text(hall.url.removeprefix("https://")).first).to_be_visible()
+    told = page.evaluate("fetch('/address').then((answer) => answer.json())")
+    assert told == {"address": f"{hall.url}/"}

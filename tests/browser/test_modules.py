@@ -1,0 +1,294 @@
+"""The pages' modules that need no page, run as they are in the browser."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page
+
+from tests.browser.conftest import Visit
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def page(visit: Visit) -> Page:
+    return visit()
+
+
+def run(page: Page, module: str, body: str) -> Any:
+    """Run `body` with the module's exports as `m`."""
+    return page.evaluate(f"async () => {{ const m = await import('/js/{module}.js'); {body} }}")
+
+
+def message(caption_id: int, seq: int, text: str, final: str = "true") -> str:
+    return (
+        f"{{id: {caption_id}, seq: {seq}, final: {final}, stable: 0,"
+        f" source: {{lang: 'en', text: 'x'}}, target: {{lang: 'es', text: '{text}'}}}}"
+    )
+
+
+def test_retries_double_up_to_fifteen_seconds_with_jitter(page: Page) -> None:
+    waits = run(
+        page,
+        "connection",
+        """return [0, 1, 2, 5, 50].map((attempt) =>
+             [m.retryDelayMs(attempt, () => 0), m.retryDelayMs(attempt, () => 1)]);""",
+    )
+    assert waits == [[250, 500], [500, 1000], [1000, 2000], [7500, 15000], [7500, 15000]]
+
+
+def test_the_newest_revision_wins_in_any_order(page: Page) -> None:
+    shown = run(
+        page,
+        "captions",
+        f"""const c = new m.Captions(3);
+        const changed = [{message(2, 5, "b2")}, {message(2, 4, "b1")}, {message(1, 3, "a")},
+          {message(3, 6, "c")}, {message(3, 7, "")}, {message(3, 6, "c")}].map((x) => c.put(x));
+        const first = c.visible("es").map((x) => x.target.text);
+        c.put({message(4, 8, "d")});
+        const old = c.put({message(1, 3, "a")});
+        return [changed, first, c.visible("es").map((x) => x.target.text), old];""",
+    )
+    assert shown == [[True, False, True, True, True, False], ["a", "b2"], ["b2", "d"], False]
+
+
+def test_a_hello_adds_or_replaces(page: Page) -> None:
+    shown = run(
+        page,
+        "captions",
+        f"""const c = new m.Captions(9);
+        const texts = () => c.visible("es").map((x) => x.target.text).join();
+        c.greet({{resumed: false, captions: [{message(1, 1, "a")}, {message(2, 2, "b")}]}});
+        c.greet({{resumed: true, captions: [{message(2, 4, "")}, {message(3, 5, "c")}]}});
+        const added = texts();
+        c.greet({{resumed: false, captions: [{message(1, 1, "x")}]}});
+        return [added, texts()];""",
+    )
+    assert shown == ["a,c", "x"]
+
+
+def test_text_is_split_by_code_points(page: Page) -> None:
+    split = run(
+        page,
+        "part",
+        """return [m.splitAt("año", 2), m.splitAt("😀b", 1), m.splitAt("ab", 0),
+                   m.splitAt("ab", 9)];""",
+    )
+    assert split == [["añ", "o"], ["😀", "b"], ["", "ab"], ["ab", ""]]
+
+
+def test_the_direction_follows_the_language(page: Page) -> None:
+    assert run(page, "view", "return ['ar-EG', 'es'].map(m.direction)") == ["rtl", "ltr"]
+
+
+def test_what_is_solid_stays_so_until_its_word_changes(page: Page) -> None:
+    """A streamed final starts with few certain characters, though most of the draft still holds."""
+    kept = run(
+        page,
+        "part",
+        """return [["El Señor es", 8, "El Señor es mi"], ["El Señor es", 11, "El Sañor es"],
+            ["El Señor es", 11, "El"], ["El 😀 sí", 5, "El 😁 sí"], ["", 0, "Paz"]]
+            .map((given) => m.keptSolid(...given));""",
+    )
+    assert kept == [8, 3, 0, 3, 0]
+
+
+def test_the_last_two_words_of_a_sentence_stay_together(page: Page) -> None:
+    texts = ["Dio su vida por nosotros.", "Nada me faltará.", "Gracia y paz", "", "Sí\nvino a él."]
+    split = run(page, "part", f"return {texts!r}.map(m.ending)")
+    assert split[0] == ["Dio su vida ", "por nosotros."]
+    assert split[1] == ["Nada me faltará.", ""]
+    assert split[2:4] == [["Gracia y paz", ""], ["", ""]]
+    assert split[4] == ["Sí\nvino ", "a él."]
+
+
+def fold(page: Page, text: str, most: int, lang: str = "es") -> Any:
+    """Fold with a type in which every character has the width 1."""
+    return run(page, "fold", f"return m.fold({text!r}, '{lang}', {most}, (t) => t.length)")
+
+
+def test_lines_end_where_phrases_do(page: Page) -> None:
+    assert fold(page, "El Señor es mi pastor; nada me faltará.", 24) == [
+        "El Señor es mi pastor;",
+        "nada me faltará.",
+    ]
+    assert fold(page, "Dio su vida en la cruz por nuestros pecados.", 36) == [
+        "Dio su vida en la cruz",
+        "por nuestros pecados.",
+    ]
+    assert fold(page, "In the beginning God created the heavens and the earth.", 36, "en") == [
+        "In the beginning God created",
+        "the heavens and the earth.",
+    ]
+    assert fold(page, "Paz.", 30) == ["Paz."]
+    assert fold(page, "  ", 30) == []
+
+
+def test_lines_are_as_few_as_can_be_and_none_is_too_long(page: Page) -> None:
+    text = "Porque de tal manera amó Dios al mundo, que ha dado a su Hijo unigénito. " * 4
+    for most in (12, 20, 33, 47, 80, 400):
+        lines = fold(page, text, most)
+        assert " ".join(lines) == text.strip()
+        assert max(len(line) for line in lines) <= most
+        greedy, width = 1, -1
+        for word in text.split():
+            if width + 1 + len(word) > most:
+                greedy, width = greedy + 1, -1
+            width += 1 + len(word)
+        assert len(lines) == greedy
+        if most > 12:
+            assert all(" " in line for line in lines)
+
+
+def test_pages_end_where_phrases_do(page: Page) -> None:
+    """None of them needs more lines than there are, and nothing is lost between them."""
+    blessing = (
+        "Amén. Que la gracia y la paz de nuestro Señor Jesucristo sean con todos ustedes, "
+        "y que el amor del Padre los guarde siempre en este camino."
+    )
+    greeting = (
+        "Yo, Pablo, siervo de Jesucristo, llamado a ser apóstol, apartado para el evangelio "
+        "de Dios, que él había prometido antes por sus profetas en las santas Escrituras."
+    )
+    texts = [blessing, greeting, "El Señor es mi pastor."]
+    body = f"return {texts!r}.map((t) => m.paginate(t, 'es', 3, 29, (word) => word.length))"
+    pages = run(page, "fold", body)
+    for text, parts in zip(texts, pages, strict=True):
+        assert " ".join(parts) == text
+        for part in parts:
+            assert len(fold(page, part, 29)) <= 3
+            assert part.split()[-1] not in {"a", "de", "el", "en", "la", "para", "que", "y"}
+    assert pages[0][0].endswith("con todos ustedes,")
+    assert pages[1][0].endswith("apóstol,")
+    assert [len(parts) for parts in pages] == [2, 3, 1]
+    assert run(page, "fold", "return m.paginate(' ', 'es', 3, 29, (t) => t.length)") == []
+
+
+def test_a_word_wider_than_the_line_has_one_for_itself(page: Page) -> None:
+    lines = fold(page, "Es anticonstitucionalísimamente largo.", 10)
+    assert lines == ["Es", "anticonstitucionalísimamente", "largo."]
+
+
+def test_a_caption_of_a_word_or_two_joins_the_next(page: Page) -> None:
+    blocks = run(
+        page,
+        "blocks",
+        """const say = (id, text, start_s, final = true, lang = "es") => ({id, seq: id * 2, final,
+          start_s, end_s: start_s + 1, source: {lang: "en", text}, target: {lang, text}});
+        const ids = (...captions) => m.blocksOf(captions, "es").map((block) =>
+          [block.id, block.seq, block.final, block.captions.map((c) => c.id).join("")]);
+        return [
+          ids(say(1, "Amén.", 0), say(2, "Vamos a orar hoy.", 2), say(3, "Señor.", 4, false)),
+          ids(say(1, "Amén.", 0), say(2, "Gloria.", 2), say(3, "Vamos a orar hoy.", 4, false)),
+          ids(say(1, "Amén.", 0), say(2, "Vamos a orar hoy.", 9)),
+          ids(say(1, "Amén", 0, false), say(2, "Vamos a orar hoy.", 2)),
+          ids(say(1, "Amén.", 0), say(2, "Let us pray now.", 2, true, "en")),
+          m.blocksOf([say(1, "Amén.", 0), say(2, "Sí.", 2)], "es").map((b) => m.blockText(b, "es")),
+        ];""",
+    )
+    assert blocks == [
+        [[1, 4, True, "12"], [3, 6, False, "3"]],
+        [[1, 6, False, "123"]],
+        [[1, 2, True, "1"], [2, 4, True, "2"]],
+        [[1, 2, False, "1"], [2, 4, True, "2"]],
+        [[1, 2, True, "1"], [2, 4, True, "2"]],
+        ["Amén. Sí."],
+    ]
+
+
+def test_the_pages_language_is_one_that_they_speak(page: Page) -> None:
+    picked = run(
+        page,
+        "words",
+        """return [m.pickLang(["", "es-MX", "en"]), m.pickLang(["fr", "EN-us"]), m.pickLang(["fr"]),
+            m.languageName("es"), m.PAGE_LANGS.map((l) => `${Object.keys(m.words(l))}`)];""",
+    )
+    assert picked[:4] == ["es", "en", "en", "Español"]
+    assert len(set(picked[4])) == 1  # every language has every word
+
+
+PACER = """
+const item = (id, length, final = true, text = "x".repeat(length)) =>
+  ({id, final, source: {lang: "en", text}, target: {lang: "es", text}});
+const pacer = new m.Pacer({fits: (list) => list.length <= FITS, textOf: (c) => c.target.text});
+const ids = () => pacer.shown.map((c) => c.id).join("");
+"""
+
+
+def pace(page: Page, body: str, fits: int = 2) -> Any:
+    return run(page, "pacing", PACER.replace("FITS", str(fits)) + body)
+
+
+def test_with_room_nothing_waits(page: Page) -> None:
+    body = "pacer.offer(item(1, 99)); pacer.offer(item(2, 99)); return [pacer.step(0), ids()];"
+    assert pace(page, body) in ([None, "12"], [float("inf"), "12"])
+
+
+def test_one_leaves_only_when_it_could_be_read(page: Page) -> None:
+    body = """pacer.offer(item(1, 100)); pacer.step(0); pacer.offer(item(2, 100));
+    return [pacer.step(0), ids(), pacer.step(5499), ids(), pacer.step(5500) === Infinity, ids()];"""
+    assert pace(page, body, fits=1) == [5500, "1", 1, "1", True, "2"]
+
+
+def test_those_that_wait_shorten_the_time(page: Page) -> None:
+    body = """pacer.offer(item(1, 100)); pacer.step(0);
+    for (let id = 2; id <= 30; id += 1) pacer.offer(item(id, 100));
+    const seen = [];
+    for (let now = 0; now < 60000; now += 10) {
+      pacer.step(now);
+      if (seen.at(-1)?.[0] !== ids()) seen.push([ids(), now]);
+    }
+    return seen;"""
+    seen = pace(page, body, fits=1)
+    assert [int(number) for number, _ in seen] == list(range(1, 31))
+    stays = [after - at for (_, at), (_, after) in pairwise(seen)]
+    assert stays[0] == 500
+    assert stays == sorted(stays)
+    assert 5480 <= stays[-1] <= 5510
+
+
+def test_only_what_changed_has_to_be_read_again(page: Page) -> None:
+    body = """pacer.offer(item(1, 100, false)); pacer.step(0);
+    pacer.offer(item(1, 0, true, "x".repeat(100) + "y".repeat(30))); pacer.step(6000);
+    pacer.offer(item(2, 10));
+    return [pacer.step(6000), pacer.step(7649), pacer.step(7650) === Infinity];"""
+    assert pace(page, body, fits=1) == [1650, 1, True]
+
+
+def test_a_partial_waits_for_its_final_but_not_for_ever(page: Page) -> None:
+    body = """pacer.offer(item(1, 20, false)); pacer.step(0); pacer.offer(item(2, 20));
+    const wait = pacer.step(5000);
+    pacer.offer(item(1, 20, true)); pacer.step(5000); const after = ids();
+    pacer.offer(item(3, 20, false)); pacer.step(20000); pacer.offer(item(4, 20));
+    const patience = pacer.step(20000);
+    pacer.step(30000);
+    return [wait, after, patience, ids()];"""
+    assert pace(page, body, fits=1) == [5000, "2", 10000, "4"]
+
+
+def test_a_growing_revision_waits_for_room_as_well(page: Page) -> None:
+    """It does not push out what nobody could have read."""
+    script = """const item = (id, text, final) => ({id, final, target: {text}});
+    const pacer = new m.Pacer({textOf: (c) => c.target.text,
+      fits: (list) => list.reduce((sum, c) => sum + c.target.text.length, 0) <= 100});
+    const shown = () => pacer.shown.map((c) => c.target.text.length).join();
+    pacer.offer(item(1, "x".repeat(60), true)); pacer.offer(item(2, "y".repeat(30), false));
+    pacer.step(0);
+    pacer.offer(item(2, "y".repeat(60), false));
+    const early = [pacer.step(100), shown()];
+    return [...early, pacer.step(3300) === Infinity, shown()];"""
+    assert run(page, "pacing", script) == [3200, "60,30", True, "60"]
+
+
+def test_what_left_or_was_hidden_stays_away(page: Page) -> None:
+    body = """pacer.jump([1, 2, 3, 4].map((id) => item(id, 9)), 0);
+    const jumped = ids();
+    pacer.offer(item(2, 5)); pacer.step(0); const old = ids();
+    pacer.remove(3); const hidden = ids();
+    pacer.offer(item(5, 9)); pacer.step(0); const next = ids();
+    pacer.clear(); pacer.offer(item(5, 50)); pacer.step(0);
+    return [jumped, old, hidden, next, ids()];"""
+    assert pace(page, body) == ["34", "34", "4", "45", ""]

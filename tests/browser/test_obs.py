@@ -1,0 +1,630 @@
+"""The overlay page in a real browser, before the real hub: what goes on air, and what never may."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
+from PIL import Image
+from playwright.sync_api import Browser, Page, WebSocketRoute, expect
+
+from tests.browser.conftest import WATCH_POLICY, Visit, until
+from tests.browser.test_contract import MESSAGES, SNAPSHOT
+from tests.support.builders import caption
+from tests.support.display_server import Hall
+from tests.support.paths import ROOT
+
+pytestmark = pytest.mark.browser
+
+GUIDE = ROOT / "docs" / "OBS.md"
+HD = {"viewport": {"width": 1920, "height": 1080}}
+SHOWN = "#captions .caption .text"
+LONG = "Porque de tal manera amó Dios al mundo, que ha dado a su Hijo unigénito. " * 4
+READY = "document.documentElement.dataset.show !== undefined"
+PREVIEW = "document.querySelector('#captions .caption') !== null"
+
+
+def overlay(visit: Visit, hall: Hall, query: str = "", script: str = "", **options: object) -> Page:
+    """Open the overlay with these parameters and wait until it is connected."""
+    before = hall.clients("obs")
+    page = visit(f"/obs?{query}", LINES + script, **{**HD, **options})
+    until(page, READY)
+    for _ in range(100):
+        if hall.clients("obs") > before:
+            return page
+        page.wait_for_timeout(20)
+    raise AssertionError("the overlay did not connect")
+
+
+def style(page: Page, selector: str, name: str) -> str:
+    found: str = page.locator(selector).first.evaluate(
+        "(element, name) => getComputedStyle(element)[name]", name
+    )
+    return found
+
+
+def pixels(page: Page) -> npt.NDArray[np.uint8]:
+    """Return the page as a mixer gets it: rows of (red, green, blue, alpha)."""
+    picture = Image.open(io.BytesIO(page.screenshot(omit_background=True))).convert("RGBA")
+    return np.asarray(picture)
+
+
+def box_of(page: Page, selector: str) -> tuple[float, float, float, float]:
+    """Return left, top, right, bottom."""
+    box = page.locator(selector).first.bounding_box()
+    assert box is not None
+    return box["x"], box["y"], box["x"] + box["width"], box["y"] + box["height"]
+
+
+LINES = """
+window.linesSeen = () => {
+  const hole = document.querySelector("#window").getBoundingClientRect();
+  const lines = new Map();
+  const walker = document.createTreeWalker(document.querySelector("#captions"), 4);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    for (let at = 0; at < node.length; at += 1) {
+      const range = document.createRange();
+      range.setStart(node, at);
+      range.setEnd(node, at + 1);
+      const box = range.getClientRects()[0];
+      const middle = box && (box.top + box.bottom) / 2;
+      if (!box || middle < hole.top || middle > hole.bottom) continue;
+      const line = Math.round(middle / 4);
+      lines.set(line, (lines.get(line) ?? "") + node.data[at]);
+    }
+  }
+  return [...lines.entries()].sort((a, b) => a[0] - b[0]).map(([, text]) => text.trim());
+};
+window.seen = [];
+window.together = [];
+window.watch = () => setInterval(() => {
+  const lines = window.linesSeen();
+  window.together.push(lines);
+  for (const line of lines) if (!window.seen.includes(line)) window.seen.push(line);
+}, 40);
+"""
+
+
+def lines_seen(page: Page) -> list[str]:
+    """Return the text of each line that is inside the window, from the top."""
+    found: list[str] = page.evaluate("window.linesSeen()")
+    return found
+
+
+@pytest.mark.parametrize("size", [(1920, 1080), (3840, 2160), (1280, 720)])
+def test_all_but_the_text_is_transparent(hall: Hall, visit: Visit, size: tuple[int, int]) -> None:
+    width, height = size
+    page = overlay(visit, hall, viewport={"width": width, "height": height})
+    assert not pixels(page)[..., 3].any()
+    hall.say(1, "El Señor es mi pastor.", final=True)
+    expect(page.locator(SHOWN)).to_have_text("El Señor es mi pastor.")
+    page.wait_for_timeout(300)
+    picture = pixels(page)
+    left, top, right, bottom = (round(edge) for edge in box_of(page, SHOWN))
+    inside = picture[top:bottom, left:right]
+    white = (inside[..., :3].min(axis=-1) > 240) & (inside[..., 3] == 255)
+    black = (inside[..., :3].max(axis=-1) < 15) & (inside[..., 3] == 255)
+    assert white.mean() > 0.1
+    assert black.mean() > 0.05  # the line around the letters
+    outside = picture.copy()
+    edge = round(height * 0.006)
+    outside[top - edge : bottom + edge, left - edge : right + edge] = 0
+    assert not outside[..., 3].any()
+    # Large enough to be read, and not in the outer twentieth that a television may cut off.
+    assert bottom <= height * 0.955
+    assert 0.03 * height < bottom - top < 0.09 * height
+
+
+def test_nothing_is_shown_before_somebody_speaks(hall: Hall, visit: Visit) -> None:
+    """Captions of earlier may be of any age, and a state is nothing for the air."""
+    hall.say(1, "De antes.", final=True)
+    page = overlay(visit, hall)
+    page.wait_for_timeout(300)
+    assert not pixels(page)[..., 3].any()
+    for state in ("no-audio", "fault", "paused", "behind"):
+        hall.state(state)
+    page.wait_for_timeout(200)
+    assert not pixels(page)[..., 3].any()
+    hall.close()
+    page.wait_for_timeout(300)
+    assert not pixels(page)[..., 3].any()
+    hall.open("speech")
+    hall.say(2, "De ahora.", final=True)
+    expect(page.locator(SHOWN).last).to_have_text("De ahora.")
+
+
+def test_states_on_request(hall: Hall, visit: Visit) -> None:
+    page = overlay(visit, hall, "states=1")
+    expect(page.locator("#status")).to_be_hidden()
+    hall.state("no-audio")
+    expect(page.locator("#status")).to_have_text("Sin micrófono")
+    hall.state("listening")
+    expect(page.locator("#status")).to_be_hidden()
+
+
+def test_one_who_comes_while_somebody_speaks_gets_the_newest(hall: Hall, visit: Visit) -> None:
+    for number in range(1, 9):
+        hall.say(number, f"Es la frase {number}.", final=True)
+    hall.state("speech")
+    page = overlay(visit, hall)
+    until(page, "document.querySelectorAll('#captions .caption').length > 0")
+    assert lines_seen(page) == ["Es la frase 7.", "Es la frase 8."]
+
+
+def test_a_final_replaces_its_partial_and_edits_and_hides_reach_the_air(
+    hall: Hall, visit: Visit
+) -> None:
+    page = overlay(visit, hall)
+    hall.say(1, "El Señor es", stable=8)
+    element = page.wait_for_selector("#captions .caption")
+    assert element is not None
+    assert float(style(page, ".rest", "opacity")) < 1
+    hall.say(1, "El Señor es mi pastor.", final=True)
+    expect(page.locator(SHOWN)).to_have_text("El Señor es mi pastor.")
+    assert element.evaluate("e => e === document.querySelector('#captions .caption')")
+    hall.edit(1, "Jehová es mi pastor.")
+    expect(page.locator(SHOWN)).to_have_text("Jehová es mi pastor.")
+    hall.hide(1)
+    expect(page.locator(SHOWN)).to_have_count(0)
+    page.wait_for_timeout(300)
+    assert not pixels(page)[..., 3].any()
+    assert hall.glass("obs") > 0
+
+
+def test_blank_is_transparent_at_once(hall: Hall, visit: Visit) -> None:
+    page = overlay(visit, hall, "box=000000")
+    hall.say(1, "No mostrar.", final=True)
+    expect(page.locator(SHOWN)).to_be_visible()
+    hall.state("blank")
+    expect(page.locator(SHOWN)).to_be_hidden()
+    assert not pixels(page)[..., 3].any()
+    hall.state("listening")
+    expect(page.locator(SHOWN)).to_be_visible()
+
+
+def test_the_text_goes_after_a_while_without_speech(hall: Hall, visit: Visit) -> None:
+    page = overlay(visit, hall, "hide=1")
+    hall.state("speech")
+    hall.say(1, "Amén, hermanos míos.", final=True)
+    expect(page.locator(SHOWN)).to_have_count(1)
+    page.wait_for_timeout(1500)
+    expect(page.locator(SHOWN)).to_have_count(1)
+    hall.state("listening")
+    expect(page.locator(SHOWN)).to_have_count(0)
+    assert not pixels(page)[..., 3].any()
+    hall.edit(1, "Amén, hermanas mías.")  # what has gone does not come back by an edit
+    hall.say(2, "Oremos ahora juntos.", final=True)
+    expect(page.locator(SHOWN)).to_have_text(["Oremos ahora juntos."])
+
+
+def test_what_waits_to_be_seen_is_not_hidden_before(hall: Hall, visit: Visit) -> None:
+    page = overlay(visit, hall, "hide=1&lines=1&size=60")
+    page.evaluate("window.watch()")
+    texts = [f"Esta es la frase número {n}." for n in range(1, 7)]
+    for number, text in enumerate(texts, 1):
+        hall.say(number, text, final=True)
+    until(page, f"window.seen.includes({texts[-1]!r})")
+    assert page.evaluate("window.seen") == texts
+    expect(page.locator(SHOWN)).to_have_count(0)
+
+
+def test_a_final_that_comes_after_its_partial_went_is_shown(hall: Hall, visit: Visit) -> None:
+    page = overlay(visit, hall, "hide=1")
+    hall.say(1, "Gracia y", stable=3)
+    expect(page.locator(SHOWN)).to_have_count(1)
+    expect(page.locator(SHOWN)).to_have_count(0)
+    hall.say(1, "Gracia y paz a ustedes.", final=True)
+    expect(page.locator(SHOWN)).to_have_text("Gracia y paz a ustedes.")
+
+
+def test_it_hides_while_the_server_is_away_and_comes_back_with_it(hall: Hall, visit: Visit) -> None:
+    page = overlay(visit, hall, "hide=3", "Math.random = () => 0;")
+    hall.state("speech")
+    hall.say(1, "Antes de la pausa larga.", final=True)
+    expect(page.locator(SHOWN)).to_have_count(1)
+    hall.close()
+    expect(page.locator(SHOWN)).to_have_count(0, timeout=5000)
+    hall.say(2, "Entre tanto habló.", final=True)
+    hall.open("speech")
+    expect(page.locator(SHOWN).last).to_have_text("Entre tanto habló.", timeout=20_000)
+
+
+def test_no_line_of_a_burst_is_skipped(hall: Hall, visit: Visit) -> None:
+    """Eight captions at once, one of them longer than the window: every line is seen."""
+    page = overlay(visit, hall, "lines=2&size=60")
+    texts = [f"Esta es la frase número {n}." for n in range(1, 8)]
+    texts.insert(4, LONG.strip())
+    page.evaluate("window.watch()")
+    for number, text in enumerate(texts, 1):
+        hall.say(number, text, final=True)
+    until(page, f"window.seen.includes({texts[-1]!r})")
+    assert " ".join(page.evaluate("window.seen")).split() == " ".join(texts).split()
+    assert page.locator(SHOWN).count() <= 3  # what has rolled out is forgotten
+    page.wait_for_timeout(400)
+    assert lines_seen(page) == texts[-2:]
+    assert hall.glass("obs") > 0
+
+
+def test_lines_roll_no_faster_than_they_can_be_read(visit: Visit) -> None:
+    """18 characters a second; those that wait shorten it, to half a second at least."""
+    page = visit("/obs?demo", **HD)
+    until(page, PREVIEW)
+    steps = page.evaluate(
+        """async () => {
+          const { Roller } = await import("/js/overlay_roll.js");
+          const roller = new Roller(2);
+          const steps = [[roller.step(1, 40, 0), roller.seen]]; // there is room: at once
+          steps.push([roller.step(2, 40, 10), roller.seen]);
+          steps.push([roller.step(3, 40, 1000), roller.seen]); // 40 characters take 2.2 s
+          steps.push([roller.step(3, 40, 2210), roller.seen, roller.above]);
+          steps.push([roller.step(13, 40, 2210), roller.seen]); // ten wait
+          steps.push([roller.step(13, 40, 2710), roller.seen]);
+          roller.drop(1);
+          steps.push([roller.step(2, 40, 2710), roller.seen, roller.above]); // it became shorter
+          return steps.map(([ms, ...rest]) => [ms === Infinity ? -1 : Math.round(ms), ...rest]);
+        }"""
+    )
+    assert steps == [[-1, 1], [-1, 2], [1210, 2], [-1, 3, 1], [500, 3], [500, 4], [-1, 2, 0]]
+
+
+def test_blocks_take_turns_and_long_ones_are_shown_in_parts(hall: Hall, visit: Visit) -> None:
+    page = overlay(visit, hall, "mode=blocks&lines=2&size=60")
+    hall.say(1, "Sin terminar", stable=3)
+    page.wait_for_timeout(200)
+    assert lines_seen(page) == []
+    page.evaluate("window.watch()")
+    first, last = "La primera frase entera.", "Y la última."
+    hall.say(1, first, final=True)
+    expect(page.locator(SHOWN)).to_have_text([first])
+    hall.say(2, LONG.strip(), final=True)
+    hall.say(3, last, final=True)
+    until(page, f"window.seen.includes({last!r})")
+    assert " ".join(page.evaluate("window.seen")).split() == f"{first} {LONG}{last}".split()
+    for lines in page.evaluate("window.together"):
+        assert len(lines) == 1 or not {first, last} & set(lines)
+
+
+def test_a_short_caption_is_joined_by_the_next(hall: Hall, visit: Visit) -> None:
+    page = overlay(visit, hall)
+    hall.say(1, "Amén.", final=True)
+    hall.say(2, "Oremos por los enfermos.", final=True)
+    expect(page.locator(SHOWN)).to_have_text(["Amén. Oremos por los enfermos."])
+
+
+def test_both_languages_and_the_spoken_one_alone(hall: Hall, visit: Visit) -> None:
+    target, both, source = (
+        overlay(visit, hall, f"show={show}&lines=4") for show in ("target", "both", "source")
+    )
+    hall.say(1, "El Señor es mi pastor.", "The Lord is my shepherd.", final=True)
+    expect(target.locator(".source")).to_be_hidden()
+    expect(both.locator(".source")).to_be_visible()
+    expect(both.locator(".source")).to_have_text("The Lord is my shepherd.")
+    expect(both.locator(SHOWN)).to_have_text("El Señor es mi pastor.")
+    expect(source.locator(SHOWN)).to_have_text("The Lord is my shepherd.")
+    expect(source.locator(".source")).to_be_hidden()
+    both.wait_for_timeout(300)
+    assert lines_seen(both) == ["El Señor es mi pastor.", "The Lord is my shepherd."]
+
+
+LOOKS = [
+    ("size=80", SHOWN, "fontSize", "80px"),
+    ("size=10vh", SHOWN, "fontSize", "108px"),
+    ("size=5vw", SHOWN, "fontSize", "96px"),
+    ("", SHOWN, "fontSize", "54px"),
+    ("lines=3&size=100", "#window", "height", "390px"),
+    ("font=Arial,Noto+Sans", SHOWN, "fontFamily", 'Arial, "Noto Sans", sans-serif'),
+    ("weight=900", SHOWN, "fontWeight", "900"),
+    ("case=upper", SHOWN, "textTransform", "uppercase"),
+    ("color=ffcc00", SHOWN, "color", "rgb(255, 204, 0)"),
+    ("colour=%23FC0", SHOWN, "color", "rgb(255, 204, 0)"),
+    ("color=gold", SHOWN, "color", "rgb(255, 215, 0)"),
+    ("outline=0", SHOWN, "textShadow", "none"),
+    ("background=00ff00", "body", "backgroundColor", "rgb(0, 255, 0)"),
+    ("", "body", "backgroundColor", "rgba(0, 0, 0, 0)"),
+    ("align=left", SHOWN, "textAlign", "left"),
+    ("align=right", SHOWN, "textAlign", "right"),
+    ("margin=10", "#stage", "left", "192px"),
+    ("margin=40px", "#stage", "left", "40px"),
+    ("width=50", "#window", "width", "960px"),
+    ("width=1000px", "#window", "width", "1000px"),
+    ("partials=solid", ".rest", "opacity", "1"),
+    ("partials=dim", ".rest", "opacity", "0.72"),
+]
+
+
+def test_every_parameter_shows(hall: Hall, visit: Visit) -> None:
+    page = overlay(visit, hall)
+    hall.state("speech")
+    hall.say(1, "Una frase", stable=3)
+    for query, selector, name, value in LOOKS:
+        page.goto(f"{hall.url}/obs?{query}")
+        expect(page.locator(SHOWN)).to_have_count(1)
+        assert style(page, selector, name) == value, query
+
+
+def test_outline_has_its_width_and_colour(hall: Hall, visit: Visit) -> None:
+    page = overlay(visit, hall, "size=100&outline=10&edge=ff0000")
+    hall.say(1, "Una frase.", final=True)
+    expect(page.locator(SHOWN)).to_have_count(1)
+    assert style(page, SHOWN, "textShadow").startswith("rgb(255, 0, 0) 10px 0px 0px")
+    page.wait_for_timeout(300)
+    picture = pixels(page)
+    red = (picture[..., 0] > 200) & (picture[..., 1:3].max(axis=-1) < 60) & (picture[..., 3] > 200)
+    assert red.sum() > 2000
+
+
+def test_a_box_lies_behind_the_text_as_solid_as_wanted(hall: Hall, visit: Visit) -> None:
+    page = overlay(visit, hall, "box=0000ff&opacity=50&outline=0")
+    hall.say(1, "Una frase.", final=True)
+    expect(page.locator(SHOWN)).to_have_count(1)
+    page.wait_for_timeout(300)
+    left, top, right, bottom = (round(edge) for edge in box_of(page, "#captions .caption"))
+    picture = pixels(page)
+    corner = picture[top + 3, left + 3]
+    assert tuple(corner[:3]) == (0, 0, 255)
+    assert 120 <= corner[3] <= 135
+    assert (picture[top:bottom, left:right, 3] == 255).any()  # the letters are solid
+    assert right - left < 1920 / 2  # no wider than the text
+    picture = picture.copy()
+    picture[top:bottom, left:right] = 0
+    assert not picture[..., 3].any()
+
+
+def test_it_stands_where_it_is_wanted(hall: Hall, visit: Visit) -> None:
+    page = overlay(visit, hall)
+    hall.state("speech")
+    hall.say(1, "Una frase.", final=True)
+    for position, align in product(("top", "middle", "bottom"), ("left", "center", "right")):
+        page.goto(f"{hall.url}/obs?position={position}&align={align}&lines=3&margin=10")
+        expect(page.locator(SHOWN)).to_have_count(1)
+        left, top, right, bottom = box_of(page, "#captions .caption")
+        down = {"top": 108 - top, "middle": 540 - (top + bottom) / 2, "bottom": 972 - bottom}
+        assert abs(down[position]) < 2, (position, align)
+        across = {"left": 192 - left, "center": 960 - (left + right) / 2, "right": 1728 - right}
+        assert abs(across[align]) < 2, (position, align)
+
+
+def test_partials_may_be_left_out(hall: Hall, visit: Visit) -> None:
+    page = overlay(visit, hall, "partials=none")
+    hall.say(1, "Gracia y", stable=3)
+    page.wait_for_timeout(300)
+    expect(page.locator(SHOWN)).to_have_count(0)
+    hall.say(1, "Gracia y paz.", final=True)
+    expect(page.locator(SHOWN)).to_have_text("Gracia y paz.")
+
+
+def test_its_language_is_asked_of_the_server(hall: Hall, visit: Visit) -> None:
+    page = overlay(visit, hall, "lang=en")
+    hall.say(1, "Paz a ustedes.", "Peace be with you.", final=True)
+    expect(page.locator(SHOWN)).to_have_text("Peace be with you.")
+
+
+@pytest.fixture
+def said(browser: Browser, hall: Hall) -> Iterator[tuple[Page, list[str]]]:
+    """Return a page and what its console says, complaints included."""
+    context = browser.new_context(viewport={"width": 1920, "height": 1080})
+    context.add_init_script(WATCH_POLICY)
+    page = context.new_page()
+    heard: list[str] = []
+    page.on("console", lambda message: heard.append(f"{message.type}: {message.text}"))
+    page.on("pageerror", lambda error: heard.append(f"exception: {error}"))
+    yield page, heard
+    context.close()
+
+
+WRONG = [
+    "lines=99", "lines=two", "size=5km", "size=-4", "size=9999px", "size=5vhvh",
+    "size=calc(1px)", "weight=650", "show=all", "mode=fast", "case=lower", "color=nonsense",
+    "color=12345g", "color=inherit", "color=var(--box)", "outline=200", "edge=-1", "box=1",
+    "opacity=x", "background=url(x)", "position=left", "align=justify", "margin=90", "width=1",
+    "hide=-1", "partials=off", "states=yes", "font=a;b", "lang=e", "unknown=1",
+]  # fmt: skip
+
+
+def test_a_wrong_parameter_is_left_at_its_default_and_told(visit: Visit) -> None:
+    read = """async (query) => {
+      const { readOptions } = await import("/js/overlay_options.js");
+      const { values, wrong } = readOptions(new URLSearchParams(query));
+      return [values, wrong];
+    }"""
+    page = visit("/obs?demo", **HD)
+    until(page, PREVIEW)
+    usual, none = page.evaluate(read, "")
+    assert none == []
+    for query in WRONG:
+        values, wrong = page.evaluate(read, query)
+        assert values == usual, query
+        assert [query.partition("=")[0] in told for told in wrong] == [True], query
+    everything = "&".join(WRONG) + "&size=70"
+    values, wrong = page.evaluate(read, everything)
+    assert values == usual | {"size": "70px"}
+    assert len(wrong) == len(WRONG)
+
+
+def test_wrong_parameters_are_told_in_the_console_and_nowhere_else(
+    hall: Hall, said: tuple[Page, list[str]]
+) -> None:
+    page, heard = said
+    page.goto(f"{hall.url}/obs")
+    until(page, READY)
+    looks = "[document.documentElement.style.cssText, document.body.innerText]"
+    usual = page.evaluate(looks)
+    assert heard == []
+    page.goto(f"{hall.url}/obs?lines=99&colr=red")
+    until(page, READY)
+    assert page.evaluate(looks) == usual
+    assert [line.partition(":")[0] for line in heard] == ["warning", "warning"]
+    assert "lines=99" in heard[0]
+    assert "colr" in heard[1]
+
+
+INJECTIONS = [
+    "red;background:red",
+    "red}body{background:red",
+    '"><script>alert(1)</script>',
+    "url(//evil.example/x)",
+    "expression(alert(1))",
+    "</style><img src=x onerror=alert(1)>",
+    'Arial";}*{background:url(//evil.example)',
+    "\\22;background:red",
+    "var(--x, red)",
+]
+
+
+@pytest.mark.parametrize("panel", ["", "&help"])
+def test_nothing_can_be_smuggled_in_through_a_parameter(
+    hall: Hall, said: tuple[Page, list[str]], panel: str
+) -> None:
+    page, heard = said
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(f"{hall.url}/obs?demo")
+    until(page, PREVIEW)
+    names = page.evaluate(
+        "import('/js/overlay_options.js').then((m) => m.OPTIONS.map((each) => each.name))"
+    )
+    for attack in INJECTIONS:
+        query = urlencode(dict.fromkeys(names, attack), quote_via=quote)
+        page.goto(f"{hall.url}/obs?{query}{panel}")
+        until(page, PREVIEW if panel else READY)
+        background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert background == "rgba(0, 0, 0, 0)", attack
+        assert page.locator("script").count() == 1
+        assert page.locator("img, style, iframe").count() == 0
+    assert [url for url in asked if not url.startswith(f"{hall.url}/")] == []
+    assert len(heard) == len(names) * len(INJECTIONS)
+    assert all(line.startswith("warning: ") and "policy:" not in line for line in heard)
+
+
+def test_captions_are_text_and_nothing_else(hall: Hall, visit: Visit) -> None:
+    page = overlay(visit, hall)
+    hall.say(1, "<script>alert(1)</script><b>Paz</b>", final=True)
+    expect(page.locator(SHOWN)).to_have_text("<script>alert(1)</script><b>Paz</b>")
+    assert page.locator("#captions b, #captions script").count() == 0
+
+
+def test_right_to_left(hall: Hall, visit: Visit) -> None:
+    page = overlay(visit, hall, "align=left")
+    hall.show(caption(1, "Peace.", "السلام عليكم ورحمة الله", final=True, lang="ar"))
+    expect(page.locator(SHOWN)).to_have_attribute("dir", "rtl")
+    assert style(page, SHOWN, "textAlign") == "left"  # the place is the mixer's choice
+
+
+def test_the_browser_inside_an_older_obs_will_do(hall: Hall, visit: Visit) -> None:
+    younger = ["toSpliced", "toSorted", "toReversed", "with", "findLast", "findLastIndex"]
+    script = "".join(f"delete Array.prototype.{name};" for name in younger)
+    page = overlay(visit, hall, "box=black", script)
+    hall.say(1, "Una frase.", final=True)
+    expect(page.locator(SHOWN)).to_have_text("Una frase.")
+    css = page.evaluate(
+        """async () => (await Promise.all([...document.styleSheets].map((sheet) =>
+             fetch(sheet.href).then((reply) => reply.text())))).at(-1)"""
+    )
+    for younger_css in ("color-mix(", ":has(", "@container", "dvh", "oklch", "@layer", "&:"):
+        assert younger_css not in css
+
+
+def test_what_waits_does_not_pile_up_without_end(hall: Hall, visit: Visit) -> None:
+    page = overlay(visit, hall)
+    for number in range(1, 200):
+        hall.say(number, f"Es la frase número {number}.", final=True)
+    until(page, "document.querySelector('#captions').textContent.includes('número 199')")
+    assert page.locator(SHOWN).count() <= 60
+
+
+def test_demo_shows_captions_without_a_service_and_only_on_request(
+    hall: Hall, visit: Visit
+) -> None:
+    page = visit("/obs?demo&lines=3", **HD)
+    until(page, "document.querySelector('#captions').textContent.includes('bienvenidos')")
+    assert hall.clients("obs") == 0
+    corner = pixels(page)[:200]
+    assert not corner[..., 3].any()
+    assert page.locator(".help").count() == 0
+    plain = overlay(visit, hall)
+    plain.wait_for_timeout(500)
+    assert plain.locator("#captions .caption, .help").count() == 0
+
+
+def test_help_lists_every_parameter_and_makes_the_address(hall: Hall, visit: Visit) -> None:
+    page = visit("/obs?help&align=left", **HD)
+    until(page, PREVIEW)
+    names = page.locator(".help th label").all_text_contents()
+    listed = page.evaluate(
+        "import('/js/overlay_options.js').then((m) => m.OPTIONS.map((each) => each.name))"
+    )
+    assert names == listed
+    expect(page.locator("#try-align")).to_have_value("left")
+    page.locator("#try-size").fill("80")
+    page.locator("#try-size").press("Enter")
+    page.wait_for_url(lambda url: url.endswith("/obs?help&size=80&align=left"))
+    until(page, PREVIEW)
+    expect(page.locator("#address")).to_have_value(f"{hall.url}/obs?size=80&align=left")
+    page.locator("#try-position").select_option("top")
+    page.wait_for_url(lambda url: "position=top" in url)
+    until(page, "document.querySelector('#captions').textContent.includes('Buenos')")
+
+
+def test_help_is_for_everybody(visit: Visit) -> None:
+    page = visit("/obs?help&lines=3", **HD)
+    until(page, PREVIEW)
+    found = Axe().run(page, context=".help").response["violations"]
+    assert [rule["id"] for rule in found if rule["impact"] in ("serious", "critical")] == []
+
+
+def test_the_guide_lists_every_parameter_with_its_default(visit: Visit) -> None:
+    page = visit("/obs?demo", **HD)
+    until(page, PREVIEW)
+    options = page.evaluate(
+        """import("/js/overlay_options.js").then((m) =>
+             m.OPTIONS.map(({ name, fallback }) => [name, fallback]))"""
+    )
+    rows = re.findall(r"^\| `([a-z]+)` \| (.*?) \|", GUIDE.read_text("utf-8"), re.MULTILINE)
+    defaults = {"lang": "the server's", "font": "the system's"}
+    assert rows == [(name, defaults.get(name, f"`{fallback}`")) for name, fallback in options]
+
+
+def test_examples_of_the_guide_are_understood(visit: Visit) -> None:
+    page = visit("/obs?demo", **HD)
+    until(page, PREVIEW)
+    queries = re.findall(r"/obs\?([a-z]+=[^\s`.]+)", GUIDE.read_text("utf-8"))
+    assert len(queries) >= 6
+    for query in queries:
+        wrong = page.evaluate(
+            """(query) => import("/js/overlay_options.js").then((m) =>
+                 m.readOptions(new URLSearchParams(query)).wrong)""",
+            query,
+        )
+        assert wrong == [], query
+
+
+def test_the_golden_service_as_one_hears_it(visit: Visit) -> None:
+    """The messages that the Python side is held to, up to where somebody else joins."""
+    joins = next(n for n, m in enumerate(MESSAGES) if n > 0 and m["type"] == "hello")
+    answers: list[dict[str, Any]] = []
+
+    def serve(socket: WebSocketRoute) -> None:
+        socket.on_message(lambda data: answers.append(json.loads(data)))
+        for message in [*MESSAGES[:joins], MESSAGES[-1]]:
+            socket.send(json.dumps(message))
+
+    page = visit("/obs?demo", LINES, **HD)
+    until(page, PREVIEW)
+    page.route_web_socket("**/ws**", serve)
+    page.goto(page.url.replace("?demo", ""))
+    last = SNAPSHOT[-1]["target"]["text"]
+    expect(page.locator(SHOWN).last).to_have_text(last)
+    until(page, f"window.linesSeen().join(' ').endsWith({last!r})")
+    page.wait_for_timeout(300)
+    newest = max(m["seq"] for m in MESSAGES[:joins] if m["type"] == "caption")
+    assert answers[-1] == {"type": "ack", "seq": newest}
+    assert page.locator("#captions script, #captions b").count() == 0

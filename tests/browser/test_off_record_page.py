@@ -1,0 +1,114 @@
+"""Off the record, as those at the desk and in the hall see it: the real hub and desk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from pipeline.session.folders import LineFile
+from tests.browser.conftest import Visit, until
+from tests.support.console import audience, opened, row
+from tests.support.operator_server import Office
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def hall(tmp_path: Path) -> Iterator[Office]:
+    with Office(tmp_path) as running:
+        yield running
+
+
+def speak(hall: Office) -> None:
+    """Say three sentences, the last two in the last 10 s."""
+    hall.hear(1, "peace be with you", "la paz sea con ustedes", draft="la paz")
+    hall.hear(4, "please pray for Ludmila", "oren por Ludmila", draft="oremos por Ludmila")
+    hall.compare(4, "oren por Ludmila", "recen por Ludmila")
+    hall.hear(5, "she told Ludmila everything", "le contó todo a Ludmila")
+
+
+WORDS = (
+    "document.documentElement.outerHTML + "
+    "[...document.querySelectorAll('textarea, input')].map((one) => one.value).join()"
+)
+"""All that is in the document, shown or not, form fields included."""
+
+
+def words(page: Page) -> str:
+    return str(page.evaluate(WORDS))
+
+
+def test_one_key_and_nobody_has_the_words(hall: Office, visit: Visit) -> None:
+    speak(hall)
+    desk, people, wall = opened(visit), audience(visit), visit("/projector")
+    hall.hear(6, "and Ludmila wept", "y Ludmila lloró")  # read out by screen readers, too
+    expect(people.locator("#announcer")).to_contain_text("Ludmila")
+    expect(wall.locator("#captions")).to_contain_text("Ludmila")
+    expect(row(desk, 4).locator(".version")).to_have_count(3)
+    button = desk.locator("#off-record")
+    expect(button.locator(".word")).to_have_text("Off the record: removes the last 10 s")
+    row(desk, 4).click()
+    desk.keyboard.press("e")  # a dialog that holds the words
+    expect(desk.locator("#edit-dialog")).to_be_visible()
+    desk.keyboard.press("Escape")
+    desk.keyboard.press("o")
+
+    expect(desk.locator("#state")).to_have_text("Off the record")
+    expect(desk.locator("#glance")).to_have_attribute("data-tone", "bad")
+    expect(button.locator(".word")).to_have_text("Back on the record")
+    expect(people.locator("#status-text")).to_have_text("Captions are off for a moment")
+    for page in (people, wall):
+        until(page, f"!({WORDS}).includes('Ludmila')")
+    expect(row(desk, 1)).to_be_visible()
+    expect(desk.locator(".row")).to_have_count(1)
+    late_desk, late = opened(visit), visit("/")
+    expect(late.locator("#status-text")).to_have_text("Captions are off for a moment")
+    expect(late_desk.locator("#state")).to_have_text("Off the record")
+    for page in (late_desk, late):
+        assert "Ludmila" not in words(page)
+
+    # Neither of its neighbours ends it.
+    for _ in range(2):
+        desk.locator("#pause").click()
+        desk.locator("#blank").click()
+    expect(desk.locator("#state")).to_have_text("Off the record")
+    button.click()
+    expect(desk.locator("#state")).to_have_text("Listening")
+    expect(late_desk.locator("#off-record .word")).to_contain_text("removes the last 10 s")
+    hall.hear(8, "let us sing", "cantemos")
+    expect(people.locator("#captions")).to_contain_text("cantemos")
+    assert "Ludmila" not in words(people)
+
+
+def test_a_page_that_was_away_forgets_what_it_is_told(visit: Visit) -> None:
+    left = opened(visit).evaluate(
+        """async () => {
+          const { Utterances } = await import("/js/operator_utterances.js");
+          const kept = new Utterances(10);
+          const times = (id) => ({ id, start_s: 10 * id, end_s: 10 * id + 5 });
+          for (const id of [1, 2, 3]) kept.record({ ...times(id), filtered: "empty" });
+          kept.caption({ ...times(4), seq: 1, target: { text: "x" } });
+          kept.compare({ id: 5 });
+          kept.forget({ from_s: 24, to_s: 50 });
+          return [1, 2, 3, 4, 5].filter((id) => kept.get(id));
+        }"""
+    )
+    assert left == [1]
+
+
+def test_words_that_are_still_in_a_file_are_told(
+    hall: Office, visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    speak(hall)
+    desk = opened(visit)
+    with monkeypatch.context() as full:
+        full.setattr(LineFile, "rewrite", refuse)
+        desk.locator("#off-record").click()
+        expect(desk.locator("#reason")).to_contain_text("still in the files")
+        expect(desk.locator("#state")).to_have_text("Off the record")

@@ -1,0 +1,389 @@
+"""The operator's console in a real browser, before the real hub and desk."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import WebSocketRoute, expect
+
+from pipeline.check.last_check import keep
+from pipeline.check.result import Result
+from pipeline.core.types import Fault
+from pipeline.server.attempts import LIMIT
+from tests.browser.conftest import Visit, until
+from tests.support.console import OPEN, TABLET, audience, opened, row
+from tests.support.operator_server import Office
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def hall(tmp_path: Path) -> Iterator[Office]:
+    with Office(tmp_path) as running:
+        yield running
+
+
+# The token
+
+
+def test_the_token_is_typed_once_and_kept_for_the_tab(visit: Visit) -> None:
+    page = visit("/operator", **TABLET)
+    expect(page.locator("#login")).to_be_visible()
+    expect(page.locator("#desk")).to_be_hidden()
+    page.get_by_label("Operator token").fill("wrong")
+    page.keyboard.press("Enter")
+    expect(page.locator("#login-problem")).to_have_text("The token is wrong.")
+    page.get_by_label("Operator token").fill("secret")
+    page.get_by_role("button", name="Open the console").click()
+    expect(page.locator("#desk")).to_be_visible()
+    expect(page.locator("#login")).to_be_hidden()
+    assert page.locator("#token").input_value() == ""
+    page.reload()
+    expect(page.locator("#desk")).to_be_visible()
+    other = page.context.new_page()
+    other.goto(page.url)
+    expect(other.locator("#login")).to_be_visible()
+
+
+def test_the_token_of_the_address_goes_nowhere(hall: Office, visit: Visit) -> None:
+    page = visit("/", **TABLET)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("websocket", lambda socket: asked.append(socket.url))
+    page.goto(hall.url + OPEN)
+    expect(page.locator("#desk")).to_be_visible()
+    assert page.url == f"{hall.url}/operator"
+    assert page.evaluate("[location.hash, document.referrer, history.length]")[:2] == ["", ""]
+    sockets = [url for url in asked if url.startswith("ws")]
+    assert sockets
+    # What is behind the # a browser keeps to itself, so that may be in what it is asked for.
+    assert not [url for url in [*sockets, *asked] if "secret" in url.partition("#")[0]]
+
+
+def test_it_works_where_the_browser_keeps_nothing(visit: Visit) -> None:
+    forbidden = "get() { throw new DOMException('no', 'SecurityError'); }"
+    script = "".join(
+        f"Object.defineProperty(window, '{name}Storage', {{{forbidden}}});"
+        for name in ("local", "session")
+    )
+    page = opened(visit, script=script)
+    page.locator("#keys").uncheck()
+    page.keyboard.press("p")
+    expect(page.locator("#state")).to_have_text("Listening")
+
+
+def test_a_token_can_be_put_into_the_address_of_an_open_page(hall: Office, visit: Visit) -> None:
+    page = visit("/operator", **TABLET)
+    expect(page.locator("#login")).to_be_visible()
+    page.goto(hall.url + OPEN)
+    expect(page.locator("#desk")).to_be_visible()
+    assert page.url == f"{hall.url}/operator"
+
+
+def test_a_token_that_does_not_hold_any_more_is_asked_for_again(visit: Visit) -> None:
+    page = visit("/operator#token=yesterdays", **TABLET)
+    expect(page.locator("#login-problem")).to_have_text("The token is wrong.")
+    assert page.evaluate("sessionStorage.length") == 0
+    expect(page.locator("#token")).to_be_focused()
+
+
+@pytest.mark.slow
+def test_many_wrong_tokens_are_slowed(visit: Visit) -> None:
+    page = visit("/operator", **TABLET)
+    for _ in range(LIMIT + 1):
+        page.locator("#token").fill("guess")
+        page.keyboard.press("Enter")
+        expect(page.locator("#enter")).to_be_enabled()
+    expect(page.locator("#login-problem")).to_contain_text("Too many wrong tokens")
+
+
+# State
+
+
+def test_state_and_reason_in_one_glance(hall: Office, visit: Visit) -> None:
+    page = opened(visit)
+    expect(page.locator("#state")).to_have_text("Listening")
+    hall.level(-20, speaking=True)
+    expect(page.locator("#state")).to_have_text("Speech")
+    expect(page.locator("#said")).to_contain_text("Listening")  # not read out at each sentence
+    page.locator("#pause").click()
+    expect(page.locator("#state")).to_have_text("Paused")
+    expect(page.locator("#reason")).to_contain_text("Paused by the operator.")
+    expect(page.locator("#glance")).to_have_attribute("data-tone", "wait")
+    assert page.title() == "Paused: captions"
+    colours = {page.evaluate("getComputedStyle(glance).backgroundColor")}
+    page.locator("#pause").click()
+    expect(page.locator("#glance")).to_have_attribute("data-tone", "good")
+    colours.add(page.evaluate("getComputedStyle(glance).backgroundColor"))
+    assert len(colours) == 2
+
+
+def test_level_peak_clipping_and_silence(hall: Office, visit: Visit) -> None:
+    page = opened(visit)
+    expect(page.locator("#level")).to_be_hidden()
+    hall.level(-12)
+    hall.level(-30)
+    expect(page.locator("#level-number")).to_have_text("-30 dBFS")
+    meter = page.get_by_role("meter")
+    assert meter.get_attribute("aria-valuenow") == "-30"
+    bar, peak = meter.evaluate(
+        "e => ['--level', '--peak'].map((name) => Number(e.style.getPropertyValue(name)))"
+    )
+    assert (bar, peak) == (0.5, pytest.approx(0.8, abs=0.01))
+    hall.level(-2, clipped=True)
+    expect(page.locator("#level-words")).to_contain_text("Too loud")
+    expect(page.locator("#level-words")).to_have_text("No sound comes in")  # no report for 2 s
+
+
+def test_pause_blank_and_undo_are_one_press(hall: Office, visit: Visit) -> None:
+    page = opened(visit)
+    people = audience(visit)
+    expect(page.locator("#undo")).to_be_disabled()
+    page.locator("#blank").click()
+    expect(people.locator("#status-text")).to_have_text("Captions are off for a moment")
+    expect(page.locator("#blank .word")).to_have_text("Unblank")
+    page.locator("#pause").click()
+    expect(page.locator("#pause .word")).to_have_text("Resume")
+    assert (hall.desk.controls.paused, hall.desk.controls.blank) == (True, True)
+    expect(page.locator("#undo .word")).to_have_text("Undo: pause")
+    page.locator("#undo").click()
+    expect(page.locator("#undo .word")).to_have_text("Undo: blank")
+    expect(page.locator("#blank .word")).to_have_text("Unblank")
+    page.locator("#blank").click()
+    expect(people.locator("#status-text")).to_have_text("Listening")
+    expect(page.locator("#undo")).to_be_disabled()
+
+
+def test_an_operator_who_comes_late_sees_what_is_set(hall: Office, visit: Visit) -> None:
+    hall.hear(1, "peace be with you", "la paz sea con ustedes")
+    first = opened(visit)
+    first.keyboard.press("b")
+    first.keyboard.press("p")
+    expect(first.locator("#pause .word")).to_have_text("Resume")
+    second = opened(visit)
+    expect(second.locator("#pause .word")).to_have_text("Resume")
+    expect(second.locator("#blank .word")).to_have_text("Unblank")
+    expect(second.locator("#undo .word")).to_have_text("Undo: pause")
+    expect(row(second, 1).locator(".version")).to_have_count(2)
+    second.keyboard.press("b")
+    expect(first.locator("#blank .word")).to_have_text("Blank")
+
+
+# How it runs
+
+
+def test_displays_and_machine(hall: Office, visit: Visit) -> None:
+    hall.health["dropped"] = {"blocks": 2, "records": 0, "partials": 3, "drafts": 0}
+    people, wall, page = audience(visit), visit("/projector", **TABLET), opened(visit)
+    expect(wall.locator("#status")).to_be_hidden()
+    hall.hear(1, "peace", "paz")
+    expect(people.locator(".caption")).to_have_count(1)
+    rows = page.locator("#displays tbody tr")
+    expect(rows).to_have_count(3)
+    assert sorted(page.locator("#displays tbody th").all_text_contents()) == [
+        "Operator",
+        "Phones",
+        "Projector",
+    ]
+    expect(rows.filter(has_text="Phones")).to_contain_text(" ms")
+    expect(page.locator("#machine")).to_contain_text("812 MB")
+    expect(page.locator("#machine .troubling")).to_have_text("2 audio blocks, 3 partials")
+    page.locator("#slowest summary").click()
+    expect(page.locator("#slowest li").first).to_contain_text("127.0.0.1")
+
+
+def test_the_last_check_with_its_fixes(hall: Office, visit: Visit) -> None:
+    page = opened(visit)
+    expect(page.locator("#check-when")).to_contain_text("stark-translate check")
+    page.close()
+    keep(
+        hall.folder,
+        [
+            Result("settings", True, "en to es.", "", "", 1.0),
+            Result("level", True, "Speech at -41 dBFS.", "Turn the gain up.", "", 1.0),
+            Result("port", False, "Port 8765 is in use.", "Stop the other one.", "port-in-use", 1),
+        ],
+    )
+    page = opened(visit)
+    expect(page.locator("#check-when")).to_contain_text("Within the last hour.")
+    wrong = page.locator("#check > li")
+    expect(wrong).to_have_count(2)
+    expect(wrong.nth(0)).to_contain_text("look")
+    expect(wrong.nth(0).locator(".fix")).to_have_text("Turn the gain up.")
+    expect(wrong.nth(1)).to_contain_text("FAILED")
+    page.locator("#check-passed summary").click()
+    expect(page.locator("#check-passed li")).to_contain_text(["settings"])
+
+
+def test_the_address_for_phones(hall: Office, visit: Visit) -> None:
+    page = opened(visit)
+    expect(page.locator("#address")).to_have_attribute("href", f"{hall.url}/")
+    until(page, "document.querySelector('#qr').naturalWidth > 0")
+    expect(page.locator("#address-problem")).to_contain_text("--host 0.0.0.0")
+
+
+def test_a_rehearsal_cannot_be_taken_for_a_service(visit: Visit, hall: Office) -> None:
+    hall.mode = "dry-run"
+    hall.restart("rehearsal")
+    people, page = visit("/"), opened(visit)
+    hall.hear(1, "peace", "paz")
+    expect(row(page, 1)).to_be_visible()
+    expect(page.locator("#banner")).to_contain_text("Rehearsal: nothing of this reaches")
+    expect(people.locator("#status-text")).to_have_text("Standby: rehearsal")
+    assert people.locator(".caption").count() == 0
+
+
+def test_a_fault_is_a_quiet_line(hall: Office, visit: Visit) -> None:
+    page = opened(visit)
+    fault = Fault("dictionary", "dictionary-unknown-key", "church.toml: unknown key 'hera'")
+    hall._loop.call_soon_threadsafe(hall.desk.fault, fault)
+    expect(page.locator("#notice")).to_have_text("church.toml: unknown key 'hera'.")
+    expect(page.locator("#notice")).to_have_attribute("data-tone", "bad")
+
+
+# The link
+
+
+def test_a_lost_connection_cannot_be_overlooked(hall: Office, visit: Visit) -> None:
+    page = opened(visit)
+    hall.hear(1, "peace", "paz")
+    expect(row(page, 1)).to_be_visible()
+    hall.close()
+    expect(page.locator("#state")).to_have_text("Connection lost")
+    expect(page.locator("#glance")).to_have_attribute("data-tone", "bad")
+    expect(page.locator("#said")).to_contain_text("Connection lost")
+    assert page.title().startswith("⚠")
+    for name in ("pause", "blank", "undo", "edit", "hide", "add-rule"):
+        expect(page.locator(f"#{name}")).to_be_disabled()
+    assert page.evaluate("getComputedStyle(document.body, '::after').position") == "fixed"
+    hall.open()
+    expect(page.locator("#pause")).to_be_enabled()  # it has shown its token again by itself
+    expect(page.locator("#state")).to_have_text("Listening")
+    expect(row(page, 1)).to_be_visible()
+
+
+@pytest.mark.slow
+def test_a_line_that_went_silent_is_noticed(visit: Visit) -> None:
+    """Nothing closes the socket, but nothing comes any more: as when the Wi-Fi is out of reach."""
+    page = opened(visit)
+    deaf: list[WebSocketRoute] = []
+
+    def pass_on(socket: WebSocketRoute) -> None:
+        server = socket.connect_to_server()
+        server.on_message(lambda data: None if deaf else socket.send(data))
+        socket.on_message(lambda data: None if deaf else server.send(data))
+
+    page.route_web_socket("**/ws**", pass_on)
+    page.reload()
+    expect(page.locator("#machine")).to_contain_text("812 MB")
+    deaf.append(None)  # type: ignore[arg-type]
+    expect(page.locator("#state")).to_have_text("Connection lost", timeout=12_000)
+    expect(page.locator("#pause")).to_be_disabled()
+    deaf.clear()
+    expect(page.locator("#state")).to_have_text("Listening")
+    expect(page.locator("#pause")).to_be_enabled()
+
+
+# Keyboard
+
+
+def test_everything_by_keyboard(hall: Office, visit: Visit) -> None:
+    """From the token to a corrected caption, a rule and back, without a mouse."""
+    page = visit("/operator", **TABLET)
+    people = audience(visit)
+    expect(page.locator("#login")).to_be_visible()
+    page.keyboard.press("Tab")
+    page.keyboard.type("secret")
+    page.keyboard.press("Enter")
+    expect(page.locator("#pause")).to_be_enabled()
+    hall.hear(1, "the first", "La primera.")
+    hall.hear(2, "the second", "La segunda.")
+    expect(row(page, 2)).to_have_attribute("aria-current", "true")
+    page.keyboard.press("ArrowUp")
+    expect(row(page, 1)).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("#edit-text")).to_be_focused()
+    page.keyboard.type(" pb")  # letters of shortcuts
+    page.keyboard.press("Enter")
+    expect(people.locator("#captions")).to_contain_text("La primera. pb")
+    assert not hall.desk.controls.paused
+    page.keyboard.press("h")
+    expect(people.locator("#captions")).not_to_contain_text("La primera.")
+    page.keyboard.press("Control+z")
+    expect(people.locator("#captions")).to_contain_text("La primera. pb")
+    page.keyboard.press("d")
+    page.keyboard.type("furst")
+    page.keyboard.press("Tab")
+    page.keyboard.type("first")
+    page.keyboard.press("Enter")
+    expect(page.locator("#notice")).to_contain_text("From now on “furst”")
+    page.keyboard.press("b")
+    expect(page.locator("#blank .word")).to_have_text("Unblank")
+    page.keyboard.press("Shift+P")
+    expect(page.locator("#pause .word")).to_have_text("Resume")
+    page.keyboard.press("e")
+    page.keyboard.press("Escape")
+    expect(page.locator("#edit-dialog")).to_be_hidden()
+
+
+def test_shortcuts_can_be_turned_off(hall: Office, visit: Visit) -> None:
+    page = opened(visit)
+    page.locator("#keys").uncheck()
+    page.keyboard.press("p")
+    page.reload()
+    expect(page.locator("#pause")).to_be_enabled()
+    page.keyboard.press("p")
+    page.wait_for_timeout(200)
+    assert not hall.desk.controls.paused
+    expect(page.locator("#keys")).not_to_be_checked()
+
+
+# Layout
+
+
+@pytest.mark.parametrize("size", [(1024, 768), (768, 1024), (1366, 768), (390, 844), (320, 568)])
+def test_it_fits_a_tablet_and_in_need_a_phone(
+    hall: Office, visit: Visit, size: tuple[int, int]
+) -> None:
+    width, height = size
+    page = opened(visit, viewport={"width": width, "height": height}, has_touch=True)
+    hall.hear(1, "peace to zor bex " * 9, "Anticonstitucionalísimamente " * 9, unsure={"zor": 0.1})
+    hall.compare(1, "x", "Anticonstitucionalísimamente " * 4)
+    expect(row(page, 1).locator(".version")).to_have_count(3)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    small = page.evaluate("""() => [...document.querySelectorAll("button")]
+      .filter((e) => e.checkVisibility())
+      .map((e) => [e.id, e.getBoundingClientRect()])
+      .filter(([, box]) => Math.min(box.width, box.height) < 44 || box.left < 0
+        || box.right > innerWidth)
+      .map(([id]) => id)""")
+    assert small == []
+    for name in ("pause", "blank", "undo", "state"):
+        expect(page.locator(f"#{name}")).to_be_in_viewport(ratio=1)
+    if width > 700:
+        assert page.evaluate("document.documentElement.scrollHeight") <= height
+
+
+def test_new_settings_and_what_waits_for_a_restart_are_told(hall: Office, visit: Visit) -> None:
+    page = opened(visit)
+    notice = page.locator("#notice")
+    hall.reloaded()
+    expect(notice).to_have_text("The settings were read again. log.level: in force.")
+    hall.reloaded("audio.device", "stt.model")
+    expect(notice).to_contain_text("audio.device, stt.model: only after a restart.")
+
+
+def test_messages_of_a_newer_server_are_ignored(visit: Visit) -> None:
+    page = opened(visit)
+
+    def serve(socket: WebSocketRoute) -> None:
+        server = socket.connect_to_server()
+        server.on_message(socket.send)
+        socket.send(json.dumps({"type": "tomorrow", "x": 1}))
+
+    page.route_web_socket("**/ws**", serve)
+    page.reload()
+    expect(page.locator("#pause")).to_be_enabled()

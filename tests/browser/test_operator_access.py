@@ -1,0 +1,117 @@
+"""The operator's console and the page that invites phones: no barrier that axe-core can find."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
+from playwright.sync_api import Page, expect
+
+from pipeline.check.last_check import keep
+from pipeline.check.result import Result
+from tests.browser.conftest import Visit
+from tests.support.operator_server import Office
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+SIZES = {"tablet": (1024, 768), "phone": (390, 844)}
+RESULTS = [
+    Result("settings", True, "en to es.", "", "", 1.0),
+    Result("level", True, "Speech at -41 dBFS.", "Turn the gain up.", "", 1.0),
+    Result("port", False, "Port 8765 is in use.", "Stop the other one.", "port-in-use", 1.0),
+]
+
+
+@pytest.fixture
+def hall(tmp_path: Path) -> Iterator[Office]:
+    keep(tmp_path, RESULTS)
+    with Office(tmp_path) as running:
+        yield running
+
+
+def findings(page: Page) -> list[str]:
+    """What axe-core calls serious or critical, and where."""
+    found = Axe().run(page).response["violations"]
+    return [
+        f"{each['id']}: {node['html']}"
+        for each in found
+        if each["impact"] in ("serious", "critical")
+        for node in each["nodes"]
+    ]
+
+
+def login(page: Page, hall: Office) -> None:
+    page.evaluate("sessionStorage.clear()")
+    page.goto(f"{hall.url}/operator")
+    page.reload()
+    page.locator("#token").fill("wrong")
+    page.keyboard.press("Enter")
+    expect(page.locator("#login-problem")).not_to_be_empty()
+
+
+def at_work(page: Page, hall: Office) -> None:
+    del hall
+    page.locator("#check-passed summary").click()
+    page.locator(".row .fixed").hover()
+
+
+def set_apart(page: Page, hall: Office) -> None:
+    """Paused, blanked, too loud, one caption hidden and one edited, a refusal."""
+    page.keyboard.press("b")
+    page.keyboard.press("p")
+    page.keyboard.press("h")
+    page.keyboard.press("ArrowUp")  # which was not shown, and so cannot be edited
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("e")
+    page.keyboard.type(" x")
+    page.keyboard.press("Enter")
+    expect(page.locator("[data-standing=edited]")).to_have_count(1)
+    hall.level(-1, clipped=True)
+    page.evaluate("notice.textContent = 'Not done.'; notice.dataset.tone = 'bad'")
+
+
+def editing(page: Page, hall: Office) -> None:
+    del hall
+    page.keyboard.press("e")
+
+
+def ruling(page: Page, hall: Office) -> None:
+    del hall
+    page.locator(".row .doubt").first.click()
+    page.keyboard.press("d")
+    page.locator("#rule-write").fill("zor")
+
+
+def lost(page: Page, hall: Office) -> None:
+    hall.close()
+    expect(page.locator("#state")).to_have_text("Connection lost")
+
+
+@pytest.mark.parametrize("act", [login, at_work, set_apart, editing, ruling, lost])
+@pytest.mark.parametrize("scheme", ["dark", "light"])
+@pytest.mark.parametrize("size", SIZES)
+def test_the_console_has_no_barriers(
+    hall: Office, visit: Visit, size: str, scheme: str, act: Callable[[Page, Office], None]
+) -> None:
+    width, height = SIZES[size]
+    options: dict[str, Any] = {"viewport": {"width": width, "height": height}}
+    page = visit("/operator#token=secret", color_scheme=scheme, **options)
+    expect(page.locator("#pause")).to_be_enabled()
+    hall.hear(1, "the first", "La primera.", draft="primera")
+    hall.filter(2, "thank you", "stock-phrase")
+    hall.hear(3, "the pro pitty asian of zor", "La propiciación.", unsure={"zor": 0.2})
+    hall.level(-20)
+    expect(page.locator(".row")).to_have_count(3)
+    expect(page.locator("#machine")).not_to_be_empty()
+    act(page, hall)
+    page.wait_for_timeout(300)  # colours fade
+    assert findings(page) == []
+
+
+def test_the_page_that_invites_has_no_barriers(visit: Visit) -> None:
+    page = visit("/join")
+    expect(page.locator("#qr")).to_be_visible()
+    assert findings(page) == []

@@ -1,0 +1,237 @@
+"""The operator's list of captions and the dictionary, before the real hub and desk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.conftest import Visit
+from tests.support.console import TABLET, audience, opened, row
+from tests.support.operator_server import Office
+
+pytestmark = pytest.mark.browser
+
+TOUCH = {**TABLET, "has_touch": True}
+RAW = "He is the pro pitty asian for our sins, says zor bex."
+EVIL = "<script>alert(1)</script><img src=x onerror=alert(1)>"
+
+
+@pytest.fixture
+def hall(tmp_path: Path) -> Iterator[Office]:
+    with Office(tmp_path) as running:
+        yield running
+
+
+def test_doubtful_words_and_corrections_tell_about_themselves(hall: Office, visit: Visit) -> None:
+    page = opened(visit, **TOUCH)
+    hall.hear(1, RAW, "Él es la propiciación.", unsure={"zor": 0.31, "bex.": 0.12})
+    expect(row(page, 1).locator(".heard")).to_have_text(
+        "He is the propitiation for our sins, says zor bex."
+    )
+    tip = page.get_by_role("tooltip")
+    page.locator(".doubt").first.hover()
+    expect(tip).to_have_text("The recognizer is 31 % sure of this.")
+    page.mouse.move(0, 0)
+    expect(tip).to_be_hidden()
+    page.locator(".fixed").tap()
+    expect(tip).to_contain_text("Heard “pro pitty asian”; the rule “")
+    page.keyboard.press("Escape")
+    expect(tip).to_be_hidden()
+    page.keyboard.press("End")
+    for _ in range(2):
+        page.keyboard.press("Tab")
+    expect(page.locator(".doubt").first).to_be_focused()
+    expect(tip).to_be_visible()
+    style = page.locator(".doubt").first.evaluate("e => getComputedStyle(e).textDecorationStyle")
+    assert style == "dotted"
+
+
+def test_the_translators_stand_side_by_side(hall: Office, visit: Visit) -> None:
+    page = opened(visit)
+    hall.hear(1, "peace be with you", "La paz sea con ustedes.", draft="paz con usted")
+    versions = row(page, 1).locator(".version")
+    expect(versions).to_have_count(2)
+    expect(versions.nth(0)).to_contain_text("Marian 84 ms · ready after 784 ms")
+    expect(versions.nth(0)).to_contain_text("paz con usted")
+    expect(versions.nth(1)).to_contain_text("616 ms · ready after 1.4 s")
+    expect(versions.nth(1)).to_contain_text("on screen")
+    tops = versions.evaluate_all("all => all.map((e) => e.querySelector('.text').offsetTop)")
+    assert tops[0] == tops[1]
+    hall.compare(1, "La paz sea con ustedes.", "Que haya paz.")
+    expect(versions).to_have_count(3)
+    expect(versions.nth(2)).to_contain_text("Marian (opus-mt-en-es) 41 ms · ")
+    expect(versions.nth(2)).to_contain_text("Que haya paz.")
+    hall.filter(2, "thank you for watching", "stock-phrase")
+    expect(row(page, 2)).to_contain_text("Not shown: a phrase that recognizers make up")
+
+
+def test_an_edit_revises_every_screen(hall: Office, visit: Visit) -> None:
+    page = opened(visit)
+    people, wall = audience(visit), visit("/projector", **TABLET)
+    hall.hear(1, "the word", "La palabra.", draft="palabra")
+    expect(people.locator(".caption .text")).to_have_text("La palabra.")
+    page.locator("#edit").click()
+    dialog = page.locator("#edit-dialog")
+    expect(dialog.locator("#edit-heard")).to_have_text("the word")
+    expect(page.locator("#edit-text")).to_have_value("La palabra.")
+    dialog.get_by_role("button", name="Take Marian").click()
+    expect(page.locator("#edit-text")).to_have_value("palabra")
+    page.locator("#edit-text").fill(EVIL)
+    dialog.get_by_role("button", name="Save").click()
+    for screen in (people, wall):
+        expect(screen.locator("#captions .caption .text")).to_have_text(EVIL)
+    expect(row(page, 1).locator(".shown")).to_contain_text("Operator")
+    expect(row(page, 1).locator(".shown .text")).to_have_text(EVIL)
+    page.locator("#undo").click()
+    for screen in (people, wall):
+        expect(screen.locator("#captions .caption .text")).to_have_text("La palabra.")
+
+
+def test_what_is_still_being_said_is_not_edited(hall: Office, visit: Visit) -> None:
+    """An edit is final: the end of the sentence would be missing."""
+    page = opened(visit)
+    hall.hear(1, "the first", "La primera.")
+    hall.say(2, "La seg", "the sec", stable=2)
+    expect(row(page, 2).locator(".rest")).to_have_text(" seg")
+    expect(row(page, 1)).to_have_attribute("aria-current", "true")
+    row(page, 2).click()
+    expect(page.locator("#edit")).to_be_disabled()
+    expect(page.locator("#hide")).to_be_enabled()
+    page.keyboard.press("End")
+    expect(row(page, 1)).to_be_focused()
+    hall.hear(2, "the second", "La segunda.")
+    hall.filter(3, "thank you", "stock-phrase")
+    expect(row(page, 3)).to_be_visible()
+    expect(row(page, 2)).to_have_attribute("aria-current", "true")
+    expect(page.locator("#edit")).to_be_enabled()
+
+
+def test_no_button_acts_on_a_caption_out_of_sight(hall: Office, visit: Visit) -> None:
+    page = opened(visit)
+    for number in range(1, 4):
+        hall.hear(number, f"sentence {number}", f"Frase {number}.")
+    row(page, 2).click()
+    hall.hear(4, "sentence 4", "Frase 4.")
+    expect(row(page, 4)).to_be_visible()
+    expect(page.locator("#chosen")).to_have_text("sentence 2")
+    for number in range(5, 15):
+        hall.hear(number, f"sentence {number}", f"Frase {number}.")
+    expect(page.locator("#chosen")).to_have_text("sentence 14")
+
+
+def test_a_caption_is_hidden_and_brought_back(hall: Office, visit: Visit) -> None:
+    page, people = opened(visit), audience(visit)
+    hall.hear(1, "the first", "La primera.")
+    hall.hear(2, "the second", "La segunda.")
+    row(page, 1).click()
+    page.locator("#hide").click()
+    expect(people.locator("#captions")).not_to_contain_text("La primera.")
+    expect(row(page, 1)).to_contain_text("Not on the screens")
+    expect(page.locator("#hide .word")).to_have_text("Bring back")
+    page.locator("#hide").click()
+    expect(people.locator("#captions")).to_contain_text("La primera.")
+    page.locator("#undo").click()
+    page.locator("#undo").click()
+    expect(row(page, 1).locator(".badge")).to_have_text("on screen")
+
+
+def test_a_caption_of_the_speaker_is_only_text(hall: Office, visit: Visit) -> None:
+    page = opened(visit)
+    hall.hear(1, EVIL, EVIL, unsure={EVIL.split(maxsplit=1)[0]: 0.1})
+    expect(row(page, 1).locator(".heard")).to_have_text(EVIL)
+    assert page.locator(".row img, .row script").count() == 0
+    hall.hear(2, "peace", "السلام عليكم")
+    expect(row(page, 2).locator(".shown .text")).to_have_text("السلام عليكم")
+
+
+@pytest.mark.slow
+def test_the_list_is_bounded_and_stays_where_one_reads(hall: Office, visit: Visit) -> None:
+    page = opened(visit)
+    for number in range(1, 260):
+        hall.hear(number, f"sentence {number}", f"frase {number}")
+    expect(row(page, 259)).to_be_visible()
+    assert page.locator(".row").count() == 200
+    expect(page.locator("#chosen")).to_have_text("sentence 259")
+    box = page.locator("#scroller").bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 200, box["y"] + 100)
+    page.mouse.wheel(0, -3000)
+    expect(page.locator("#live")).to_be_visible()
+    page.wait_for_timeout(300)
+    seen = """() => { const top = scroller.getBoundingClientRect().top;
+      const first = [...rows.children].find((e) => e.getBoundingClientRect().top >= top);
+      return [first.dataset.id, Math.round(first.getBoundingClientRect().top)]; }"""
+    before = page.evaluate(seen)
+    for number in range(260, 280):
+        hall.hear(number, f"sentence {number}", f"frase {number}")
+    expect(row(page, 279)).to_have_count(1)
+    first, top = page.evaluate(seen)
+    assert first == before[0]
+    assert abs(top - before[1]) < 10  # places are rounded to pixels with each change
+    page.locator("#live").click()
+    expect(row(page, 279)).to_be_in_viewport()
+
+
+def test_a_rule_is_made_of_a_selected_word(hall: Office, visit: Visit) -> None:
+    page = opened(visit)
+    hall.hear(1, "Paul wrote to zor bex again.", "Pablo escribió.")
+    expect(row(page, 1)).to_be_visible()
+    page.evaluate("""() => {
+      const text = document.querySelector(".row .heard").firstChild;
+      const at = text.data.indexOf("zor");
+      getSelection().setBaseAndExtent(text, at, text, at + "zor bex".length); }""")
+    expect(page.locator("#add-rule .word")).to_have_text("Dictionary: “zor bex”")
+    page.locator("#add-rule").click()
+    expect(page.locator("#rule-heard")).to_have_value("zor bex")
+    expect(page.locator("#rule-write")).to_be_focused()
+    expect(page.locator("#rule-file")).to_contain_text("dictionary.toml")
+    expect(page.get_by_role("button", name="Add", exact=False)).to_be_disabled()
+    page.locator("#rule-write").fill("Zorbex")
+    page.keyboard.press("Enter")
+    expect(page.locator("#notice")).to_have_text("From now on “zor bex” is written “Zorbex”.")
+    assert '"Zorbex"' in hall.rules
+    hall.hear(2, "Paul wrote to zor bex again.", "Pablo escribió a Zorbex.")
+    expect(row(page, 2).locator(".fixed")).to_have_text("Zorbex")
+    expect(page.locator("#undo .word")).to_contain_text("rule “zor bex”")
+    page.locator("#undo").click()
+    expect(page.locator("#notice")).to_have_text("“zor bex” is left alone again.")
+    assert "Zorbex" not in hall.rules
+
+
+def test_a_rule_is_made_by_touch(hall: Office, visit: Visit) -> None:
+    page = opened(visit, **TOUCH)
+    hall.hear(1, "Paul wrote to zor bex again.", "Pablo.", unsure={"zor": 0.2})
+    page.locator(".doubt").tap()
+    page.locator("#add-rule").tap()
+    expect(page.locator("#rule-heard")).to_have_value("zor")
+    chips = page.locator("#rule-words")
+    chips.get_by_text("bex").tap()
+    expect(page.locator("#rule-heard")).to_have_value("zor bex")
+    expect(chips.locator("[aria-pressed=true]")).to_have_text(["zor", "bex"])
+    chips.get_by_text("wrote").tap()
+    expect(page.locator("#rule-heard")).to_have_value("wrote to zor bex")
+    chips.get_by_text("zor").tap()
+    expect(page.locator("#rule-heard")).to_have_value("zor")
+    page.locator("#rule-heard").fill("...")
+    page.locator("#rule-write").fill("x")
+    expect(page.locator("#rule-problem")).to_have_text("Write words.")
+    page.get_by_role("button", name="Cancel").last.tap()
+    expect(page.locator("#rule-dialog")).to_be_hidden()
+    assert hall.rules == ""
+
+
+def test_a_refusal_is_a_quiet_line(hall: Office, visit: Visit) -> None:
+    page = opened(visit)
+    hall.hear(1, "zor bex", "limón")
+    for _ in range(2):
+        page.locator("#add-rule").click()
+        page.locator("#rule-heard").fill("zor bex")
+        page.locator("#rule-write").fill("Zorbex")
+        page.keyboard.press("Enter")
+        expect(page.locator("#notice")).not_to_be_empty()
+    expect(page.locator("#notice")).to_have_attribute("data-tone", "bad")
+    expect(page.locator("#notice")).to_contain_text("zor bex")
+    expect(page.locator("#pause")).to_be_enabled()

@@ -1,0 +1,390 @@
+"""The operator console's modules that need no page, run as they are in the browser."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, get_args
+
+import pytest
+from playwright.sync_api import Page
+
+from pipeline.core.types import State
+from tests.browser.conftest import Visit
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def page(visit: Visit) -> Page:
+    return visit("/projector")
+
+
+def run(page: Page, module: str, body: str, *values: Any) -> Any:
+    """Run `body` with the module's exports as `m` and `values` as `v`."""
+    script = f"async (v) => {{ const m = await import('/js/{module}.js'); {body} }}"
+    return page.evaluate(script, list(values))
+
+
+def record(number: int = 1, **fields: Any) -> dict[str, Any]:
+    return {
+        "type": "utterance",
+        "id": number,
+        "lang": "en",
+        "start_s": 1.0,
+        "raw_text": "raw",
+        "text": "text",
+        "corrections": [],
+        "words": [],
+        "flags": [],
+        "filtered": "",
+        "partial": {"lang": "es", "text": "rápida", "engine": "marian"},
+        "final": {"lang": "es", "text": "buena", "engine": "gemma"},
+        "partial_ms": 80.0,
+        "final_ms": 600.0,
+        "last_syllable_to_partial_ms": 800.0,
+        "last_syllable_to_final_ms": 1400.0,
+    } | fields
+
+
+def caption(number: int, text: str, seq: int, **fields: Any) -> dict[str, Any]:
+    engine = fields.pop("engine", "gemma")
+    return {
+        "id": number,
+        "seq": seq,
+        "final": True,
+        "stable": len(text),
+        "start_s": 1.0,
+        "source": {"lang": "en", "text": "text" if text else ""},
+        "target": {"lang": "es", "text": text, "engine": engine},
+    } | fields
+
+
+def test_doubtful_words_and_corrections_are_marked_in_place(page: Page) -> None:
+    """Offsets are code points, and together the pieces are the corrected text."""
+    raw = "😀 He is the pro pitty asian, the the end."
+    given = record(
+        raw_text=raw,
+        text="😀 He is the propitiation, the the end.",
+        corrections=[
+            {
+                "rule": "r",
+                "found": "pro pitty asian",
+                "replacement": "propitiation",
+                "start": raw.index("pro"),
+            }
+        ],
+        words=[
+            {"text": word, "probability": 0.2 if at in (5, 8) else 0.9}
+            for at, word in enumerate(raw.split())
+        ],
+    )
+    found = run(page, "operator_marks", "return m.pieces(v[0])", given)
+    assert "".join(piece["text"] for piece in found) == given["text"]
+    assert [(p["kind"], p["text"], p["heard"]) for p in found if p["kind"] != "plain"] == [
+        ("fixed", "propitiation", "pro pitty asian"),  # a doubtful word in it is not marked twice
+        ("doubt", "the", "the"),
+    ]
+    assert "".join(p["heard"] for p in found) == raw
+    assert found[3]["note"] == "The recognizer is 20 % sure of this."
+    assert "“pro pitty asian”" in found[1]["note"]
+    assert found[2]["text"] == ", the "  # the second "the" is the doubtful one
+
+
+def test_words_that_are_not_in_the_text_mark_nothing(page: Page) -> None:
+    given = record(raw_text="Peace be.", words=[{"text": "war", "probability": 0.0}])
+    del given["words"][0]["probability"]
+    found = run(page, "operator_marks", "return m.pieces(v[0])", given)
+    assert [(p["kind"], p["text"]) for p in found] == [("plain", "Peace be.")]
+    del given["words"]
+    assert run(page, "operator_marks", "return m.pieces(v[0]).length", given) == 1
+
+
+def entries(page: Page, *steps: tuple[str, Any], limit: int = 9) -> list[dict[str, Any]]:
+    """Return each entry after these steps: its standing, versions and remarks."""
+    found: list[dict[str, Any]] = run(
+        page,
+        "operator_utterances",
+        """const all = new m.Utterances(v[1]);
+           for (const [name, value] of v[0]) all[name](value);
+           return all.list().map((e) => ({
+             id: e.id, standing: m.standing(e), shown: m.shownText(e).text,
+             versions: m.versions(e).map(
+               (x) => [x.by, x.text, x.workMs, x.afterMs, x.onScreen, x.alike]),
+             remarks: m.remarks(e).map((x) => x.text)}));""",
+        steps,
+        limit,
+    )
+    return found
+
+
+def test_both_translations_stand_side_by_side_with_their_times(page: Page) -> None:
+    second = {"id": 1, "lang": "es", "text": "otra", "engine": "marian", "model": "opus"}
+    second |= {"ms": 41.0, "agreement": 0.3}
+    (entry,) = entries(
+        page,
+        ("caption", caption(1, "rá", 1, final=False, engine="marian")),
+        ("caption", caption(1, "buena", 2)),
+        ("record", record()),
+        ("compare", second),
+    )
+    assert entry["standing"] == "final"
+    assert entry["versions"] == [
+        ["Marian", "rápida", 80, 800, False, None],
+        ["Gemma", "buena", 600, 1400, True, None],
+        ["Marian (opus)", "otra", 41, None, False, 0.3],
+    ]
+
+
+def test_a_draft_that_became_the_final_stands_once(page: Page) -> None:
+    same = {"lang": "es", "text": "rápida", "engine": "marian"}
+    (entry,) = entries(
+        page,
+        ("caption", caption(1, "rápida", 2, engine="marian")),
+        ("record", record(final=same, final_ms=None)),
+    )
+    assert entry["versions"] == [["Marian", "rápida", 80, 1400, True, None]]
+
+
+def test_an_edit_is_on_screen_and_a_hidden_caption_is_not(page: Page) -> None:
+    flags = ["agreement:reject", "new:flag"]
+    edited, hidden, filtered = entries(
+        page,
+        ("caption", caption(1, "mía", 3, engine="operator")),
+        ("record", record(1)),
+        ("record", record(2)),
+        ("caption", caption(2, "", 4, engine="operator")),
+        ("record", record(3, filtered="no-speech", final=None, partial=None, flags=flags)),
+        ("caption", caption(4, "", 5)),
+    )
+    assert (edited["standing"], edited["shown"]) == ("edited", "mía")
+    assert [v[0] for v in edited["versions"] if v[4]] == ["Operator"]
+    assert (hidden["standing"], hidden["shown"]) == ("hidden", "buena")
+    assert not any(v[4] for v in hidden["versions"])
+    assert filtered["standing"] == "filtered"
+    assert filtered["remarks"] == ["Not shown: not speech", "translators disagree", "new"]
+
+
+def test_the_list_is_bounded_and_an_older_revision_changes_nothing(page: Page) -> None:
+    steps = [("caption", caption(number, f"t{number}", number)) for number in range(1, 40)]
+    found = entries(page, *steps, ("caption", caption(39, "old", 1)), limit=5)
+    assert [(entry["id"], entry["shown"]) for entry in found] == [
+        (number, f"t{number}") for number in range(35, 40)
+    ]
+
+
+def test_a_hello_keeps_the_records_of_its_own_session_only(page: Page) -> None:
+    hello = {"session": "a", "resumed": False, "captions": [caption(1, "uno", 1)]}
+    steps: list[tuple[str, Any]] = [("greet", hello), ("record", record(1)), ("record", record(2))]
+    again = {"session": "a", "resumed": False, "captions": [caption(2, "dos", 5)]}
+    found = entries(page, *steps, ("greet", again))
+    assert [(entry["id"], entry["standing"]) for entry in found] == [(1, "hidden"), (2, "final")]
+    found = entries(page, *steps, ("greet", {**again, "session": "b"}))
+    assert [(entry["id"], len(entry["versions"])) for entry in found] == [(2, 1)]
+
+
+def test_a_caption_without_a_record_is_gone_with_a_hello_that_has_it_not(page: Page) -> None:
+    hello = {"session": "a", "resumed": False, "captions": []}
+    assert run(
+        page,
+        "operator_utterances",
+        """const all = new m.Utterances(9);
+           all.greet(v[0]); all.caption(v[1]); const there = all.get(1) !== undefined;
+           all.greet(v[0]); return [there, all.get(1) === undefined];""",
+        hello,
+        caption(1, "uno", 1),
+    ) == [True, True]
+
+
+def test_the_level_holds_its_peak_and_warns(page: Page) -> None:
+    told = run(
+        page,
+        "operator_meter",
+        """const l = new m.Level(); const at = (ms) => [Math.round(l.peak(ms)), l.verdict(ms).tone];
+           const seen = [];
+           l.put({dbfs: -12, clipped: false}, 0); seen.push(at(0));
+           l.put({dbfs: -30, clipped: false}, 1000); seen.push(at(1900)); seen.push(at(2500));
+           l.put({dbfs: -3, clipped: true}, 3000);
+           for (const ms of [3100, 5900, 6100]) seen.push(at(ms));
+           l.put({dbfs: -45, clipped: false}, 10000); seen.push(at(10000));
+           for (let ms = 11000; ms <= 21000; ms += 500) l.put({dbfs: -80, clipped: false}, ms);
+           seen.push(at(21000)); const words = l.verdict(21000).words;
+           l.rest(); seen.push(at(21000));
+           return [seen, words];""",
+    )
+    assert told == [
+        [
+            [-12, "good"],
+            [-12, "good"],
+            [-22, "good"],
+            [-3, "bad"],
+            [-21, "bad"],
+            [-25, "good"],
+            [-45, "wait"],
+            [-60, "wait"],
+            [-60, "good"],
+        ],
+        "Silent for 11 s: is the microphone on?",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("server", "word", "tone"),
+    [
+        (("open", "listening", ""), "Listening", "good"),
+        (("open", "speech", "a little behind: fewer partial captions"), "Speech", "wait"),
+        (("open", "no-audio", "microphone lost: USB"), "Microphone lost", "bad"),
+        (("open", "fault", "transcribe: crash"), "Fault", "bad"),
+        (("open", "paused", ""), "Paused", "wait"),
+        (("open", "sleeping", ""), "sleeping", "wait"),
+        (("lost", "listening", ""), "Connection lost", "bad"),
+        (("lost", "ended", ""), "Ended", "off"),
+        (("outdated", "listening", ""), "Reload this page", "bad"),
+    ],
+)
+def test_a_glance_says_the_state(
+    page: Page, server: tuple[str, str, str], word: str, tone: str
+) -> None:
+    link, state, reason = server
+    seen = run(
+        page,
+        "operator_state",
+        "return m.glance(v[0])",
+        {"link": link, "state": state, "reason": reason},
+    )
+    assert (seen["word"], seen["tone"]) == (word, tone)
+    assert seen["icon"]
+    if reason:
+        assert seen["reason"].lower().startswith(reason.lower())
+    if tone == "bad":
+        assert seen["reason"].endswith(".")
+
+
+def test_every_glance_has_an_icon_on_the_page(page: Page, visit: Visit) -> None:
+    console = visit("/operator")
+    symbols = console.locator("symbol").evaluate_all("all => all.map((e) => e.id)")
+    views = [{"link": "open", "state": state, "reason": ""} for state in get_args(State)]
+    views += [{"link": link} for link in ("connecting", "lost", "outdated")]
+    icons = run(page, "operator_state", "return v.map((x) => m.glance(x).icon)", *views)
+    assert {f"icon-{icon}" for icon in icons} <= set(symbols)
+
+
+def test_a_refusal_says_what_to_do(page: Page) -> None:
+    told = run(
+        page,
+        "operator_state",
+        """return [
+             m.refusal({code: "unknown-caption", message: "Caption 3 is not in the history."}),
+             m.refusal({code: "new", message: "no such thing"}),
+             m.banner("live"), m.banner("dry-run")]""",
+    )
+    assert told[0] == "Caption 3 is not in the history. It is too old to be changed."
+    assert told[1:3] == ["no such thing.", ""]
+    assert told[3].startswith("Rehearsal")
+
+
+def test_settings_that_were_read_again_are_told(page: Page) -> None:
+    told = run(
+        page,
+        "operator_state",
+        "return v.map(m.reloaded)",
+        {"live": ["a.b", "c.d"], "next_utterance": [], "restart": ["e.f"], "rules": 3},
+        {"live": [], "next_utterance": [], "restart": [], "rules": 3},
+    )
+    assert told == [
+        "The settings were read again. a.b, c.d: in force. e.f: only after a restart.",
+        "The settings were read again. Nothing has changed.",
+    ]
+
+
+def test_keys_stand_for_buttons(page: Page) -> None:
+    keys = [
+        {"key": "p"},
+        {"key": "P", "shiftKey": True},
+        {"key": "z", "ctrlKey": True},
+        {"key": "z", "metaKey": True},
+        {"key": "p", "ctrlKey": True},
+        {"key": "p", "altKey": True},
+        {"key": "Enter"},
+    ]
+    assert run(page, "operator_keys", "return v.map(m.keyOf)", *keys) == [
+        "p", "p", "u", "u", "", "", "",
+    ]  # fmt: skip
+
+
+def test_facts_of_the_machine_in_words(page: Page) -> None:
+    health = {
+        "lag_s": 6.4,
+        "rung": "no-partials",
+        "setback": "Gemma rests",
+        "queues": {"mailbox": 2, "drafts": 1},
+        "dropped": {"blocks": 3, "records": 0, "partials": 7, "drafts": 0},
+        "memory_mb": 812.4,
+        "uptime_s": 7500,
+        "source": "USB",
+    }
+    found = run(page, "operator_panel", "return m.facts(v[0])", health)
+    assert {term: (text, troubling) for term, text, troubling in found} == {
+        "Lag": ("6.4 s", True),
+        "Given up": ("partial captions", True),
+        "Final translator": ("Gemma rests", True),
+        "Waiting": ("2 to hear, 1 to translate", False),
+        "Dropped": ("3 audio blocks, 7 partials", True),
+        "Memory": ("812 MB", False),
+        "Running for": ("2 h 5 min", False),
+        "Input": ("USB", False),
+    }
+
+
+def test_what_is_no_rule(page: Page) -> None:
+    pairs = [("", "x"), ("file lemon", "Philemon"), ("a", "a"), ("...", "b"), ("the", "a")]
+    found = run(
+        page,
+        "operator_rule",
+        """return v[0].map(([heard, write]) => m.objection(heard, write))
+             .map(({text, stops}) => [stops, text !== ""])""",
+        pairs,
+    )
+    assert found == [[True, False], [False, False], [True, True], [True, True], [False, True]]
+    assert run(page, "operator_rule", "return [m.bare('“Lemon.”'), m.bare(' a  b ,')]") == [
+        "Lemon",
+        "a b",
+    ]
+    places = [
+        ["He, says file lemon.", "file lemon"],
+        ["one - two", "two"],
+        ["one", "two"],
+        ["one", ""],
+    ]
+    found = run(page, "operator_rule", "return v[0].map(([a, b]) => m.place(a, b))", places)
+    assert found == [[2, 3], [2, 2], [-1, -1], [-1, -1]]
+
+
+def test_times_for_people(page: Page) -> None:
+    times = run(page, "operator_row", "return v.map(m.time)", 84.2, 994.4, 996, 12340)
+    assert times == ["84 ms", "994 ms", "1.0 s", "12.3 s"]
+    clocks = run(page, "operator_row", "return v.map(m.clock)", 5.9, 725, 3725.2)
+    assert clocks == ["0:05", "12:05", "1:02:05"]
+    ages = run(
+        page, "operator_check",
+        "const now = Date.parse('2026-11-22T12:00:00Z'); return v[0].map((utc) => m.age(utc, now))",
+        ["2026-11-22T11:30:00+00:00", "2026-11-22T07:00:00+00:00", "2026-11-19T12:00:00+00:00"],
+    )  # fmt: skip
+    assert json.dumps(ages).count("ago") == 2
+    assert ages[0] == "Within the last hour."
+    assert ages[2].startswith("3 days ago")
+
+
+@pytest.mark.parametrize(
+    ("address", "reachable"),
+    [
+        ("http://192.168.1.20:8765/", True),
+        ("https://captions.example.org/", True),
+        ("http://127.0.0.1:8765/", False),
+        ("http://localhost:8765/", False),
+        ("http://[::1]:8765/", False),
+    ],
+)
+def test_phones_cannot_open_this_machines_own_address(
+    page: Page, address: str, reachable: bool
+) -> None:
+    assert (run(page, "address", "return m.unreachable(v[0])", address) == "") is reachable

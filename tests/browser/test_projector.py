@@ -1,0 +1,387 @@
+"""The projector page in a real browser, before the real hub."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from playwright.sync_api import Page, WebSocketRoute, expect
+
+from tests.browser.conftest import Visit, until
+from tests.support.builders import caption
+from tests.support.display_server import Hall
+
+pytestmark = pytest.mark.browser
+
+HD = {"viewport": {"width": 1280, "height": 720}}
+SHOWN = "#captions .caption .text"
+STATUS = "#status"  # hidden once the page is connected and all is well
+GOLDEN_CAPTION = json.dumps(
+    {
+        "type": "caption",
+        "seq": 1,
+        "id": 1,
+        "revision": 1,
+        "final": True,
+        "start_s": 1.0,
+        "end_s": 2.0,
+        "source": {"lang": "en", "text": "Let us pray together."},
+        "target": {"lang": "es", "text": "Oremos todos juntos.", "engine": "gemma"},
+        "stable": 20,
+    }
+)
+LONG = "Porque de tal manera amó Dios al mundo, que ha dado a su Hijo unigénito. " * 5
+RECORD = """
+window.arrived = [];
+addEventListener("DOMContentLoaded", () => new MutationObserver((records) => {
+  const note = (node, what) =>
+    window.arrived.push([Number(node.dataset.id), what, performance.now()]);
+  for (const record of records) {
+    for (const node of record.addedNodes) note(node, "in");
+    for (const node of record.removedNodes) note(node, "out");
+  }
+}).observe(document.querySelector("#captions"), {childList: true}));
+"""
+
+
+def shown(page: Page) -> list[str]:
+    return page.locator(SHOWN).all_text_contents()
+
+
+def cut_off(page: Page) -> list[str]:
+    """Texts that reach out of the window, lines cut in two, and whatever has a scrollbar.
+
+    Whole lines may have left at the top where lines roll.
+    """
+    script = """() => {
+      const stage = document.querySelector("#stage").getBoundingClientRect();
+      const rolls = document.documentElement.classList.contains("rolls");
+      const out = [...document.querySelectorAll("#captions p")].filter((e) => {
+        const b = e.getBoundingClientRect();
+        if (b.width === 0) return false;
+        const line = parseFloat(getComputedStyle(e).lineHeight);
+        const above = (stage.top - b.top) / line;
+        const cut = above > 0.02 && !(rolls && Math.abs(above - Math.round(above)) < 0.02);
+        return cut || b.left < 0 || b.right > innerWidth || b.bottom > innerHeight;
+      }).map((e) => e.textContent.slice(0, 40));
+      const d = document.documentElement;
+      if (d.scrollWidth > innerWidth || d.scrollHeight > innerHeight) out.push("scrolls");
+      if (innerWidth !== d.clientWidth) out.push("has a scrollbar");
+      return out;
+    }"""
+    found: list[str] = page.evaluate(script)
+    return found
+
+
+def test_a_browser_of_2022_will_do(hall: Hall, visit: Visit) -> None:
+    younger = ["toSpliced", "toSorted", "toReversed", "with", "findLast", "findLastIndex"]
+    page = visit("/projector", "".join(f"delete Array.prototype.{n};" for n in younger), **HD)
+    expect(page.locator(STATUS)).to_be_hidden()
+    hall.say(1, "Esta es la frase 1.", final=True)
+    expect(page.locator(SHOWN)).to_have_text(["Esta es la frase 1."])
+
+
+def test_the_last_three_captions_are_shown(hall: Hall, visit: Visit) -> None:
+    for number in range(1, 8):
+        hall.say(number, f"Esta es la frase {number}.", final=True)
+    page = visit("/projector", **HD)
+    expect(page.locator(SHOWN)).to_have_count(3)
+    assert shown(page) == ["Esta es la frase 5.", "Esta es la frase 6.", "Esta es la frase 7."]
+    expect(page.locator("#captions .source").first).to_be_hidden()
+    expect(page.locator("#status")).to_be_hidden()
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(0, 0, 0)"
+    assert page.evaluate("getComputedStyle(document.body).cursor") == "none"
+
+
+def test_both_languages(hall: Hall, visit: Visit) -> None:
+    hall.say(1, "El Señor es mi pastor.", "The Lord is my shepherd.", final=True)
+    page = visit("/projector?show=both", **HD)
+    expect(page.locator("#captions .source")).to_have_text("The Lord is my shepherd.")
+    expect(page.locator("#captions .source")).to_be_visible()
+    assert page.locator("#captions .source").get_attribute("lang") == "en"
+
+
+def test_a_final_replaces_its_partial_in_place(hall: Hall, visit: Visit) -> None:
+    page = visit("/projector", **HD)
+    hall.say(1, "El Señor es", stable=8)
+    element = page.wait_for_selector("#captions .caption")
+    assert element is not None
+    assert element.query_selector(".rest").text_content() == " es"  # type: ignore[union-attr]
+    hall.say(1, "El Señor es mi pastor.", final=True)
+    expect(page.locator(SHOWN)).to_have_text("El Señor es mi pastor.")
+    assert element.evaluate("e => e === document.querySelector('#captions .caption')")
+    hall.edit(1, "Jehová es mi pastor.")
+    expect(page.locator(SHOWN)).to_have_text("Jehová es mi pastor.")
+    hall.hide(1)
+    expect(page.locator(SHOWN)).to_have_count(0)
+
+
+SIZES = [(320, 240), (768, 1024), (1280, 720), (1920, 1080), (3840, 2160)]
+MODES = ["", "?show=both", "?show=beside", "?mode=blocks", "?mode=blocks&show=beside&size=150"]
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("query", MODES)
+def test_it_fits_any_screen(hall: Hall, visit: Visit, size: tuple[int, int], query: str) -> None:
+    width, height = size
+    page = visit(f"/projector{query}", viewport={"width": width, "height": height})
+    texts = ["Una frase muy corta.", LONG, "Anticonstitucionalísimamente " * 3]
+    for number, text in enumerate(texts, 1):
+        hall.show(caption(number, text, text, final=True))
+        page.reload()
+        until(
+            page,
+            f"[...document.querySelectorAll('#captions .caption')].some((e) => "
+            f"Math.floor(Number(e.dataset.id)) === {number})",
+        )
+        page.wait_for_timeout(300)
+        assert cut_off(page) == []
+
+
+def test_lines_roll_up_one_by_one(hall: Hall, visit: Visit) -> None:
+    """What has left to make room goes line by line, not as a whole; no line is cut in two."""
+    page = visit("/projector?lines=3", **HD)
+    expect(page.locator(STATUS)).to_be_hidden()
+    words = LONG.split()[:24]
+    hall.say(1, " ".join(words[:12]), final=True)
+    expect(page.locator("[data-id='1']").first).to_have_count(1)
+    line_px = page.locator("#stage").evaluate("e => e.getBoundingClientRect().height") / 3
+    page.wait_for_timeout(5000)  # now it has been read
+    for count in range(1, 25):
+        hall.say(2, " ".join(words[:count]))
+        expect(page.locator("#captions [data-id='2'] .text")).to_have_text(" ".join(words[:count]))
+        tops = page.locator(SHOWN).evaluate_all(
+            "all => all.map((e) => e.closest('.caption').offsetTop + e.closest('ol').offsetTop)"
+        )
+        assert all(abs(top / line_px - round(top / line_px)) < 0.02 for top in tops)
+    hall.say(2, " ".join(words), final=True)  # more than three lines, in the same type
+    expect(page.locator("#captions .partial")).to_have_count(0)
+    assert page.locator("#captions .caption").count() == 2
+    assert page.locator("#captions").bounding_box()["height"] > 5.9 * line_px  # type: ignore[index]
+    page.wait_for_timeout(300)  # the glide
+    bottom = page.locator("#captions").bounding_box()
+    assert bottom is not None
+    assert bottom["y"] + bottom["height"] == pytest.approx(720 * 0.94, abs=1)
+    assert cut_off(page) == []
+
+
+def test_a_whole_sentence_at_a_time(hall: Hall, visit: Visit) -> None:
+    """In blocks nothing is shown before it is final, and lines end where phrases do."""
+    page = visit("/projector?mode=blocks", **HD)
+    expect(page.locator(STATUS)).to_be_hidden()
+    hall.say(1, "El Señor es mi pastor")
+    hall.say(1, "El Señor es mi pastor; nada me", stable=10)
+    page.wait_for_timeout(300)
+    assert shown(page) == []
+    hall.say(1, "El Señor es mi pastor; nada me faltará.", final=True)
+    expect(page.locator(SHOWN)).to_have_count(1)
+    assert shown(page) == ["El Señor es mi pastor;\nnada me faltará."]
+    box = page.locator(SHOWN).bounding_box()
+    assert box is not None
+    assert abs(box["y"] + box["height"] / 2 - 360) < 3
+    hall.edit(1, "Jehová es mi pastor.")
+    expect(page.locator(SHOWN)).to_have_text("Jehová es mi pastor.")
+    hall.hide(1)
+    expect(page.locator(SHOWN)).to_have_count(0)
+
+
+def test_a_long_sentence_comes_in_pages_and_none_is_skipped(hall: Hall, visit: Visit) -> None:
+    log = """window.said = [];
+    addEventListener("DOMContentLoaded", () => new MutationObserver(() => {
+      const text = document.querySelector("#captions")?.textContent.replace(/\\s+/g, " ");
+      if (text && text !== window.said[window.said.length - 1]) window.said.push(text);
+    }).observe(document.querySelector("#captions"), {childList: true, subtree: true}));"""
+    page = visit("/projector?mode=blocks&lines=2", log, **HD)
+    expect(page.locator(STATUS)).to_be_hidden()
+    sentences = [LONG[:148].strip(), "Así dice el apóstol.", "Y nosotros también."]
+    for number, text in enumerate(sentences, 1):
+        hall.say(number, text, final=True)
+    until(page, "(window.said[window.said.length - 1] ?? '').includes('nosotros')")
+    said = page.evaluate("window.said")
+    assert len(said) >= 5
+    assert " ".join(said) == " ".join(sentences)
+    assert page.locator("#captions").evaluate("e => e.textContent.split('\\n').length") <= 2
+
+
+def test_a_word_waits_for_the_sentence_that_it_can_join(hall: Hall, visit: Visit) -> None:
+    page = visit("/projector?mode=blocks", RECORD, **HD)
+    expect(page.locator(STATUS)).to_be_hidden()
+    hall.say(1, "Amén.", final=True)
+    page.wait_for_timeout(500)
+    assert shown(page) == []
+    hall.say(2, "Vamos a orar juntos.", final=True)
+    expect(page.locator(SHOWN)).to_have_text("Amén. Vamos a orar juntos.")
+    hall.say(3, "Aleluya.", final=True)  # nothing follows
+    expect(page.locator(SHOWN)).to_have_text("Aleluya.")
+
+
+def test_both_languages_side_by_side(hall: Hall, visit: Visit) -> None:
+    hall.say(1, "El Señor es mi pastor.", "The Lord is my shepherd.", final=True)
+    page = visit("/projector?show=beside", **HD)
+    source = page.locator("#captions .source")
+    expect(source).to_have_text("The Lord is my shepherd.")
+    left, right = page.locator(SHOWN).bounding_box(), source.bounding_box()
+    assert left is not None
+    assert right is not None
+    assert left["x"] + left["width"] < right["x"]
+    assert left["y"] == right["y"]
+    assert left["width"] == pytest.approx(right["width"], abs=1)
+
+
+def test_the_address_sets_size_and_margin(hall: Hall, visit: Visit) -> None:
+    hall.say(1, "El Señor es mi pastor.", final=True)
+    size = "e => parseFloat(getComputedStyle(e).fontSize)"
+    page = visit("/projector", **HD)
+    usual = page.locator(SHOWN).evaluate(size)
+    page.goto(page.url + "?size=50&margin=0")
+    assert page.locator(SHOWN).evaluate(size) == pytest.approx(usual / 2, abs=0.1)
+    assert page.locator("#stage").bounding_box()["width"] == 1280  # type: ignore[index]
+    page.goto(page.url.split("?")[0] + "?size=9999&margin=wide&lines=-1&mode=x&show=y")
+    assert page.locator(SHOWN).evaluate(size) == usual
+    box = page.locator("#stage").bounding_box()
+    assert box is not None
+    assert box["x"] == pytest.approx(1280 * 0.06, abs=1)
+    assert 720 - box["y"] - box["height"] == pytest.approx(720 * 0.06, abs=1)
+
+
+def test_a_burst_is_caught_up_without_skipping_a_final(hall: Hall, visit: Visit) -> None:
+    """Nine finals at once: each is seen, in order, for half a second at least."""
+    page = visit("/projector?captions=1", RECORD, **HD)
+    expect(page.locator(STATUS)).to_be_hidden()
+    for number in range(1, 10):
+        hall.say(number, f"{number}: {LONG[:36]}", final=True)
+    until(page, "window.arrived.some(([id]) => id === 9)")
+    log: list[tuple[int, str, float]] = page.evaluate("window.arrived")
+    came = {number: at for number, what, at in log if what == "in"}
+    left = {number: at for number, what, at in log if what == "out"}
+    assert list(came) == list(range(1, 10))
+    dwell = [left[number] - came[number] for number in range(1, 9)]
+    assert min(dwell) > 450
+    assert dwell[-1] > 3 * dwell[0]  # the fewer wait, the longer each may stay
+
+
+def test_a_caption_waits_until_the_one_before_could_be_read(hall: Hall, visit: Visit) -> None:
+    page = visit("/projector?captions=1", RECORD, **HD)
+    expect(page.locator(STATUS)).to_be_hidden()
+    hall.say(1, "Treinta y seis letras para leerlas.", final=True)
+    hall.say(2, "Otra.", final=True)
+    expect(page.locator("[data-id='1']").first).to_have_count(1)
+    assert hall.glass("projector") <= 1
+    until(page, "window.arrived.some(([id]) => id === 2)")
+    (_, _, first), *_, (_, _, second) = page.evaluate("window.arrived.filter((e) => e[1] === 'in')")
+    assert 1700 < second - first < 3500
+    until(page, "document.querySelectorAll('#captions .caption').length === 1")
+    page.wait_for_timeout(200)
+    assert hall.glass("projector") == 2
+
+
+def test_stale_text_is_cleared(hall: Hall, visit: Visit) -> None:
+    page = visit("/projector?clear=1", **HD)
+    hall.say(1, "Amén.", final=True)
+    expect(page.locator(SHOWN)).to_have_text("Amén.")
+    hall.state("speech")
+    page.wait_for_timeout(1500)
+    assert shown(page) == ["Amén."]
+    hall.state("listening")
+    expect(page.locator(SHOWN)).to_have_count(0)
+    hall.edit(1, "Amén y amén.")  # what has left the screen does not come back by an edit
+    hall.say(2, "Oremos.", final=True)
+    expect(page.locator(SHOWN)).to_have_text("Oremos.")
+
+
+def test_stale_text_is_cleared_while_the_server_is_away(hall: Hall, visit: Visit) -> None:
+    """Though the page tries again and again to reach it."""
+    page = visit("/projector?clear=3", "Math.random = () => 0;", **HD)
+    hall.say(1, "Amén.", final=True)
+    expect(page.locator(SHOWN)).to_have_text("Amén.")
+    hall.close()
+    expect(page.locator(SHOWN)).to_have_count(0, timeout=4500)
+
+
+def test_a_sign_of_life_is_no_speech(visit: Visit) -> None:
+    """It does not keep stale text on the wall."""
+    page = visit("/projector?clear=2", **HD)
+    routes: list[WebSocketRoute] = []
+
+    def pass_on(route: WebSocketRoute) -> None:
+        routes.append(route)
+        server = route.connect_to_server()
+        server.on_message(route.send)
+
+    page.route_web_socket("**/ws**", pass_on)
+    page.reload()
+    expect(page.locator(STATUS)).to_be_hidden()
+    message = json.loads(GOLDEN_CAPTION)
+    routes[-1].send(GOLDEN_CAPTION)
+    expect(page.locator(SHOWN)).to_have_text(message["target"]["text"])
+    for _ in range(10):
+        routes[-1].send('{"type":"alive","seq":1}')
+        page.wait_for_timeout(300)
+    assert shown(page) == []
+
+
+def test_another_size_of_the_window_folds_the_text_anew(hall: Hall, visit: Visit) -> None:
+    hall.say(1, "El Señor es mi pastor; nada me faltará.", final=True)
+    page = visit("/projector?mode=blocks", **HD)
+    expect(page.locator(SHOWN)).to_have_count(1)
+    assert shown(page)[0].count("\n") == 1
+    page.set_viewport_size({"width": 1280, "height": 200})
+    until(page, "!document.querySelector('#captions').textContent.includes('\\n')")
+    assert cut_off(page) == []
+
+
+def test_the_state_is_small_and_in_the_captions_language(hall: Hall, visit: Visit) -> None:
+    page = visit("/projector", **HD)
+    status = page.locator("#status")
+    hall.state("no-audio", "microphone lost: USB")
+    expect(status).to_have_text("Sin micrófono")
+    box = status.bounding_box()
+    assert box is not None
+    assert box["height"] < 720 * 0.05
+    hall.state("paused")
+    expect(status).to_have_text("En pausa")
+    hall.state("speech")
+    expect(status).to_be_hidden()
+    hall.close()
+    expect(status).to_have_text("Reconectando")
+    hall.say(1, "Entre tanto.", final=True)
+    hall.open()
+    expect(status).to_be_hidden()
+    expect(page.locator(SHOWN)).to_have_text("Entre tanto.")
+
+
+def test_an_address_that_the_server_refuses_is_explained(visit: Visit) -> None:
+    page = visit("/projector?lang=fr", **HD)
+    expect(page.locator("#status-text")).to_contain_text("fr")
+    expect(page.locator("#status-text")).to_contain_text("es")
+
+
+def test_blank_is_black(hall: Hall, visit: Visit) -> None:
+    hall.say(1, "No mostrar.", final=True)
+    page = visit("/projector", **HD)
+    expect(page.locator(SHOWN)).to_be_visible()
+    lit = page.screenshot()
+    hall.state("blank")
+    expect(page.locator(SHOWN)).to_be_hidden()
+    page.wait_for_timeout(400)
+    black = page.screenshot()
+    page.goto("about:blank")
+    page.evaluate("document.documentElement.style.background = 'rgb(0, 0, 0)'")
+    assert page.screenshot() == black
+    assert lit != black
+
+
+def test_after_a_long_break_it_goes_on_with_what_is_said_now(hall: Hall, visit: Visit) -> None:
+    hall.say(1, "Antes.", final=True)
+    page = visit("/projector", RECORD, **HD)
+    expect(page.locator(SHOWN)).to_have_text("Antes.")
+    hall.close()
+    for number in range(2, 40):
+        hall.say(number, f"Esta es la frase {number}.", final=True)
+    hall.open()
+    until(page, "window.arrived.some(([id]) => id === 39)")
+    assert shown(page) == ["Esta es la frase 37.", "Esta es la frase 38.", "Esta es la frase 39."]
+    hall.restart("two")
+    hall.say(40, "Esta es la frase 40.", final=True)
+    until(page, "document.querySelector('#captions [data-id=\"40\"]')")
+    assert shown(page) == ["Esta es la frase 38.", "Esta es la frase 39.", "Esta es la frase 40."]

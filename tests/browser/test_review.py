@@ -1,0 +1,274 @@
+"""The review page in a real browser, served by the real review of a session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
+from playwright.sync_api import Browser, Page, ViewportSize, expect
+
+from pipeline.review.store import REVIEWED
+from pipeline.session.training_pairs import QUEUE
+from tests.browser.conftest import LOST_SOCKET, WATCH_POLICY, until
+from tests.support.display_server import Hall
+from tests.support.reviewing import TOKEN, Reviewing, reviewable
+from tests.unit.review.test_store import lines, outcomes, pairs
+
+pytestmark = pytest.mark.browser
+
+HOSTILE = "<script>document.title = 'owned'</script>"
+DESK: ViewportSize = {"width": 1280, "height": 900}
+
+
+Open = Callable[..., Page]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return reviewable(tmp_path)
+
+
+@pytest.fixture
+def served(folder: Path) -> Iterator[Reviewing]:
+    with Reviewing(folder) as running:
+        yield running
+
+
+@pytest.fixture
+def visit(browser: Browser, served: Reviewing) -> Iterator[Open]:
+    """Open the review page in a new profile; `token` goes into the address's fragment."""
+    contexts = []
+    complaints: list[str] = []
+
+    def visit(token: str = TOKEN, **options: Any) -> Page:
+        context = browser.new_context(**{"viewport": DESK, "locale": "en-GB", **options})
+        contexts.append(context)
+        context.set_default_timeout(10_000)
+        context.add_init_script(WATCH_POLICY)
+        page = context.new_page()
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on(
+            "console",
+            lambda said: (
+                complaints.append(said.text)
+                if said.type in ("error", "warning")
+                and not LOST_SOCKET.search(said.text)
+                and "Failed to load resource" not in said.text
+                else None
+            ),
+        )
+        page.goto(served.url + (f"#token={token}" if token else ""))
+        return page
+
+    yield visit
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+def items(page: Page) -> Any:
+    return page.locator(".item:visible")
+
+
+def test_every_doubtful_caption_is_there_with_its_reasons(visit: Open) -> None:
+    page = visit()
+    expect(items(page)).to_have_count(3)
+    first = items(page).first
+    expect(first.locator(".time")).to_have_text("0:00:20")
+    expect(first.locator(".reasons li")).to_have_text(["translators disagree"])
+    expect(first.locator(".source-text")).to_have_value("Sentence 2.")
+    expect(first.locator(".target-text")).to_have_value("Frase 2.")
+    expect(first.locator(".words mark")).to_have_text(["Sentence"])
+    expect(first.locator(".words mark")).to_have_attribute("title", "31 % sure")
+    expect(page.locator("#count")).to_have_text("0 of 3 reviewed, 3 left")
+    assert page.url.endswith("/review"), "the token is gone from the address"
+    assert TOKEN not in page.content()
+
+
+def test_approve_reject_and_correct_with_the_mouse(
+    visit: Open, served: Reviewing, folder: Path
+) -> None:
+    page = visit()
+    page.get_by_label("Your name").fill("Ana")
+    items(page).nth(0).get_by_role("button", name="Approve").click()
+    expect(items(page)).to_have_count(2)
+    expect(page.locator("#said")).to_have_text("Approved. 2 left.")
+    items(page).nth(0).get_by_role("button", name="Reject").click()
+    expect(items(page)).to_have_count(1)
+    last = items(page).first
+    last.get_by_role("button", name="Use the text by Marian").click()
+    expect(last.locator(".target-text")).to_have_value("Oración 4.")
+    last.locator(".target-text").fill("La oración cuatro.")
+    last.get_by_role("button", name="Save correction").click()
+    expect(page.locator("#end")).to_have_text("All is reviewed. sermon_pairs.jsonl holds 3 pairs.")
+    assert outcomes(served.review) == {2: "approved", 3: "rejected", 4: "corrected"}
+    assert [key for key, *_ in pairs(folder)] == [1, 2, 4]
+    assert pairs(folder)[-1] == (4, "La oración cuatro.", "operator")
+    assert {line["reviewer"] for line in lines(folder / REVIEWED)} == {"Ana"}
+    page.get_by_label("Show the reviewed ones too").check()
+    expect(page.locator(".outcome")).to_have_text(
+        ["Approved by Ana", "Rejected by Ana", "Corrected by Ana"]
+    )
+
+
+def test_the_keyboard_alone_is_enough(visit: Open, served: Reviewing, folder: Path) -> None:
+    page = visit("")
+    page.get_by_label("Operator token").press_sequentially(TOKEN)
+    page.keyboard.press("Enter")
+    expect(items(page).first).to_be_focused()
+    page.keyboard.press("j")
+    expect(items(page).nth(1)).to_be_focused()
+    page.keyboard.press("ArrowUp")
+    expect(items(page).first).to_be_focused()
+    page.keyboard.press("a")
+    expect(page.locator("#count")).to_have_text("1 of 3 reviewed, 2 left")
+    expect(items(page).first.locator(".source-text")).to_have_value("Sentence 3.")
+    expect(items(page).first).to_be_focused()
+    page.keyboard.press("e")
+    expect(items(page).first.locator(".target-text")).to_be_focused()
+    page.keyboard.press("Control+a")
+    page.keyboard.type("Una frase: a, r y u no deciden nada aquí.")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("#said")).to_have_text("Corrected. 1 left.")
+    page.keyboard.press("r")
+    expect(page.locator("#end")).to_be_visible()
+    page.keyboard.press("u")
+    expect(page.locator("#said")).to_have_text("Taken back. 1 left.")
+    page.keyboard.press("u")
+    expect(page.locator("#said")).to_have_text("Taken back. 2 left.")
+    assert outcomes(served.review) == {2: "approved", 3: "open", 4: "open"}
+    assert [key for key, *_ in pairs(folder)] == [1, 2]
+
+
+def test_letters_can_be_turned_off_and_stay_off(visit: Open, served: Reviewing) -> None:
+    page = visit()
+    expect(items(page)).to_have_count(3)
+    page.get_by_label("Letters on the buttons are shortcuts").uncheck()
+    page.reload()
+    expect(items(page)).to_have_count(3)
+    page.keyboard.press("a")
+    page.keyboard.press("ArrowDown")
+    expect(items(page).nth(1)).to_be_focused()
+    assert set(outcomes(served.review).values()) == {"open"}
+
+
+def test_a_wrong_token_shows_nothing(visit: Open, served: Reviewing) -> None:
+    page = visit("guess")
+    expect(page.locator("#login-problem")).to_have_text("That is not the token.")
+    expect(items(page)).to_have_count(0)
+    page.get_by_label("Operator token").fill(TOKEN)
+    page.get_by_role("button", name="Open the review").click()
+    expect(items(page)).to_have_count(3)
+    page.reload()  # the cookie is enough
+    expect(items(page)).to_have_count(3)
+    assert page.evaluate("document.cookie") == ""
+
+
+def test_the_daemon_itself_has_no_review(browser: Browser, hall: Hall) -> None:
+    page = browser.new_page()
+    page.goto(f"{hall.url}/review")
+    expect(page.locator("#problem")).to_contain_text("Start one with: stark-translate review")
+    expect(page.locator("#login")).to_be_hidden()
+    page.close()
+
+
+def test_the_report_opens_beside_it(visit: Open) -> None:
+    page = visit()
+    with page.context.expect_page() as opened:
+        page.get_by_role("link", name="Report of the session").click()
+    report = opened.value
+    expect(report.locator("h1")).to_contain_text("22 November 2026")
+    expect(report.locator("body")).to_contain_text("Sentence 1.")
+    colour = report.evaluate("getComputedStyle(document.querySelector('.card')).borderRadius")
+    assert colour != "0px", "its own style is let through"
+
+
+def test_killed_and_started_again_nothing_is_lost(
+    visit: Open, served: Reviewing, folder: Path
+) -> None:
+    page = visit()
+    items(page).nth(0).get_by_role("button", name="Approve").click()
+    expect(items(page)).to_have_count(2)
+    items(page).nth(0).locator(".target-text").fill("Media frase")
+    served.stop()
+    expect(page.locator("#problem")).to_contain_text("The connection is lost")
+    items(page).nth(1).get_by_role("button", name="Approve").click()
+    expect(items(page).nth(1).locator(".outcome")).to_have_text("Saving …")
+    served.start()  # with a new pass: the page shows the token again by itself
+    expect(page.locator("#count")).to_have_text("2 of 3 reviewed, 1 left", timeout=20_000)
+    expect(page.locator("#problem")).to_be_hidden()
+    expect(items(page).nth(0).locator(".target-text")).to_have_value("Media frase")
+    assert outcomes(served.review) == {2: "approved", 3: "open", 4: "approved"}
+    assert [key for key, *_ in pairs(folder)] == [1, 2, 4]
+
+
+def test_two_reviewers_see_each_other(visit: Open) -> None:
+    one, other = visit(), visit()
+    expect(items(other)).to_have_count(3)
+    expect(items(one)).to_have_count(3)
+    items(one).nth(2).get_by_role("button", name="Reject").click()
+    expect(other.locator("#count")).to_have_text("1 of 3 reviewed, 2 left")
+    expect(items(other)).to_have_count(2)
+
+
+def test_text_is_text_in_any_direction(tmp_path: Path, browser: Browser) -> None:
+    folder = reviewable(tmp_path, 2)
+    queue = lines(folder / QUEUE)
+    queue[0] |= {"source": HOSTILE, "target": "نعمة الله", "target_lang": "ar"}
+    (folder / QUEUE).write_bytes(b"".join(orjson.dumps(line) + b"\n" for line in queue))
+    with Reviewing(folder) as served:
+        page = browser.new_page(viewport=DESK)
+        page.add_init_script(WATCH_POLICY)
+        page.goto(f"{served.url}#token={TOKEN}")
+        expect(items(page).first.locator(".source-text")).to_have_value(HOSTILE)
+        target = items(page).first.locator(".target-text")
+        assert target.evaluate("(field) => getComputedStyle(field).direction") == "rtl"
+        expect(items(page).first.locator(".name").nth(1)).to_contain_text("Arabic")
+        assert page.title() == "Captions: review"
+        page.close()
+
+
+def test_both_texts_must_say_something(visit: Open, served: Reviewing) -> None:
+    page = visit()
+    first = items(page).first
+    first.locator(".target-text").fill("   ")
+    expect(first.locator(".approve")).to_be_disabled()
+    first.locator(".target-text").press("Control+Enter")
+    expect(page.locator("#problem")).to_contain_text("Both texts must say something")
+    assert set(outcomes(served.review).values()) == {"open"}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(visit: Open, scheme: str) -> None:
+    page = visit(color_scheme=scheme)
+    expect(items(page)).to_have_count(3)
+    items(page).nth(1).get_by_role("button", name="Reject").click()
+    page.get_by_label("Show the reviewed ones too").check()
+    expect(items(page)).to_have_count(3)
+    found = Axe().run(page).response["violations"]
+    assert [(v["id"], v["nodes"][0]["html"]) for v in found] == []
+    login = visit("", color_scheme=scheme)
+    expect(login.get_by_label("Operator token")).to_be_visible()
+    found = Axe().run(login).response["violations"]
+    assert [(v["id"], v["nodes"][0]["html"]) for v in found] == []
+
+
+@pytest.mark.parametrize("width", [320, 768, 1920])
+def test_it_fits(visit: Open, width: int) -> None:
+    page = visit(viewport={"width": width, "height": 700})
+    expect(items(page)).to_have_count(3)
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    until(page, "document.activeElement.classList.contains('item')")
+    box = items(page).first.bounding_box()
+    assert box is not None
+    top = page.locator(".top").bounding_box()
+    assert top is not None
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= width
+    sticks = page.locator(".top").evaluate("(top) => getComputedStyle(top).position")
+    assert sticks == ("static" if width == 320 else "sticky")
+    assert width == 320 or top["height"] < 140

@@ -1,0 +1,147 @@
+"""Who may import whom: data flows one way, and nothing heavy loads before it is needed."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.paths import ROOT
+
+PIPELINE = ROOT / "pipeline"
+UNIT = ROOT / "tests" / "unit"
+
+PACKAGES = [
+    *("core", "config", "text", "dictionary", "records", "protocol", "audio", "models", "engines"),
+    *("captions", "session", "workers", "server", "evaluation", "tuning", "check", "review"),
+    *("daemon", "cli"),
+]
+"""In the order in which data flows: each imports from itself and from those before it only."""
+
+NEVER = {"server": {"session", "workers"}}
+"""Packages that the order allows but that must not know each other."""
+
+AGAINST = {
+    *("audio/devices", "config/loader", "core/metrics", "daemon/app", "daemon/coordinator"),
+    *("daemon/replay", "dictionary/rules", "dictionary/store", "engines/factory"),
+    *("records/events", "records/utterance", "workers/group"),
+}
+"""Modules that import against the order since the move; the next commits mend them."""
+
+HEAVY = {
+    *("torch", "ctranslate2", "faster_whisper", "llama_cpp", "sounddevice", "onnxruntime"),
+    *("comet", "huggingface_hub", "sentencepiece", "soundfile"),
+}
+HEAVY_IN = {"audio", "engines", "models", "evaluation/comet", "tuning"}
+"""Packages and modules that may import a heavy library, when it is needed."""
+
+PURE = {
+    *("text", "records", "core/types", "core/errors", "audio/level", "audio/resampler"),
+    *("audio/segmenter", "captions/board", "captions/layout", "captions/line_breaks"),
+    *("captions/redaction", "captions/subtitles", "config/schema", "dictionary/matcher"),
+    *("dictionary/rules", "engines/prompts", "engines/speculative", "protocol"),
+    *("review/markup", "review/svg", "server/rate_limits", "tuning/plan", "tuning/verdicts"),
+    *("workers/backoff", "workers/degradation"),
+}
+"""Packages and modules that have no thread, clock, socket, file or engine in them."""
+FORBIDDEN_IN_PURE = {
+    *("asyncio", "http", "multiprocessing", "os", "queue", "random", "socket", "subprocess"),
+    *("threading", "time", "psutil", "websockets", *HEAVY),
+}
+
+NOT_TESTED_ALONE = {
+    "cli/commands/config",  # with the settings it prints: config/test_schema.py
+    "cli/commands/devices",  # with the devices it lists: audio/test_devices.py
+    "cli/options",  # through each command
+    "engines/protocols",  # declarations
+    "workers/base",  # through each worker
+}
+
+MODULES = [path for path in sorted(PIPELINE.rglob("*.py")) if path.name != "__init__.py"]
+
+
+def place(path: Path) -> str:
+    """Return `package/module` of a file of the program."""
+    return path.relative_to(PIPELINE).with_suffix("").as_posix()
+
+
+def listed(path: Path, places: set[str]) -> bool:
+    """Whether a file or its package is among `places`."""
+    return not places.isdisjoint({place(path), place(path).partition("/")[0]})
+
+
+def imported(path: Path) -> set[str]:
+    """Return the dotted names that a file imports, wherever in it."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            found.add(node.module or "")
+    return found
+
+
+def packages_imported(path: Path) -> set[str]:
+    """Return the packages of ours that a file imports from, without its own."""
+    ours = {name.split(".")[1] for name in imported(path) if name.startswith("pipeline.")}
+    return ours - {path.relative_to(PIPELINE).parts[0]}
+
+
+def test_every_package_has_its_place_in_the_order() -> None:
+    found = {path.parent.name for path in PIPELINE.glob("*/__init__.py")}
+    assert found == set(PACKAGES)
+    assert {path.name for path in PIPELINE.glob("*.py")} == {"__init__.py", "__main__.py"}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=place)
+def test_imports_follow_the_order(path: Path) -> None:
+    package = path.relative_to(PIPELINE).parts[0]
+    if package == "__main__.py" or place(path) in AGAINST:
+        return
+    before = set(PACKAGES[: PACKAGES.index(package)]) - NEVER.get(package, set())
+    assert packages_imported(path) - before == set()
+
+
+@pytest.mark.parametrize("path", MODULES, ids=place)
+def test_pure_modules_are_pure(path: Path) -> None:
+    if listed(path, PURE):
+        assert {name.split(".")[0] for name in imported(path)} & FORBIDDEN_IN_PURE == set()
+
+
+@pytest.mark.parametrize("path", MODULES, ids=place)
+def test_heavy_libraries_stay_in_their_rooms(path: Path) -> None:
+    if not listed(path, HEAVY_IN):
+        assert {name.split(".")[0] for name in imported(path)} & HEAVY == set()
+
+
+def test_every_name_in_these_lists_exists() -> None:
+    there = {place(path) for path in MODULES} | set(PACKAGES)
+    assert (PURE | HEAVY_IN | NOT_TESTED_ALONE) - there == set()
+
+
+def test_modules_stay_small() -> None:
+    sizes = {place(path): len(path.read_text().splitlines()) for path in MODULES}
+    assert {name: size for name, size in sizes.items() if size > 330} == {}
+
+
+def test_unit_tests_mirror_the_program() -> None:
+    """Every module has the test file of its own path, and every such file has its module."""
+    modules = {place(path) for path in MODULES} - {"__main__"} - NOT_TESTED_ALONE
+    tests = {
+        f"{path.parent.relative_to(UNIT).as_posix()}/{path.stem.removeprefix('test_')}"
+        for path in UNIT.rglob("test_*.py")
+    }
+    assert modules == tests
+
+
+def test_importing_the_app_loads_nothing_heavy() -> None:
+    code = (
+        "import sys, pipeline.daemon.app, pipeline.cli.main;"
+        f"print([m for m in {sorted(HEAVY - {'soundfile'})} if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

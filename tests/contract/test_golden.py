@@ -1,0 +1,111 @@
+"""One scripted service, and the exact messages that it puts on the wire.
+
+tests/contract/golden/service.json is the contract with the pages: the browser tests replay its
+messages. Each step says what the pipeline or the operator does (`do`) and the message that follows,
+null for none. After a change on purpose, run this file as a program to write the messages anew,
+and read the difference.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from pipeline.captions.board import Board
+from pipeline.core.types import State
+from pipeline.protocol import codec as wire
+from pipeline.protocol.codec import Message
+from tests.support.builders import caption
+
+FILE = Path(__file__).parent / "golden" / "service.json"
+STEPS: list[dict[str, Any]] = orjson.loads(FILE.read_bytes())
+
+
+class Service:
+    """Carries out steps against a real board."""
+
+    def __init__(self) -> None:
+        self.board = Board("2026-11-22T09-30-00", "en", "es", 200)
+        self.state: State = "starting"
+        self.reason = ""
+        self.before: list[Message] = []
+        """What the operator has changed, as it was."""
+
+    def do(self, step: Mapping[str, Any]) -> bytes | None:
+        """Return the message that one step makes."""
+        fields = {key: step[key] for key in step if key not in ("do", "message")}
+        match step["do"]:
+            case "hello":
+                return self._hello(fields.get("since"))
+            case "status":
+                self.state, self.reason = fields["state"], fields["reason"]
+                return wire.status("live", self.board.seq, self.state, self.reason)
+            case "show":
+                message = self.board.show(caption(**fields))
+            case "edit" | "hide" as name:
+                self.before.append(self.board.message(fields["id"]))
+                message = getattr(self.board, name)(*fields.values())
+            case "undo":
+                message = self.board.put_back(self.before.pop())
+            case "retract":
+                message = self.board.retract(*fields.values())
+            case "alive":
+                return wire.alive(self.board.seq)
+        return wire.encode(message) if message else None
+
+    def _hello(self, since: int | None) -> bytes:
+        snapshot = self.board.since(since)
+        return wire.hello(
+            session=self.board.session,
+            mode="live",
+            seq=self.board.seq,
+            source=self.board.source,
+            target=self.board.target,
+            lang="es",
+            state=self.state,
+            reason=self.reason,
+            resumed=snapshot.resumed,
+            captions=snapshot.messages,
+        )
+
+
+def test_every_step_makes_exactly_its_message() -> None:
+    service = Service()
+    for number, step in enumerate(STEPS):
+        expected = orjson.dumps(step["message"]) if step["message"] else None
+        assert service.do(step) == expected, f"step {number}: {step['do']}"
+
+
+@pytest.mark.parametrize(
+    "what", ["hello", "status", "show", "edit", "hide", "undo", "retract", "alive"]
+)
+def test_the_service_covers(what: str) -> None:
+    assert any(step["do"] == what and step["message"] for step in STEPS)
+
+
+def test_a_display_that_keeps_the_newest_of_each_id_ends_with_the_board() -> None:
+    service, shown = Service(), dict[int, dict[str, Any]]()
+    for step in STEPS:
+        service.do(step)
+        message = step["message"]
+        if message and message["type"] == "caption":
+            shown[message["id"]] = message
+    ended = [shown[key] for key in sorted(shown) if shown[key]["target"]["text"]]
+    assert [orjson.dumps(message) for message in ended] == [
+        wire.encode(message) for message in service.board.snapshot().messages
+    ]
+
+
+if __name__ == "__main__":
+    service = Service()
+    for step in STEPS:
+        made = service.do(step)
+        step["message"] = orjson.loads(made) if made else None
+    lines = ",\n".join(orjson.dumps(step).decode() for step in STEPS)
+    FILE.write_text(f"[\n{lines}\n]\n")
+    sys.stdout.write(f"{FILE}: {len(STEPS)} steps\n")

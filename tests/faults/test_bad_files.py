@@ -1,0 +1,126 @@
+"""Session folders that cannot be written to, from the start or later."""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+import shutil
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+import soundfile
+
+from pipeline.cli.main import main
+from tests.support.fakes import FakeSource, pcm_of
+from tests.support.program import call, started
+from tests.support.sounds import speech, wav
+from tests.unit.daemon.test_app import DURATION_S, SCRIPT, Service, all_finals, until
+from tests.unit.session.test_recorder import fill, small_disk
+
+pytestmark = pytest.mark.slow
+
+
+def finals_shown(messages: list[dict[str, Any]]) -> list[int]:
+    return [m["id"] for m in messages if m["type"] == "caption" and m["final"]]
+
+
+class TestFullDisk:
+    """A session on a disk that fills up after the first sentence."""
+
+    def serve(self, tmp_path: Path, *, freed: bool) -> tuple[int, Service, list[dict[str, Any]]]:
+        disk = tmp_path / "disk"
+        seen: list[dict[str, Any]] = []
+
+        async def watch(service: Service) -> None:
+            async with service.connect() as socket:
+                seen.append(await until(socket, lambda m: m.get("final") is True))
+                while not service.journal():
+                    await asyncio.sleep(0.01)
+                fill(disk / "filler")
+                async for raw in socket:
+                    seen.append(orjson.loads(raw))
+                    if freed and len(finals_shown(seen)) == 4:
+                        (disk / "filler").unlink(missing_ok=True)
+
+        service = Service(disk, source=FakeSource(pcm_of(SCRIPT, DURATION_S), speed=4))
+        return service.run(watch), service, seen
+
+    def test_captions_go_on_and_the_end_says_that_the_record_is_not_whole(
+        self, tmp_path: Path
+    ) -> None:
+        with small_disk(tmp_path, size="256k"):
+            code, service, seen = self.serve(tmp_path, freed=False)
+            assert finals_shown(seen) == [number for number, _ in all_finals("gemma")]
+            assert code == 1
+            assert "[session-incomplete]" in str(service.app.failure)
+            journal = (service.app.folder / "captions.jsonl").read_bytes()
+            assert journal.endswith(b"}\n")  # nothing torn
+            assert service.finals() == all_finals("gemma")[: len(service.finals())]
+            assert service.finals()
+
+    def test_what_waited_is_written_when_there_is_room_again(self, tmp_path: Path) -> None:
+        with small_disk(tmp_path, size="256k"):
+            code, service, seen = self.serve(tmp_path, freed=True)
+            assert finals_shown(seen) == [number for number, _ in all_finals("gemma")]
+            assert code == 0
+            assert service.finals() == all_finals("gemma")
+            assert "session-unwritable" in {e.get("code") for e in service.records("event")}
+
+
+@pytest.mark.slow
+def test_a_folder_that_takes_no_more_writes_costs_the_record_only(tmp_path: Path) -> None:
+    """The real program, whose files may not grow any more from one moment to the next."""
+    wav(tmp_path / "a.wav", speech(12))
+    with started("run", "--input", "a.wav", cwd=tmp_path) as program:
+        program.wait_for("ready")
+        _, hard = resource.prlimit(program.process.pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(program.process.pid, resource.RLIMIT_FSIZE, (0, hard))
+        assert program.end() == 1
+        assert len([line for line in program.log if line["event"] == "caption"]) >= 2
+        assert "session-unwritable" in {line.get("code") for line in program.log}
+        assert program.noise[-1].startswith("stark-translate: Not everything could be written")
+        assert program.noise[-1].endswith("[session-incomplete]\n")
+        assert program.journal() == []
+
+
+def test_a_session_folder_that_is_taken_away_costs_the_record_only(tmp_path: Path) -> None:
+    seen: list[dict[str, Any]] = []
+
+    async def watch(service: Service) -> None:
+        async with service.connect() as socket:
+            seen.append(await until(socket, lambda m: m.get("final") is True))
+            shutil.rmtree(service.app.folder)
+            seen.extend([orjson.loads(raw) async for raw in socket])
+
+    service = Service(tmp_path, source=FakeSource(pcm_of(SCRIPT, DURATION_S), speed=10))
+    assert service.run(watch) == 1
+    assert "[session-incomplete]" in str(service.app.failure)
+    assert finals_shown(seen) == [number for number, _ in all_finals("gemma")]
+
+
+def test_a_token_that_cannot_be_kept_is_refused(tmp_path: Path) -> None:
+    soundfile.write(tmp_path / "a.wav", speech(1), 16_000)
+    (tmp_path / "sessions" / "operator-token").mkdir(parents=True)
+    done = call("run", "--port", "0", "--input", "a.wav", cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].endswith("[token-unusable]")
+    assert "Traceback" not in done.stderr
+
+
+def test_a_journal_torn_anywhere_is_exported_up_to_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The power fails while the journal is written: cut it at every byte of its last line."""
+    service = Service(tmp_path)
+    assert service.run() == 0
+    journal = service.app.folder / "captions.jsonl"
+    whole = journal.read_bytes()
+    last = whole.rindex(b"\n", 0, -1) + 1
+    capsys.readouterr()
+    for size in range(last, len(whole) - 1, 7):
+        journal.write_bytes(whole[:size])
+        arguments = ("--sessions", str(tmp_path), "--format", "txt", "--lang", "source")
+        assert main(["export", service.app.folder.name, *arguments]) == 0
+        assert capsys.readouterr().out.splitlines() == [s.text for s in SCRIPT[:-1]]

@@ -1,0 +1,116 @@
+"""Connections that lead nowhere. What displays may get wrong once they are connected is in
+tests/unit/server (test_hub.py, test_inbound.py) and tests/unit/protocol/test_codec.py.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+import socket
+from pathlib import Path
+
+import pytest
+from websockets.asyncio.client import connect
+
+from tests.support.hub import Service, closed, in_loop, receive, serving
+from tests.support.program import SERMON, started
+
+UPGRADE = (
+    b"GET /ws HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+)
+
+
+async def ends(reader: asyncio.StreamReader) -> bytes:
+    """Read until the server hangs up, whichever way."""
+    try:
+        return await asyncio.wait_for(reader.read(), 30)
+    except ConnectionError:
+        return b""
+
+
+@pytest.mark.slow
+@in_loop
+async def test_half_open_and_slow_handshakes_are_cut_off_and_hold_up_nobody() -> None:
+    """A hundred that send nothing, a hundred that stop in the middle, one that drips."""
+
+    async def drip(service: Service) -> bytes:
+        reader, writer = await asyncio.open_connection("127.0.0.1", service.hub.port)
+        for byte in UPGRADE[:-1]:
+            if reader.at_eof():
+                break
+            writer.write(bytes([byte]))
+            await asyncio.sleep(0.2)
+        writer.close()
+        return await ends(reader)
+
+    async with serving() as service:
+        clock = asyncio.get_running_loop().time
+        began_s = clock()
+        dripping = asyncio.create_task(drip(service))
+        idle = []
+        for number in range(200):
+            reader, writer = await asyncio.open_connection("127.0.0.1", service.hub.port)
+            writer.write(UPGRADE[: 40 * (number % 2)])
+            idle.append((reader, writer))
+        async with service.connect() as display:
+            assert (await receive(display))["type"] == "hello"
+            service.say(1)
+            assert (await receive(display))["type"] == "caption"
+            assert (await service.get("/healthz")).status == 200
+            for reader, writer in idle:
+                assert b"101" not in await ends(reader)
+                writer.close()
+            assert b"101" not in await dripping
+            assert clock() - began_s < 30
+            service.say(2)
+            while (message := await receive(display))["type"] == "alive":
+                pass
+            assert message["type"] == "caption"
+
+
+@in_loop
+async def test_a_megabyte_in_small_pieces_is_too_large_all_the_same() -> None:
+    async with serving() as service, service.connect() as display:
+        await receive(display)
+        await display.send("x" * 1000 for _ in range(1000))
+        assert await closed(display) == 1009
+        async with service.connect() as other:
+            assert (await receive(other))["type"] == "hello"
+
+
+@in_loop
+async def test_a_display_that_hangs_up_in_the_middle_of_a_message_is_forgotten() -> None:
+    async with serving() as service:
+        reader, writer = await asyncio.open_connection("127.0.0.1", service.hub.port)
+        writer.write(UPGRADE)
+        assert b"101" in await reader.readline()
+        writer.write(b"\x81\xfe")  # a masked text frame, and then no more
+        writer.transport.abort()
+        async with asyncio.timeout(10):
+            while len(service.hub._clients):
+                await asyncio.sleep(0.01)
+
+
+@pytest.mark.slow
+def test_more_connections_than_the_system_gives_cost_no_caption(tmp_path: Path) -> None:
+    """The real program with 64 file descriptors and 100 connections that ask for nothing."""
+    with started("run", "--input", str(SERMON), cwd=tmp_path) as program:
+        program.wait_for("ready")
+        _, hard = resource.prlimit(program.process.pid, resource.RLIMIT_NOFILE)
+        resource.prlimit(program.process.pid, resource.RLIMIT_NOFILE, (64, hard))
+        host, port = program.address.removeprefix("http://").split(":")
+        crowd = [socket.create_connection((host, int(port))) for _ in range(100)]
+        program.wait_for("nobody can join")
+        before = len(program.journal())
+        program.until(lambda: len(program.journal()) >= before + 2, what="caption")
+        assert [line["event"] for line in program.log].count("nobody can join") == 1
+        for each in crowd:
+            each.close()
+
+        async def joins() -> bool:
+            async with connect(program.socket(), open_timeout=30) as display:
+                return bool(await display.recv())
+
+        assert asyncio.run(joins())
+        assert program.stop() == 0

@@ -1,0 +1,313 @@
+"""Signals at every stage, and terminals that go away. Whatever comes, what was said is on disk.
+
+The stages are held open by scripted engines; the signals and their handlers are real. Further down
+the real program is sent signals from its first moment on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import pty
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import orjson
+import pytest
+
+from tests.faults.test_bad_network import UPGRADE
+from tests.support.fakes import FakeRecognizer, FakeSource, FakeTranslator, pcm_of
+from tests.support.program import environment, started
+from tests.support.sounds import speech, wav
+from tests.unit.daemon.test_app import DURATION_S, SCRIPT, Service, all_finals, until
+
+pytestmark = pytest.mark.slow
+
+TERM_AND_INT = pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+
+
+def send(number: int) -> None:
+    os.kill(os.getpid(), number)
+
+
+async def reached(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(20):
+        while not condition():
+            await asyncio.sleep(0.01)
+
+
+def end_event(service: Service) -> dict[str, object]:
+    (event,) = [e for e in service.records("event") if e["event"] == "end"]
+    return event
+
+
+@dataclass
+class SlowToLoad(FakeRecognizer):
+    """A model that takes its time, or for ever."""
+
+    until: threading.Event = field(default_factory=threading.Event)
+
+    def load(self) -> None:
+        self.until.wait(20)
+
+
+@TERM_AND_INT
+def test_while_a_model_loads_the_end_waits_for_it_and_is_clean(tmp_path: Path, number: int) -> None:
+    recognizer = SlowToLoad(SCRIPT)
+
+    async def beside(service: Service) -> None:
+        send(number)
+        await asyncio.sleep(0.2)
+        recognizer.until.set()
+
+    service = Service(tmp_path, recognizer=recognizer)
+    assert service.run(beside) == 0
+    assert not service.app.stuck
+    assert end_event(service)["unfinished"] == 0
+
+
+@TERM_AND_INT
+def test_twice_while_a_model_hangs_in_loading_it_ends_at_once(tmp_path: Path, number: int) -> None:
+    recognizer = SlowToLoad(SCRIPT)
+
+    async def beside(service: Service) -> None:
+        send(number)
+        await asyncio.sleep(0.1)
+        send(number)
+
+    service = Service(tmp_path, recognizer=recognizer, flags={"session.drain_s": 300.0})
+    began_s = time.monotonic()
+    assert service.run(beside) == 0
+    assert time.monotonic() - began_s < 15
+    assert service.app.stuck  # the command then ends the process without waiting for the thread
+    recognizer.until.set()
+
+
+@TERM_AND_INT
+def test_while_nobody_speaks(tmp_path: Path, number: int) -> None:
+    async def beside(service: Service) -> None:
+        await reached(lambda: service.app.health()["state"] == "listening")
+        send(number)
+
+    source = FakeSource(pcm_of([], 1.0), hold=True)
+    service = Service(tmp_path, source=source, fast=False)
+    assert service.run(beside) == 0
+    assert service.journal() == []
+    assert end_event(service)["unfinished"] == 0
+
+
+@TERM_AND_INT
+def test_in_the_middle_of_a_sentence_what_was_said_of_it_is_final(
+    tmp_path: Path, number: int
+) -> None:
+    async def beside(service: Service) -> None:
+        async with service.connect() as socket:
+            await until(socket, lambda m: m["type"] == "caption" and m["id"] == 2)
+            send(number)
+
+    service = Service(tmp_path, source=FakeSource(pcm_of(SCRIPT, DURATION_S), speed=4))
+    assert service.run(beside) == 0
+    assert service.finals() == all_finals("gemma")[:2]
+    assert service.journal()[-1]["source"]["text"] != SCRIPT[1].text
+    assert SCRIPT[1].text.startswith(service.journal()[-1]["source"]["text"])
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (signal.SIGTERM, signal.SIGTERM),
+        (signal.SIGINT, signal.SIGINT),
+        (signal.SIGTERM, signal.SIGINT),
+        (signal.SIGINT, signal.SIGTERM),
+    ],
+)
+def test_twice_while_the_last_captions_are_on_their_way_nothing_is_waited_for_or_lost(
+    tmp_path: Path, first: int, second: int
+) -> None:
+    """All is said; the final translator hangs. The quick one's text becomes final."""
+    hang = threading.Event()
+
+    async def beside(service: Service) -> None:
+        async with service.connect() as socket:
+            await until(socket, lambda m: m["type"] == "caption" and m["id"] == 3)
+            await reached(lambda: service.app.health()["queues"]["drafts"] == 2)
+            send(first)
+            await asyncio.sleep(0.1)
+            send(second)
+
+    service = Service(
+        tmp_path,
+        source=FakeSource(pcm_of(SCRIPT[:3], 10.0), hold=True),
+        final=FakeTranslator("gemma", hang=hang),
+        flags={"session.drain_s": 300.0, "translate.final.deadline_s": 300.0},
+    )
+    began_s = time.monotonic()
+    assert service.run(beside) == 0
+    assert time.monotonic() - began_s < 30
+    assert service.finals() == all_finals("marian")[:3]
+    assert end_event(service)["unfinished"] == 0
+    hang.set()
+    service.app._crew._translate.join(5)  # type: ignore[union-attr]
+
+
+@TERM_AND_INT
+def test_while_displays_are_told_goodbye(tmp_path: Path, number: int) -> None:
+    """A display that never answers holds up the end for two seconds: signals change nothing."""
+    deaf = socket.socket()
+
+    async def beside(service: Service) -> None:
+        deaf.connect(("127.0.0.1", service.app._hub.port))
+        deaf.sendall(UPGRADE)
+        await reached(lambda: len(service.app._hub._clients) == 1 and bool(service.journal()))
+        send(number)
+        await reached(lambda: service.app.health()["state"] == "ended")
+        for _ in range(3):
+            send(number)
+            await asyncio.sleep(0.2)
+        assert len(service.app._hub._clients) == 1
+
+    source = FakeSource(pcm_of(SCRIPT[:1], 4.0), hold=True)
+    service = Service(tmp_path, source=source)
+    with deaf:
+        assert service.run(beside) == 0
+    assert service.finals() == all_finals("gemma")[:1]
+    assert end_event(service)["unfinished"] == 0
+
+
+def test_a_hangup_reads_the_dictionary_again_and_ends_nothing(tmp_path: Path) -> None:
+    own = tmp_path / "own.toml"
+    rule = '[[rule]]\nhear = ["number"]\nwrite = "{}"\nexample = "number"\nbecomes = "{}"\n'
+    own.write_text(rule.format("Numbers", "Numbers"))
+
+    def told(service: Service, code: str) -> bool:
+        events = service.records("event")
+        return any(code in (e["event"], e.get("code")) for e in events)
+
+    async def beside(service: Service) -> None:
+        own.write_text("[[rule]]\nheer = 1\n")  # broken: the rules in force stay
+        send(signal.SIGHUP)
+        await reached(lambda: any(e.get("stage") == "dictionary" for e in service.records("event")))
+        own.write_text(rule.format("Digits", "Digits"))
+        send(signal.SIGHUP)
+        await reached(lambda: told(service, "dictionary"))
+
+    service = Service(
+        tmp_path / "sessions",
+        source=FakeSource(pcm_of(SCRIPT, DURATION_S), speed=4),
+        flags={
+            "dictionary.enabled": True,
+            "dictionary.file": str(own),
+            "dictionary.watch_s": 3600.0,
+        },
+    )
+    assert service.run(beside) == 0
+    assert len(service.finals()) == len(SCRIPT)
+    assert "Digits" in service.journal()[-1]["source"]["text"]
+
+
+# The real program
+
+
+@pytest.mark.slow
+@TERM_AND_INT
+def test_from_its_first_moment_on_it_ends_soon_and_leaves_nothing_torn(
+    tmp_path: Path, number: int
+) -> None:
+    """Before it serves, a signal ends it as it ends any program; from then on, cleanly."""
+    wav(tmp_path / "a.wav", speech(30))
+    codes = []
+    for delay_s in (0.0, 0.2, 0.5, 1.0, 2.0, 4.0):
+        with started("run", "--input", "a.wav", cwd=tmp_path) as program:
+            time.sleep(delay_s)
+            code = program.stop(number, 30)
+            codes.append(code)
+            serving = any(line["event"] == "serving" for line in program.log)
+            assert code in ((0,) if serving else (0, 1, -number)), (delay_s, program.noise)
+            if serving:
+                assert program.records("event")[-1]["event"] == "end"
+    assert codes[-1] == 0
+    for file in tmp_path.glob("sessions/2*/*.jsonl"):
+        content = file.read_bytes()
+        assert not content or content.endswith(b"}\n")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_a_reader_that_leaves_ends_nothing(tmp_path: Path, stream: str) -> None:
+    """`stark-translate run | less`, and less is quit: SIGPIPE must not take the captions along."""
+    wav(tmp_path / "a.wav", speech(12))
+    reads, writes = os.pipe()
+    streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL} | {stream: writes}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pipeline", "run", "--input", "a.wav", "--port", "0"],
+        cwd=tmp_path, env=environment(), stdout=streams["stdout"], stderr=streams["stderr"],
+    )  # fmt: skip
+    os.close(writes)
+    os.close(reads)
+    assert process.wait(120) == 0
+    assert len(journal(tmp_path)) >= 2
+
+
+@pytest.mark.slow
+def test_standard_streams_that_are_closed_harm_nothing(tmp_path: Path) -> None:
+    wav(tmp_path / "a.wav", speech(12))
+    line = "-m pipeline.cli.main run --input a.wav --pace fast --port 0 <&- >&- 2>&-"
+    done = subprocess.run(
+        ["bash", "-c", f'exec "{sys.executable}" {line}'],
+        cwd=tmp_path,
+        env=environment(),
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0
+    assert len(journal(tmp_path)) >= 2
+
+
+@pytest.mark.slow
+def test_a_terminal_that_is_closed_ends_nothing(tmp_path: Path) -> None:
+    """The window is closed, or the connection to the machine breaks: the service goes on."""
+    wav(tmp_path / "a.wav", speech(18))
+    child, terminal = pty.fork()
+    if child == 0:
+        os.chdir(tmp_path)
+        os.environ.update(environment(TERM="xterm"))
+        arguments = [sys.executable, "-m", "pipeline", "run", "--input", "a.wav", "--port", "0"]
+        os.execv(sys.executable, arguments)
+    try:
+        shown = b""
+        while b"listening" not in shown and b"speech" not in shown:
+            shown += os.read(terminal, 4096)
+    finally:
+        os.close(terminal)  # the kernel sends SIGHUP, and every write from now on fails
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+    assert len(journal(tmp_path)) >= 3
+    (diagnostics,) = tmp_path.glob("sessions/2*/diagnostics.jsonl")
+    events = [orjson.loads(line) for line in diagnostics.read_bytes().splitlines()]
+    assert events[-1].get("event", "summary") in ("end", "summary")
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_that_left_before_the_result_is_no_crash(tmp_path: Path, unbuffered: str) -> None:
+    reads, writes = os.pipe()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pipeline", "config"],
+        cwd=tmp_path, env=environment(PYTHONUNBUFFERED=unbuffered),
+        stdout=writes, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    os.close(writes)
+    os.close(reads)
+    assert process.communicate(timeout=60)[1] == b""
+    assert process.returncode == 1
+
+
+def journal(tmp_path: Path) -> list[bytes]:
+    (file,) = tmp_path.glob("sessions/2*/captions.jsonl")
+    return file.read_bytes().splitlines()

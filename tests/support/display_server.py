@@ -1,0 +1,152 @@
+"""A service for a browser to look at: the real board and hub, on an event loop in a thread."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+from pipeline.captions.board import Board
+from pipeline.config import schema as config
+from pipeline.core.metrics import Metrics
+from pipeline.core.types import Caption, State
+from pipeline.protocol.codec import Command, Message, Mode
+from pipeline.server.hub import Hub
+from tests.support.builders import caption
+
+T = TypeVar("T")
+
+
+class Hall:
+    """Runs a hub. Every method may be called from the test's thread."""
+
+    def __init__(
+        self,
+        *,
+        target: str = "es",
+        mode: Mode = "live",
+        session: str = "one",
+        history: int = 200,
+        certificate: tuple[Path, Path] | None = None,
+    ) -> None:
+        self.mode: Mode = mode
+        self.board = Board(session, "en", target, history)
+        self.metrics = Metrics()
+        self.published: list[Message] = []
+        self._port = 0
+        self._certificate = certificate
+        self._hub: Hub | None = None
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="hall")
+
+    def __enter__(self) -> Self:
+        """Open the doors, in the state `listening`."""
+        self._thread.start()
+        self.open()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the hub and end its thread."""
+        self.close()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(10)
+        self._loop.close()
+
+    @property
+    def url(self) -> str:
+        """Where the pages are, without the last slash."""
+        return f"{'https' if self._certificate else 'http'}://127.0.0.1:{self._port}"
+
+    def open(self, state: State = "listening") -> None:
+        """Start the hub, after `close` on the same port as before."""
+
+        cert, key = self._certificate or ("", "")
+
+        async def start() -> Hub:
+            hub = Hub(
+                self.board,
+                config.Server(port=self._port, tls_cert=str(cert), tls_key=str(key)),
+                mode=self.mode,
+                token="secret",
+                on_command=self._command,
+                health=dict,
+                metrics=self.metrics,
+            )
+            hub.set_state(state)
+            await hub.start()
+            return hub
+
+        self._hub = self._wait(start())
+        self._port = self._hub.port
+
+    def close(self) -> None:
+        """Say goodbye to every display and free the port."""
+        if self._hub is not None:
+            self._wait(self._hub.close())
+            self._hub = None
+
+    def restart(self, session: str) -> None:
+        """Stop the daemon and start it again: the journal brings the history back."""
+        self.close()
+        board = Board(session, self.board.source, self.board.target, 200)
+        board.restore(self.board.snapshot().messages)
+        self.board = board
+        self.open()
+
+    def show(self, shown: Caption) -> None:
+        """Publish a caption."""
+        self._publish(lambda: self.board.show(shown))
+
+    def say(
+        self, caption_id: int, text: str, source: str = "", *, final: bool = False, stable: int = 0
+    ) -> None:
+        """Publish a caption in Spanish."""
+        source = source or f"Source of {caption_id}."
+        self.show(caption(caption_id, source, text, final=final, stable=stable))
+
+    def edit(self, caption_id: int, text: str) -> None:
+        """Do as an operator who corrects a caption."""
+        self._publish(lambda: self.board.edit(caption_id, text))
+
+    def hide(self, caption_id: int) -> None:
+        """Do as an operator who takes a caption away."""
+        self._publish(lambda: self.board.hide(caption_id))
+
+    def state(self, state: State, reason: str = "") -> None:
+        """Say how the daemon is."""
+
+        async def tell() -> None:
+            self._running().set_state(state, reason)
+
+        self._wait(tell())
+
+    def glass(self, kind: str) -> int:
+        """Count the acknowledgements from displays of a kind."""
+        name = "stark_glass_seconds_count"
+        return int(self.metrics.registry.get_sample_value(name, {"kind": kind}) or 0)
+
+    def clients(self, kind: str) -> int:
+        """Count the connected displays of a kind."""
+        return int(self.metrics.registry.get_sample_value("stark_clients", {"kind": kind}) or 0)
+
+    def _publish(self, change: Callable[[], Message | None]) -> None:
+        async def publish() -> None:
+            message = change()
+            if message is not None:
+                self.published.append(message)
+                if self._hub is not None:
+                    self._hub.publish(message)
+
+        self._wait(publish())
+
+    def _running(self) -> Hub:
+        assert self._hub is not None, "the hall is closed"
+        return self._hub
+
+    def _command(self, command: Command) -> None:
+        raise AssertionError(f"no display may send a command: {command}")
+
+    def _wait(self, work: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(10)

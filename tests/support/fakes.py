@@ -1,0 +1,157 @@
+"""Engines that follow a script: `Speech(start_s, end_s, text)` says what is spoken when.
+
+They implement the protocols of pipeline.engines without a model, so that the pipeline's own
+behaviour can be tested to the sample. They can be told to fail or to be slow.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from pipeline.core.errors import EngineError
+from pipeline.core.types import (
+    BLOCK_SAMPLES,
+    SAMPLE_RATE,
+    AudioBlock,
+    Pcm,
+    Recognition,
+    Translation,
+)
+
+# A sample's value tells which speech it belongs to: SCALE * (index + 1), so that a recognizer can
+# read the text out of the samples it is given, however they were cut.
+SCALE = 0.001
+
+
+@dataclass(frozen=True, slots=True)
+class Speech:
+    """Words spoken evenly between two times."""
+
+    start_s: float
+    end_s: float
+    text: str
+
+
+def pcm_of(script: Sequence[Speech], duration_s: float) -> Pcm:
+    """Return samples in which every speech is marked by its own constant value."""
+    pcm = np.zeros(round(duration_s * SAMPLE_RATE), dtype=np.float32)
+    for index, speech in enumerate(script):
+        pcm[round(speech.start_s * SAMPLE_RATE) : round(speech.end_s * SAMPLE_RATE)] = SCALE * (
+            index + 1
+        )
+    return pcm
+
+
+def blocks_of(pcm: Pcm, first_sample: int = 0) -> Iterator[AudioBlock]:
+    """Yield `pcm` in blocks, the last one padded with zeros."""
+    for start in range(0, len(pcm), BLOCK_SAMPLES):
+        piece = pcm[start : start + BLOCK_SAMPLES]
+        piece = np.pad(piece, (0, BLOCK_SAMPLES - len(piece)))
+        yield AudioBlock(first_sample + start, piece, time.monotonic())
+
+
+@dataclass
+class FakeSource:
+    """Plays samples; `hold` keeps it open at the end until it is closed."""
+
+    pcm: Pcm
+    hold: bool = False
+    speed: float = 0.0
+    """0 is as fast as possible, 1 is real time."""
+    name: str = "script"
+    dropped_blocks: int = 0
+    bad_samples: int = 0
+    closed: threading.Event = field(default_factory=threading.Event)
+
+    def open(self) -> None:
+        self.closed.clear()
+
+    def blocks(self) -> Iterator[AudioBlock]:
+        for block in blocks_of(self.pcm):
+            if self.closed.is_set():
+                return
+            if self.speed:
+                self.closed.wait(BLOCK_SAMPLES / SAMPLE_RATE / self.speed)
+            yield block
+        if self.hold:
+            self.closed.wait()
+
+    def close(self) -> None:
+        self.closed.set()
+
+
+class FakeDetector:
+    """Speech is what is not zero."""
+
+    def load(self) -> None: ...
+
+    def probability(self, pcm: Pcm) -> float:
+        return 1.0 if np.count_nonzero(pcm) * 2 >= len(pcm) else 0.0
+
+    def reset(self) -> None: ...
+
+
+@dataclass
+class FakeRecognizer:
+    """Reads the script back from the samples: as many words of a speech as are heard of it."""
+
+    script: Sequence[Speech]
+    name: str = "fake"
+    fails: Callable[[int], bool] = lambda _call: False
+    delay_s: float = 0.0
+    calls: int = 0
+    hotwords: str = ""
+
+    def load(self) -> None: ...
+
+    def recognize(self, pcm: Pcm, *, final: bool) -> Recognition:
+        self.calls += 1
+        time.sleep(self.delay_s)
+        if self.fails(self.calls):
+            raise EngineError("stt-failed", "The recognizer was told to fail.")
+        words: list[str] = []
+        for index, speech in enumerate(self.script):
+            heard = np.count_nonzero(np.isclose(pcm, SCALE * (index + 1), atol=SCALE / 10))
+            share = heard / ((speech.end_s - speech.start_s) * SAMPLE_RATE)
+            every = speech.text.split()
+            words += every[: round(share * len(every))]
+        return Recognition(
+            " ".join(words), avg_logprob=-0.1, no_speech_prob=0.0, compression_ratio=1.0
+        )
+
+
+@dataclass
+class FakeTranslator:
+    """Marks every word with its own name: "grace" becomes "grace-es"."""
+
+    name: str = "fake"
+    fails: Callable[[int], bool] = lambda _call: False
+    delay_s: float = 0.0
+    hang: threading.Event | None = None
+    """When given, `translate` waits for it."""
+    streams: bool = False
+    calls: int = 0
+    setback: str = ""
+    deadline_s: float = 8.0
+
+    def load(self) -> None: ...
+
+    def translate(
+        self, text: str, on_text: Callable[[str], None] | None = None, draft: str = ""
+    ) -> Translation:
+        self.calls += 1
+        if self.hang is not None:
+            self.hang.wait()
+        time.sleep(self.delay_s)
+        if self.fails(self.calls):
+            raise EngineError("final-failed", "The translator was told to fail.")
+        words = [f"{word}-{self.name}" for word in text.split()]
+        if self.streams and on_text is not None:
+            for count in range(1, len(words)):
+                on_text(" ".join(words[:count]))
+        return Translation(" ".join(words), self.name, tokens=len(words), avg_logprob=-0.2)

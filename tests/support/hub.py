@@ -1,0 +1,150 @@
+"""A real hub on a free port, and displays that connect to it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import http.client
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from typing import Any
+
+import orjson
+import pytest
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import ConnectionClosed
+
+from pipeline.captions.board import Board
+from pipeline.config.schema import Server
+from pipeline.core.errors import ProtocolError
+from pipeline.core.metrics import Metrics
+from pipeline.protocol.codec import Command, Message, Mode
+from pipeline.server.hub import Hub
+from tests.support.builders import caption
+
+TOKEN = "Wf3kq1c2v8ñ"
+
+
+def in_loop(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
+    """Run a test on an event loop of its own; a task that it leaves behind fails it."""
+
+    @functools.wraps(test)
+    def run(*args: object, **kwargs: object) -> None:
+        async def main() -> None:
+            async with asyncio.timeout(60):
+                await test(*args, **kwargs)
+            await asyncio.sleep(0)
+            assert asyncio.all_tasks() == {asyncio.current_task()}
+
+        asyncio.run(main())
+
+    return run
+
+
+class Service:
+    """A hub with what the daemon gives it."""
+
+    def __init__(self, mode: Mode = "live", **server: Any) -> None:
+        self.board = Board("session", "en", "es", server.get("history", 200))
+        self.metrics = Metrics()
+        self.commands: list[Command] = []
+        self.settings = Server(**{"port": 0, **server})
+        self.hub = Hub(
+            self.board,
+            self.settings,
+            mode=mode,
+            token=TOKEN,
+            on_command=self.obey,
+            health=lambda: {"queues": {"translate": 2}},
+            metrics=self.metrics,
+        )
+
+    def obey(self, command: Command) -> None:
+        if command.name == "resume":
+            raise ProtocolError("not-paused", "Nothing is paused.")
+        self.commands.append(command)
+        if command.name == "edit":
+            message = self.board.edit(command.id, command.text)
+            assert message
+            self.hub.publish(message)
+
+    def say(self, key: int, text: str = "amén", *, final: bool = True) -> Message:
+        message = self.board.show(caption(key, text, text, final=final))
+        assert message
+        self.hub.publish(message)
+        return message
+
+    def connect(self, query: str = "", **options: Any) -> Any:
+        uri = f"ws://127.0.0.1:{self.hub.port}/ws?{query}"
+        return connect(uri, compression=None, **options)
+
+    async def get(self, path: str, method: str = "GET", **headers: str) -> Reply:
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return await asyncio.to_thread(fetch, self.hub.port, path, method, named)
+
+    def sample(self, name: str, **labels: str) -> float:
+        return self.metrics.registry.get_sample_value(name, labels) or 0.0
+
+
+class Reply:
+    def __init__(self, response: http.client.HTTPResponse) -> None:
+        self.status = response.status
+        self.headers = {name.lower(): value for name, value in response.getheaders()}
+        self.body = response.read()
+
+
+def fetch(port: int, path: str, method: str, headers: Mapping[str, str]) -> Reply:
+    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=10)) as client:
+        client.request(method, path, headers=dict(headers))
+        return Reply(client.getresponse())
+
+
+@contextlib.asynccontextmanager
+async def serving(mode: Mode = "live", **server: Any) -> AsyncIterator[Service]:
+    service = Service(mode, **server)
+    await service.hub.start()
+    try:
+        yield service
+    finally:
+        await service.hub.close()
+
+
+async def receive(display: ClientConnection) -> Any:
+    return orjson.loads(await asyncio.wait_for(display.recv(), 10))
+
+
+async def send(display: ClientConnection, **message: object) -> None:
+    await display.send(orjson.dumps(message).decode())
+
+
+async def silent(display: ClientConnection) -> bool:
+    """Tell that nothing is on its way: a pong overtakes no message."""
+    await asyncio.wait_for(await display.ping(), 10)
+    try:
+        message = await asyncio.wait_for(display.recv(), 0.01)
+    except TimeoutError:
+        return True
+    pytest.fail(f"got {message!r}")
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(20):
+        while not condition():
+            await asyncio.sleep(0.01)
+
+
+async def closed(display: ClientConnection) -> int | None:
+    """Read to the end and return the close code."""
+    with contextlib.suppress(ConnectionClosed):
+        while True:
+            await asyncio.wait_for(display.recv(), 10)
+    return display.close_code
+
+
+async def operator(service: Service) -> ClientConnection:
+    display: ClientConnection = await service.connect("kind=operator")
+    assert (await receive(display))["type"] == "hello"
+    await send(display, type="auth", token=TOKEN)
+    assert await receive(display) == {"type": "authorized"}
+    assert (await receive(display))["type"] == "console"
+    return display

@@ -1,0 +1,208 @@
+"""A service with an operator: the real desk, dictionary and record behind the hall's hub."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pipeline.cli.screens import LineScreen
+from pipeline.config import schema as config
+from pipeline.config.changes import Changes
+from pipeline.config.loader import load
+from pipeline.core.types import (
+    SAMPLE_RATE,
+    Caption,
+    Comparison,
+    Level,
+    Recognition,
+    Span,
+    State,
+    Transcript,
+    Translation,
+    Utterance,
+    Word,
+)
+from pipeline.daemon.coordinator import Desk
+from pipeline.dictionary.matcher import correct
+from pipeline.dictionary.store import Dictionary
+from pipeline.protocol.codec import Command, Mode
+from pipeline.server.hub import Hub
+from pipeline.session.recorder import Recorder
+from pipeline.workers.degradation import Ladder
+from tests.support.display_server import Hall
+
+LENGTH_S = 3.0
+HEALTH: Mapping[str, Any] = {
+    "uptime_s": 3662.0,
+    "audio_s": 3600.4,
+    "lag_s": 0.8,
+    "rung": "full",
+    "source": "USB Audio CODEC",
+    "setback": "",
+    "queues": {"mailbox": 0, "drafts": 1},
+    "dropped": {"blocks": 0, "records": 0, "partials": 3, "drafts": 0},
+    "memory_mb": 812.4,
+}
+
+
+class Office(Hall):
+    """Runs a desk. The token is `secret`; the church's dictionary is in `folder`."""
+
+    def __init__(self, folder: Path, *, mode: Mode = "live") -> None:
+        super().__init__(mode=mode)
+        self.folder = folder
+        self.dictionary = Dictionary(load(flags={"session.directory": str(folder)}).settings)
+        self.health = dict(HEALTH)
+        self.address = ""
+        """What the settings name for phones."""
+        self.heard_s = 0.0
+        """Where in the audio it is."""
+        self._recorder = Recorder(folder, source="en", target="es", on_fault=print)
+        self._recorder.start()
+
+    @property
+    def rules(self) -> str:
+        """What stands in the church's own dictionary."""
+        return self.dictionary.own.read_text("utf-8") if self.dictionary.own.exists() else ""
+
+    def open(self, state: State = "listening") -> None:
+        """Start hub and desk, after `close` on the same port as before."""
+        del state  # the desk works it out
+
+        async def start() -> None:
+            hub = Hub(
+                self.board,
+                config.Server(port=self._port, address=self.address),
+                mode=self.mode,
+                token="secret",
+                on_command=self._command,
+                health=lambda: self.health,
+                console=lambda: self.desk.controls.console,
+                metrics=self.metrics,
+            )
+            self.desk = Desk(
+                board=self.board,
+                hub=hub,
+                dictionary=self.dictionary,
+                recorder=self._recorder,
+                metrics=self.metrics,
+                ladder=Ladder(),
+                screen=LineScreen(),
+                mode=self.mode,
+                off_record_s=10.0,
+                heard_s=lambda: self.heard_s,
+            )
+            self.desk.begun = True
+            self.desk.announce()
+            await hub.start()
+            self._hub = hub
+
+        self._wait(start())
+        self._port = self._running().port
+
+    def __exit__(self, *problem: object) -> None:
+        """Close the hub, the record and the thread."""
+        super().__exit__(*problem)
+        self._recorder.close(10)
+
+    def hear(
+        self,
+        number: int,
+        raw: str,
+        target: str,
+        *,
+        draft: str = "",
+        unsure: Mapping[str, float] | None = None,
+    ) -> None:
+        """Let an utterance go all the way: recognized, corrected, drafted by Marian, made by Gemma.
+
+        `unsure` gives the probability of words that are not certain.
+        """
+        words = tuple(Word(word, (unsure or {}).get(word, 0.95)) for word in raw.split())
+        closed_s = time.monotonic() - 0.9
+        start_s = 4.0 * number
+        utterance = Utterance(
+            id=number,
+            revision=1,
+            final=True,
+            cause="silence",
+            start_sample=round(start_s * SAMPLE_RATE),
+            end_sample=round((start_s + LENGTH_S) * SAMPLE_RATE),
+            pcm=np.zeros(1, np.float32),
+            spoken_s=closed_s - 0.5,
+            closed_s=closed_s,
+        )
+        recognition = Recognition(raw, avg_logprob=-0.2, words=words)
+        heard_span = Span(closed_s, closed_s + 0.2)
+        heard = Transcript(utterance, "en", raw, raw, recognition, span=heard_span)
+        transcript = correct(self.dictionary.lexicon, heard)
+        drafted = Caption(
+            transcript, "es", draft or target, "marian", False,
+            span=Span(closed_s + 0.2, closed_s + 0.284),
+        )  # fmt: skip
+        made = Caption(
+            transcript, "es", target, "gemma", True,
+            translation=Translation(target, "gemma", tokens=9, avg_logprob=-0.2),
+            span=Span(closed_s + 0.284, closed_s + 0.9),
+        )  # fmt: skip
+
+        self.heard_s = utterance.end_s
+
+        async def report() -> None:
+            self.desk.closed(utterance)
+            self.desk.show(drafted)
+            self.desk.show(made)
+
+        self._wait(report())
+
+    def filter(self, number: int, raw: str, reason: str) -> None:
+        """Let an utterance be taken for no speech."""
+        utterance = Utterance(
+            id=number,
+            revision=1,
+            final=True,
+            cause="silence",
+            start_sample=round(4.0 * number * SAMPLE_RATE),
+            end_sample=round((4.0 * number + LENGTH_S) * SAMPLE_RATE),
+            pcm=np.zeros(1, np.float32),
+        )
+        transcript = Transcript(utterance, "en", raw, raw, Recognition(raw), filtered=reason)
+
+        async def report() -> None:
+            self.desk.closed(utterance)
+            self.desk.filtered(transcript)
+
+        self._wait(report())
+
+    def level(self, dbfs: float, *, clipped: bool = False, speaking: bool = False) -> None:
+        """Report an input level."""
+
+        async def report() -> None:
+            self.desk.level(Level(dbfs, dbfs + 6, clipped, speaking))
+
+        self._wait(report())
+
+    def compare(self, number: int, final: str, text: str) -> None:
+        """Report a second final, by an engine that is only there to be compared."""
+        told = Translation(text, "marian", tokens=9)
+        comparison = Comparison(number, "es", final, "opus-mt-en-es", told, Span(0.0, 0.041))
+
+        async def report() -> None:
+            self.desk.compared(comparison)
+
+        self._wait(report())
+
+    def reloaded(self, *restart: str) -> None:
+        """Tell that the settings were read again, and which keys need a restart."""
+
+        async def tell() -> None:
+            self._running().operators.reloaded(Changes(("log.level",), (), restart), rules=7)
+
+        self._wait(tell())
+
+    def _command(self, command: Command) -> None:
+        self.desk.command(command)

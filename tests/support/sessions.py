@@ -1,0 +1,158 @@
+"""A session in which everything happens that is written down, made by the real App."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from pipeline.core.errors import AudioLostError, EngineError
+from pipeline.core.types import AudioBlock, Translation
+from pipeline.session import recorder as diagnostics
+from pipeline.session.recorder import Recorder
+from pipeline.workers.degradation import LIMIT_S, Rung
+from tests.support.fakes import (
+    FakeRecognizer,
+    FakeSource,
+    FakeTranslator,
+    Speech,
+    blocks_of,
+    pcm_of,
+)
+from tests.unit.daemon.test_app import Service
+
+SCRIPT = [
+    Speech(1.0, 2.6, "sentence number one is spoken"),
+    Speech(4.0, 5.6, "sentence number two is doubtful"),
+    Speech(7.0, 8.6, "sentence number three is hidden"),
+    Speech(10.0, 11.6, "sentence number four is translated quickly"),
+    Speech(13.0, 14.6, "[music]"),
+    Speech(16.0, 17.6, "sentence number five is spoken"),
+]
+LAST = 6
+RULE = '[[rule]]\nhear = ["number"]\nwrite = "Number"\nexample = "number"\nbecomes = "Number"\n'
+
+
+@dataclass
+class LooseCable(FakeSource):
+    """Is lost once, before the last sentence."""
+
+    lost: bool = False
+
+    def blocks(self) -> Iterator[AudioBlock]:
+        every = list(blocks_of(self.pcm))
+        at = len(every) * 3 // 4
+        for block in every[at:] if self.lost else every[:at]:
+            self.closed.wait(0.004)
+            yield block
+        if not self.lost:
+            self.lost = True
+            raise AudioLostError("audio-lost", "The microphone is gone.")
+
+
+class Spanish(FakeTranslator):
+    """Unsure of the second sentence; Gemma fails on the fourth."""
+
+    def translate(
+        self, text: str, on_text: Callable[[str], None] | None = None, draft: str = ""
+    ) -> Translation:
+        if self.name == "gemma" and "four" in text:
+            raise EngineError("final-failed", "The translator was told to fail.")
+        words = [f"{word}o" for word in text.split()]
+        sure = -0.5 if "two" in text else -0.01
+        return Translation(" ".join(words), self.name, len(words), sure, 12, 4)
+
+
+@dataclass
+class Session:
+    """What a session left behind."""
+
+    folder: Path
+    sent: list[dict[str, Any]] = field(default_factory=list)
+    """What an operator's display got."""
+
+    def lines(self, name: str = "diagnostics.jsonl") -> list[dict[str, Any]]:
+        return [orjson.loads(line) for line in (self.folder / name).read_bytes().splitlines()]
+
+    def records(self, kind: str) -> list[dict[str, Any]]:
+        return [record for record in self.lines() if record["type"] == kind]
+
+
+def eventful(directory: Path) -> Session:
+    """Make a session in which an operator is busy and the machine has its troubles."""
+    directory.mkdir()
+    (directory / "own.toml").write_text(RULE)
+    service = Service(
+        directory,
+        source=LooseCable(pcm_of(SCRIPT, 20.0)),
+        recognizer=FakeRecognizer(SCRIPT),
+        partial=Spanish("marian"),
+        final=Spanish("gemma"),
+        fast=False,
+        flags={
+            "dictionary.enabled": True,
+            "dictionary.file": str(directory / "own.toml"),
+            "operator.off_record_s": 0,  # or no word would be left
+        },
+    )
+    session = Session(service.app.folder)
+
+    async def operate(service: Service) -> None:
+        async with service.connect("?kind=operator") as socket:
+
+            async def send(**message: object) -> None:
+                await socket.send(orjson.dumps(message).decode())
+
+            await send(type="auth", token="secret")
+            await send(type="command", name="stop")
+            async for raw in socket:
+                message = orjson.loads(raw)
+                session.sent.append(message)
+                if message["type"] == "utterance" and message["final"] is not None:
+                    if message["id"] == 1:
+                        await send(type="command", name="edit", id=1, text="Corregido")
+                        service.app._reload.hangup()
+                    if message["id"] == 3:
+                        await send(type="command", name="hide", id=3)
+                        await send(type="command", name="blank")
+                        await send(type="command", name="unblank")
+                        await send(type="command", name="add-rule", heard="tree", write="three")
+                        await send(type="command", name="undo")
+                        await send(type="command", name="reload")
+                    if message["id"] == LAST:
+                        await send(type="command", name="off-record")
+                        await send(type="command", name="on-record")
+
+    limit_s, LIMIT_S[Rung.FEWER_PARTIALS] = LIMIT_S[Rung.FEWER_PARTIALS], -1.0
+    try:
+        assert service.run(operate) == 0
+    finally:
+        LIMIT_S[Rung.FEWER_PARTIALS] = limit_s
+    return session
+
+
+def broken(directory: Path) -> Session:
+    """Make a session that breaks because the recognizer fails, and goes on with the next run."""
+    service = Service(directory, recognizer=FakeRecognizer(SCRIPT, fails=lambda _: True))
+    assert service.run() == 1
+    after = Service(directory, recognizer=FakeRecognizer(SCRIPT))
+    assert after.run() == 0
+    assert after.app.folder == service.app.folder
+    return Session(service.app.folder)
+
+
+def crowded(directory: Path) -> Session:
+    """Make a session that loses records to a full queue."""
+    size, diagnostics._QUEUE = diagnostics._QUEUE, 1
+    try:
+        recorder = Recorder(directory, source="en", target="es", on_fault=print)
+    finally:
+        diagnostics._QUEUE = size
+    for rules in range(3):
+        recorder.event("dictionary", rules=rules)
+    recorder.start()
+    recorder.close(5.0)
+    return Session(recorder.folder)

@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+
+from pipeline.audio.devices import Device, choose, devices, meter
+from pipeline.audio.file import WavFile
+from pipeline.core.errors import AudioError
+from tests.support.pulse import Pulse, pulse_here
+
+
+def device(name: str, *, api: str = "ALSA", default: bool = False, index: int = 0) -> Device:
+    return Device(name, api, 2, 48_000, default, index)
+
+
+FOUND = (
+    device("USB Mixer: Audio (hw:1,0)"),
+    device("USB Microphone: Audio (hw:2,0)", default=True),
+    device("pulse"),
+    device("pulse monitor"),
+    device("USB Mixer", api="JACK Audio Connection Kit"),
+)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "index"),
+    [
+        ("USB Microphone: Audio (hw:2,0)", 1),
+        ("usb microphone", 1),
+        ("HW:1,0", 0),
+        ("pulse", 2),
+        ("monitor", 3),
+        ("usb mixer", 4),
+        ("jack", 4),
+        ("usb mixer: audio (hw:1,0), alsa", 0),
+        ("", 1),
+    ],
+)
+def test_a_device_is_chosen_by_its_name_or_a_part_of_it(wanted: str, index: int) -> None:
+    assert choose(FOUND, wanted) is FOUND[index]
+
+
+def test_what_nothing_is_called_lists_what_there_is() -> None:
+    with pytest.raises(AudioError) as caught:
+        choose(FOUND, "pulpit")
+    assert caught.value.code == "audio-device-missing"
+    assert "'pulpit'" in caught.value.message
+    assert "'pulse monitor, ALSA'" in caught.value.fix
+
+
+def test_what_several_are_called_lists_only_those() -> None:
+    with pytest.raises(AudioError) as caught:
+        choose(FOUND, "usb m")
+    assert caught.value.code == "audio-device-ambiguous"
+    assert "3 recording devices" in caught.value.message
+    assert "pulse" not in caught.value.message
+
+
+def test_the_same_name_twice_is_told_apart_by_the_host_api() -> None:
+    twice = (device("Mixer"), device("Mixer", api="OSS"))
+    with pytest.raises(AudioError) as caught:
+        choose(twice, "mixer")
+    assert caught.value.code == "audio-device-ambiguous"
+    assert choose(twice, "mixer, oss") is twice[1]
+
+
+def test_without_any_device_the_cable_is_asked_about() -> None:
+    for wanted in ("", "mixer"):
+        with pytest.raises(AudioError) as caught:
+            choose((), wanted)
+        assert caught.value.code == "audio-device-missing"
+        assert "plugged in" in caught.value.fix
+
+
+@pytest.fixture
+def pulse(monkeypatch: pytest.MonkeyPatch) -> Iterator[Pulse]:
+    with pulse_here(monkeypatch) as server:
+        yield server
+
+
+@pytest.mark.sound
+def test_the_list_is_the_one_of_this_moment(pulse: Pulse) -> None:
+    assert [(d.name, d.is_default, d.is_virtual) for d in devices()] == [
+        ("church", False, True),
+        ("balcony", False, True),
+        ("default", True, True),
+    ]
+    assert all(d.host_api == "ALSA" and d.input_channels >= 2 for d in devices())
+    pulse.kill()
+    assert devices() == ()
+    pulse.start()
+    assert len(devices()) == 3
+
+
+def test_the_meter_shows_level_peak_and_clipping(tmp_path: Path) -> None:
+    half = np.full(16_384, 0.5, np.float32)
+    audio = np.concatenate([half, half * 2, half * 0])
+    soundfile.write(tmp_path / "a.wav", audio, 16_000, subtype="FLOAT")
+    levels = list(meter(WavFile(tmp_path / "a.wav", pace="fast")))
+    assert len(levels) == 24
+    assert [level.clipped for level in levels] == [False] * 8 + [True] * 8 + [False] * 8
+    assert levels[0].dbfs == pytest.approx(-6.02, abs=0.01)
+    assert levels[0].peak_dbfs == pytest.approx(-6.02, abs=0.01)
+    assert levels[8].dbfs == pytest.approx(0.0, abs=0.01)
+    assert levels[16].dbfs == -120.0
+
+
+def test_the_meter_closes_its_source_when_it_is_left_early(tmp_path: Path) -> None:
+    soundfile.write(tmp_path / "a.wav", np.zeros(160_000), 16_000)
+    source = WavFile(tmp_path / "a.wav", pace="fast")
+    levels = meter(source)
+    next(levels)
+    levels.close()  # type: ignore[attr-defined]
+    assert list(source.blocks()) == []

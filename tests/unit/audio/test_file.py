@@ -1,0 +1,223 @@
+from __future__ import annotations
+
+import os
+import threading
+import time
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import soundfile
+from numpy.typing import NDArray
+
+from pipeline.audio.file import WavFile
+from pipeline.core.errors import AudioError
+from pipeline.core.types import AudioBlock, Pcm
+from pipeline.engines.protocols import AudioSource
+
+
+def tone(rate: int, seconds: float, hertz: float = 440) -> Pcm:
+    t = np.arange(round(rate * seconds)) / rate
+    return np.asarray(0.5 * np.sin(2 * np.pi * hertz * t), np.float32)
+
+
+def written(path: Path, audio: NDArray[Any], rate: int = 16_000, **how: Any) -> Path:
+    soundfile.write(path, audio, rate, **how)
+    return path
+
+
+def played(source: AudioSource) -> list[AudioBlock]:
+    source.open()
+    try:
+        return list(source.blocks())
+    finally:
+        source.close()
+
+
+def heard(blocks: list[AudioBlock]) -> Pcm:
+    return np.concatenate([block.pcm for block in blocks])
+
+
+def fast(path: Path, channel: int = 1, *, loop: bool = False) -> WavFile:
+    return WavFile(path, channel=channel, pace="fast", loop=loop)
+
+
+def test_a_wav_at_16_khz_comes_out_sample_for_sample(tmp_path: Path) -> None:
+    audio = tone(16_000, 1.0)
+    source = fast(written(tmp_path / "a.wav", audio, subtype="FLOAT"))
+    blocks = played(source)
+    assert [block.start_sample for block in blocks] == [512 * i for i in range(32)]
+    assert np.array_equal(heard(blocks)[:16_000], audio)
+    assert not heard(blocks)[16_000:].any(), "the last block is filled up with zeros"
+    assert (source.name, source.dropped_blocks, source.bad_samples) == ("a.wav", 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "rate", "how"),
+    [
+        ("a.flac", 44_100, {}),
+        ("a.ogg", 48_000, {"format": "OGG", "subtype": "VORBIS"}),
+        ("a.mp3", 44_100, {"format": "MP3"}),
+        ("a.wav", 8_000, {"subtype": "PCM_16"}),
+        ("a.wav", 96_000, {"subtype": "PCM_24"}),
+        ("a.aiff", 22_050, {}),
+    ],
+)
+def test_every_format_and_rate_is_heard_as_what_it_was(
+    tmp_path: Path, name: str, rate: int, how: dict[str, str]
+) -> None:
+    path = written(tmp_path / name, tone(rate, 2.0), rate, **how)
+    out = heard(played(fast(path)))
+    assert abs(len(out) - 32_000) < 3000  # mp3 pads
+    middle = out[8000:24_000]
+    spectrum = np.abs(np.fft.rfft(middle * np.hanning(len(middle))))
+    assert int(np.argmax(spectrum)) == 440  # one bin is one hertz
+    assert float(np.sqrt(np.mean(middle**2))) == pytest.approx(0.5 / np.sqrt(2), rel=0.05)
+
+
+def test_the_channel_is_picked(tmp_path: Path) -> None:
+    left, right = np.full(512, 0.25), np.full(512, 0.75)
+    path = written(tmp_path / "a.wav", np.stack([left, right], axis=1), subtype="FLOAT")
+    assert set(heard(played(fast(path, 1))).tolist()) == {0.25}
+    assert set(heard(played(fast(path, 2))).tolist()) == {0.75}
+    assert set(heard(played(fast(path, 0))).tolist()) == {0.5}
+
+
+def test_what_is_no_number_is_played_as_silence_and_counted(tmp_path: Path) -> None:
+    audio = np.ones(1024, np.float32)
+    audio[[5, 600]] = np.nan
+    source = fast(written(tmp_path / "a.wav", audio, subtype="FLOAT"))
+    out = heard(played(source))
+    assert (out[5], out[600], out[6], source.bad_samples) == (0.0, 0.0, 1.0, 2)
+
+
+@pytest.mark.parametrize("rate", [16_000, 44_100])
+def test_a_loop_goes_on_without_a_seam(tmp_path: Path, rate: int) -> None:
+    # A whole number of periods: played in a loop it is one endless tone.
+    source = fast(written(tmp_path / "a.wav", tone(rate, 0.5), rate, subtype="FLOAT"), loop=True)
+    source.open()
+    stream = source.blocks()
+    blocks = [next(stream) for _ in range(100)]
+    source.close()
+    assert list(stream) == []
+    assert [block.start_sample for block in blocks] == [512 * i for i in range(100)]
+    wanted = tone(16_000, 4.0)
+    out = heard(blocks)
+    assert np.abs(out[2000:] - wanted[2000 : len(out)]).max() < 2e-3
+
+
+def test_real_time_keeps_to_the_clock_and_does_not_drift(tmp_path: Path) -> None:
+    source = WavFile(written(tmp_path / "a.wav", tone(16_000, 1.5)), pace="realtime")
+    source.open()
+    began_s = time.monotonic()
+    late_s = []
+    for index, block in enumerate(source.blocks()):
+        late_s.append(time.monotonic() - block.arrived_s)
+        assert block.arrived_s - began_s == pytest.approx((index + 1) * 0.032, abs=0.1)
+        if index == 10:
+            time.sleep(0.3)  # a slow reader is made up for, and its blocks keep their own times
+    source.close()
+    assert min(late_s) >= 0
+    assert max(late_s) >= 0.2
+    assert late_s[-1] < 0.15
+    assert time.monotonic() - began_s == pytest.approx(1.5, abs=0.25)
+
+
+def test_close_ends_the_wait_for_the_next_block_at_once(tmp_path: Path) -> None:
+    source = WavFile(written(tmp_path / "a.wav", tone(16_000, 60.0)), pace="realtime")
+    source.open()
+    count: list[int] = []
+    reader = threading.Thread(target=lambda: count.append(sum(1 for _ in source.blocks())))
+    reader.start()
+    time.sleep(0.3)
+    source.close()
+    source.close()
+    reader.join(timeout=0.5)
+    assert not reader.is_alive()
+    assert 5 <= count[0] <= 12
+
+
+def test_it_can_be_opened_again(tmp_path: Path) -> None:
+    source = fast(written(tmp_path / "a.wav", tone(16_000, 0.1)))
+    assert len(played(source)) == len(played(source)) == 4
+
+
+def test_a_long_file_is_never_in_memory_as_a_whole(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.wav", np.zeros(16_000 * 600, np.int16), subtype="PCM_16")
+    source = fast(path)
+    source.open()
+    tracemalloc.start()
+    count = sum(1 for _ in source.blocks())
+    _, peak_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    source.close()
+    assert count == 18_750
+    assert peak_bytes < 1_000_000  # the samples are 38 MB
+
+
+def refusal(source: WavFile) -> AudioError:
+    with pytest.raises(AudioError) as caught:
+        played(source)
+    return caught.value
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    error = refusal(fast(tmp_path / "sermon.wav"))
+    assert error.code == "audio-missing"
+    assert str(tmp_path / "sermon.wav") in error.message
+    assert "audio.input" in error.fix
+
+
+def test_an_empty_file_and_one_without_frames_hold_no_audio(tmp_path: Path) -> None:
+    (tmp_path / "empty.wav").touch()
+    written(tmp_path / "header.wav", np.zeros(0, np.float32))
+    for name in ("empty.wav", "header.wav"):
+        error = refusal(fast(tmp_path / name))
+        assert error.code == "audio-empty"
+        assert name in error.message
+
+
+def test_what_is_not_audio_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("In the beginning\n" * 100)
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("notes.txt", "pipe", "."):
+        error = refusal(fast(tmp_path / name))
+        assert error.code == "audio-unreadable"
+        assert str(tmp_path / name) in error.message
+
+
+def test_a_file_that_the_system_will_not_open_says_why(tmp_path: Path) -> None:
+    error = refusal(fast(tmp_path / ("a" * 300 + ".wav")))
+    assert error.code == "audio-unreadable"
+    assert "name too long" in error.message
+
+
+def test_a_channel_that_the_file_does_not_have_is_refused(tmp_path: Path) -> None:
+    error = refusal(fast(written(tmp_path / "a.wav", np.zeros((512, 2))), 3))
+    assert error.code == "audio-channel"
+    assert "2 channels, not 3" in error.message
+    assert "1..2" in error.fix
+
+
+def test_a_file_cut_short_is_played_as_far_as_it_goes(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.wav", tone(16_000, 2.0), subtype="PCM_16")
+    path.write_bytes(path.read_bytes()[: 44 + 2 * 16_000])
+    assert len(heard(played(fast(path)))) == 16_384
+
+
+def test_a_file_damaged_further_on_is_played_up_to_there(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.flac", tone(16_000, 4.0))
+    data = bytearray(path.read_bytes())
+    half = len(data) // 2
+    data[half : half + 2000] = bytes(2000)
+    path.write_bytes(bytes(data))
+    source = fast(path)
+    source.open()
+    stream = source.blocks()
+    assert len([next(stream) for _ in range(40)]) == 40
+    with pytest.raises(AudioError) as caught:
+        list(stream)
+    assert caught.value.code == "audio-unreadable"
+    assert str(path) in caught.value.message

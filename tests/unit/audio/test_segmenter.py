@@ -1,0 +1,233 @@
+"""The segmenter, block by block: nothing is lost, nothing is given twice."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.audio.segmenter import Segmenter, blocks_in
+from pipeline.config.schema import Vad
+from pipeline.core.types import BLOCK_SAMPLES, SAMPLE_RATE, AudioBlock, Utterance
+
+VAD = Vad(silence_ms=320, min_speech_ms=96, pre_roll_ms=64, max_utterance_s=4.0, partial_ms=320)
+
+
+def run(
+    probabilities: list[float],
+    vad: Vad = VAD,
+    gap_before: int | None = None,
+    later: dict[int, Vad] | None = None,
+) -> list[Utterance]:
+    """Push one block per probability, its samples numbered, and flush.
+
+    `later` holds settings that come before a block.
+    """
+    segmenter = Segmenter(vad)
+    out: list[Utterance] = []
+    at = 0
+    for index, probability in enumerate(probabilities):
+        segmenter.vad = (later or {}).get(index, segmenter.vad)
+        at += SAMPLE_RATE if index == gap_before else 0
+        pcm = np.arange(at, at + BLOCK_SAMPLES, dtype=np.float32)
+        out += segmenter.push(AudioBlock(at, pcm), probability)
+        at += BLOCK_SAMPLES
+    return out + segmenter.flush()
+
+
+def finals(utterances: list[Utterance]) -> list[Utterance]:
+    return [u for u in utterances if u.final]
+
+
+def test_a_sentence_between_pauses_is_one_utterance_with_pre_roll_and_tail() -> None:
+    out = finals(run([0.0] * 10 + [0.9] * 20 + [0.0] * 20))
+    assert [(u.id, u.cause) for u in out] == [(1, "silence")]
+    assert out[0].start_sample == (10 - 2) * BLOCK_SAMPLES  # 64 ms of pre-roll
+    assert out[0].end_sample == 30 * BLOCK_SAMPLES
+    assert len(out[0].pcm) == (2 + 20 + 6) * BLOCK_SAMPLES  # and 192 ms of tail
+    assert out[0].pcm[0] == out[0].start_sample
+    assert (out[0].start_s, out[0].end_s) == (8 * 0.032, 30 * 0.032)
+
+
+def test_hysteresis_keeps_a_doubtful_stretch_inside() -> None:
+    out = finals(run([0.9] * 5 + [0.4] * 30 + [0.9] * 5 + [0.0] * 20))
+    assert len(out) == 1
+    assert out[0].end_sample == 40 * BLOCK_SAMPLES
+
+
+def test_a_doubtful_stretch_alone_starts_nothing() -> None:
+    assert run([0.4] * 50) == []
+
+
+def test_a_knock_is_not_speech_and_takes_no_id() -> None:
+    out = finals(run([0.9] * 2 + [0.0] * 15 + [0.9] * 10 + [0.0] * 15))
+    assert [u.id for u in out] == [1]
+    assert out[0].start_sample == (17 - 2) * BLOCK_SAMPLES
+
+
+def test_partials_grow_and_stop_when_nothing_is_said() -> None:
+    out = run([0.9] * 25 + [0.0] * 9 + [0.9] * 5 + [0.0] * 20)
+    assert [(u.id, u.revision, u.final) for u in out] == [
+        (1, 1, False),
+        (1, 2, False),
+        (1, 3, False),
+        (1, 4, True),
+    ]
+    sizes = [len(u.pcm) // BLOCK_SAMPLES for u in out]
+    assert sizes == [10, 20, 35, 45]  # none during the pause, one as soon as it is over
+
+
+def test_no_partials_when_switched_off() -> None:
+    assert all(u.final for u in run([0.9] * 90, VAD.model_copy(update={"partial_ms": 0})))
+
+
+def test_a_long_utterance_is_cut_amid_its_longest_pause() -> None:
+    limit = blocks_in(4000)
+    probabilities = [0.9] * 40 + [0.1] * 6 + [0.9] * 30 + [0.1] * 8 + [0.9] * (limit - 84)
+    out = finals(run(probabilities + [0.9] * 10 + [0.0] * 20))
+    assert [u.cause for u in out] == ["length", "silence"]
+    assert len(out[0].pcm) // BLOCK_SAMPLES == 40 + 6 + 30 + 4
+    assert out[0].end_sample == 76 * BLOCK_SAMPLES  # where speech ended, not where it was cut
+    assert out[1].start_sample == 80 * BLOCK_SAMPLES
+    assert out[1].id == 2
+
+
+def test_a_pause_in_the_first_quarter_is_no_place_to_cut() -> None:
+    limit = blocks_in(4000)
+    probabilities = [0.9] * 15 + [0.1] * 9 + [0.9] * 60 + [0.1] * 5 + [0.9] * (limit - 89)
+    out = finals(run(probabilities + [0.9] * 10 + [0.0] * 20))
+    assert [u.cause for u in out] == ["length", "silence"]
+    assert len(out[0].pcm) // BLOCK_SAMPLES == 15 + 9 + 60 + 3
+
+
+def test_without_a_pause_it_is_cut_at_the_least_speech_like_block() -> None:
+    limit = blocks_in(4000)
+    probabilities = [0.9] * limit
+    probabilities[90] = 0.5
+    out = finals(run(probabilities + [0.9] * 10 + [0.0] * 20))
+    assert len(out[0].pcm) // BLOCK_SAMPLES == 91
+    assert out[1].start_sample == 91 * BLOCK_SAMPLES
+
+
+def test_the_short_rest_of_a_cut_utterance_is_kept() -> None:
+    limit = blocks_in(4000)
+    probabilities = [0.9] * (limit - 8) + [0.1] * 7 + [0.9] + [0.0] * 20
+    out = finals(run(probabilities))
+    assert [u.cause for u in out] == ["length", "silence"]
+    assert out[1].end_sample == limit * BLOCK_SAMPLES
+
+
+def test_silence_after_a_cut_makes_no_utterance() -> None:
+    limit = blocks_in(4000)
+    out = finals(run([0.9] * (limit - 7) + [0.1] * 7 + [0.0] * 30))
+    assert [u.cause for u in out] == ["length"]
+
+
+def test_a_gap_closes_the_utterance_and_never_splices() -> None:
+    out = finals(run([0.9] * 20 + [0.9] * 20, gap_before=20))
+    assert [u.cause for u in out] == ["gap", "end"]
+    assert out[0].end_sample == 20 * BLOCK_SAMPLES
+    assert out[1].start_sample == 20 * BLOCK_SAMPLES + SAMPLE_RATE
+    assert np.all(np.diff(out[1].pcm) == 1)
+
+
+def test_a_gap_forgets_the_pre_roll() -> None:
+    out = finals(run([0.0] * 5 + [0.9] * 20, gap_before=5))
+    assert out[0].start_sample == 5 * BLOCK_SAMPLES + SAMPLE_RATE
+
+
+def test_speaking_says_when_it_is_surely_speech() -> None:
+    segmenter = Segmenter(VAD)
+    said = []
+    for index in range(4):
+        segmenter.push(AudioBlock(index * BLOCK_SAMPLES, np.zeros(BLOCK_SAMPLES, np.float32)), 0.9)
+        said.append(segmenter.speaking)
+    assert said == [False, False, True, True]
+
+
+@pytest.mark.parametrize(("ms", "blocks"), [(0, 0), (1, 1), (32, 1), (33, 2), (98, 4), (320, 10)])
+def test_blocks_are_rounded_up(ms: int, blocks: int) -> None:
+    assert blocks_in(ms) == blocks
+
+
+@given(st.lists(st.sampled_from([0.0, 0.2, 0.4, 0.6, 0.95]), max_size=400))
+def test_no_sample_of_speech_is_lost_or_given_twice(probabilities: list[float]) -> None:
+    out = run(probabilities)
+    done = finals(out)
+    covered = np.concatenate([u.pcm for u in done]) if done else np.zeros(0)
+    assert np.all(np.diff(covered) > 0)
+    assert all(np.all(np.diff(u.pcm) == 1) for u in out)
+    assert all(u.start_sample < u.end_sample <= u.start_sample + len(u.pcm) for u in done)
+    assert [u.id for u in done] == list(range(1, len(done) + 1))
+    assert all(len(u.pcm) <= blocks_in(4000) * BLOCK_SAMPLES for u in out)
+    for u in out:  # revisions count up and the final is the last
+        same = [v for v in out if v.id == u.id]
+        assert [v.revision for v in same] == list(range(1, len(same) + 1))
+        assert [v.final for v in same] == [False] * (len(same) - 1) + [True]
+    loud = [i for i in range(len(probabilities) - 2) if min(probabilities[i : i + 3]) >= 0.5]
+    held = {int(s) // BLOCK_SAMPLES for s in covered[::BLOCK_SAMPLES]}
+    assert set(loud) <= held
+
+
+PATIENT = VAD.model_copy(update={"silence_ms": 640, "pre_roll_ms": 320})
+
+
+def test_new_settings_hold_from_the_next_utterance_on() -> None:
+    sentences = [0.0] * 12 + ([0.9] * 20 + [0.0] * 12) * 3  # pauses of 12 blocks, 384 ms
+    assert len(finals(run(sentences))) == 3
+    out = finals(run(sentences, later={20: PATIENT}))  # amid the first sentence
+    assert [u.cause for u in out] == ["silence", "end"]
+    assert out[0].end_sample == 32 * BLOCK_SAMPLES
+    assert out[1].start_sample == (44 - 4) * BLOCK_SAMPLES  # more pre-roll than the old 2 blocks
+    assert out[1].end_sample == 96 * BLOCK_SAMPLES  # the second pause is too short now
+
+
+def test_new_settings_hold_after_a_cut_too() -> None:
+    short = VAD.model_copy(update={"max_utterance_s": 2.0})
+    out = run([0.9] * 400, later={10: short})
+    longest = {n: max(len(u.pcm) for u in out if u.id == n) // BLOCK_SAMPLES for n in (1, 2, 3)}
+    assert longest[1] > blocks_in(2000) >= max(longest[2], longest[3])
+
+
+@given(
+    st.lists(st.sampled_from([0.0, 0.2, 0.4, 0.6, 0.95]), max_size=400),
+    st.dictionaries(
+        st.integers(0, 399),
+        st.sampled_from([VAD, PATIENT, VAD.model_copy(update={"max_utterance_s": 2.0})]),
+        max_size=5,
+    ),
+)
+def test_new_settings_at_any_moment_lose_no_speech(
+    probabilities: list[float], later: dict[int, Vad]
+) -> None:
+    done = finals(run(probabilities, later=later))
+    covered = np.concatenate([u.pcm for u in done]) if done else np.zeros(0)
+    assert np.all(np.diff(covered) > 0)
+    loud = [i for i in range(len(probabilities) - 2) if min(probabilities[i : i + 3]) >= 0.5]
+    held = {int(s) // BLOCK_SAMPLES for s in covered[::BLOCK_SAMPLES]}
+    assert set(loud) <= held
+
+
+@given(st.lists(st.floats(0, 1), max_size=150))
+def test_every_partial_is_followed_by_its_final(probabilities: list[float]) -> None:
+    out = run(probabilities)
+    assert {u.id for u in out} == {u.id for u in finals(out)}
+
+
+def test_what_is_thrown_away_is_in_no_utterance_and_its_id_is_not_used_again() -> None:
+    segmenter = Segmenter(VAD)
+    out: list[Utterance] = []
+    for index in range(70):
+        pcm = np.full(BLOCK_SAMPLES, index, dtype=np.float32)
+        if index == 30:  # amid speech, of which there were partials
+            assert segmenter.speaking
+            segmenter.discard()
+            assert not segmenter.speaking
+            assert segmenter.flush() == []
+        out += segmenter.push(AudioBlock(index * BLOCK_SAMPLES, pcm), 0.9 if index < 45 else 0.0)
+    (final,) = finals(out)
+    assert final.pcm[0] == 30, "nothing from before, the pre-roll neither"
+    assert final.start_sample == 30 * BLOCK_SAMPLES
+    assert {u.id for u in out} == {1, 2}
+    assert (final.id, final.revision) == (2, 2)

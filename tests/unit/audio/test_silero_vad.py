@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+from numpy.typing import NDArray
+
+from pipeline.audio.silero_vad import Silero
+from pipeline.core.errors import EngineError, ModelError
+from pipeline.core.resources import bundled
+from pipeline.core.types import Pcm
+
+SECONDS = np.arange(16_000 * 4) / 16_000
+
+
+@pytest.fixture(scope="module")
+def silero() -> Silero:
+    detector = Silero()
+    detector.load()
+    return detector
+
+
+def probabilities(silero: Silero, audio: NDArray[np.floating]) -> NDArray[np.float64]:
+    silero.reset()
+    whole = len(audio) // 512 * 512
+    blocks = np.asarray(audio[:whole], np.float32).reshape(-1, 512)
+    return np.array([silero.probability(block) for block in blocks])
+
+
+def notes(*hertz: float) -> Pcm:
+    """A melody of decaying notes, half a second each, with seven overtones."""
+    t = np.arange(8000) / 16_000
+    tones = [
+        sum(np.exp(-3 * h * t) / h * np.sin(2 * np.pi * f * h * t) for h in range(1, 9))
+        for f in hertz
+    ]
+    return np.asarray(0.3 * np.concatenate(tones), np.float32)
+
+
+def chord(*hertz: float) -> Pcm:
+    """An organ: six overtones of each note, held."""
+    pipes = [np.sin(2 * np.pi * f * h * SECONDS) / h for f in hertz for h in range(1, 7)]
+    return np.asarray(0.1 * np.sum(pipes, axis=0), np.float32)
+
+
+NOISE = np.random.default_rng(7).normal(0, 1, len(SECONDS))
+
+NOT_SPEECH = {
+    "silence": 0 * SECONDS,
+    "quiet room": 0.001 * NOISE,
+    "loud noise": 0.3 * NOISE,
+    "rumble": 0.002 * np.cumsum(NOISE - NOISE.mean()),
+    "tone": 0.5 * np.sin(2 * np.pi * 440 * SECONDS),
+    "mains hum": np.sum([0.2 / k * np.sin(2 * np.pi * 50 * k * SECONDS) for k in range(1, 6)], 0),
+    "organ": chord(220, 277, 330),
+    "melody": notes(262, 294, 330, 349, 392, 349, 330, 294),
+}
+
+
+@pytest.mark.parametrize("name", NOT_SPEECH)
+def test_what_is_not_speech_is_far_from_the_threshold(silero: Silero, name: str) -> None:
+    assert probabilities(silero, NOT_SPEECH[name]).max() < 0.35
+
+
+def test_the_sermon_is_told_apart_into_speech_and_the_rest(silero: Silero) -> None:
+    audio, rate = soundfile.read(bundled("demo", "sermon.flac"), dtype="float32")
+    assert rate == 16_000
+    times = json.loads(bundled("demo", "sermon.json").read_text(encoding="utf-8"))
+    p = probabilities(silero, audio)
+    middle_s = (np.arange(len(p)) + 0.5) * 0.032
+
+    def within(start_s: float, end_s: float) -> NDArray[np.float64]:
+        return p[(middle_s > start_s) & (middle_s < end_s)]
+
+    for sentence in times["sentences"]:
+        spoken = within(sentence["start_s"] + 0.1, sentence["end_s"] - 0.1)
+        assert (spoken >= 0.5).mean() > 0.75, sentence["en"]
+    for section in times["sections"]:
+        if section["kind"] != "speech":
+            assert within(section["start_s"] + 0.5, section["end_s"]).max() < 0.35
+
+
+def test_reset_forgets_what_was_heard(silero: Silero) -> None:
+    audio, _ = soundfile.read(bundled("demo", "sermon.flac"), dtype="float32", frames=16_000 * 3)
+    first = probabilities(silero, audio)
+    assert np.array_equal(probabilities(silero, audio), first)
+    unforgotten = [silero.probability(block) for block in audio[:5120].reshape(-1, 512)]
+    assert not np.allclose(unforgotten, first[:10])
+
+
+def test_a_block_of_another_size_is_a_mistake(silero: Silero) -> None:
+    with pytest.raises(ValueError, match="512"):
+        silero.probability(np.zeros(480, np.float32))
+
+
+def refusal(path: Path) -> ModelError:
+    with pytest.raises(ModelError) as caught:
+        Silero(path).load()
+    assert str(path) in caught.value.message
+    return caught.value
+
+
+def test_a_missing_model_is_named(tmp_path: Path) -> None:
+    assert refusal(tmp_path / "silero.onnx").code == "model-missing"
+
+
+def test_a_broken_model_is_named(tmp_path: Path) -> None:
+    whole = bundled("models", "silero", "silero_vad_16k.onnx").read_bytes()
+    for content in (b"", b"not a model", whole[: len(whole) // 2]):
+        (tmp_path / "silero.onnx").write_bytes(content)
+        assert refusal(tmp_path / "silero.onnx").code == "model-broken"
+
+
+def test_a_model_with_other_inputs_is_refused() -> None:
+    spec = importlib.util.find_spec("faster_whisper")
+    assert spec
+    assert spec.origin
+    (other,) = Path(spec.origin).parent.glob("assets/*.onnx")
+    assert refusal(other).code == "model-broken"
+
+
+def test_what_is_no_probability_is_an_error_and_a_reset_cures_it(silero: Silero) -> None:
+    silero.reset()
+    silero._state[:] = np.nan
+    with pytest.raises(EngineError, match="says nan"):
+        silero.probability(np.zeros(512, np.float32))
+    silero.reset()
+    assert silero.probability(np.zeros(512, np.float32)) < 0.1
+
+
+def test_a_model_that_cannot_be_run_any_more_is_an_error(silero: Silero) -> None:
+    silero.reset()
+    silero._state = np.zeros((1, 1, 1), np.float32)
+    with pytest.raises(EngineError, match="vad-failed"):
+        silero.probability(np.zeros(512, np.float32))
+    silero.reset()
+    assert silero.probability(np.zeros(512, np.float32)) < 0.1

@@ -1,0 +1,410 @@
+from __future__ import annotations
+
+import orjson
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.captions.board import _OPEN, Board
+from pipeline.captions.redaction import Purge
+from pipeline.core.errors import ProtocolError
+from pipeline.protocol import codec as wire
+from pipeline.protocol.codec import Message
+from tests.support.builders import caption
+
+
+def board(history: int = 200) -> Board:
+    return Board("session", "en", "es", history)
+
+
+def shown(board: Board, *args: object, **fields: object) -> Message:
+    message = board.show(caption(*args, **fields))  # type: ignore[arg-type]
+    assert message is not None
+    return message
+
+
+def test_seq_counts_all_versions_and_revision_those_of_one_caption() -> None:
+    screen = board()
+    messages = [
+        shown(screen, 1, "a", "A"),
+        shown(screen, 2, "b", "B"),
+        shown(screen, 1, "a a", "A A"),
+        shown(screen, 2, "b", "B", final=True),
+        shown(screen, 1, "a a", "A A", final=True),
+    ]
+    assert [(m.seq, m.id, m.revision) for m in messages] == [
+        (1, 1, 1),
+        (2, 2, 1),
+        (3, 1, 2),
+        (4, 2, 2),
+        (5, 1, 3),
+    ]
+    assert screen.seq == 5
+
+
+def test_a_message_says_what_the_caption_says() -> None:
+    message = shown(board(), 3, "amen", "amén", stable=2, start_s=1.25, end_s=2.5)
+    assert orjson.loads(wire.encode(message)) == {
+        "type": "caption",
+        "seq": 1,
+        "id": 3,
+        "revision": 1,
+        "final": False,
+        "start_s": 1.25,
+        "end_s": 2.5,
+        "source": {"lang": "en", "text": "amen"},
+        "target": {"lang": "es", "text": "amén", "engine": "marian"},
+        "stable": 2,
+    }
+
+
+@pytest.mark.parametrize(("final", "stable", "expected"), [(True, 0, 4), (False, 9, 4)])
+def test_stable_is_within_the_text_and_all_of_a_final(
+    final: bool, stable: int, expected: int
+) -> None:
+    assert shown(board(), 1, "amen", "amén", final=final, stable=stable).stable == expected
+
+
+@pytest.mark.parametrize("final", [True, False])
+def test_nothing_from_the_pipeline_changes_a_final(final: bool) -> None:
+    screen = board()
+    first = shown(screen, 1, "a", "A", final=True)
+    assert screen.show(caption(1, "b", "B", final=final)) is None
+    assert screen.snapshot().messages == (first,)
+    assert screen.seq == 1
+
+
+def test_a_repeat_is_ignored_and_any_change_is_not() -> None:
+    screen = board()
+    shown(screen, 1, "a", "A")
+    assert screen.show(caption(1, "a", "A", end_s=2.0, engine="gemma")) is None
+    assert shown(screen, 1, "b", "A").revision == 2
+    assert shown(screen, 1, "b", "B").revision == 3
+    assert shown(screen, 1, "b", "B", stable=1).revision == 4
+    assert shown(screen, 1, "b", "B", final=True).revision == 5
+
+
+def test_an_edit_is_final_and_stays() -> None:
+    screen = board()
+    shown(screen, 1, "lamb", "cordero de", engine="source", lang="en")
+    edited = screen.edit(1, "Cordero")
+    assert edited is not None
+    assert (edited.final, edited.revision, edited.stable) == (True, 2, 7)
+    assert edited.target == wire.TargetText("es", "Cordero", "operator")
+    assert edited.source.text == "lamb"
+    assert screen.edit(1, "Cordero") is None
+    assert screen.show(caption(1, "lamb", "cordero", final=True)) is None
+
+
+def test_an_edit_to_the_same_words_makes_a_partial_final() -> None:
+    screen = board()
+    shown(screen, 1, "a", "A", engine="operator")
+    edited = screen.edit(1, "A")
+    assert edited is not None
+    assert edited.final
+
+
+def test_a_hidden_caption_is_empty_and_can_be_edited_back() -> None:
+    screen = board()
+    shown(screen, 1, "secret", "secreto", final=True)
+    hidden = screen.hide(1)
+    assert hidden is not None
+    assert (hidden.final, hidden.source.text, hidden.target.text, hidden.stable) == (
+        True,
+        "",
+        "",
+        0,
+    )
+    assert hidden.target.engine == "operator"
+    assert screen.hide(1) is None
+    assert screen.snapshot().messages == ()
+    assert screen.show(caption(1, "secret", "secreto", final=True)) is None
+    back = screen.edit(1, "público")
+    assert back is not None
+    assert screen.snapshot().messages == (back,)
+
+
+def test_hiding_a_partial_that_is_empty_makes_it_final() -> None:
+    screen = board()
+    shown(screen, 1, "", "")
+    hidden = screen.hide(1)
+    assert hidden is not None
+    assert hidden.final
+
+
+def test_a_final_with_empty_target_but_source_can_be_hidden() -> None:
+    screen = board()
+    shown(screen, 1, "amen", "", final=True)
+    assert screen.hide(1) is not None
+
+
+@pytest.mark.parametrize("change", [lambda b: b.edit(7, "x"), lambda b: b.hide(7)])
+def test_changing_an_unknown_caption_is_refused(change: object) -> None:
+    assert callable(change)
+    with pytest.raises(ProtocolError, match="Caption 7") as refused:
+        change(board())
+    assert refused.value.code == "unknown-caption"
+
+
+def test_retract_takes_a_partial_away_and_leaves_finals_and_strangers() -> None:
+    screen = board()
+    shown(screen, 1, "thanks for watching", "gracias por ver")
+    shown(screen, 2, "amen", "amén", final=True)
+    gone = screen.retract(1)
+    assert gone is not None
+    assert (gone.final, gone.source.text, gone.target.text, gone.target.engine) == (
+        True,
+        "",
+        "",
+        "",
+    )
+    assert screen.retract(1) is None
+    assert screen.retract(2) is None
+    assert screen.retract(3) is None
+    assert [m.id for m in screen.snapshot().messages] == [2]
+
+
+def test_the_snapshot_is_sorted_by_id() -> None:
+    screen = board()
+    for key in (3, 1, 2):
+        shown(screen, key, "a", "A")
+    assert [m.id for m in screen.snapshot().messages] == [1, 2, 3]
+
+
+def test_since_gives_the_newest_of_what_changed_hidden_ones_too() -> None:
+    screen = board()
+    for key in (1, 2, 3):
+        shown(screen, key, "a", "A", final=True)
+    screen.edit(2, "B")
+    screen.hide(1)
+    resumed = screen.since(3)
+    assert resumed.resumed
+    assert [(m.id, m.seq, m.target.text) for m in resumed.messages] == [(1, 5, ""), (2, 4, "B")]
+    nothing = screen.since(5)
+    assert nothing.resumed
+    assert nothing.messages == ()
+
+
+@pytest.mark.parametrize("seq", [None, 1, 6, 10**15])
+def test_since_gives_everything_where_it_cannot_tell(seq: int | None) -> None:
+    screen = board(history=3)
+    for key in range(1, 6):  # 1 and 2, seq 1 and 2, are forgotten
+        shown(screen, key, "a", "A", final=True)
+    everything = screen.since(seq)
+    assert not everything.resumed
+    assert [m.id for m in everything.messages] == [3, 4, 5]
+
+
+def test_since_the_last_forgotten_seq_can_be_told() -> None:
+    screen = board(history=3)
+    for key in range(1, 6):
+        shown(screen, key, "a", "A", final=True)
+    assert screen.since(2).resumed
+
+
+def test_finals_are_bounded_and_open_captions_do_not_push_them_out() -> None:
+    screen = board(history=2)
+    for key in range(10):
+        shown(screen, key, "a", "A", final=True)
+    shown(screen, 10, "a", "A")
+    shown(screen, 11, "a", "A")
+    assert [m.id for m in screen.snapshot().messages] == [8, 9, 10, 11]
+
+
+def test_a_new_bound_holds_at_once_and_both_ways() -> None:
+    screen = board(history=5)
+    for key in range(1, 8):
+        shown(screen, key, "amen", "amén", final=True)
+    screen.keep(2)
+    assert [message.id for message in screen.snapshot().messages] == [6, 7]
+    assert not screen.since(screen.seq - 4).resumed  # what it missed is gone
+    screen.keep(4)
+    for key in range(8, 12):
+        shown(screen, key, "amen", "amén", final=True)
+    assert [message.id for message in screen.snapshot().messages] == [8, 9, 10, 11]
+
+
+def test_open_captions_are_bounded() -> None:
+    screen = board()
+    for key in range(_OPEN + 3):
+        shown(screen, key, "a", "A")
+    assert [m.id for m in screen.snapshot().messages] == list(range(3, _OPEN + 3))
+
+
+def test_a_final_of_a_forgotten_caption_is_published_a_late_partial_is_not() -> None:
+    screen = board(history=1)
+    shown(screen, 5, "a", "A", final=True)
+    shown(screen, 6, "b", "B", final=True)
+    assert screen.show(caption(4, "c", "C")) is None
+    assert shown(screen, 4, "c", "C", final=True).seq == 3
+    assert [m.id for m in screen.snapshot().messages] == [6]
+    assert screen.last_id == 6
+
+
+def test_restore_brings_the_journal_back_and_counts_on() -> None:
+    before = board()
+    lines = []
+    for key in (1, 2):
+        shown(before, key, "a", "A")
+        lines.append(wire.encode(shown(before, key, "a a", "A A", final=True)))
+    edited = before.edit(1, "AA")
+    assert edited is not None
+    lines.append(wire.encode(edited))
+
+    after = board()
+    assert after.last_id == -1
+    after.restore(wire.parse_caption(line) for line in lines)
+    assert after.snapshot() == before.snapshot()
+    assert (after.seq, after.last_id) == (5, 2)
+    assert shown(after, 3, "b", "B").seq == 6
+
+
+def test_restore_keeps_the_newest_version_and_the_bound() -> None:
+    before = board()
+    messages = [shown(before, key, "a", "A", final=True) for key in range(4)]
+    edited = before.edit(3, "B")
+    assert edited is not None
+    after = board(history=2)
+    after.restore([*messages, edited, messages[3]])
+    assert [(m.id, m.target.text) for m in after.snapshot().messages] == [(2, "A"), (3, "B")]
+    assert after.since(0).resumed is False
+
+
+def test_a_board_keeps_no_audio() -> None:
+    message = shown(board(), 1, "a", "A")
+    assert not hasattr(message, "transcript")
+    assert len(wire.encode(message)) < 300
+
+
+_OPERATIONS = st.lists(
+    st.tuples(
+        st.sampled_from(["partial", "partial", "final", "edit", "hide", "retract"]),
+        st.integers(0, 7),
+        st.sampled_from(["", "x", "y"]),
+    ),
+    max_size=60,
+)
+
+
+@settings(deadline=None)
+@given(operations=_OPERATIONS, history=st.integers(1, 5), leaves=st.integers(0, 60))
+def test_a_display_that_comes_back_is_up_to_date(
+    operations: list[tuple[str, int, str]], history: int, leaves: int
+) -> None:
+    """It follows `leaves` operations, misses the rest, and asks with `since`."""
+    screen, has, last, finals = board(history), dict[int, Message](), 0, set[int]()
+    for number, (what, key, text) in enumerate(operations):
+        seq = screen.seq
+        message: Message | None
+        try:
+            match what:
+                case "edit":
+                    message = screen.edit(key, text or "z")
+                case "hide":
+                    message = screen.hide(key)
+                case "retract":
+                    message = screen.retract(key)
+                case _:
+                    message = screen.show(caption(key, text, text, final=what == "final"))
+        except ProtocolError:
+            message = None
+        assert screen.seq == seq + (message is not None)
+        if message is None:
+            continue
+        assert message.seq == screen.seq
+        assert message.final or key not in finals
+        if message.final:
+            finals.add(key)
+        if number < leaves:
+            has[key], last = message, message.seq
+    answer = screen.since(last)
+    if not answer.resumed:
+        has = {}
+    has |= {message.id: message for message in answer.messages}
+    truth = {message.id: message for message in screen.snapshot().messages}
+    assert {key: has.get(key) for key in truth} == truth
+    kept = [m for m in screen.snapshot().messages if m.final]
+    assert len(kept) <= history
+
+
+# Taking back what an operator did
+
+
+def test_an_edit_and_a_hiding_are_taken_back_as_new_versions() -> None:
+    screen = board()
+    first = shown(screen, 1, "grace", "gracia", final=True, engine="gemma")
+    edited = screen.edit(1, "la gracia")
+    assert edited
+    screen.hide(1)
+    again = screen.put_back(edited)
+    assert (again.seq, again.revision, again.target) == (4, 4, edited.target)
+    again = screen.put_back(first)
+    assert (again.seq, again.revision, again.target) == (5, 5, first.target)
+    assert screen.since(4).messages == (again,)
+
+
+def test_a_caption_edited_too_early_comes_back_as_the_pipeline_made_it_since() -> None:
+    screen = board()
+    partial = shown(screen, 1, "grac", "graci")
+    screen.edit(1, "la gracia")
+    for late in (caption(1, "grace", "gracia", final=True), caption(1, "grac", "grac")):
+        assert screen.show(late) is None
+    again = screen.put_back(partial)
+    assert (again.final, again.target.text, again.revision) == (True, "gracia", 3)
+
+
+def test_a_caption_that_is_still_spoken_goes_on_after_it_was_put_back() -> None:
+    screen = board()
+    partial = shown(screen, 1, "grac", "graci")
+    screen.hide(1)
+    again = screen.put_back(partial)
+    assert (again.final, again.target.text) == (False, "graci")
+    assert shown(screen, 1, "grace", "gracia", final=True).revision == 4
+
+
+def test_a_filtered_text_does_not_come_back() -> None:
+    screen = board()
+    partial = shown(screen, 1, "thanks for watching", "gracias por ver")
+    screen.edit(1, "gracias")
+    assert screen.retract(1) is None
+    again = screen.put_back(partial)
+    assert (again.final, again.source.text, again.target.text) == (True, "", "")
+
+
+def test_a_forgotten_caption_cannot_be_put_back() -> None:
+    screen = board(history=1)
+    partial = shown(screen, 1, "a", "A")
+    screen.edit(1, "B")
+    screen.show(caption(1, "a", "A", final=True))
+    shown(screen, 2, "c", "C", final=True)
+    with pytest.raises(ProtocolError, match="unknown-caption"):
+        screen.put_back(partial)
+    assert not screen._passed_over
+
+
+def test_what_was_said_off_the_record_leaves_no_trace() -> None:
+    screen = board(history=3)
+    for key in range(1, 7):
+        shown(
+            screen, key, f"s{key}", f"t{key}", final=True, start_s=10.0 * key, end_s=10.0 * key + 5
+        )
+    shown(screen, 7, "open", "abierto", start_s=1.0, end_s=2.0)  # has no final yet
+    before = screen.seq
+    sent = screen.purge(Purge(32.0, 54.0))  # 3 and 4: 3 has left the board, displays may have it
+    assert [(m.id, m.seq) for m in sent] == [(3, before + 1), (4, 9), (5, 10), (7, 11)]
+    assert all(m.final and (m.source.text, m.target.text) == ("", "") for m in sent)
+    assert screen.seq == before + 4
+    assert [m.id for m in screen.snapshot().messages] == [6]
+    for seq in range(before, screen.seq):
+        away = screen.since(seq)
+        assert (away.resumed, [m.id for m in away.messages]) == (False, [6])
+    assert screen.since(screen.seq).resumed
+    with pytest.raises(ProtocolError, match="unknown-caption"):
+        screen.edit(4, "x")
+    with pytest.raises(ProtocolError, match="unknown-caption"):
+        screen.hide(7)
+    assert screen.show(caption(7, "open", "abierto")) is None
+    assert screen.last_id == 7
+    assert shown(screen, 8, "on", "en").seq == before + 5
+    assert screen.purge(Purge(90.0, 99.0, (6,)))[0].id == 6
+    assert screen.purge(Purge(200.0, 300.0)) == []

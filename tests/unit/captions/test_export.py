@@ -1,0 +1,135 @@
+"""Exports: a subtitle library and a reader of tables read back what was said."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+
+import orjson
+import pysubs2
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.captions.export import FORMATS, WHICH, Which, export
+from pipeline.captions.layout import LINE_CHARS, Spoken, arrange
+from pipeline.captions.subtitles import newest, plain
+from tests.support.journal import message
+
+JOURNAL = [
+    message(1, "Grace & peace to you.", "Gracia y paz a vosotros."),
+    message(2, 'He said "amen".', 'Dijo "amén".'),
+    message(3, "Hidden", "Oculto"),
+    message(4, "Stands in.", "Stands in.", engine="source", lang="en"),
+    message(2, 'He said "amen".', "Dijo:\tamén.", seq=9, engine="operator"),
+    message(3, "", "", seq=10),
+]
+
+
+def read_back(text: str, form: str) -> list[tuple[int, int, str]]:
+    """Return (start, end, text) of each cue, milliseconds, as a subtitle library reads them."""
+    events = pysubs2.SSAFile.from_string(text, form).events
+    return [(e.start, e.end, html.unescape(e.text.replace("\\N", "\n"))) for e in events]
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(
+        st.tuples(
+            st.floats(0, 20), st.floats(0.5, 12), st.text("abcdé, .¿&ñZ", min_size=1, max_size=200)
+        ),
+        min_size=1,
+        max_size=6,
+    ),
+    st.sampled_from(["srt", "vtt"]),
+)
+def test_a_subtitle_library_reads_back_the_same(
+    said: list[tuple[float, float, str]], form: str
+) -> None:
+    journal, at_s = [], 0.0
+    for key, (pause_s, length_s, text) in enumerate(said, 1):
+        at_s += pause_s
+        journal.append(message(key, text, text, start_s=at_s, end_s=at_s + length_s))
+        at_s += length_s
+    cues = arrange(
+        [
+            Spoken(m.start_s, m.end_s, (("es", plain(m.target.text)),))
+            for m in newest(journal)
+            if plain(m.target.text)
+        ]
+    )
+    assert read_back(export(journal, form, "target"), form) == [
+        (round(cue.start_s * 1000), round(cue.end_s * 1000), cue.text) for cue in cues
+    ]
+
+
+@pytest.mark.parametrize("form", ["srt", "vtt"])
+def test_a_text_cannot_break_out_of_its_cue_or_vanish_as_a_tag(form: str) -> None:
+    text = "<b>Amen</b> 00:00:01,000 --> 00:00:02,000 and {grace}"
+    back = read_back(export([message(1, text, text)], form, "source"), form)
+    said = " ".join(t for _, _, t in back).replace("\n", " ")
+    assert said.translate(str.maketrans("‹›", "<>")) == text
+
+
+def test_the_newest_version_counts_and_what_is_hidden_is_gone() -> None:
+    assert export(JOURNAL, "txt", "target") == (
+        "Gracia y paz a vosotros.\nDijo: amén.\nStands in.\n"
+    )
+    assert export(JOURNAL, "txt", "source") == (
+        'Grace & peace to you.\nHe said "amen".\nStands in.\n'
+    )
+    assert export(JOURNAL, "txt", "both") == (
+        "Grace & peace to you.\nGracia y paz a vosotros.\n\n"
+        'He said "amen".\nDijo: amén.\n\n'
+        "Stands in.\n"
+    )
+
+
+def test_a_table_has_a_row_for_each_caption_and_quotes_what_needs_it() -> None:
+    rows = list(csv.reader(io.StringIO(export(JOURNAL, "tsv", "both")), dialect="excel-tab"))
+    assert rows == [
+        ["id", "start_s", "end_s", "source", "target", "engine"],
+        ["1", "10.0", "12.5", "Grace & peace to you.", "Gracia y paz a vosotros.", "gemma"],
+        ["2", "20.0", "22.5", 'He said "amen".', "Dijo: amén.", "operator"],
+        ["4", "40.0", "42.5", "Stands in.", "Stands in.", "source"],
+    ]
+    assert export(JOURNAL, "tsv", "source").startswith("id\tstart_s\tend_s\tsource\n")
+
+
+def test_json_names_the_languages() -> None:
+    made = orjson.loads(export(JOURNAL, "json", "both"))
+    assert made["langs"] == {"source": "en", "target": "es"}
+    assert made["captions"][1] == {
+        "id": 2,
+        "start_s": 20.0,
+        "end_s": 22.5,
+        "source": 'He said "amen".',
+        "target": "Dijo: amén.",
+        "engine": "operator",
+    }
+
+
+def test_both_languages_in_one_cue() -> None:
+    (_, _, first), *_ = read_back(export(JOURNAL, "srt", "both"), "srt")
+    assert first == "Grace & peace to you.\nGracia y paz a vosotros."
+    *_, (_, _, last) = read_back(export(JOURNAL, "vtt", "both"), "vtt")
+    assert last == "Stands in."
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("which", WHICH)
+def test_an_empty_session_makes_a_valid_file(form: str, which: Which) -> None:
+    text = export([], form, which)
+    if form in ("srt", "vtt"):
+        assert text == {"srt": "", "vtt": "WEBVTT\n\n"}[form]
+    elif form == "json":
+        assert orjson.loads(text) == {"langs": {}, "captions": []}
+    else:
+        assert len(text.splitlines()) == (form == "tsv")
+
+
+def test_lines_are_no_longer_than_broadcasters_allow() -> None:
+    text = "word and another word, " * 30
+    for _, _, cue in read_back(export([message(1, text, text)], "srt", "source"), "srt"):
+        assert max(map(len, cue.split("\n"))) <= LINE_CHARS

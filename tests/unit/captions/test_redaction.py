@@ -1,0 +1,449 @@
+"""Off the record: after it, nothing and nobody has the words that had just been said."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+import pytest
+import structlog
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+from websockets.asyncio.client import ClientConnection
+
+from pipeline.captions.redaction import Purge, Sweep
+from pipeline.core.errors import ProtocolError
+from pipeline.core.types import (
+    Caption,
+    Comparison,
+    Recognition,
+    Span,
+    Transcript,
+    Translation,
+    Utterance,
+)
+from pipeline.protocol.codec import Command
+from tests.support.fakes import FakeRecognizer, FakeSource, FakeTranslator, Speech, pcm_of
+from tests.support.schemas import problems
+from tests.unit.daemon.test_app import Service, until
+from tests.unit.daemon.test_coordinator import Setting
+
+KEPT = [Speech(1.0 + 3 * n, 2.6 + 3 * n, f"kept number {n} of this evening") for n in range(3)]
+SECRET = [
+    Speech(11.0, 12.6, "Ludmila forgave somebody yesterday"),
+    Speech(14.0, 15.6, "the pastor mentioned Przemek again"),
+]
+DURING = Speech(17.0, 21.0, "Quentin whispers something very private now truly")
+AFTER = Speech(32.0, 33.6, "back again with everything fine")
+FLAGS = {"operator.off_record_s": 8.0, "audio.input": "script", "audio.pace": "realtime"}
+WORDS = ("ludmila", "forgave", "przemek", "pastor", "quentin", "whispers", "private")
+
+
+def test_what_has_any_part_in_the_stretch_goes() -> None:
+    purge = Purge(10.0, 20.0, (3,))
+    assert purge.takes(7, 12.0, 13.0)
+    assert purge.takes(7, 9.0, 10.1)
+    assert purge.takes(7, 19.9, 25.0)
+    assert purge.takes(3, 1.0, 2.0)
+    assert not purge.takes(7, 9.0, 10.0)
+    assert not purge.takes(7, 20.0, 25.0)
+
+
+def test_from_now_on_only_takes_nothing_that_is_over() -> None:
+    assert not Purge(20.0, 20.0).takes(7, 18.0, 20.0)
+
+
+def line(**fields: Any) -> bytes:
+    return orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE)
+
+
+def test_lines_of_every_file_are_known_again() -> None:
+    sweep = Sweep(Purge(10.0, 20.0))
+    gone = [
+        line(type="caption", id=4, start_s=11.0, end_s=12.0),
+        line(type="caption", id=4, start_s=11.0, end_s=12.0, seq=9),
+        line(type="utterance", id=4, start_s=11.0, end_s=12.0),
+        line(type="compare", id=4, text="x"),
+        line(id=4, outcome="approved"),
+        b'{"type":"caption","id":4,"sta\n',
+        b"[]\n",
+    ]
+    kept = [
+        line(type="caption", id=3, start_s=1.0, end_s=2.0),
+        line(type="compare", id=3),
+        line(type="event", event="command", id=4),
+        line(type="event", event="rule", id="philemon"),
+        line(type="health", audio_s=3.0),
+    ]
+    assert [sweep.line(each) for each in gone] == [b""] * len(gone)
+    assert [sweep.line(each) for each in kept] == kept
+    assert sweep.captions == 1
+
+
+# The whole daemon, with engines that follow a script
+
+
+class Paced(FakeSource):
+    """Plays as fast as it can, but stops where it is told to until it is let go on."""
+
+    def __init__(self, script: list[Speech], *stops_s: float) -> None:
+        super().__init__(pcm_of(script, 45.0), hold=True, speed=12)
+        self.stops_s = list(stops_s)
+        self.gates = [threading.Event() for _ in stops_s]
+        self.stopped = False
+
+    def blocks(self) -> Any:
+        for block in super().blocks():
+            while self.stops_s and block.start_sample >= self.stops_s[0] * 16_000:
+                self.stopped = True
+                while not self.gates[-len(self.stops_s)].wait(0.05):
+                    if self.closed.is_set():
+                        return
+                self.stops_s.pop(0)
+            yield block
+
+
+class Desk:
+    """An operator's socket; keeps all that has come."""
+
+    def __init__(self, socket: ClientConnection) -> None:
+        self.socket = socket
+
+    async def command(self, name: str, **fields: Any) -> dict[str, Any]:
+        await self.socket.send(json.dumps({"type": "command", "name": name, **fields}))
+        return await until(
+            self.socket,
+            lambda m: m["type"] == "error" or (m["type"], m.get("name")) == ("done", name),
+        )
+
+
+@asynccontextmanager
+async def desk(service: Service) -> AsyncIterator[tuple[Desk, dict[str, Any]]]:
+    async with service.connect("?kind=operator") as socket:
+        await socket.send('{"type":"auth","token":"secret"}')
+        console = await until(socket, lambda m: m["type"] == "console")
+        assert problems("messages/console", console) == []
+        yield Desk(socket), console
+
+
+def final(text: str) -> Callable[[dict[str, Any]], bool]:
+    return lambda m: m["type"] == "caption" and m["final"] and text in m["source"]["text"]
+
+
+def version_of(key: int) -> Callable[[dict[str, Any]], bool]:
+    return lambda m: m["type"] == "caption" and m["id"] == key
+
+
+async def eventually(condition: Callable[[], Any]) -> None:
+    async with asyncio.timeout(30):
+        while not condition():
+            await asyncio.sleep(0.01)
+
+
+async def everything(service: Service) -> str:
+    """Return all that a phone, one that was away, and a new operator's page are sent, as text."""
+    got = []
+    for query in ("", "?history=1", "?since=1", "?since=3&lang=en"):
+        async with service.connect(query) as socket:
+            hello = orjson.loads(await socket.recv())
+            # What a display has is to be replaced; a new run has another name, which does the same.
+            assert not hello["resumed"] or "+" in hello["session"]
+            got.append(str(hello))
+            if "history" in query:
+                got.append(str(await socket.recv()))
+    async with desk(service) as (_, console):
+        got.append(str(console))
+    return " ".join(got).lower()
+
+
+def files(folder: Path) -> str:
+    return " ".join(p.read_bytes().decode().lower() for p in folder.rglob("*") if p.is_file())
+
+
+def said(text: str) -> list[str]:
+    return [word for word in WORDS if word in text]
+
+
+def run(tmp_path: Path, beside: Callable[[Service], Awaitable[None]], **parts: Any) -> Service:
+    script = [*KEPT, *SECRET, DURING, AFTER]
+    flags = FLAGS | parts.pop("flags", {})
+    service = Service(tmp_path, recognizer=FakeRecognizer(script), fast=False, flags=flags, **parts)
+    assert service.run(beside) == 0
+    return service
+
+
+@pytest.mark.slow
+def test_off_the_record_nobody_and_nothing_has_the_words(tmp_path: Path) -> None:
+    source = Paced([*KEPT, *SECRET, DURING, AFTER], 19.0, 30.0)
+    away: list[dict[str, Any]] = []
+
+    async def operate(service: Service) -> None:
+        async with service.connect() as phone, desk(service) as (operator, console):
+            assert (console["off_record"], console["off_record_s"]) == (False, 8.0)
+            await until(phone, final("Przemek"))
+            await until(phone, lambda m: m["type"] == "caption" and "Quentin" in str(m))
+            shown = service.app._hub._board.seq
+            await operator.command("edit", id=4, text="Ludmila perdonó")
+            await operator.command("edit", id=1, text="Corregido")
+            await eventually(lambda: len(said(files(service.app.folder))) >= 4)
+            (service.app.folder / "report.html").write_text("Przemek")
+
+            done = await operator.command("off-record")
+            assert (done["off_record"], done["undo"]) == (True, "edit of caption 1")
+            status = await until(phone, lambda m: m["type"] == "status" and m["state"] == "blank")
+            assert status["reason"].startswith("off the record")
+            for key in (4, 5, 6):
+                gone = await until(phone, version_of(key))
+                assert (gone["source"]["text"], gone["target"]["text"]) == ("", "")
+                assert gone["final"]
+                assert gone["seq"] > shown
+            await eventually(lambda: not service.app._recorder.purging)
+            assert said(files(service.app.folder)) == []
+            assert said(await everything(service)) == []
+
+            # Nothing but its own opposite ends it, and nothing brings a word back.
+            source.gates[0].set()
+            for name in ("pause", "resume", "blank", "unblank", "undo", "undo", "off-record"):
+                assert (await operator.command(name)).get("off_record", True)
+            for key in (4, 5, 6):
+                for name, fields in (("edit", {"text": "x"}), ("hide", {})):
+                    refused = await operator.command(name, id=key, **fields)
+                    assert refused["code"] == "unknown-caption"
+            assert service.app.health()["state"] == "blank"
+            await eventually(lambda: service.app._crew.listen.heard_s > 29.5)
+            assert said(await everything(service)) == []
+
+            assert not (await operator.command("on-record"))["off_record"]
+            source.gates[1].set()
+            away.append(await until(phone, final("back again")))
+            service.app.stop()
+
+    with structlog.testing.capture_logs() as logged:
+        service = run(tmp_path, operate, source=source)
+    assert said(str([each for each in logged if each["log_level"] != "debug"]).lower()) == []
+    assert said(files(tmp_path)) == []
+    assert not (service.app.folder / "report.html").exists()
+    assert away[0]["id"] > 6
+    texts = {each["source"]["text"] for each in service.journal()}
+    assert texts == {*(each.text for each in KEPT), AFTER.text}
+    (event,) = [each for each in service.records("event") if each["event"] == "off-record"]
+    assert problems("records/event", event) == []
+    assert event["captions"] == 2
+    assert event["from_s"] == pytest.approx(event["to_s"] - 8.0, abs=0.01)
+    summary = orjson.loads((service.app.folder / "summary.json").read_bytes())
+    assert summary["utterances"] == len(service.records()) == len(KEPT) + 1
+    cues = (service.app.folder / "transcript.en.txt").read_text().splitlines()
+    assert cues == [*(each.text for each in KEPT), AFTER.text]
+
+
+@pytest.mark.slow
+def test_a_final_that_was_being_made_never_comes(tmp_path: Path) -> None:
+    """Gemma is at one, another waits for it; `off_record_s` is 0, so only these go."""
+    hang = threading.Event()
+    source = Paced([*KEPT, *SECRET, DURING, AFTER], 19.0, 30.0)
+    gemma = FakeTranslator("gemma")
+
+    async def operate(service: Service) -> None:
+        async with service.connect() as phone, desk(service) as (operator, _):
+            await until(phone, final("kept number 2"))
+            gemma.hang = hang
+            translate = service.app._crew._translate
+            assert translate is not None
+            await until(phone, lambda m: m["type"] == "caption" and "Quentin" in str(m))
+            assert translate.doing is not None
+            assert translate.waiting
+            await operator.command("off-record")
+            await eventually(lambda: not service.app._recorder.purging)
+            assert (translate.waiting, service.app._desk.unfinished) == (0, 0)
+            await operator.command("on-record")  # before Gemma is back
+            hang.set()
+            gemma.hang = None
+            for gate in source.gates:
+                gate.set()
+            # What is still being spoken of the same sentence is heard again from here on.
+            await until(phone, final("back again"))
+            assert not {"ludmila", "przemek"} & set(said(await everything(service)))
+            service.app.stop()
+
+    service = run(tmp_path, operate, source=source, final=gemma, flags={"operator.off_record_s": 0})
+    journal = [each["source"]["text"] for each in service.journal()]
+    assert journal[:3] == [each.text for each in KEPT]
+    assert not any("Ludmila" in text or "Przemek" in text for text in journal)
+    written = files(service.app.folder)
+    assert not {"ludmila", "przemek"} & set(said(written))
+
+
+@pytest.mark.slow
+def test_it_outlives_a_restart(tmp_path: Path) -> None:
+    source = Paced([*KEPT, *SECRET, DURING, AFTER], 19.0)
+
+    def crash(_call: int) -> bool:
+        if broken.is_set():
+            raise RuntimeError("a bug")
+        return False
+
+    broken = threading.Event()
+
+    async def leave(service: Service) -> None:
+        async with service.connect() as phone, desk(service) as (operator, _):
+            await until(phone, final("Przemek"))
+            await operator.command("off-record")
+            broken.set()
+            service.app._worker_ended("transcribe", RuntimeError("a bug"))
+            source.gates[0].set()
+
+    script = [*KEPT, *SECRET, DURING, AFTER]
+    recognizer = FakeRecognizer(script, fails=crash)
+    first = Service(tmp_path, source=source, recognizer=recognizer, fast=False, flags=FLAGS)
+    assert first.run(leave) == 1
+    assert said(files(tmp_path)) == []
+
+    again = Paced([DURING, AFTER], 30.0)
+
+    async def back(service: Service) -> None:
+        async with service.connect() as phone, desk(service) as (operator, console):
+            assert console["off_record"]
+            await until(phone, lambda m: m.get("state") == "blank")
+            assert service.app.health()["reason"] == "off the record"
+            assert said(await everything(service)) == []
+            await eventually(lambda: again.stopped)
+            await operator.command("on-record")
+            again.gates[0].set()
+            await until(phone, final("back again"))
+            service.app.stop()
+
+    second = Service(
+        tmp_path, source=again, recognizer=FakeRecognizer([DURING, AFTER]), fast=False, flags=FLAGS
+    )
+    assert second.app.folder == first.app.folder
+    assert second.run(back) == 0
+    assert said(files(tmp_path)) == []
+    assert second.journal()[-1]["source"]["text"] == AFTER.text
+
+
+# Whatever operators and engines do, in whatever order
+
+
+class AnyService(RuleBasedStateMachine):
+    """A desk with a real board and real files. Every utterance has a word of its own."""
+
+    folders: Callable[[str], Path]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setting = Setting(self.folders("sessions"))
+        self.desk, self.board = self.setting.desk, self.setting.board
+        self.desk.begun = True
+        self.desk.controls.off_record_s = 8.0
+        self.open: dict[int, Utterance] = {}
+        self.ends_s: dict[int, float] = {}
+        self.secret: set[int] = set()
+        self.done: set[int] = set()
+        self.finals: set[int] = set()
+        self.last = 0
+
+    def transcript(self, key: int) -> Transcript:
+        text = f"word{key}x"
+        return Transcript(self.open[key], "en", text, text, Recognition(text))
+
+    @rule(length_s=st.sampled_from([1.0, 3.0, 9.0]))
+    def speak(self, length_s: float) -> None:
+        self.last += 1
+        start_s = self.setting.heard_s
+        self.setting.heard_s = self.ends_s[self.last] = start_s + length_s
+        samples = round(start_s * 16_000), round((start_s + length_s) * 16_000)
+        self.open[self.last] = Utterance(
+            self.last, 1, True, "silence", *samples, np.zeros(1, np.float32)
+        )
+        if self.desk.controls.off_record:  # as if the listener had not noticed it yet
+            self.secret.add(self.last)
+
+    @precondition(lambda self: self.open)
+    @rule(at=st.integers(0, 9), what=st.sampled_from(["close", "partial", "final", "filter"]))
+    def report(self, at: int, what: str) -> None:
+        key = list(self.open)[at % len(self.open)]
+        made = self.transcript(key)
+        if what == "close":
+            self.desk.closed(self.open[key])
+        elif what == "filter":
+            self.desk.filtered(replace(made, filtered="no-speech"))
+        else:
+            final = what == "final"
+            engine = "gemma" if final else "marian"
+            self.desk.show(Caption(made, "es", f"palabra {made.text}", engine, final))
+        if what in ("final", "filter"):
+            del self.open[key]
+            self.done.add(key)
+            self.finals |= {key} if what == "final" else set()
+
+    @rule(key=st.integers(1, 12))
+    def compare(self, key: int) -> None:
+        if key not in self.finals:
+            return
+        told = Translation(f"otra word{key}x", "marian")
+        self.desk.compared(Comparison(key, "es", "", "m", told, Span(0.0, 0.1)))
+
+    @rule(
+        name=st.sampled_from(["pause", "resume", "blank", "unblank", "edit", "hide", "undo"]),
+        key=st.integers(1, 12),
+    )
+    def operate(self, name: Any, key: int) -> None:
+        with contextlib.suppress(ProtocolError):
+            self.desk.command(Command(name, key, f"corregido word{key}x"))
+
+    @rule()
+    def off_record(self) -> None:
+        if not self.desk.controls.off_record:
+            limit_s = self.setting.heard_s - 8.0
+            self.secret |= {*self.open} | {k for k, end_s in self.ends_s.items() if end_s > limit_s}
+        self.desk.command(Command("off-record"))
+
+    @rule()
+    def on_record(self) -> None:
+        self.desk.command(Command("on-record"))
+
+    @invariant()
+    def nobody_is_sent_a_secret(self) -> None:
+        operators = self.desk._hub.operators
+        sent = [m.source.text + m.target.text for m in self.board.snapshot().messages]
+        sent += [str(each) for each in (*operators._utterances, *operators._compares)]
+        assert self.secrets_in(" ".join(sent)) == []
+        blank = self.desk.state[0] == "blank"
+        assert blank or not self.desk.controls.off_record
+
+    def secrets_in(self, text: str) -> list[int]:
+        return [key for key in self.secret if f"word{key}x" in text]
+
+    def teardown(self) -> None:
+        assert self.setting.recorder.close(10.0)
+        folder = self.setting.recorder.folder
+        assert self.secrets_in(files(folder)) == []
+        kept = (folder / "diagnostics.jsonl").read_text()
+        lost = [key for key in self.done - self.secret if f"word{key}x" not in kept]
+        assert lost == []
+
+
+@pytest.mark.slow
+def test_whatever_happens_no_secret_is_told_and_nothing_else_is_lost(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    AnyService.folders = staticmethod(tmp_path_factory.mktemp)
+    run_state_machine_as_test(
+        AnyService, settings=settings(deadline=None, max_examples=12, stateful_step_count=20)
+    )

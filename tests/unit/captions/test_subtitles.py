@@ -1,0 +1,164 @@
+"""Subtitles: exact text, and a live file made piece by piece equals the whole."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.captions.subtitles import (
+    VTT_HEADER,
+    Cue,
+    cues,
+    follow,
+    languages,
+    newest,
+    srt,
+    srt_cue,
+    txt,
+    txt_cue,
+    vtt,
+    vtt_cue,
+)
+from pipeline.protocol.codec import Message, SourceText, TargetText
+
+
+def message(
+    id: int,  # noqa: A002
+    source: str,
+    target: str,
+    *,
+    start_s: float | None = None,
+    end_s: float | None = None,
+    seq: int = 0,
+    final: bool = True,
+) -> Message:
+    start_s = 10.0 * id if start_s is None else start_s
+    return Message(
+        seq=seq or id,
+        id=id,
+        revision=1,
+        final=final,
+        start_s=start_s,
+        end_s=start_s + 2.5 if end_s is None else end_s,
+        source=SourceText("en", source),
+        target=TargetText("es", target, "gemma"),
+        stable=len(target),
+    )
+
+
+TWO = [
+    message(1, "Grace & peace", "Gracia y paz", start_s=61.2, end_s=64.9),
+    message(2, "<Amen>", "Amén", start_s=3600.0, end_s=3601.9996),
+]
+
+
+def test_srt_is_written_to_the_letter() -> None:
+    assert srt(cues(TWO, "target")) == (
+        "1\n00:01:01,200 --> 00:01:04,900\nGracia y paz\n\n"
+        "2\n01:00:00,000 --> 01:00:02,000\nAmén\n\n"
+    )
+
+
+def test_srt_swallows_no_tag_and_no_time() -> None:
+    assert srt(cues(TWO, "source")).endswith("\n‹Amen›\n\n")
+
+
+def test_vtt_is_written_to_the_letter_and_escapes() -> None:
+    assert vtt(cues(TWO, "source")) == (
+        "WEBVTT\n\n"
+        "00:01:01.200 --> 00:01:04.900\nGrace &amp; peace\n\n"
+        "01:00:00.000 --> 01:00:02.000\n&lt;Amen&gt;\n\n"
+    )
+
+
+def test_txt_is_a_line_for_each_caption() -> None:
+    assert txt(cues(TWO, "source")) == "Grace & peace\n<Amen>\n"
+
+
+def test_the_newest_version_wins_whatever_the_order() -> None:
+    old, new = message(1, "a", "viejo", seq=3), message(1, "a", "nuevo", seq=9)
+    for journal in ([old, new], [new, old]):
+        assert [cue.text for cue in cues(journal, "target")] == ["nuevo"]
+
+
+def test_hidden_and_unfinished_captions_are_left_out() -> None:
+    journal = [
+        message(3, "c", "tres"),
+        message(1, "a", "uno"),
+        message(2, "b", "dos"),
+        message(4, "d", "cuatro", final=False),
+        message(2, "", "", seq=9),
+    ]
+    assert [cue.text for cue in cues(journal, "target")] == ["uno", "tres"]
+
+
+def test_a_caption_hidden_on_both_sides_only_is_left_out() -> None:
+    journal = [message(1, "a", ""), message(2, "", "dos"), message(3, " ", "\n")]
+    assert [m.id for m in newest(journal)] == [1, 2]
+    assert [cue.text for cue in cues(journal, "target")] == ["dos"]
+
+
+def test_the_languages_are_those_of_most_captions() -> None:
+    untranslated = message(3, "c", "c")
+    untranslated = replace(untranslated, target=TargetText("en", "c", "source"))
+    assert languages([]) == {}
+    assert languages([untranslated]) == {"source": "en", "target": "en"}
+    assert languages([untranslated, untranslated, *TWO]) == {"source": "en", "target": "es"}
+
+
+def test_overlapping_times_are_clipped() -> None:
+    journal = [
+        message(1, "a", "uno", start_s=1.0, end_s=5.0),
+        message(2, "b", "dos", start_s=4.0, end_s=7.0),
+        message(3, "c", "tres", start_s=5.0, end_s=6.0),
+    ]
+    assert cues(journal, "target") == [
+        Cue(1.0, 5.0, "uno"),
+        Cue(5.0, 7.0, "dos"),
+        Cue(7.0, 7.1, "tres"),
+    ]
+
+
+def test_a_text_cannot_break_out_of_its_cue() -> None:
+    cue = follow(None, message(1, "a\n\n2\n00:00:01,000 --> 00:00:02,000\nb", "x"), "source")
+    assert cue is not None
+    assert "\n" not in cue.text
+    assert vtt_cue(cue).count("-->") == 1
+
+
+def test_no_captions_make_empty_files() -> None:
+    assert (srt([]), vtt([]), txt([])) == ("", "WEBVTT\n\n", "")
+
+
+@given(
+    st.lists(
+        st.tuples(st.floats(0, 400_000), st.floats(0, 30), st.text("abé<&>\n ", max_size=9)),
+        max_size=8,
+    )
+)
+def test_piece_by_piece_equals_the_whole(spoken: list[tuple[float, float, str]]) -> None:
+    journal = [
+        message(key, text, text, start_s=start_s, end_s=start_s + length_s)
+        for key, (start_s, length_s, text) in enumerate(spoken)
+    ]
+    made: list[Cue] = []
+    pieces = {"srt": "", "vtt": VTT_HEADER, "txt": ""}
+    for each in journal:
+        cue = follow(made[-1] if made else None, each, "target")
+        if cue is not None:
+            made.append(cue)
+            pieces["srt"] += srt_cue(len(made), cue)
+            pieces["vtt"] += vtt_cue(cue)
+            pieces["txt"] += txt_cue(cue)
+    whole = cues(journal, "target")
+    assert made == whole
+    assert pieces == {"srt": srt(whole), "vtt": vtt(whole), "txt": txt(whole)}
+    stamps = [
+        int(h) * 3_600_000 + int(m) * 60_000 + int(s) * 1000 + int(ms)
+        for h, m, s, ms in re.findall(r"(\d+):(\d\d):(\d\d),(\d{3})", pieces["srt"])
+    ]
+    assert stamps == sorted(stamps)
+    assert all(end > start for start, end in zip(stamps[::2], stamps[1::2], strict=True))

@@ -1,0 +1,265 @@
+"""The checks of the machine around the program, each with the real thing."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from pipeline.check.checks import checks
+from pipeline.check.result import Result, results
+from pipeline.config.loader import Loaded, load
+from pipeline.server import addresses as ports
+from tests.support.certificates import NAME, make
+from tests.support.hub import in_loop, serving
+from tests.support.program import SERMON, started
+
+
+def loaded(tmp_path: Path, **flags: Any) -> Loaded:
+    """Return settings that write in `tmp_path` and pick a free port."""
+    ours = {"session.directory": str(tmp_path / "sessions"), "server.port": 0}
+    return load(flags=ours | {key.replace("__", "."): value for key, value in flags.items()})
+
+
+def told(name: str, settings: Loaded) -> Result:
+    """Return what the check of this name says."""
+    (result,) = results([check for check in checks(settings) if check.name == name])
+    return result
+
+
+def test_the_quick_checks_come_first_and_the_memory_last(tmp_path: Path) -> None:
+    names = [check.name for check in checks(loaded(tmp_path))]
+    assert names == [
+        *("settings", "dictionary", "pages", "port", "sessions", "disk"),
+        *("voice-detector", "audio", "level"),
+        *("model-stt", "golden-stt", "model-marian", "golden-marian"),
+        *("model-gemma", "golden-gemma", "memory"),
+    ]
+    without = [check.name for check in checks(loaded(tmp_path), audio=False)]
+    assert without == [n for n in names if n not in {"voice-detector", "audio", "level"}]
+
+
+def test_the_person_is_asked_to_speak_for_so_long(tmp_path: Path) -> None:
+    (level,) = (c for c in checks(loaded(tmp_path), seconds=4.5) if c.name == "level")
+    assert "Speak" in level.doing
+    assert "4.5 s" in level.doing
+
+
+def test_the_settings_tell_their_file(tmp_path: Path) -> None:
+    file = tmp_path / "church.toml"
+    file.write_text("[vad]\nsilence_ms = 500\npartial_ms = 900\n")
+    result = told("settings", load(file, {"server.port": 0}))
+    assert result.ok
+    assert f"{file} (2 set)" in result.message
+    assert "en to es" in result.message
+
+
+def test_a_language_that_gemma_cannot_be_asked_for_is_red(tmp_path: Path) -> None:
+    result = told("settings", loaded(tmp_path, translate__target="xx"))
+    assert (result.ok, result.code) == (False, "lang-unknown")
+    assert "translate.target" in result.message
+    assert "Known:" in result.fix
+    only_marian = {"translate__target": "xx", "translate__final__engine": "marian"}
+    assert told("settings", loaded(tmp_path, **only_marian)).ok
+
+
+def test_the_church_s_own_dictionary_is_read_too(tmp_path: Path) -> None:
+    assert "rules" in told("dictionary", loaded(tmp_path)).message
+    own = tmp_path / "own.toml"
+    own.write_text("[[rule]]\nthis is not = ")
+    broken = told("dictionary", loaded(tmp_path, dictionary__file=str(own)))
+    assert not broken.ok
+    assert str(own) in broken.message
+    gone = told("dictionary", loaded(tmp_path, dictionary__file=str(tmp_path / "gone.toml")))
+    assert gone.code == "dictionary-unreadable"
+    assert "dictionary.file" in gone.fix
+    off = loaded(tmp_path, dictionary__enabled=False, dictionary__file=str(own))
+    assert told("dictionary", off).message == "Switched off."
+
+
+def test_the_pages_are_there(tmp_path: Path) -> None:
+    assert told("pages", loaded(tmp_path)).ok
+
+
+def test_pages_that_are_not_there_are_red(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    displays = tmp_path / "displays"
+    displays.mkdir()
+    monkeypatch.setattr("pipeline.check.checks.bundled", tmp_path.joinpath)
+    assert told("pages", loaded(tmp_path)).code == "pages-missing"
+    (displays / "audience.html").write_text("<!doctype html>")
+    lacking = told("pages", loaded(tmp_path))
+    assert lacking.code == "pages-missing"
+    assert "/projector" in lacking.message
+    assert lacking.fix == "Install the program again."
+
+
+class TestPort:
+    def test_a_free_one_is_green_and_free_again_afterwards(self, tmp_path: Path) -> None:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        for _ in range(2):
+            result = told("port", loaded(tmp_path, server__port=port))
+            assert result.ok
+            assert result.message.startswith(f"http://127.0.0.1:{port}/, for this machine only")
+
+    def test_the_address_that_was_set_is_the_one_for_phones(self, tmp_path: Path) -> None:
+        outside = "https://captions.example.org"
+        result = told("port", loaded(tmp_path, server__port=0, server__address=outside))
+        assert result.ok
+        assert result.message.startswith(f"For phones: {outside}/, as set")
+
+    def test_a_taken_one_is_red(self, tmp_path: Path) -> None:
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            port = taken.getsockname()[1]
+            result = told("port", loaded(tmp_path, server__port=port))
+        assert (result.ok, result.code) == (False, "port-in-use")
+        assert str(port) in result.message
+        assert "server.port" in result.fix
+
+    def test_one_that_the_daemon_itself_has_is_told_apart(self, tmp_path: Path) -> None:
+        with started("run", "--input", str(SERMON), cwd=tmp_path) as program:
+            port = int(program.address.rpartition(":")[2])
+            result = told("port", loaded(tmp_path, server__port=port))
+            assert (result.ok, result.code) == (False, "port-in-use")
+            assert f"session {program.folder.name}" in result.message
+            assert "stop it" in result.fix
+
+    def test_an_address_of_another_machine_is_red(self, tmp_path: Path) -> None:
+        result = told("port", loaded(tmp_path, server__host="192.0.2.7", server__port=8765))
+        assert (result.ok, result.code) == (False, "address-unavailable")
+        assert "0.0.0.0" in result.fix
+
+    def test_phones_are_told_this_machine_s_own_address(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with socket.socket() as probe:
+            probe.bind(("0.0.0.0", 0))
+            port = probe.getsockname()[1]
+        everywhere = loaded(tmp_path, server__host="0.0.0.0", server__port=port)
+        here = ports.local_address()
+        result = told("port", everywhere)
+        assert result.ok
+        assert f"http://{here}:{port}/" in result.message
+        monkeypatch.setattr("pipeline.server.addresses.local_address", lambda: "127.0.0.1")
+        alone = told("port", everywhere)
+        assert (alone.ok, alone.code) == (True, "network-missing")
+
+    def test_an_address_that_changes_is_advised_against(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("pipeline.server.addresses.local_address", lambda: "10.1.2.3")
+        result = told("port", loaded(tmp_path, server__host="0.0.0.0", server__port=0))
+        assert (result.ok, result.code) == (True, "port-changes")
+
+
+class TestSessions:
+    def test_what_was_not_there_is_not_left_behind(self, tmp_path: Path) -> None:
+        directory = tmp_path / "new" / "sessions"
+        result = told("sessions", loaded(tmp_path, session__directory=str(directory)))
+        assert result.ok
+        assert str(directory) in result.message
+        assert list(tmp_path.iterdir()) == []
+
+    def test_what_was_there_stays(self, tmp_path: Path) -> None:
+        (tmp_path / "sessions" / "2026-11-15T09-30-00").mkdir(parents=True)
+        assert told("sessions", loaded(tmp_path)).ok
+        assert [f.name for f in (tmp_path / "sessions").iterdir()] == ["2026-11-15T09-30-00"]
+
+    def test_an_unwritable_folder_is_red(self, tmp_path: Path) -> None:
+        (tmp_path / "file").write_text("")
+        result = told("sessions", loaded(tmp_path, session__directory=str(tmp_path / "file/s")))
+        assert (result.ok, result.code) == (False, "session-unwritable")
+        assert str(tmp_path / "file") in result.message
+        assert "session.directory" in result.fix
+        assert [f.name for f in tmp_path.iterdir()] == ["file"]
+
+    def test_a_folder_of_the_system_is_red_and_nothing_is_made(self, tmp_path: Path) -> None:
+        result = told("sessions", loaded(tmp_path, session__directory="/proc/stark/sessions"))
+        assert (result.ok, result.code) == (False, "session-unwritable")
+
+    def test_an_unusable_operator_token_is_red(self, tmp_path: Path) -> None:
+        (tmp_path / "sessions").mkdir()
+        (tmp_path / "sessions" / "operator-token").write_text("")
+        result = told("sessions", loaded(tmp_path))
+        assert (result.ok, result.code) == (False, "token-unusable")
+        assert result.fix == "Delete it."
+        assert told("sessions", loaded(tmp_path, operator__token="in the settings")).ok
+
+
+def test_the_disk_says_how_much_is_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = told("disk", loaded(tmp_path))
+    assert result.ok
+    assert "two hours take about 6 MB" in result.message
+    full = SimpleNamespace(free=50_000_000)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: full)
+    short = told("disk", loaded(tmp_path))
+    assert (short.ok, short.code) == (False, "disk-short")
+    assert str(tmp_path) in short.fix
+
+
+# https
+
+
+def secure(tmp_path: Path, *, days: float = 90, **flags: Any) -> Loaded:
+    cert, key = make(tmp_path, days=days)
+    return loaded(tmp_path, server__tls_cert=str(cert), server__tls_key=str(key), **flags)
+
+
+def test_without_https_there_is_no_certificate_to_check(tmp_path: Path) -> None:
+    assert "certificate" not in [check.name for check in checks(loaded(tmp_path))]
+
+
+def test_a_certificate_says_until_when_it_is(tmp_path: Path) -> None:
+    result = told("certificate", secure(tmp_path))
+    assert (result.verdict, result.fix) == ("ok", "")
+    assert NAME in result.message
+    assert "until 20" in result.message
+    assert told("port", secure(tmp_path)).message.startswith("https://127.0.0.1:")
+
+
+@pytest.mark.parametrize(
+    ("settings", "verdict", "code"),
+    [
+        (lambda path: secure(path, days=-1), "failed", "tls-expired"),
+        (lambda path: secure(path, days=5), "look", "tls-ends-soon"),
+        (lambda path: secure(path, server__host="192.0.2.7"), "look", "tls-other-name"),
+        (lambda path: secure(path, server__address="https://a.b/"), "look", "tls-other-name"),
+        (lambda path: secure(path, server__address=f"https://{NAME}:8765/"), "ok", ""),
+    ],
+)
+def test_what_browsers_would_not_take_is_told(
+    tmp_path: Path, settings: Callable[[Path], Loaded], verdict: str, code: str
+) -> None:
+    result = told("certificate", settings(tmp_path))
+    assert (result.verdict, result.code) == (verdict, code)
+    assert bool(result.fix) == bool(code)
+
+
+def test_a_key_that_others_can_read_and_one_that_is_gone(tmp_path: Path) -> None:
+    settings = secure(tmp_path)
+    key = Path(settings.settings.server.tls_key)
+    key.chmod(0o644)
+    assert told("certificate", settings).code == "tls-key-open"
+    key.unlink()
+    gone = told("certificate", settings)
+    assert (gone.ok, gone.code) == (False, "tls-unreadable")
+    assert "server.tls_key" in gone.message
+
+
+@in_loop
+async def test_a_running_service_is_known_over_https_too(tmp_path: Path) -> None:
+    server = secure(tmp_path).settings.server
+    async with serving(tls_cert=server.tls_cert, tls_key=server.tls_key) as service:
+        settings = secure(tmp_path, server__port=service.hub.port)
+        result = await asyncio.to_thread(told, "port", settings)
+        assert result.code == "port-in-use"
+        assert "stark-translate is running already" in result.message

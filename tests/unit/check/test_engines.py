@@ -1,0 +1,178 @@
+"""The starter models through the rehearsal, whole and spoiled."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import psutil
+import pytest
+
+from pipeline.check.engines import Rehearsal, judge
+from pipeline.check.result import Result, results
+from pipeline.config.loader import load
+from pipeline.core.errors import EngineError
+from pipeline.evaluation.golden_sentence import Golden
+from pipeline.models.registry import Role
+from pipeline.models.resolve import resolve
+
+GOLDEN = Golden(np.zeros(32_000, np.float32), {"en": "soul"}, {"en": ("soul",), "es": ("alma",)})
+PATIENT = {"translate.final.deadline_s": 120.0}
+
+
+def told(only: str = "", flags: Mapping[str, Any] | None = None) -> dict[str, Result]:
+    """Rehearse with the models in force; `only` the checks of this engine."""
+    planned = Rehearsal(load(flags=PATIENT | dict(flags or {})).settings).checks()
+    found = results([c for c in planned if only in c.name])
+    return {result.name: result for result in found}
+
+
+def model(role: Role, key: str) -> Path:
+    """Return the model in force."""
+    section: Any = load().settings
+    for part in key.split("."):
+        section = getattr(section, part)
+    return resolve(role, section)
+
+
+def spoiled(whole: Path, folder: Path, *, keep: float) -> Path:
+    """Copy a model and cut its weights off after the share `keep` of them."""
+    copy = folder / whole.name
+    if whole.is_dir():
+        shutil.copytree(whole, copy)
+        weights = copy / "model.bin"
+    else:
+        weights = Path(shutil.copy(whole, copy))
+    with weights.open("r+b") as file:
+        file.truncate(int(weights.stat().st_size * keep))
+    return copy
+
+
+def test_the_starter_models_get_the_golden_sentence_right() -> None:
+    found = told()
+    assert list(found) == [
+        *("model-stt", "golden-stt", "model-marian", "golden-marian"),
+        *("model-gemma", "golden-gemma", "memory"),
+    ]
+    assert {name: result.message for name, result in found.items() if not result.ok} == {}
+    assert "cross" in found["golden-stt"].message
+    assert "cruz" in found["golden-marian"].message
+    assert "cruz" in found["golden-gemma"].message
+    assert "real-time factor" in found["golden-stt"].message
+
+
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        ("stt", "stt.model"),
+        ("marian", "translate.partial.model"),
+        ("gemma", "translate.final.model"),
+    ],
+)
+class TestWithoutAGoodModel:
+    def test_a_missing_one_is_red(self, name: str, key: str, tmp_path: Path) -> None:
+        found = told(name, {key: str(tmp_path / "none")})
+        assert list(found) == [f"model-{name}"], "its sentence is not tried"
+        assert found[f"model-{name}"].code == "model-missing"
+        assert key in found[f"model-{name}"].fix
+
+    def test_a_corrupt_one_is_red(self, name: Role, key: str, tmp_path: Path) -> None:
+        broken = spoiled(model(name, key), tmp_path, keep=0.5)
+        found = told(name, {key: str(broken)})
+        assert list(found) == [f"model-{name}"]
+        assert found[f"model-{name}"].code == "model-broken"
+        assert str(broken) in found[f"model-{name}"].message
+        assert "again" in found[f"model-{name}"].fix
+
+    def test_one_of_another_kind_is_red(self, name: str, key: str, tmp_path: Path) -> None:
+        stt, marian = model("stt", "stt.model"), model("marian", "translate.partial.model")
+        other = {"stt": marian, "marian": stt, "gemma": stt / "model.bin"}[name]
+        found = told(name, {key: str(other)})
+        assert list(found) == [f"model-{name}"]
+        assert found[f"model-{name}"].code.startswith("model-")
+        assert found[f"model-{name}"].fix
+
+
+def test_a_model_that_loads_but_talks_nonsense_is_red_at_the_sentence(tmp_path: Path) -> None:
+    mixed = tmp_path / "mixed"
+    shutil.copytree(model("marian", "translate.partial.model"), mixed)
+    vocabulary = mixed / "shared_vocabulary.json"
+    pieces = json.loads(vocabulary.read_text("utf-8"))
+    vocabulary.write_text(json.dumps(pieces[:100] + pieces[:99:-1]), "utf-8")  # another model's
+    found = told("marian", {"translate.partial.model": str(mixed)})
+    assert found["model-marian"].ok
+    assert found["golden-marian"].code == "golden-missed"
+    assert "'cruz'" in found["golden-marian"].message
+    assert "translate.partial.model" in found["golden-marian"].fix
+
+
+def test_a_damage_that_the_engine_has_no_advice_for_has_a_fix_too(tmp_path: Path) -> None:
+    emptied = tmp_path / "emptied"
+    shutil.copytree(model("marian", "translate.partial.model"), emptied)
+    (emptied / "shared_vocabulary.json").write_text("[]")
+    found = told("marian", {"translate.partial.model": str(emptied)})
+    assert found["model-marian"].code == "model-broken"
+    assert "translate.partial.model" in found["model-marian"].fix
+
+
+def test_only_the_engines_that_are_asked_for_are_rehearsed() -> None:
+    only_marian = load(flags={"translate.final.engine": "marian"}).settings
+    only_gemma = load(flags={"translate.partial.engine": "none"}).settings
+    assert [check.name for check in Rehearsal(only_marian).checks()] == [
+        *("model-stt", "golden-stt", "model-marian", "golden-marian", "memory")
+    ]
+    assert [check.name for check in Rehearsal(only_gemma).checks()] == [
+        *("model-stt", "golden-stt", "model-gemma", "golden-gemma", "memory")
+    ]
+
+
+def test_a_language_without_a_golden_sentence_is_not_judged() -> None:
+    found = told("marian", {"translate.source": "de"})
+    assert found["golden-marian"].ok
+    assert "'de'" in found["golden-marian"].message
+
+
+def test_too_little_memory_is_red(monkeypatch: pytest.MonkeyPatch) -> None:
+    little = SimpleNamespace(available=200_000_000)
+    monkeypatch.setattr(psutil, "virtual_memory", lambda: little)
+    found = told("memory")
+    assert found["memory"].code == "memory-short"
+    assert "0.20 GB was free" in found["memory"].message
+    assert found["memory"].fix
+
+
+@pytest.mark.parametrize(
+    ("name", "took_s", "code"),
+    [
+        ("stt", 0.9, ""),
+        ("stt", 1.5, "engine-slow"),
+        ("marian", 0.1, ""),
+        ("gemma", 1.9, ""),
+        ("gemma", 5.0, "engine-slow"),
+    ],
+)
+def test_how_long_it_may_take(name: str, took_s: float, code: str) -> None:
+    passed = judge(GOLDEN, name, "A soul.", "en", took_s)
+    assert passed.code == code
+    assert bool(passed.advice) == bool(code)
+    assert f"factor {took_s / 2:.2f}" in passed.message
+
+
+@pytest.mark.parametrize("name", ["stt", "marian"])
+def test_what_takes_longer_than_the_speech_is_red(name: str) -> None:
+    with pytest.raises(EngineError) as caught:
+        judge(GOLDEN, name, "A soul.", "en", 2.1)
+    assert caught.value.code == "engine-slow"
+    assert "threads" in caught.value.fix
+
+
+@pytest.mark.parametrize(("text", "lang"), [("", "en"), ("  ", "fr"), ("A sole.", "en")])
+def test_a_wrong_or_empty_text_is_red_however_quick(text: str, lang: str) -> None:
+    with pytest.raises(EngineError) as caught:
+        judge(GOLDEN, "stt", text, lang, 0.0)
+    assert caught.value.code == "golden-missed"

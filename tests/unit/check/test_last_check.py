@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.check.last_check import FILE, keep, last_check
+from pipeline.check.result import Result
+from tests.support.schemas import problems
+
+RESULTS = [
+    Result("settings", True, "en to es.", "", "", 0.1),
+    Result("level", True, "Speech at -41 dBFS.", "Turn the gain up.", "audio-quiet", 3000.0),
+    Result("port", False, "Port 8765 is taken.", "Stop it.", "port-in-use", 1.0),
+]
+
+
+def test_what_is_kept_is_what_the_console_is_told(tmp_path: Path) -> None:
+    keep(tmp_path, RESULTS)
+    told = last_check(tmp_path)
+    assert told is not None
+    assert [(each["test"], each["verdict"]) for each in told["results"]] == [
+        ("settings", "ok"),
+        ("level", "look"),
+        ("port", "failed"),
+    ]
+    assert told["results"][2]["line"] == "Port 8765 is taken."
+    assert told["results"][2]["fix"] == "Stop it."
+    assert told["ok"] is False
+    check = {**told, "results": list(told["results"])}
+    console: dict[str, Any] = {"type": "console", "check": check}
+    # The rest of the message is not told here.
+    assert [each for each in problems("messages/console", console) if "$.check" in each] == []
+    console["check"]["results"][0]["verdict"] = "perhaps"
+    assert [each for each in problems("messages/console", console) if "$.check" in each] != []
+
+
+def test_the_last_one_counts(tmp_path: Path) -> None:
+    keep(tmp_path, RESULTS)
+    keep(tmp_path, RESULTS[:2])
+    told = last_check(tmp_path)
+    assert told is not None
+    assert told["ok"]
+    assert [path.name for path in tmp_path.iterdir()] == [FILE]
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b'{"utc": 1}', b"\xff", b'{"ok": true}'])
+def test_what_cannot_be_read_is_as_if_it_were_not_there(tmp_path: Path, content: bytes) -> None:
+    assert last_check(tmp_path) is None
+    (tmp_path / FILE).write_bytes(content)
+    assert last_check(tmp_path) is None
+
+
+def test_no_folder_is_made_for_it(tmp_path: Path) -> None:
+    keep(tmp_path / "sessions", RESULTS)
+    assert not (tmp_path / "sessions").exists()

@@ -1,0 +1,79 @@
+"""`export` as it is typed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pipeline.cli.main import main
+from tests.support.journal import message, session
+from tests.support.program import call, environment
+
+
+@pytest.fixture
+def sessions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    session(tmp_path / "sessions", [message(1, "Grace", "Gracia", start_s=1.0, end_s=3.0)])
+    return tmp_path / "sessions"
+
+
+def test_subtitles_go_to_standard_output(
+    sessions: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["export", "last"]) == 0
+    assert capsys.readouterr().out == "1\n00:00:01,000 --> 00:00:03,000\nGracia\n\n"
+
+
+def test_a_files_ending_chooses_the_format(sessions: Path) -> None:
+    assert main(["export", "2026-11-22T09-30-00", "--lang", "both", "--out", "a.VTT"]) == 0
+    made = (sessions.parent / "a.VTT").read_text()
+    assert made == "WEBVTT\n\n00:00:01.000 --> 00:00:03.000\nGrace\nGracia\n\n"
+    assert main(["export", "last", "--format", "txt", "--out", "a.VTT"]) == 0
+    assert (sessions.parent / "a.VTT").read_text() == "Gracia\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "named"),
+    [
+        (["nothing"], "session-missing", "2026-11-22T09-30-00"),
+        (["last", "--sessions", "empty"], "session-missing", "empty"),
+        (["last", "--out", "no/such/folder.srt"], "file-unwritable", "no/such/folder.srt"),
+    ],
+)
+def test_what_cannot_be_is_told(
+    sessions: Path,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    code: str,
+    named: str,
+) -> None:
+    assert main(["export", *arguments]) == 1
+    told = capsys.readouterr().err.strip()
+    assert told.startswith("stark-translate: ")
+    assert named in told
+    assert told.endswith(f"[{code}]")
+
+
+def test_a_reader_that_leaves_early_gets_no_trace(sessions: Path) -> None:
+    many = [message(n, "Grace " * 30, "Gracia " * 30) for n in range(1, 400)]
+    session(sessions, many, "2026-11-29T09-30-00")
+    program = "import sys; from pipeline.cli.main import main; sys.exit(main(['export', 'last']))"
+    with subprocess.Popen(
+        ["/bin/bash", "-c", f'"$PYTHON" -c "{program}" | head -1'],
+        cwd=sessions.parent,
+        env=environment(PYTHON=sys.executable),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        out, err = process.communicate(timeout=60)
+    assert (out, err) == ("1\n", "")
+
+
+def test_the_installed_command_knows_it(sessions: Path) -> None:
+    done = call("export", "--help", cwd=sessions)
+    assert done.returncode == 0
+    assert "--format" in done.stdout

@@ -1,0 +1,379 @@
+"""`models`, from the command line to its output and exit code; pulls from a hub on this machine."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pty
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from pipeline.cli.main import main
+from pipeline.models import hub_client as hub_files
+from pipeline.models.registry import KEYS, Role
+from pipeline.models.store import Store
+from tests.support.hf_hub import COMMIT, Fault, Hub, hub_here
+from tests.support.model_fixtures import damage, pulled, starter_files
+from tests.support.needs import needs_program
+from tests.support.paths import ROOT
+from tests.support.program import environment
+
+ROLES: tuple[Role, ...] = ("stt", "marian", "gemma")
+ENTRY = """
+[[models]]
+name = "our-{role}"
+role = "{role}"
+repository = "church/{role}"
+files = {files}
+"""
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "config.toml").write_text('models.directory = "models"\n')
+    (tmp_path / "models").mkdir()
+
+
+@pytest.fixture
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+    """A hub that has the starter models under other names, and a registry that names them."""
+    here = {f"church/{role}": starter_files(role) for role in ROLES}
+    entries = [ENTRY.format(role=r, files=json.dumps(list(here[f"church/{r}"]))) for r in ROLES]
+    (tmp_path / "models" / "registry.toml").write_text("".join(entries))
+    with hub_here(here) as hub:
+        monkeypatch.setenv("HF_ENDPOINT", hub.endpoint)
+        monkeypatch.setattr(hub_files, "_WAITS_S", (0.01, 0.01, 0.01))
+        yield hub
+
+
+Start = Callable[..., subprocess.Popen[str]]
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    """Run `models` in a process of its own, behind the words in `before`."""
+    with contextlib.ExitStack() as stack:
+
+        def run(*arguments: str, before: tuple[str, ...] = ()) -> subprocess.Popen[str]:
+            process = subprocess.Popen(
+                [*before, sys.executable, "-m", "pipeline", "models", *arguments],
+                env=environment(HF_HUB_OFFLINE="0"),
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
+            stack.enter_context(process)
+            stack.callback(process.kill)
+            return process
+
+        yield run
+
+
+def ended(process: subprocess.Popen[str]) -> tuple[int, str, str]:
+    out, err = process.communicate(timeout=60)
+    return process.returncode, out, err
+
+
+def until_there(file: Path, size: int) -> None:
+    deadline = time.monotonic() + 30
+    while not file.exists() or file.stat().st_size < size:
+        assert time.monotonic() < deadline, f"{file} does not grow"
+        time.sleep(0.02)
+
+
+class TestList:
+    def test_json_has_everything(self, capsys: pytest.CaptureFixture[str]) -> None:
+        pulled(Path("models"), "small.en", "stt", {"model.bin": b"12"})
+        assert main(["models", "list", "--json"]) == 0
+        found = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
+        assert found["small.en"]["state"] == "here"
+        assert found["starter"]["in_use"]
+        assert {"role", "repository", "revision", "size_bytes", "memory_bytes", "licence"} < set(
+            found["distil-large-v3"]
+        )
+
+    @pytest.mark.parametrize("columns", ["80", "160"])
+    def test_the_table_fits_and_says_when_to_choose(
+        self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, columns: str
+    ) -> None:
+        monkeypatch.setenv("COLUMNS", columns)
+        assert main(["models", "list"]) == 0
+        out = capsys.readouterr().out
+        for word in ("distil-large-v3", "translategemma-12b-q8_0", "Apache-2.0", "1.52 GB", "here"):
+            assert word in out
+        assert "English to Spanish, on any machine" in out
+        assert str(Path.cwd() / "models") in out
+
+    def test_another_folder(self, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+        assert main(["models", "list", "--models", str(tmp_path / "x")]) == 0
+        assert str(tmp_path / "x") in capsys.readouterr().out
+
+
+class TestPull:
+    def test_by_name_and_then_no_more_questions(
+        self, hub: Hub, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert main(["models", "pull", "our-stt", "our-marian"]) == 0
+        out, err = capsys.readouterr()
+        assert "our-stt: 8.86 MB, licence apache-2.0, from church/stt at 89abcdef0123" in out
+        assert 'our-stt is ready: stt.model = "our-stt"' in out
+        assert 'our-marian is ready: translate.partial.model = "our-marian"' in out
+        assert err == "", "no bars where there is no terminal"
+        hub.requests.clear()
+        assert main(["models", "pull", "our-stt"]) == 0
+        assert "here already" in capsys.readouterr().out
+        assert main(["models", "verify"]) == main(["models", "path", "our-stt"]) == 0
+        assert main(["models", "list"]) == 0
+        assert hub.requests == [], "the hub is not asked about what is here"
+        assert main(["models", "pull", "our-stt", "--again"]) == 0
+        assert hub.requests != []
+
+    def test_all_that_the_settings_name(
+        self, hub: Hub, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        assert main(["models", "pull", "--configured"]) == 0
+        assert "no model that would have to be fetched" in capsys.readouterr().out
+        monkeypatch.setenv("STARK_TRANSLATE__STT__MODEL", "our-stt")
+        monkeypatch.setenv("STARK_TRANSLATE__TRANSLATE__PARTIAL__MODEL", "church/marian")
+        monkeypatch.setenv("STARK_TRANSLATE__TRANSLATE__COMPARE__ENGINE", "gemma")
+        monkeypatch.setenv("STARK_TRANSLATE__TRANSLATE__COMPARE__MODEL", "our-gemma")
+        assert main(["models", "pull", "--configured"]) == 0
+        assert Store(Path("models")).names() == ["church/marian", "our-gemma", "our-stt"]
+        assert main(["models", "list", "--json"]) == 0
+        told = capsys.readouterr().out
+        rows = json.loads(told[told.index("[\n") :])
+        assert {r["name"] for r in rows if r["in_use"]} == {
+            "starter",
+            "church/marian",
+            "our-gemma",
+            "our-stt",
+        }
+
+    def test_one_that_fails_does_not_keep_the_others_back(
+        self, hub: Hub, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        hub.fault = Fault(file="source.spm", status=401, code="GatedRepo", api=False)
+        assert main(["models", "pull", "our-marian", "nonsense", "our-stt", "starter"]) == 1
+        out, err = capsys.readouterr()
+        assert "[model-gated]" in err
+        assert "[model-unknown]" in err
+        assert "our-stt is ready" in out
+        assert "ships with the program" in out
+
+    def test_no_name(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["models", "pull"]) == 2
+        assert "models list" in capsys.readouterr().err
+
+    def test_a_revision(self, hub: Hub, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["models", "pull", "our-stt", "--revision", "v9"]) == 1
+        assert "has no revision v9" in capsys.readouterr().err
+        assert main(["models", "pull", "our-stt", "--revision", COMMIT]) == 0
+
+    @pytest.mark.slow
+    def test_bars_on_a_terminal(self, hub: Hub) -> None:
+        hub.fault = Fault(file="model.bin", pause_s=0.01)
+        process, terminal = pty.fork()
+        if process == 0:
+            os.environ.update(environment(HF_HUB_OFFLINE="0", TERM="xterm", COLUMNS="100"))
+            words = [sys.executable, "-m", "pipeline", "models", "pull", "our-stt"]
+            os.execv(sys.executable, words)
+        shown = b""
+        try:
+            while piece := os.read(terminal, 65_536):
+                shown += piece
+        except OSError:
+            pass  # the other end of a terminal is gone
+        assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 0
+        os.close(terminal)
+        for word in ("fetching", "checking", "MB/s", "our-stt is ready"):
+            assert word in shown.decode(), shown.decode()
+
+
+@pytest.mark.slow
+class TestPullInItsOwnProcess:
+    HALF = Path("models/.partial/our-stt") / COMMIT / "model.bin"
+
+    @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+    def test_a_stopped_pull_goes_on_where_it_was(
+        self, hub: Hub, start: Start, how: signal.Signals
+    ) -> None:
+        hub.fault = Fault(file="model.bin", pause_s=0.05)
+        first = start("pull", "our-stt")
+        until_there(self.HALF, 1_000_000)
+        first.send_signal(how)
+        code, _, err = ended(first)
+        assert code == (1 if how == signal.SIGINT else -9)
+        if how == signal.SIGINT:
+            assert "goes on from here" in err
+            assert "Traceback" not in err
+        have = self.HALF.stat().st_size
+        code, out, _ = ended(start("verify"))
+        assert (code, out.startswith("our-stt: only half fetched")) == (1, True)
+        hub.fault, hub.requests = Fault(), []
+        code, out, err = ended(start("pull", "our-stt"))
+        assert (code, err) == (0, "")
+        assert {request.range for request in hub.asked("model.bin")} == {f"bytes={have}-"}
+        assert ended(start("verify"))[0] == 0
+
+    def test_two_at_once(self, hub: Hub, start: Start) -> None:
+        hub.fault = Fault(file="model.bin", pause_s=0.05)
+        first = start("pull", "our-stt")
+        until_there(self.HALF, 1)
+        code, _, err = ended(start("pull", "our-stt"))
+        assert code == 1
+        assert "[model-busy]" in err
+        hub.fault.pause_s = 0
+        assert ended(first)[0] == 0
+        assert ended(start("verify"))[0] == 0
+
+    def test_files_that_may_not_grow(self, hub: Hub, start: Start) -> None:
+        """A limit on the size of files stands in for a quota."""
+        code, _, err = ended(start("pull", "our-stt", before=("prlimit", "--fsize=3000000")))
+        assert code == 1
+        assert "[disk-full]" in err
+        assert "Traceback" not in err
+        assert self.HALF.stat().st_size == 3_000_000
+        assert ended(start("pull", "our-stt"))[0] == 0, "with room it goes on"
+
+    def test_a_disk_that_another_program_fills_meanwhile(self, hub: Hub, tmp_path: Path) -> None:
+        """A real small disk, in a mount namespace that goes away with the program."""
+        needs_program("unshare", "mount")
+        if subprocess.run(["unshare", "-rm", "true"], check=False, capture_output=True).returncode:
+            pytest.skip("this machine lets nobody make a mount namespace")
+        hub.fault = Fault(file="model.bin", pause_s=0.02)
+        pull = shlex.join([sys.executable, "-m", "pipeline", "models", "pull", "our-stt"])
+        half = f"disk/.partial/our-stt/{COMMIT}/model.bin"
+        script = f"""
+            mkdir disk && mount -t tmpfs -o size=70m none disk && cp models/registry.toml disk
+            {pull} --models disk & pulling=$!
+            until [ -s {half} ]; do sleep 0.05; done
+            cat /dev/zero > disk/filler 2> /dev/null
+            wait $pulling; echo "code $?"
+            rm disk/filler; {pull} --models disk > /dev/null; echo "code $?"
+            mount -o remount,size=10m disk; rm -r disk/our-stt; {pull} --models disk; echo "code $?"
+        """
+        process = subprocess.run(
+            ["unshare", "-rm", "sh", "-c", script],
+            env=environment(HF_HUB_OFFLINE="0"),
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+        codes = [line for line in process.stdout.splitlines() if line.startswith("code")]
+        assert codes == ["code 1", "code 0", "code 1"], process.stdout + process.stderr
+        assert "[disk-full]" in process.stderr
+        assert "[disk-short]" in process.stderr
+        assert "Traceback" not in process.stderr
+
+
+class TestVerify:
+    def test_nothing_fetched(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["models", "verify"]) == 0
+        assert "No model has been fetched" in capsys.readouterr().out
+
+    def test_what_is_wrong_is_named(self, capsys: pytest.CaptureFixture[str]) -> None:
+        store = Path("models")
+        for name in ("good", "damaged", "short", "unreadable"):
+            pulled(store, name, "stt", {"model.bin": b"1234", "config.json": b"{}"})
+        damage(store / "damaged" / "model.bin")
+        (store / "short" / "model.bin").write_bytes(b"1")
+        (store / "unreadable" / "manifest.json").write_text("?")
+        (store / ".partial" / "begun" / COMMIT).mkdir(parents=True)
+        assert main(["models", "verify"]) == 1
+        out = dict(line.split(": ", 1) for line in capsys.readouterr().out.splitlines())
+        assert out["good"] == "as it was fetched"
+        assert out["damaged"].startswith("model.bin has other content than was pulled. Fetch it")
+        assert out["short"].startswith("model.bin has 1 of 4 bytes. ")
+        assert "no manifest" in out["unreadable"]
+        assert out["begun"].startswith("only half fetched. ")
+        assert out["begun"].endswith("stark-translate models pull begun")
+
+    def test_one_by_name(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["models", "verify", "small.en"]) == 1
+        assert capsys.readouterr().out.startswith("small.en: not here")
+        assert main(["models", "verify", "starter"]) == 0
+        assert "ships" in capsys.readouterr().out
+
+
+def test_path(capsys: pytest.CaptureFixture[str]) -> None:
+    pulled(Path("models"), "owner/name/a.gguf", "gemma", {"a.gguf": b"1"})
+    assert main(["models", "path", "owner/name/a.gguf"]) == 0
+    assert Path(capsys.readouterr().out.strip()).read_bytes() == b"1"
+    assert main(["models", "path", "starter"]) == 0
+    assert (Path(capsys.readouterr().out.strip()) / "MODEL_CARD.md").exists()
+    assert main(["models", "path", "small.en"]) == 1
+    assert "stark-translate models pull small.en [model-not-pulled]" in capsys.readouterr().err
+
+
+def test_remove(capsys: pytest.CaptureFixture[str]) -> None:
+    pulled(Path("models"), "small.en", "stt", {"model.bin": b"1"})
+    assert main(["models", "remove", "small.en"]) == 0
+    assert not (Path("models") / "small.en").exists()
+    assert main(["models", "remove", "small.en"]) == 1
+    assert "[model-not-pulled]" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_after_a_pull_everything_runs_with_the_network_cut(hub: Hub, tmp_path: Path) -> None:
+    """Pulled models through `check` and `run`, in a network namespace where nobody answers."""
+    assert main(["models", "pull", "our-stt", "our-marian", "our-gemma"]) == 0
+    hub.requests.clear()
+    (tmp_path / "config.toml").write_text(
+        'models.directory = "models"\nstt.model = "our-stt"\n'
+        '[translate.partial]\nmodel = "our-marian"\n'
+        '[translate.final]\nmodel = "our-gemma"\nprompt = "starter"\ndeadline_s = 100.0\n'
+    )
+    sermon = ROOT / "demo" / "golden.flac"
+    words = [sys.executable, "-m", "pipeline"]
+    env = environment(HF_HUB_OFFLINE="0", HF_ENDPOINT=hub.endpoint)
+    no_network = ["unshare", "-rn"] if shutil.which("unshare") else []
+    if no_network and subprocess.run([*no_network, "true"], check=False).returncode:
+        no_network = []
+    checked = subprocess.run(
+        [*words, "check", "--no-audio", "--port", "0", "--json"],
+        env=env, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    results = {row["name"]: row for row in json.loads(checked.stdout)["results"]}
+    for name in ("model-stt", "model-marian", "model-gemma"):
+        assert results[name]["ok"], results[name]
+    assert "our-stt" in results["model-stt"]["message"]
+    ran = subprocess.run(
+        [*no_network, *words, "run", "--input", str(sermon), "--pace", "fast", "--port", "0"],
+        env=env, capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
+    (folder,) = Path("sessions").glob("2*")
+    assert "cruz" in (folder / "transcript.es.txt").read_text()
+    assert hub.requests == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["check", "run"])
+def test_what_was_not_pulled_is_never_fetched_by_the_daemon(
+    hub: Hub, command: str, tmp_path: Path
+) -> None:
+    (tmp_path / "config.toml").write_text('models.directory = "models"\nstt.model = "our-stt"\n')
+    more = ["--no-audio"] if command == "check" else ["--input", "none.wav"]
+    done = subprocess.run(
+        [sys.executable, "-m", "pipeline", command, "--port", "0", *more],
+        env=environment(HF_HUB_OFFLINE="0", HF_ENDPOINT=hub.endpoint),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    said = done.stdout + done.stderr
+    assert f"{KEYS['stt']}: our-stt is not in" in said
+    assert "stark-translate models pull our-stt" in said
+    assert hub.requests == []

@@ -1,0 +1,102 @@
+"""`reload`, end to end: a file is edited while the real program captions a sermon."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import orjson
+import pytest
+
+from pipeline.cli.main import main
+from tests.support.program import SERMON, Program, call, started
+
+SETTINGS = """
+[server]
+history = 100
+[vad]
+silence_ms = 400
+[audio]
+pace = "realtime"
+"""
+
+
+def port(program: Program) -> str:
+    return program.address.rsplit(":", 1)[1]
+
+
+@pytest.mark.slow
+def test_a_service_takes_new_settings(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text(SETTINGS)
+    with started("run", "--input", str(SERMON), cwd=tmp_path) as program:
+        program.wait_for("ready")
+        reload = ["reload", "--port", port(program)]
+
+        same = call(*reload, cwd=tmp_path)
+        assert same.returncode == 0
+        assert "No setting differs" in same.stdout
+        assert "rules" in same.stdout
+
+        file.write_text('[vad]\nsilence_ms = 1\n[log]\nlevel = "loud"\n')
+        bad = call(*reload, cwd=tmp_path)
+        assert bad.returncode == 78
+        assert "Not reloaded: " in bad.stderr
+        assert "vad.silence_ms" in bad.stderr
+        assert "log.level" in bad.stderr
+
+        text = SETTINGS.replace("400", "900").replace("100", "50")
+        file.write_text(text.replace("[audio]", '[audio]\ndevice = "USB"'))
+        good = call(*reload, cwd=tmp_path)
+        assert good.returncode == 0, good.stderr
+        rows = [line.split(maxsplit=1) for line in good.stdout.splitlines()[:3]]
+        assert rows == [
+            ["server.history", "in force now"],
+            ["vad.silence_ms", "from the next utterance on"],
+            ["audio.device", "needs a restart"],
+        ]
+        told = call(*reload, "--json", cwd=tmp_path)
+        answer = orjson.loads(told.stdout)
+        assert (answer["live"], answer["next_utterance"]) == ([], [])
+        assert answer["restart"] == ["audio.device"]
+        assert answer["rules"] > 100
+
+        count = len(program.records())
+        program.until(lambda: len(program.records()) >= count + 2, 120)
+        assert program.stop() == 0
+        assert [e["next_utterance"] for e in program.records("event") if e["event"] == "reloaded"][
+            1
+        ] == ["vad.silence_ms"]
+
+
+@pytest.mark.slow
+def test_a_hangup_with_a_bad_file_is_told_in_the_log_and_ends_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text(SETTINGS)
+    with started("run", "--input", str(SERMON), cwd=tmp_path) as program:
+        program.wait_for("ready")
+        file.write_text('[vad]\nsilence_ms = 1\n[log]\nlevel = "loud"\n')
+        program.process.send_signal(signal.SIGHUP)
+        fault = program.wait_for("fault")
+        assert (fault["stage"], fault["code"]) == ("settings", "config-bad-value")
+        assert "vad.silence_ms" in fault["message"]
+        assert "log.level" in fault["message"]
+        file.write_text(SETTINGS.replace("[vad]", "[log]\nlevel = 'debug'\n[vad]"))
+        program.process.send_signal(signal.SIGHUP)
+        assert program.wait_for("reloaded")["live"] == ["log.level"]
+        count = len(program.records())
+        program.until(lambda: len(program.records()) > count, 60)
+        assert program.stop() == 0
+
+
+def test_without_a_daemon_or_its_token(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["reload", "--sessions", str(tmp_path), "--port", "1"]) == 1
+    said = capsys.readouterr().err
+    assert "[token-missing]" in said
+    assert str(tmp_path / "operator-token") in said
+    assert list(tmp_path.iterdir()) == []  # none is made
+    (tmp_path / "operator-token").write_text("secret")
+    assert main(["reload", "--sessions", str(tmp_path), "--port", "1"]) == 1
+    said = capsys.readouterr().err
+    assert "[daemon-unreachable]" in said
+    assert "secret" not in said

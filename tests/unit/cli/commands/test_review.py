@@ -1,0 +1,147 @@
+"""`review` as a process of its own, and at the end of a rehearsal."""
+
+from __future__ import annotations
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import orjson
+import pytest
+
+from pipeline.cli.main import main
+from pipeline.review.store import Review
+from pipeline.server.operator_token import FILE
+from tests.support.needs import needs_file
+from tests.support.program import SERMON, call, environment, started
+from tests.support.reviewing import reviewable
+from tests.unit.review.test_store import pairs
+
+QUICK = ("--input", str(SERMON), "--pace", "fast")
+COMPARED = {"STARK_TRANSLATE__TRANSLATE__COMPARE__ENGINE": "marian"}
+
+
+def known(address: str, token: str) -> bool:
+    request = urllib.request.Request(f"{address.removesuffix('/review')}/review/enter")
+    request.add_header("Authorization", f"Bearer {token}")
+    with urllib.request.urlopen(request, timeout=10) as answer:
+        told: bool = orjson.loads(answer.read())["known"]
+    return told
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_serves_the_last_session_until_it_is_stopped(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    folder = reviewable(tmp_path / "sessions")
+    with started("review", cwd=tmp_path) as program:
+        address = program.address
+        assert address.startswith("http://127.0.0.1:")
+        assert address.endswith("/review")
+        assert program.folder == folder
+        token = (tmp_path / "sessions" / FILE).read_text().strip()
+        assert known(address, token)
+        assert program.stop(number) == 0
+    told = "".join(program.noise)
+    assert str(Path("sessions") / FILE) in told
+    assert "3 left to review: stark-translate review 2026-11-22T09-30-00" in told
+    assert token not in told + str(program.log)
+
+
+@pytest.mark.slow
+def test_a_taken_port_is_left_to_who_has_it(tmp_path: Path) -> None:
+    reviewable(tmp_path / "a")
+    reviewable(tmp_path / "b")
+    with started("review", "--sessions", "a", cwd=tmp_path) as first:
+        port = first.address.rsplit(":", 1)[1].split("/")[0]
+        command = [sys.executable, "-m", "pipeline", "review", "--sessions", "b"]
+        refused = call("review", "--sessions", "b", "--port", port, cwd=tmp_path)
+        assert refused.returncode == 1
+        assert "[port-in-use]" in refused.stderr
+        env = environment(STARK_TRANSLATE__SERVER__PORT=port)
+        with subprocess.Popen(command, cwd=tmp_path, env=env, stderr=subprocess.PIPE) as other:
+            assert other.stderr is not None
+            serving = next(line for line in other.stderr if b'"serving"' in line)
+            assert orjson.loads(serving)["address"] != first.address
+            other.terminate()
+            other.stderr.read()
+
+
+def test_a_session_under_review_is_not_reviewed_twice(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    review = Review(reviewable(tmp_path))
+    assert main(["review", "--sessions", str(tmp_path)]) == 1
+    assert "[session-in-use]" in capsys.readouterr().err
+    review.close()
+
+
+def test_a_missing_session_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["review", "last", "--sessions", str(tmp_path)]) == 1
+    assert "[session-missing]" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_rehearsal_without_a_terminal_ends_with_its_report(tmp_path: Path) -> None:
+    needs_file(SERMON)
+    done = call("dry-run", *QUICK, "--port", "0", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    (page,) = (tmp_path / "sessions").glob("*/report.html")
+    assert "Amen" in page.read_text(encoding="utf-8")
+    assert "to review" not in done.stderr
+
+
+@pytest.mark.slow
+def test_a_rehearsal_goes_on_to_the_review_when_asked(tmp_path: Path) -> None:
+    needs_file(SERMON)
+    with started("dry-run", *QUICK, "--review", cwd=tmp_path, **COMPARED) as program:
+        served = program.until(
+            lambda: [
+                line["address"]
+                for line in program.log
+                if line["event"] == "serving" and line["address"].endswith("/review")
+            ],
+            120,
+        )
+        token = (tmp_path / "sessions" / FILE).read_text().strip()
+        assert known(served[0], token)
+        assert len(program.records("compare")) == len(program.journal())
+        assert program.stop(signal.SIGINT) == 0
+
+
+@pytest.mark.slow
+def test_at_a_terminal_it_goes_on_by_itself(tmp_path: Path) -> None:
+    needs_file(SERMON)
+    master, slave = pty.openpty()
+    command = [sys.executable, "-m", "pipeline", "dry-run", *QUICK, "--port", "0"]
+    env = environment(TERM="dumb", COLUMNS="200")
+    process = subprocess.Popen(
+        command, cwd=tmp_path, env=env, stdin=slave, stdout=slave, stderr=slave
+    )
+    os.close(slave)
+    said = b""
+    deadline = time.monotonic() + 120
+    while b"(Ctrl-C ends)" not in said and time.monotonic() < deadline:
+        said += os.read(master, 65536)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(20) == 0
+    os.close(master)
+    assert b"captions of 20" in said
+    assert b"/review (Ctrl-C ends)" in said
+
+
+def test_what_was_decided_is_told_at_the_end(tmp_path: Path) -> None:
+    folder = reviewable(tmp_path / "sessions", 1)
+    review = Review(folder)
+    review.decide(2, "approved", source="Sentence 2.", target="Frase 2.", reviewer="Ana")
+    review.close()
+    with started("review", "last", cwd=tmp_path) as program:
+        assert program.address
+        assert program.stop() == 0
+    assert program.noise[-1] == "2026-11-22T09-30-00: 0 left to review\n"
+    assert len(pairs(folder)) == 2

@@ -1,0 +1,74 @@
+"""`score` on the files of a real session."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import orjson
+import pytest
+
+from pipeline.cli.main import main
+from tests.support.schemas import problems
+from tests.support.sessions import Session, eventful
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> Session:
+    return eventful(tmp_path_factory.mktemp("score") / "sessions")
+
+
+@pytest.mark.slow
+def test_it_judges_again_and_leaves_the_record_alone(
+    session: Session, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = {path.name: path.read_bytes() for path in session.folder.iterdir()}
+    assert main(["score", str(session.folder)]) == 0
+    assert main(["score", "last", "--sessions", str(session.folder.parent)]) == 0
+    after = {path.name: path.read_bytes() for path in session.folder.iterdir()}
+    made = after.pop("quality.jsonl")
+    assert after == before
+    judged = [orjson.loads(line) for line in made.splitlines()]
+    live = [record for record in session.records("utterance") if record["final"] is not None]
+    assert [(each["id"], each["flags"], each["quality"]) for each in judged] == [
+        (record["id"], record["flags"], record["quality"]) for record in live
+    ]
+    for each in judged:
+        assert problems("records/quality", each) == []
+    said = capsys.readouterr().out
+    assert "accept" in said
+    assert "quality.jsonl" in said.replace("\n", "")
+
+
+def test_cometkiwi_without_its_extra(session: Session, capsys: pytest.CaptureFixture[str]) -> None:
+    if importlib.util.find_spec("comet") is not None:
+        pytest.skip("the extra is installed here")
+    assert main(["score", str(session.folder), "--estimator", "cometkiwi"]) == 1
+    said = capsys.readouterr().err
+    assert "pip install 'stark-translate[comet]'" in said
+    assert "[comet-missing]" in said
+
+
+def test_a_model_without_an_estimator_that_takes_one(
+    session: Session, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["score", str(session.folder), "--model", "x.ckpt"]) == 2
+    assert "[model-unused]" in capsys.readouterr().err
+
+
+def test_a_session_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["score", "last", "--sessions", str(tmp_path)]) == 1
+    assert "[session-missing]" in capsys.readouterr().err
+
+
+def test_a_folder_that_cannot_be_written(
+    tmp_path: Path, session: Session, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "s"
+    folder.mkdir()
+    for path in session.folder.iterdir():
+        (folder / path.name).write_bytes(path.read_bytes())
+    (folder / "quality.jsonl").unlink(missing_ok=True)
+    (folder / "quality.jsonl").mkdir()
+    assert main(["score", str(folder)]) == 1
+    assert "[session-unwritable]" in capsys.readouterr().err

@@ -1,0 +1,164 @@
+"""`tune` as a person runs it: a process of its own, on the real engines; and what it prints."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tomllib
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from rich.console import Console
+
+from pipeline.cli.commands import tune
+from pipeline.config.loader import leaves, load
+from pipeline.core.resources import bundled
+from pipeline.tuning.plan import Figures, Gpu, Machine, Trial
+from pipeline.tuning.result import Tuned
+from pipeline.tuning.verdicts import Need, Verdict
+from tests.support.needs import needs_file
+
+MACHINE = Machine("a machine", 4, 8 << 30, 7 << 30, (Gpu("a GPU", 8 << 30, 6 << 30),))
+TRIALS = (
+    Trial("stt", {}, Figures(0.2, 0.4, 0.123, 0.1, 0.05, 150), tried={"stt.threads": 2}),
+    Trial("stt", {}, Figures(0.6, 0.6, 1.5, 0.1, 0.05, 150), tried={"stt.threads": 1}),
+    Trial("gemma", {}, problem="It [does] not fit.", tried={"translate.final.gpu_layers": -1}),
+)
+NEEDS = (Need("x [y]", "stt", 2 << 30, fits_ram=True), Need("z", "gemma", 9 << 30, False, True))
+
+
+def tuned(*, ok: bool, complete: bool = True) -> Tuned:
+    verdicts = [Verdict("stt", True, "all is well."), Verdict("memory", ok, "7 GB.", "Do this.")]
+    chosen = {"stt.threads": 2, "translate.final.draft": 4}
+    changes = {"translate.final.draft": 4}
+    return Tuned(complete, MACHINE, TRIALS, chosen, changes, verdicts, NEEDS[:1], NEEDS[1:])
+
+
+def shown(result: Tuned) -> str:
+    console = Console(width=120, file=StringIO(), highlight=False)
+    tune._show(console, result)
+    return console.file.getvalue()  # type: ignore[attr-defined, no-any-return]
+
+
+def test_everything_is_in_the_tables() -> None:
+    text = shown(tuned(ok=False))
+    for said in (
+        *("a machine, 4 cores", "threads 2", "20.0%", "123 ms", "5.0%", "chosen"),
+        *("gpu_layers -1", "It [does] not fit.", "x [y]", "2.1 GB, measured", "a GPU, 6.4 GB free"),
+        *("NO", "Do this.", "speech to text", "final translation"),
+    ):
+        assert said in text
+    assert text.count("chosen") == 1
+    printed = tomllib.loads(text.split("For config.toml:")[1])
+    assert dict(leaves(printed)) == tuned(ok=True).chosen
+    assert "Ended early" in shown(tuned(ok=False, complete=False))
+
+
+@pytest.mark.parametrize(
+    ("complete", "why"), [(True, "see NO above"), (False, "it was ended early")]
+)
+def test_what_does_not_keep_up_is_not_written(folder: Path, complete: bool, why: str) -> None:
+    file = folder / "config.toml"
+    before = file.read_text()
+    console = Console(file=StringIO())
+    done = tune._write(console, tuned(ok=False, complete=complete), {}, file, load(file))
+    assert done == {}
+    assert why in console.file.getvalue()  # type: ignore[attr-defined]
+    assert [path.read_text() for path in folder.iterdir()] == [before]
+
+
+def test_what_is_written_is_shown(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STARK_TRANSLATE__TRANSLATE__FINAL__DRAFT", "0")
+    file, result = folder / "config.toml", tuned(ok=True)
+    console = Console(width=200, file=StringIO())
+    done = tune._write(console, result, result.changes, file, load(file))
+    said = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "+draft = 4" in said
+    assert done["copy"] in said
+    assert "The environment sets translate.final.draft too, and wins." in said
+    again = tune._write(console, result, result.changes, file, load(file))
+    assert again == {}
+    assert "has all of this already" in console.file.getvalue()  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a config.toml that says little, and that with a comment."""
+    needs_file(*(bundled("models", "starter", role) for role in ("stt", "marian", "gemma")))
+    (tmp_path / "config.toml").write_text("# ours\n[stt]\nthreads = 1   # an old machine\n")
+    return tmp_path
+
+
+def start(folder: Path, *arguments: str, **environment: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "pipeline", "tune", "--quick", *arguments],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(Path.cwd()), "COLUMNS": "200"} | environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.mark.slow
+def test_it_measures_and_writes(folder: Path) -> None:
+    process = start(folder, "--json", "--write", "--gemma", "starter")
+    out, err = process.communicate(timeout=280)
+    told: dict[str, Any] = orjson.loads(out)
+    assert "Traceback" not in err
+    assert told["complete"] is True
+    assert {trial["role"] for trial in told["trials"]} == {"stt", "marian", "gemma"}
+    assert told["machine"]["cores"] >= 1
+    for trial in told["trials"]:
+        figures = trial["figures"]
+        assert 0 < figures["finals_busy"] <= figures["busy"], trial["problem"]
+        if trial["role"] == "stt":
+            assert figures["finals_busy"] < figures["busy"], "partials were measured too"
+            assert figures["word_error_rate"] < 0.4
+            assert figures["words"] > 10
+    text = (folder / "config.toml").read_text()
+    if not told["ok"]:  # a machine as busy as that
+        assert text == "# ours\n[stt]\nthreads = 1   # an old machine\n"
+        return
+    written = dict(leaves(tomllib.loads(text)))
+    assert text.startswith("# ours\n[stt]\n")
+    assert "# an old machine" in text
+    assert written == {"stt.threads": 1} | told["changes"]
+    assert written["translate.final.model"] == "starter", "as it was asked for"
+    copies = list(folder.glob("config.toml.*.bak"))
+    assert [copy.read_text() for copy in copies] == [
+        "# ours\n[stt]\nthreads = 1   # an old machine\n"
+    ]
+    assert told["copy"] == str(copies[0])
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_it_with_what_it_has(folder: Path) -> None:
+    process = start(folder, "--write", "--json", "--log-level", "debug")
+    assert process.stderr is not None
+    done = (line for line in process.stderr if "trial" in line)
+    assert next(done)
+    assert next(done), "when the second is done, the first is known"
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "Traceback" not in err
+    told = orjson.loads(out)
+    assert (told["ok"], told["complete"]) == (False, False)
+    assert told["trials"], "what was found by then"
+    assert not list(folder.glob("*.bak"))
+
+
+@pytest.mark.slow
+def test_a_model_that_is_not_there(folder: Path) -> None:
+    process = start(folder, "--marian", "opus-mt-en-ed")
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 1
+    assert "translate.partial.model: " in err
+    assert "opus-mt-en-es" in err, "the nearest name"
+    assert "For config.toml" not in out

@@ -1,0 +1,80 @@
+"""The command line: it teaches, and it refuses clearly."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pipeline import __version__
+from pipeline.cli.main import main
+from pipeline.config.loader import leaves
+from pipeline.config.schema import Settings
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def said(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]:
+    try:
+        code = main(arguments)
+    except SystemExit as end:
+        code = int(end.code or 0)
+    out, err = capsys.readouterr()
+    return code, out + err
+
+
+@pytest.mark.parametrize("command", ["run", "dry-run", "demo", "devices", "config"])
+def test_help_explains_every_option(capsys: pytest.CaptureFixture[str], command: str) -> None:
+    code, text = said(capsys, command, "--help")
+    assert code == 0
+    assert "--config FILE" in text
+    assert f"stark-translate {command}" in text
+
+
+def test_help_gives_examples_and_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
+    code, text = said(capsys, "--help")
+    assert code == 0
+    for word in ("stark-translate demo", "devices --meter", "dry-run", "78 wrong settings"):
+        assert word in text
+    assert said(capsys, "--version") == (0, f"{__version__}\n")
+
+
+def test_config_shows_every_value_and_its_origin(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("config.toml").write_text('[audio]\ndevice = "Mixer"\n[operator]\ntoken = "hush"\n')
+    monkeypatch.setenv("STARK_TRANSLATE__TRANSLATE__FINAL__ENGINE", "marian")
+    code, text = said(capsys, "config")
+    assert code == 0
+    lines = {line.split(" = ")[0]: line for line in text.splitlines() if " = " in line}
+    assert lines["device"].endswith("# built-in default")  # of stt; audio's is below
+    assert 'device = "Mixer"' in text
+    assert "# config.toml" in text
+    assert 'engine = "marian"' in text
+    assert "# environment" in text
+    assert "hush" not in text
+    assert len([line for line in text.splitlines() if " = " in line]) == len(
+        list(leaves(Settings().model_dump()))
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        ((), 2, "required"),
+        (("sing",), 2, "invalid choice"),
+        (("run", "--pace", "slow"), 2, "invalid choice"),
+        (("run", "--port", "99999"), 78, "command line: server.port"),
+        (("run", "--config", "nowhere.toml"), 78, "config-unreadable"),
+    ],
+)
+def test_refusals(
+    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], code: int, says: str
+) -> None:
+    got, text = said(capsys, *arguments)
+    assert got == code
+    assert says in text
+    assert "Traceback" not in text

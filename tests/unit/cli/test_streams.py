@@ -1,0 +1,80 @@
+"""Closed streams and readers that have left, in a process of their own."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pipeline.cli.streams import gone
+from tests.support.paths import ROOT
+
+
+def shell(script: str, code: str) -> subprocess.CompletedProcess[str]:
+    """Run `script`, in which $P runs the Python code."""
+    env = os.environ | {"PYTHONPATH": str(ROOT), "CODE": code, "P": sys.executable}
+    env.pop("PYTHONUNBUFFERED", None)  # what is printed shall wait for its flush
+    return subprocess.run(
+        ["bash", "-c", script], env=env, capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def test_a_closed_stream_leaves_its_number_to_nobody(tmp_path: Path) -> None:
+    code = f"""
+import os, sys
+from pipeline.cli.streams import ensure, say
+ensure()
+with open({str(tmp_path / "captions")!r}, "w") as file:
+    assert file.fileno() > 2, file.fileno()
+    os.write(2, b"a C library speaks")
+    print("a", file=sys.stdout, flush=True)
+    say("b")
+    assert sys.stdin.read() == ""
+"""
+    assert shell('"$P" -c "$CODE" <&- >&- 2>&-', code).returncode == 0
+    assert (tmp_path / "captions").read_bytes() == b""
+
+
+def test_open_streams_stay_as_they_are() -> None:
+    code = """
+import sys
+from pipeline.cli.streams import ensure, say, settle
+before = sys.stdin, sys.stdout, sys.stderr
+ensure()
+assert before == (sys.stdin, sys.stdout, sys.stderr)
+print("out")
+say("err")
+settle()
+"""
+    done = shell('"$P" -c "$CODE"', code)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "out\n", "err\n")
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_without_a_reader_the_end_is_clean(number: int) -> None:
+    code = f"""
+import sys
+from pipeline.cli.streams import say, settle
+sys.stdin.readline()
+if {number} == 1:
+    print("x")
+else:
+    say("x")
+settle()
+"""
+    script = f"""
+exec 3> >(exec sleep 0)   # a pipe whose reader ends at once
+wait $!
+echo | "$P" -c "$CODE" {number}>&3
+"""
+    assert shell(script, code).returncode == 0
+
+
+def test_only_the_loss_of_the_reader_is_forgiven() -> None:
+    assert gone(BrokenPipeError(errno.EPIPE, "Broken pipe"))
+    assert gone(OSError(errno.EIO, "Input/output error"))
+    assert not gone(OSError(errno.ENOSPC, "No space left on device"))

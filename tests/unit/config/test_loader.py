@@ -1,0 +1,149 @@
+"""Settings: three layers, and errors that name the file, the key and the fix."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.config.loader import load
+from pipeline.config.schema import Settings
+from pipeline.core.errors import ConfigError
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run where no config.toml lies about."""
+    monkeypatch.chdir(tmp_path)
+
+
+def refused(text: str = "", flags: dict[str, object] | None = None) -> ConfigError:
+    file = Path("church.toml")
+    file.write_text(text)
+    with pytest.raises(ConfigError) as caught:
+        load(file, flags)
+    assert caught.value.exit_code == 78
+    return caught.value
+
+
+def test_later_layers_win_and_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("config.toml").write_text("[server]\nport = 1000\nhost = '0.0.0.0'\nhistory = 7\n")
+    monkeypatch.setenv("STARK_TRANSLATE__SERVER__PORT", "2000")
+    monkeypatch.setenv("STARK_TRANSLATE__SERVER__HOST", "::1")
+    loaded = load(flags={"server.port": 3000})
+    server = loaded.settings.server
+    assert (server.port, server.host, server.history) == (3000, "::1", 7)
+    assert loaded.origins["server.port"] == "command line"
+    assert loaded.origins["server.host"] == "environment"
+    assert loaded.origins["server.history"] == "config.toml"
+    assert loaded.origins["vad.silence_ms"] == "built-in default"
+
+
+def test_without_a_file_the_defaults_hold() -> None:
+    assert load().settings == Settings()
+
+
+def test_one_variable_rolls_an_engine_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STARK_TRANSLATE__TRANSLATE__FINAL__ENGINE", "marian")
+    assert load().settings.translate.final.engine == "marian"
+
+
+def test_a_missing_file_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"nowhere\.toml.*--config") as caught:
+        load(Path("nowhere.toml"))
+    assert caught.value.code == "config-unreadable"
+
+
+def test_what_is_not_toml_is_refused() -> None:
+    assert refused("[audio\n").code == "config-not-toml"
+
+
+def test_an_unknown_key_gets_its_nearest_neighbour() -> None:
+    error = refused("[audio]\ndevise = 'x'\n")
+    assert error.code == "config-unknown-key"
+    assert "church.toml: audio.devise: unknown key. Did you mean audio.device?" in error.message
+
+
+def test_an_unknown_section_gets_its_nearest_neighbour() -> None:
+    assert "audios: unknown key. Did you mean audio?" in refused("[audios]\nx = 1\n").message
+
+
+def test_an_unknown_variable_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STARK_TRANSLATE__SEVER__PORT", "1")
+    with pytest.raises(ConfigError, match=r"STARK_TRANSLATE__SEVER__PORT.*Did you mean server"):
+        load()
+    monkeypatch.delenv("STARK_TRANSLATE__SEVER__PORT")
+    monkeypatch.setenv("STARK_TRANSLATE__SERVER__PROT", "1")
+    with pytest.raises(
+        ConfigError, match=r"environment: server\.prot: unknown key\. Did you mean server.port"
+    ):
+        load()
+
+
+@pytest.mark.parametrize("name", ["STARK_TRANSLATE_SERVER__PORT", "stark_translate_port"])
+def test_a_variable_with_too_few_underscores_is_refused(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Nobody would notice otherwise that it has no effect."""
+    monkeypatch.setenv(name, "1")
+    with pytest.raises(ConfigError, match=rf"environment: {name}: .* begin with STARK_TRANSLATE__"):
+        load()
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "what"),
+    [
+        ("[server]\nport = 'x'\n", "church.toml: server.port", "valid integer"),
+        ("[server]\nport = 70000\n", "church.toml: server.port", "65535"),
+        ("[audio]\npace = 'slow'\n", "church.toml: audio.pace", "'realtime' or 'fast'"),
+        ("[vad]\nend_threshold = 0.9\n", "church.toml: vad", "must not be above"),
+        ("[translate]\ntarget = 'en'\n", "church.toml: translate", "are both 'en'"),
+        ("[translate]\ntarget = 'Spanish'\n", "church.toml: translate.target", "language code"),
+        ("[translate.final]\nengine = 'gpt'\n", "translate.final.engine", "'gemma' or 'marian'"),
+        (
+            "[translate.final]\nengine='marian'\n[translate.partial]\nengine='none'\n",
+            "church.toml: translate",
+            "needs translate.partial.engine",
+        ),
+        ("audio = 3\n", "church.toml: audio", "this is a section"),
+    ],
+)
+def test_a_bad_value_is_refused_with_what_was_expected(text: str, where: str, what: str) -> None:
+    error = refused(text)
+    assert error.code == "config-bad-value"
+    assert where in error.message
+    assert what in error.message
+
+
+def test_every_wrong_key_is_told_at_once() -> None:
+    error = refused("[server]\nport = 'x'\n[audio]\nchannel = -1\n", {"vad.silence_ms": 1})
+    assert len(error.message.splitlines()) == 3
+    assert "command line: vad.silence_ms" in error.message
+
+
+def test_the_same_layers_are_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("config.toml").write_text("[server]\nport = 1000\nhistory = 7\n")
+    first = load(flags={"server.port": 2000})
+    assert first.file == Path("config.toml")
+    Path("config.toml").write_text("[server]\nport = 3000\nhistory = 9\n")
+    monkeypatch.setenv("STARK_TRANSLATE__LOG__LEVEL", "debug")
+    second = first.again()
+    settings = second.settings
+    assert (settings.server.port, settings.server.history) == (2000, 9)
+    assert settings.log.level == "debug"
+    assert second.again() == second
+
+
+def test_a_file_that_was_read_must_be_there_again() -> None:
+    Path("config.toml").write_text("")
+    first = load()
+    Path("config.toml").unlink()
+    with pytest.raises(ConfigError) as caught:
+        first.again()
+    assert caught.value.code == "config-unreadable"
+
+
+def test_a_file_that_comes_later_is_read() -> None:
+    first = load()
+    Path("config.toml").write_text("[server]\nhistory = 9\n")
+    assert first.again().settings.server.history == 9

@@ -1,0 +1,55 @@
+"""The keys, and the config.toml that shows them."""
+
+from __future__ import annotations
+
+import tomllib
+
+import pytest
+from pydantic import ValidationError
+
+from pipeline.config.loader import leaves
+from pipeline.config.schema import Server, Settings
+from pipeline.core.resources import bundled
+
+
+def test_the_shipped_file_holds_every_key_with_its_default() -> None:
+    shipped = tomllib.loads(bundled("config.toml").read_text())
+    assert dict(leaves(shipped)) == dict(leaves(Settings().model_dump()))
+
+
+def test_every_key_of_the_shipped_file_is_explained() -> None:
+    lines = bundled("config.toml").read_text().splitlines()
+    assert [line for line in lines if " = " in line and "#" not in line] == []
+
+
+@pytest.mark.parametrize(
+    ("given", "address"),
+    [
+        ("", ""),
+        ("https://captions.example.org", "https://captions.example.org/"),
+        ("http://192.168.1.20:8765/", "http://192.168.1.20:8765/"),
+        ("http://[fd00::1]:8765/captions/", "http://[fd00::1]:8765/captions/"),
+    ],
+)
+def test_an_address_for_phones_ends_with_a_slash(given: str, address: str) -> None:
+    assert Server(address=given).address == address
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "captions.example.org",
+        "ftp://captions.example.org/",
+        "https://",
+        "https://captions.example.org/#token=secret",
+        "https://captions.example.org/?a=b",
+        "https://me:secret@captions.example.org/",
+        "https://captions example.org/",
+        "https://captions.example.org/\n",
+        "http://[fd00::1/",
+        "http://captions.example.org:port/",
+    ],
+)
+def test_what_is_no_address_for_phones_is_refused(given: str) -> None:
+    with pytest.raises(ValidationError, match="address"):
+        Server(address=given)

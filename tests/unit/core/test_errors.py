@@ -1,0 +1,29 @@
+"""Errors say what, how to mend it, and a code."""
+
+from __future__ import annotations
+
+import re
+
+from pipeline.core import errors
+from pipeline.core.errors import AudioError, AudioLostError, ConfigError, StarkError, UsageError
+
+
+def family(kind: type[StarkError]) -> list[type[StarkError]]:
+    return [kind, *(member for child in kind.__subclasses__() for member in family(child))]
+
+
+def test_an_error_reads_as_a_sentence_a_fix_and_a_code() -> None:
+    error = AudioError("audio-missing", "sermon.wav is not there.", "Check --input.")
+    assert str(error) == "sermon.wav is not there. Check --input. [audio-missing]"
+    assert str(StarkError("odd", "It broke.")) == "It broke. [odd]"
+
+
+def test_the_tree_in_the_docstring_is_the_tree() -> None:
+    drawn = re.findall(r"^[│├└─ ]*(\w+Error) ", errors.__doc__ or "", re.MULTILINE)
+    assert drawn == [kind.__name__ for kind in family(StarkError)]
+
+
+def test_exit_codes() -> None:
+    codes = {kind.__name__: kind.exit_code for kind in family(StarkError) if kind.exit_code != 1}
+    assert codes == {ConfigError.__name__: 78, UsageError.__name__: 2}
+    assert issubclass(AudioLostError, AudioError)

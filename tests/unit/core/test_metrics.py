@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from typing import get_args
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from pipeline.core.metrics import Metrics
+from pipeline.core.types import Correction, Span, State
+from pipeline.protocol.codec import KINDS
+from pipeline.records.utterance import filtered_record, utterance_record
+from tests.support.builders import caption
+
+
+def samples(metrics: Metrics) -> dict[tuple[str, str], float]:
+    """Read the text as Prometheus does: (name, values of its labels by label name) -> value."""
+    text = metrics.exposition().decode()
+    return {
+        (sample.name, ",".join(value for _, value in sorted(sample.labels.items()))): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+def test_names_and_labels_are_those_that_dashboards_use() -> None:
+    metrics = Metrics()
+    metrics.utterances.inc()
+    metrics.captions.labels(kind="final", engine="gemma").inc()
+    metrics.filtered.labels(reason="repetition").inc()
+    metrics.corrections.inc(2)
+    metrics.stage.labels(stage="transcribe").observe(0.3)
+    metrics.latency.labels("final").observe(1.2)
+    metrics.glass.labels(kind="projector").observe(0.03)
+    metrics.clients.labels(kind="obs").inc()
+    metrics.slow_clients.inc()
+    metrics.client_errors.labels(code="bad-json").inc()
+    metrics.dropped.labels(queue="capture").inc(3)
+    metrics.queue_depth.labels(queue="translate").set(4)
+    metrics.engine_errors.labels(stage="translate").inc()
+    read = samples(metrics)
+    assert read["stark_utterances_total", ""] == 1
+    assert read["stark_captions_total", "gemma,final"] == 1
+    assert read["stark_filtered_total", "repetition"] == 1
+    assert read["stark_corrections_total", ""] == 2
+    assert read["stark_stage_seconds_count", "transcribe"] == 1
+    assert read["stark_last_syllable_to_caption_seconds_sum", "final"] == 1.2
+    assert read["stark_last_syllable_to_caption_seconds_bucket", "1.0,final"] == 0
+    assert read["stark_last_syllable_to_caption_seconds_bucket", "1.5,final"] == 1
+    assert read["stark_glass_seconds_count", "projector"] == 1
+    assert read["stark_clients", "obs"] == 1
+    assert read["stark_slow_clients_total", ""] == 1
+    assert read["stark_client_errors_total", "bad-json"] == 1
+    assert read["stark_dropped_total", "capture"] == 3
+    assert read["stark_queue_depth", "translate"] == 4
+    assert read["stark_engine_errors_total", "translate"] == 1
+
+
+def test_every_name_begins_alike() -> None:
+    families = text_string_to_metric_families(Metrics().exposition().decode())
+    assert all(family.name.startswith("stark_") for family in families)
+
+
+def test_exactly_one_state_is_on() -> None:
+    metrics = Metrics()
+    assert samples(metrics)["stark_state", "starting"] == 1
+    metrics.set_state("behind")
+    read = samples(metrics)
+    assert {state: read["stark_state", state] for state in get_args(State)} == {
+        state: float(state == "behind") for state in get_args(State)
+    }
+
+
+def test_kinds_without_a_display_read_zero() -> None:
+    read = samples(Metrics())
+    assert [read["stark_clients", kind] for kind in KINDS] == [0, 0, 0, 0]
+
+
+def test_two_in_one_process_do_not_mix() -> None:
+    one, other = Metrics(), Metrics()
+    one.utterances.inc()
+    assert samples(other)["stark_utterances_total", ""] == 0
+
+
+def test_threads_count_together() -> None:
+    metrics = Metrics()
+
+    def count() -> None:
+        for _ in range(500):
+            metrics.utterances.inc()
+
+    threads = [threading.Thread(target=count) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert samples(metrics)["stark_utterances_total", ""] == 2000
+
+
+def test_a_record_of_an_utterance_is_counted() -> None:
+    metrics = Metrics()
+    final = caption(1, "lam of god", "Cordero de Dios", final=True, engine="gemma")
+    rule = Correction("lamb", "lam", "lamb", 0)
+    transcript = replace(final.transcript, corrections=(rule, rule), span=Span(10.0, 10.25))
+    spoken = replace(transcript.utterance, spoken_s=9.5, closed_s=9.9)
+    final = replace(
+        final, transcript=replace(transcript, utterance=spoken), span=Span(10.25, 10.75)
+    )
+    metrics.utterance(
+        utterance_record(
+            final,
+            draft=None,
+            shown=[],
+            published_s=11.0,
+            first_shown_s=None,
+            mode="live",
+            utc="",
+            queues={},
+        )
+    )
+    read = samples(metrics)
+    assert read["stark_utterances_total", ""] == 1
+    assert read["stark_corrections_total", ""] == 2
+    assert read["stark_stage_seconds_sum", "stt"] == 0.25
+    assert read["stark_stage_seconds_sum", "final"] == 0.5
+    assert read["stark_last_syllable_to_caption_seconds_sum", "final"] == 1.5
+    assert ("stark_stage_seconds_sum", "partial") not in read
+    assert ("stark_last_syllable_to_caption_seconds_sum", "partial") not in read
+
+
+def test_a_filtered_utterance_is_counted_by_its_reason() -> None:
+    metrics = Metrics()
+    transcript = replace(caption(1, "thanks", "", final=True).transcript, filtered="stock-phrase")
+    metrics.utterance(filtered_record(transcript, mode="live", utc=""))
+    read = samples(metrics)
+    assert read["stark_filtered_total", "stock-phrase"] == 1
+    assert read["stark_utterances_total", ""] == 1
+
+
+def test_drops_are_totals_of_which_the_growth_is_counted() -> None:
+    metrics = Metrics()
+    metrics.queues({"mailbox": 3}, {"blocks": 2})
+    metrics.queues({"mailbox": 1}, {"blocks": 2, "records": 1})
+    metrics.queues({"mailbox": 0}, {"blocks": 5, "records": 1})
+    read = samples(metrics)
+    assert read["stark_queue_depth", "mailbox"] == 0
+    assert read["stark_dropped_total", "blocks"] == 5
+    assert read["stark_dropped_total", "records"] == 1

@@ -1,0 +1,31 @@
+"""Files that ship with the program are found in a checkout and in an installed wheel."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.core import resources as module
+from pipeline.core.resources import bundled
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        ("config.toml",),
+        ("demo", "sermon.flac"),
+        ("dictionary", "en.toml"),
+        ("displays", "audience.html"),
+        ("models", "silero", "silero_vad_16k.onnx"),
+        ("models", "starter", "MODEL_CARD.md"),
+    ],
+)
+def test_in_a_checkout_they_lie_beside_the_package(parts: tuple[str, ...]) -> None:
+    assert bundled(*parts).is_file()
+
+
+def test_a_wheel_carries_them_inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "bundle").mkdir()
+    monkeypatch.setattr(module, "_PACKAGE", tmp_path)
+    assert bundled("demo", "x") == tmp_path / "bundle" / "demo" / "x"

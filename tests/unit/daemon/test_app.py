@@ -1,0 +1,572 @@
+"""The daemon with scripted engines and a real socket: nothing that was said is ever lost."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from websockets.asyncio.client import ClientConnection, connect
+
+from pipeline.cli.screens import LineScreen
+from pipeline.config.loader import load
+from pipeline.config.schema import Settings
+from pipeline.core.errors import AudioError, DictionaryError, ModelError, ServerError
+from pipeline.core.types import Caption
+from pipeline.daemon.app import App
+from pipeline.dictionary.store import Dictionary
+from pipeline.engines.protocols import AudioSource, Recognizer, SpeechDetector, Translator
+from pipeline.workers.group import HANG_S, Engines
+from tests.support.fakes import (
+    FakeDetector,
+    FakeRecognizer,
+    FakeSource,
+    FakeTranslator,
+    Speech,
+    pcm_of,
+)
+
+pytestmark = pytest.mark.slow
+
+SCRIPT = [
+    Speech(1.0 + 3 * n, 2.6 + 3 * n, f"sentence number {word} is spoken")
+    for n, word in enumerate(["one", "two", "three", "four", "five", "six"])
+]
+DURATION_S = 20.0
+MARIAN = FakeTranslator("marian")
+GEMMA = FakeTranslator("gemma")
+
+
+class Service:
+    """An App with scripted engines, run to its end."""
+
+    def __init__(
+        self,
+        tmp_path: Path,
+        *,
+        source: AudioSource | None = None,
+        recognizer: Recognizer | None = None,
+        detector: SpeechDetector | None = None,
+        partial: Translator | None = MARIAN,
+        final: Translator | None = GEMMA,
+        compare: Translator | None = None,
+        fast: bool = True,
+        mode: str = "live",
+        flags: dict[str, Any] | None = None,
+    ) -> None:
+        self.settings: Settings = load(
+            flags={
+                "server.port": 0,
+                "session.directory": str(tmp_path),
+                "session.drain_s": 5.0,
+                "dictionary.enabled": False,
+                "audio.input": "script" if fast else "",
+                "audio.pace": "fast",
+                "operator.token": "secret",
+            }
+            | (flags or {})
+        ).settings
+        engines = Engines(
+            source=source or FakeSource(pcm_of(SCRIPT, DURATION_S)),
+            detector=detector or FakeDetector(),
+            recognizer=recognizer or FakeRecognizer(SCRIPT),
+            partial=partial,
+            final=final,
+            compare=compare,
+        )
+        self.app = App(
+            self.settings,
+            engines,
+            dictionary=Dictionary(self.settings),
+            screen=LineScreen(),
+            mode=mode,  # type: ignore[arg-type]
+        )
+
+    def run(self, beside: Callable[[Service], Awaitable[None]] | None = None) -> int:
+        async def both() -> int:
+            run = asyncio.create_task(self.app.run())
+            if beside is not None:
+                while self.app._hub._port._server is None:
+                    await asyncio.sleep(0.01)
+                await beside(self)
+            return await run
+
+        return asyncio.run(both())
+
+    def connect(self, query: str = "") -> connect:
+        return connect(f"ws://127.0.0.1:{self.app._hub.port}/ws{query}", compression=None)
+
+    def journal(self) -> list[dict[str, Any]]:
+        lines = (self.app.folder / "captions.jsonl").read_bytes().splitlines()
+        return [orjson.loads(line) for line in lines]
+
+    def records(self, kind: str = "utterance") -> list[dict[str, Any]]:
+        lines = (self.app.folder / "diagnostics.jsonl").read_bytes().splitlines()
+        return [record for line in lines if (record := orjson.loads(line))["type"] == kind]
+
+    def finals(self) -> list[tuple[int, str]]:
+        return [(line["id"], line["target"]["engine"]) for line in self.journal()]
+
+
+async def until(
+    socket: ClientConnection, wanted: Callable[[dict[str, Any]], bool]
+) -> dict[str, Any]:
+    """Return the first message that is wanted, also of the captions that `hello` brings."""
+    while True:
+        message: dict[str, Any] = orjson.loads(await asyncio.wait_for(socket.recv(), 30))
+        for each in (message, *message.get("captions", [])):
+            if wanted(each):
+                return each  # type: ignore[no-any-return]
+
+
+def all_finals(engine: str) -> list[tuple[int, str]]:
+    return [(number, engine) for number in range(1, len(SCRIPT) + 1)]
+
+
+def test_every_sentence_becomes_a_final_in_order(tmp_path: Path) -> None:
+    service = Service(tmp_path)
+    assert service.run() == 0
+    assert service.finals() == all_finals("gemma")
+    assert [line["source"]["text"] for line in service.journal()] == [s.text for s in SCRIPT]
+    assert len(service.records()) == len(SCRIPT)
+    assert (
+        "sentence-gemma number-gemma one-gemma"
+        in (service.app.folder / "transcript.es.txt").read_text()
+    )
+
+
+def test_a_display_sees_partials_finals_and_the_end(tmp_path: Path) -> None:
+    seen: list[dict[str, Any]] = []
+
+    async def watch(service: Service) -> None:
+        async with service.connect("?lang=es&kind=projector") as socket:
+            seen.extend([orjson.loads(raw) async for raw in socket])
+
+    service = Service(tmp_path, source=FakeSource(pcm_of(SCRIPT, DURATION_S), speed=20))
+    assert service.run(watch) == 0
+    assert seen[0]["type"] == "hello"
+    captions = [m for m in seen if m["type"] == "caption"]
+    for number in range(1, len(SCRIPT) + 1):
+        own = [m for m in captions if m["id"] == number]
+        assert [m["final"] for m in own] == [False] * (len(own) - 1) + [True]
+        assert [m["revision"] for m in own] == list(range(1, len(own) + 1))
+        assert len(own) > 2
+    states = [m["state"] for m in seen if m["type"] == "status"]
+    assert states[-1] == "ended"
+    assert {"listening", "speech"} <= set(states)
+
+
+@pytest.mark.parametrize("fast", [True, False])
+def test_a_final_translator_that_raises_costs_quality_not_content(
+    tmp_path: Path, fast: bool
+) -> None:
+    service = Service(tmp_path, final=FakeTranslator("gemma", fails=lambda _: True), fast=fast)
+    assert service.run() == 0
+    assert service.finals() == all_finals("marian")
+    assert {e["code"] for e in service.records("event") if e["event"] == "fault"} == {
+        "final-failed"
+    }
+
+
+def test_a_slow_final_translator_costs_quality_not_content(tmp_path: Path) -> None:
+    service = Service(tmp_path, final=FakeTranslator("gemma", delay_s=0.2), fast=False)
+    assert service.run() == 0
+    assert sorted(number for number, _ in service.finals()) == list(range(1, len(SCRIPT) + 1))
+
+
+def test_a_final_translator_that_takes_its_time_is_not_behind(tmp_path: Path) -> None:
+    service = Service(
+        tmp_path,
+        source=FakeSource(pcm_of(SCRIPT[:1], 3.0)),
+        final=FakeTranslator("gemma", delay_s=3.0),  # a long sentence on a processor
+        fast=False,
+    )
+    assert service.run() == 0
+    assert service.finals() == [(1, "gemma")]
+    assert [e for e in service.records("event") if e["event"] == "rung"] == []
+
+
+def test_a_file_played_fast_waits_for_a_slow_translator(tmp_path: Path) -> None:
+    service = Service(tmp_path, final=FakeTranslator("gemma", delay_s=0.1))
+    assert service.run() == 0
+    assert service.finals() == all_finals("gemma")
+
+
+def test_a_hanging_final_translator_is_taken_over_from_and_does_not_hold_up_the_end(
+    tmp_path: Path,
+) -> None:
+    hang = threading.Event()
+    service = Service(
+        tmp_path,
+        source=FakeSource(pcm_of(SCRIPT, DURATION_S), speed=5),
+        final=FakeTranslator("gemma", hang=hang),
+        fast=False,
+        flags={"translate.final.deadline_s": 0.2, "session.drain_s": 1.0},
+    )
+    assert service.run() == 0
+    assert service.app.stuck
+    assert service.finals() == all_finals("marian")
+    assert "final-hangs" in {e.get("code") for e in service.records("event")}
+    hang.set()
+    service.app._crew._translate.join(5)  # type: ignore[union-attr]
+
+
+def test_without_any_translator_the_source_text_is_shown(tmp_path: Path) -> None:
+    service = Service(tmp_path, partial=None, final=FakeTranslator("gemma", fails=lambda _: True))
+    assert service.run() == 0
+    assert service.finals() == all_finals("source")
+
+
+def test_a_broken_recognizer_ends_the_daemon_with_code_1(tmp_path: Path) -> None:
+    service = Service(tmp_path, recognizer=FakeRecognizer(SCRIPT, fails=lambda _: True))
+    assert service.run() == 1
+    assert [e["worker"] for e in service.records("event") if e["event"] == "broken"] == [
+        "transcribe"
+    ]
+
+
+def test_an_unexpected_error_ends_the_daemon_loudly_and_keeps_what_was_said(tmp_path: Path) -> None:
+    def bug(call: int) -> bool:
+        if call > 4:
+            raise RuntimeError("a bug")
+        return False
+
+    service = Service(tmp_path, recognizer=FakeRecognizer(SCRIPT, fails=bug))
+    assert service.run() == 1
+    assert len(service.finals()) >= 1
+    (event,) = [e for e in service.records("event") if e["event"] == "broken"]
+    assert event["code"] == "crash"
+
+
+def test_a_missing_device_or_model_ends_the_start(tmp_path: Path) -> None:
+    class NoDevice(FakeSource):
+        def open(self) -> None:
+            raise AudioError("audio-device-missing", "No such device.")
+
+    class NoModel(FakeTranslator):
+        def load(self) -> None:
+            raise ModelError("model-missing", "No such file.")
+
+    assert Service(tmp_path / "a", source=NoDevice(pcm_of(SCRIPT, 1))).run() == 1
+    assert Service(tmp_path / "b", final=NoModel()).run() == 1
+
+
+def test_a_taken_port_is_told_before_an_engine_loads(tmp_path: Path) -> None:
+    recognizer = FakeRecognizer(SCRIPT)
+
+    async def second(service: Service) -> None:
+        other = Service(
+            tmp_path / "b", recognizer=recognizer, flags={"server.port": service.app._hub.port}
+        )
+        with pytest.raises(ServerError, match="port-in-use"):
+            await other.app.run()
+
+    held = FakeSource(pcm_of(SCRIPT, 2.0), hold=True)
+
+    async def beside(service: Service) -> None:
+        await second(service)
+        service.app.stop()
+
+    assert Service(tmp_path / "a", source=held).run(beside) == 0
+    assert recognizer.calls == 0
+
+
+def test_stop_makes_a_final_of_what_is_being_said(tmp_path: Path) -> None:
+    async def stop_midway(service: Service) -> None:
+        async with service.connect() as socket:
+            await until(socket, lambda m: m["type"] == "caption" and m["id"] == 2)
+            service.app.stop()
+            await until(socket, lambda m: m["type"] == "status" and m["state"] == "ended")
+
+    service = Service(tmp_path, source=FakeSource(pcm_of(SCRIPT, DURATION_S), speed=4))
+    assert service.run(stop_midway) == 0
+    assert service.finals() == all_finals("gemma")[:2]
+    assert service.journal()[-1]["source"]["text"].startswith("sentence")
+
+
+def test_stopped_while_starting_it_ends_cleanly(tmp_path: Path) -> None:
+    async def at_once(service: Service) -> None:
+        service.app.stop()
+
+    assert Service(tmp_path).run(at_once) == 0
+
+
+def test_an_engine_that_fails_to_load_after_the_stop_does_not_hold_up_the_end(
+    tmp_path: Path,
+) -> None:
+    stopped = threading.Event()
+
+    class Late(FakeRecognizer):
+        def load(self) -> None:
+            stopped.wait()
+            time.sleep(0.2)
+            raise ModelError("model-broken", "The model cannot be loaded.")
+
+    async def at_once(service: Service) -> None:
+        service.app.stop()
+        stopped.set()
+
+    service = Service(tmp_path, recognizer=Late(SCRIPT), flags={"session.drain_s": 100.0})
+    assert service.run(at_once) == 1
+    assert not service.app.stuck
+
+
+def test_asked_twice_it_waits_for_nothing(tmp_path: Path) -> None:
+    hang = threading.Event()
+
+    async def twice(service: Service) -> None:
+        async with service.connect() as socket:
+            await until(socket, lambda m: m["type"] == "caption" and m["id"] == 1)
+            while service.app._crew._translate.doing is None:  # type: ignore[union-attr]
+                await asyncio.sleep(0.01)
+            service.app.stop()
+            service.app.stop()
+
+    service = Service(
+        tmp_path,
+        source=FakeSource(pcm_of(SCRIPT, DURATION_S), speed=10),
+        final=FakeTranslator("gemma", hang=hang),
+        flags={"session.drain_s": 500.0},
+    )
+    started = time.monotonic()
+    assert service.run(twice) == 0
+    assert time.monotonic() - started < 60
+    assert service.finals()[0] == (1, "marian")
+    hang.set()
+
+
+def test_an_operator_pauses_blanks_edits_and_hides(tmp_path: Path) -> None:
+    async def operate(service: Service) -> None:
+        async with service.connect("?kind=operator") as socket, service.connect() as display:
+
+            async def command(name: str, **fields: Any) -> None:
+                await socket.send(
+                    orjson.dumps({"type": "command", "name": name, **fields}).decode()
+                )
+
+            await socket.send('{"type":"auth","token":"secret"}')
+            await until(socket, lambda m: m["type"] == "authorized")
+            await until(display, lambda m: m["type"] == "caption" and m["final"])
+            await command("edit", id=1, text="Corregido")
+            edited = await until(display, lambda m: m["type"] == "caption" and m["id"] == 1)
+            assert edited["target"] == {"lang": "es", "text": "Corregido", "engine": "operator"}
+            await command("hide", id=1)
+            hidden = await until(display, lambda m: m["type"] == "caption" and m["id"] == 1)
+            assert hidden["target"]["text"] == ""
+            await command("blank")
+            await until(display, lambda m: m["type"] == "status" and m["state"] == "blank")
+            await command("unblank")
+            await command("pause")
+            await until(display, lambda m: m["type"] == "status" and m["state"] == "paused")
+            assert service.app._crew.listen.paused
+            await command("resume")
+            await until(display, lambda m: m["type"] == "status" and m["state"] != "paused")
+            service.app.stop()
+
+    service = Service(tmp_path, source=FakeSource(pcm_of(SCRIPT, DURATION_S), hold=True, speed=8))
+    assert service.run(operate) == 0
+    assert [e["name"] for e in service.records("event") if e["event"] == "command"] == [
+        "edit", "hide", "blank", "unblank", "pause", "resume",
+    ]  # fmt: skip
+
+
+def test_a_dry_run_shows_the_audience_nothing(tmp_path: Path) -> None:
+    seen: list[dict[str, Any]] = []
+
+    async def watch(service: Service) -> None:
+        async with service.connect() as socket:
+            seen.extend([orjson.loads(raw) async for raw in socket])
+
+    source = FakeSource(pcm_of(SCRIPT, DURATION_S), speed=20)
+    service = Service(tmp_path, source=source, mode="dry-run")
+    assert service.run(watch) == 0
+    assert [m for m in seen if m["type"] == "caption"] == []
+    assert seen[0]["mode"] == "dry-run"
+    assert service.finals() == all_finals("gemma")
+
+
+def test_health_tells_what_goes_on(tmp_path: Path) -> None:
+    told: list[dict[str, Any]] = []
+
+    async def ask(service: Service) -> None:
+        told.append(service.app.health())
+        service.app.stop()
+
+    service = Service(tmp_path, source=FakeSource(pcm_of(SCRIPT, 1), hold=True))
+    service.run(ask)
+    assert told[0]["state"] in {"starting", "listening"}
+    assert told[0]["rung"] == "full"
+    assert service.records("health")[0]["dropped"]["blocks"] == 0
+
+
+def test_a_changed_dictionary_takes_effect_and_a_bad_one_changes_nothing(tmp_path: Path) -> None:
+    own = tmp_path / "own.toml"
+    rule = '[[rule]]\nhear = ["number"]\nwrite = "{}"\nexample = "number"\nbecomes = "{}"\n'
+    own.write_text(rule.format("Numbers", "Numbers"))
+
+    async def change(service: Service) -> None:
+        async with service.connect() as socket:
+            first = await until(socket, lambda m: m["type"] == "caption" and m["final"])
+            assert "Numbers" in first["source"]["text"]
+            own.write_text("[[rule]]\nheer = 1\n")
+            while not any(e.get("stage") == "dictionary" for e in service.records("event")):
+                await asyncio.sleep(0.05)
+            own.write_text(rule.format("Digits", "Digits"))
+            await until(
+                socket,
+                lambda m: m["type"] == "caption" and m["final"] and "Digits" in m["source"]["text"],
+            )
+            service.app.stop()
+
+    service = Service(
+        tmp_path,
+        source=FakeSource(pcm_of(SCRIPT, DURATION_S), speed=2),
+        flags={
+            "dictionary.enabled": True,
+            "dictionary.file": str(own),
+            "dictionary.watch_s": 0.05,
+        },
+    )
+    assert service.run(change) == 0
+
+
+def test_an_edit_of_an_open_caption_stands_and_leaves_nothing_unfinished(tmp_path: Path) -> None:
+    async def edit(service: Service) -> None:
+        async with service.connect("?kind=operator") as socket:
+            await socket.send('{"type":"auth","token":"secret"}')
+            await until(socket, lambda m: m["type"] == "caption" and m["id"] == 1)
+            await socket.send('{"type":"command","name":"edit","id":1,"text":"Corregido"}')
+            await until(socket, lambda m: m["type"] == "utterance" and m["id"] == 1)
+            assert service.app._desk.unfinished == 0
+
+    service = Service(tmp_path, source=FakeSource(pcm_of(SCRIPT, DURATION_S), speed=2))
+    assert service.run(edit) == 0
+    assert service.journal()[0]["target"]["text"] == "Corregido"
+    assert len(service.records()) == len(SCRIPT)
+
+
+def test_a_bug_at_the_desk_ends_the_daemon_loudly(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = Service(tmp_path, source=FakeSource(pcm_of(SCRIPT, DURATION_S), hold=True))
+    show = service.app._desk.show
+
+    def bug(caption: Caption) -> None:
+        if caption.id == 2 and caption.final:
+            raise RuntimeError("a bug")
+        show(caption)
+
+    monkeypatch.setattr(service.app._desk, "show", bug)
+    assert service.run() == 1
+    (event,) = [e for e in service.records("event") if e["event"] == "broken"]
+    assert (event["worker"], event["code"]) == ("desk", "crash")
+    assert (1, "gemma") in service.finals()
+
+
+def test_a_watch_that_breaks_ends_the_daemon_loudly(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def bug() -> None:
+        raise RuntimeError("a bug")
+
+    service = Service(tmp_path, source=FakeSource(pcm_of(SCRIPT, 1.0), hold=True))
+    monkeypatch.setattr(service.app._reload, "look", bug)
+
+    async def wait(service: Service) -> None:
+        async with asyncio.timeout(20):
+            while not service.records("event"):
+                await asyncio.sleep(0.05)
+        service.app.stop()
+
+    assert service.run(wait) == 1
+    (event,) = [e for e in service.records("event") if e["event"] == "broken"]
+    assert (event["worker"], event["code"]) == ("watch", "crash")
+
+
+def test_a_dictionary_whose_file_cannot_be_looked_at_is_told(tmp_path: Path) -> None:
+    name = "x" * 300  # longer than a file system allows, so that even to ask is an error
+    with pytest.raises(DictionaryError, match="dictionary-unreadable"):
+        Service(tmp_path, flags={"dictionary.enabled": True, "dictionary.file": name})
+
+
+def test_a_recognizer_that_hangs_ends_the_daemon_with_code_1(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(HANG_S, "stt-hangs", 0.3)
+    hang = threading.Event()
+
+    def hangs_later(call: int) -> bool:
+        if call > 4:
+            hang.wait()
+        return False
+
+    service = Service(tmp_path, recognizer=FakeRecognizer(SCRIPT, fails=hangs_later))
+    assert service.run() == 1
+    assert service.app.stuck
+    (event,) = [e for e in service.records("event") if e["event"] == "broken"]
+    assert (event["worker"], event["code"]) == ("transcribe", "stt-hangs")
+    assert len(service.finals()) >= 1
+    hang.set()
+    while service.app.stuck:  # nobody reads its drafts any more: the process would be gone
+        service.app._crew.rescue()
+        time.sleep(0.01)
+
+
+def test_without_time_for_captions_the_record_is_still_written(tmp_path: Path) -> None:
+    async def stop_midway(service: Service) -> None:
+        async with service.connect() as socket:
+            await until(socket, lambda m: m["type"] == "caption" and m["final"])
+            service.app.stop()
+
+    source = FakeSource(pcm_of(SCRIPT, DURATION_S), speed=4)
+    service = Service(tmp_path, source=source, flags={"session.drain_s": 0.0})
+    assert service.run(stop_midway) == 0
+    assert service.records("event")[-1]["event"] == "end"
+
+
+def test_every_final_of_a_file_is_compared_and_operators_see_it(tmp_path: Path) -> None:
+    seen: list[dict[str, Any]] = []
+
+    async def watch(service: Service) -> None:
+        async with service.connect("?kind=operator") as operator, service.connect() as audience:
+            await operator.send('{"type":"auth","token":"secret"}')
+            seen.extend([orjson.loads(raw) async for raw in operator])
+            assert "compare" not in {orjson.loads(raw)["type"] async for raw in audience}
+
+    source = FakeSource(pcm_of(SCRIPT, DURATION_S), speed=10)
+    other = FakeTranslator("other", delay_s=0.05, fails=lambda call: call == 2)
+    service = Service(tmp_path, source=source, compare=other, mode="demo")
+    assert service.run(watch) == 0
+    assert service.finals() == all_finals("gemma")
+    made = service.records("compare")
+    assert [record["id"] for record in made] == [1, 3, 4, 5, 6]
+    assert all(record["text"].endswith("spoken-other") for record in made)
+    assert [m for m in seen if m["type"] == "compare"] == made
+    told = [(m["type"], m["id"]) for m in seen if m["type"] in ("compare", "utterance")]
+    assert all(
+        told.index(("utterance", record["id"])) < told.index(("compare", record["id"]))
+        for record in made
+    )
+
+
+def test_a_hanging_comparison_costs_only_itself(tmp_path: Path) -> None:
+    hang = threading.Event()
+    service = Service(
+        tmp_path,
+        compare=FakeTranslator("other", hang=hang),
+        fast=False,
+        mode="dry-run",
+        flags={"session.drain_s": 0.5},
+    )
+    assert service.run() == 0
+    assert service.finals() == all_finals("gemma")
+    assert service.records("compare") == []
+    assert service.app.stuck
+    hang.set()
+    while service.app.stuck:
+        time.sleep(0.01)

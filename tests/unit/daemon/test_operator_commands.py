@@ -1,0 +1,253 @@
+"""Operators' commands against a real board, dictionary, recorder and hub."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
+
+from pipeline.captions.board import Board
+from pipeline.config.loader import load
+from pipeline.config.schema import Server
+from pipeline.core.errors import ProtocolError
+from pipeline.core.metrics import Metrics
+from pipeline.daemon.operator_commands import Controls
+from pipeline.dictionary.store import Dictionary
+from pipeline.protocol.codec import Command, Message, parse
+from pipeline.server.hub import Hub
+from pipeline.session.recorder import Recorder
+from tests.support.builders import caption
+from tests.support.corrections import corrected
+
+
+class Setting:
+    """Controls with everything real but a network."""
+
+    def __init__(self, directory: Path, *, source: str = "en", enabled: bool = True) -> None:
+        self.board = Board("test", "en", "es", 10)
+        self.recorder = Recorder(directory, source="en", target="es", on_fault=print)
+        flags = {
+            "session.directory": str(directory),
+            "translate.source": source,
+            "dictionary.enabled": enabled,
+        }
+        self.dictionary = Dictionary(load(flags=flags).settings)
+        hub = Hub(
+            self.board,
+            Server(),
+            mode="live",
+            token="secret",
+            on_command=print,
+            health=dict,
+            metrics=Metrics(),
+        )
+        self.published: list[Message] = []
+        self.controls = Controls(
+            board=self.board,
+            dictionary=self.dictionary,
+            operators=hub.operators,
+            recorder=self.recorder,
+            publish=lambda message: self.published.append(message) if message else None,
+            off_record_s=60.0,
+        )
+
+    def do(self, *names: str, **fields: Any) -> str:
+        """Obey commands of these names; return what undo would take back then."""
+        for name in names:
+            self.controls.obey(Command(name, **fields))  # type: ignore[arg-type]
+        undo: str = self.controls.facts["undo"]
+        return undo
+
+    def say(self, key: int, text: str = "gracia", *, final: bool = True) -> None:
+        self.board.show(caption(key, text, text, final=final, engine="gemma"))
+
+    def shown(self) -> list[str]:
+        return [message.target.text for message in self.board.snapshot().messages]
+
+    def events(self) -> list[dict[str, Any]]:
+        self.recorder.start()
+        self.recorder.close(5)
+        lines = (self.recorder.folder / "diagnostics.jsonl").read_bytes().splitlines()
+        return [record for line in lines if (record := orjson.loads(line))["type"] == "event"]
+
+
+@pytest.fixture
+def setting(tmp_path: Path) -> Setting:
+    return Setting(tmp_path)
+
+
+def test_pause_and_blank_are_taken_back_in_order(setting: Setting) -> None:
+    controls = setting.controls
+    assert setting.do("pause") == "pause"
+    assert setting.do("blank") == "blank"
+    assert setting.do("undo") == "pause"
+    assert (controls.paused, controls.blank) == (True, False)
+    assert setting.do("undo") == ""
+    assert (controls.paused, controls.blank) == (False, False)
+    with pytest.raises(ProtocolError, match="nothing-to-undo"):
+        setting.do("undo")
+    names = [event["name"] for event in setting.events()]
+    assert names == ["pause", "blank", "unblank", "undo", "resume", "undo"]
+
+
+def test_resume_takes_its_pause_back_and_repeats_are_nothing(setting: Setting) -> None:
+    setting.say(1)
+    setting.do("edit", id=1, text="la gracia")
+    assert setting.do("pause", "pause", "blank") == "blank"
+    assert setting.do("resume", "resume") == "blank"
+    assert setting.do("unblank") == "edit of caption 1"
+    assert setting.do("unblank", "undo") == ""
+    assert setting.shown() == ["gracia"]
+
+
+def test_edits_and_hidings_are_taken_back_for_every_screen(setting: Setting) -> None:
+    setting.say(1)
+    setting.say(2, "paz")
+    assert setting.do("edit", id=1, text="la gracia") == "edit of caption 1"
+    assert setting.do("edit", id=1, text="la gracia") == "edit of caption 1"  # changes nothing
+    assert setting.do("hide", id=2) == "hiding of caption 2"
+    assert setting.shown() == ["la gracia"]
+    assert setting.do("undo") == "edit of caption 1"
+    assert setting.do("undo") == ""
+    assert setting.shown() == ["gracia", "paz"]
+    assert [message.seq for message in setting.published] == [3, 4, 5, 6]
+    assert [message.revision for message in setting.published] == [2, 2, 3, 3]
+
+
+def test_a_caption_that_has_left_the_history_stays_as_it_is(setting: Setting) -> None:
+    setting.say(1)
+    setting.do("pause")
+    setting.do("hide", id=1)
+    for key in range(2, 20):
+        setting.say(key)
+    with pytest.raises(ProtocolError, match="unknown-caption"):
+        setting.do("undo")
+    assert setting.do() == "pause"
+
+
+def test_a_rule_holds_at_once_and_can_be_taken_back(setting: Setting) -> None:
+    undo = setting.do("add-rule", heard="filly mun", write="Philemon")
+    assert undo == "rule “filly mun” → “Philemon”"
+    assert corrected(setting.dictionary.lexicon, "filly mun").text == "Philemon"
+    with pytest.raises(ProtocolError) as caught:
+        setting.do("add-rule", heard="Filly mun", write="Filemon")
+    assert caught.value.code == "rule-exists"
+    setting.do("undo")
+    assert corrected(setting.dictionary.lexicon, "filly mun").text == "filly mun"
+    rules = [event for event in setting.events() if event["event"] == "rule"]
+    assert [(r["id"], r["heard"], r["write"], r["removed"]) for r in rules] == [
+        ("philemon", "filly mun", "Philemon", False),
+        ("philemon", "filly mun", "Philemon", True),
+    ]
+
+
+def test_a_rule_that_was_changed_since_stays(setting: Setting) -> None:
+    setting.do("pause")
+    setting.do("add-rule", heard="filly mun", write="Philemon")
+    setting.dictionary.own.write_text("")
+    with pytest.raises(ProtocolError) as caught:
+        setting.do("undo")
+    assert caught.value.code == "rule-gone"
+    assert str(setting.dictionary.own) in caught.value.message
+    assert setting.do() == "pause"
+
+
+def test_without_a_dictionary_there_are_no_rules(tmp_path: Path) -> None:
+    setting = Setting(tmp_path, enabled=False)
+    assert setting.controls.console["dictionary"] == ""
+    with pytest.raises(ProtocolError) as caught:
+        setting.do("add-rule", heard="filly mun", write="Philemon")
+    assert caught.value.code == "rule-refused"
+    assert "dictionary.enabled" in caught.value.message
+
+
+def test_a_late_page_is_told_how_things_are(setting: Setting, tmp_path: Path) -> None:
+    setting.do("pause")
+    assert setting.controls.console == {
+        "undo": "pause",
+        "paused": True,
+        "blank": False,
+        "off_record": False,
+        "off_record_s": 60.0,
+        "dictionary": str(tmp_path / "dictionary.toml"),
+        "check": None,
+    }
+
+
+@pytest.mark.slow
+def test_undo_always_leads_back(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Whatever operators do while captions come: without it, all is as the pipeline made it."""
+
+    class Busy(RuleBasedStateMachine):
+        def __init__(self) -> None:
+            super().__init__()
+            folder = tmp_path_factory.mktemp("sessions")
+            self.setting = Setting(folder, source="sw")  # for which no rules are shipped
+            self.plain = Board("test", "en", "es", 10)  # what nobody interferes with
+            self.steps = 0
+
+        @rule(key=st.integers(1, 4), text=st.sampled_from("ab"), final=st.booleans())
+        def say(self, key: int, text: str, final: bool) -> None:
+            made = caption(key, text, text, final=final, engine="gemma")
+            self.setting.board.show(made)
+            self.plain.show(made)
+
+        @rule(key=st.integers(1, 4))
+        def filter(self, key: int) -> None:
+            self.setting.board.retract(key)
+            self.plain.retract(key)
+
+        @rule(
+            name=st.sampled_from(["pause", "resume", "blank", "unblank", "edit", "hide", "undo"]),
+            key=st.integers(1, 4),
+            text=st.sampled_from("xy"),
+        )
+        def operate(self, name: Any, key: int, text: str) -> None:
+            if self.steps == 20:  # more than can be taken back
+                return
+            self.steps += 1
+            try:
+                self.setting.controls.obey(Command(name, key, text))
+            except ProtocolError as problem:
+                assert problem.code in ("unknown-caption", "nothing-to-undo")  # noqa: PT017
+
+        @rule(heard=st.text(max_size=5), write=st.text(max_size=5))
+        def add_rule(self, heard: str, write: str) -> None:
+            if self.steps == 20:
+                return
+            message = {"type": "command", "name": "add-rule", "heard": heard, "write": write}
+            codes = ("bad-json", "bad-field", "rule-exists")
+            try:
+                command = parse(json.dumps(message))
+                assert isinstance(command, Command)
+                self.setting.controls.obey(command)
+                self.steps += 1
+            except ProtocolError as problem:
+                assert problem.code in codes  # noqa: PT017
+
+        @invariant()
+        def seq_goes_on(self) -> None:
+            seqs = [message.seq for message in self.setting.published]
+            assert seqs == sorted(set(seqs))
+
+        def teardown(self) -> None:
+            while self.setting.controls.facts["undo"]:
+                self.setting.do("undo")
+            facts = self.setting.controls.facts
+            assert (facts["paused"], facts["blank"]) == (False, False)
+            ours, plain = (
+                [(m.id, m.final, m.source.text, m.target) for m in board.snapshot().messages]
+                for board in (self.setting.board, self.plain)
+            )
+            assert ours == plain
+            assert self.setting.dictionary.lexicon.rules == ()
+
+    run_state_machine_as_test(
+        Busy, settings=settings(deadline=None, max_examples=60, stateful_step_count=25)
+    )

@@ -1,0 +1,100 @@
+"""The look-out: engines that hang, signs of life for systemd, its status line."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from pipeline.workers.group import HANG_S
+from tests.support.fakes import FakeSource, FakeTranslator, pcm_of
+from tests.unit.daemon.test_app import DURATION_S, SCRIPT, Service, until
+
+pytestmark = pytest.mark.slow
+
+
+def told(systemd: socket.socket) -> list[str]:
+    """Return everything that systemd has been sent so far."""
+    systemd.setblocking(False)
+    messages = []
+    while True:
+        try:
+            messages.append(systemd.recv(10_000).decode())
+        except BlockingIOError:
+            return messages
+
+
+def test_systemd_hears_ready_signs_of_life_and_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
+        systemd.bind(str(tmp_path / "notify"))
+        monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
+        monkeypatch.setenv("WATCHDOG_USEC", "900000")
+        source = FakeSource(pcm_of(SCRIPT, DURATION_S), speed=10)
+        assert Service(tmp_path / "sessions", source=source, fast=False).run() == 0
+        messages = told(systemd)
+    assert messages.index("READY=1") < messages.index("STOPPING=1")
+    assert messages.count("WATCHDOG=1") >= 3
+    assert any(m.startswith("STATUS=starting") for m in messages)
+
+
+def test_a_listener_that_hangs_gets_no_sign_of_life(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipeline.workers.group.SILENT_S", 0.5)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
+        systemd.bind(str(tmp_path / "notify"))
+        monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
+        monkeypatch.setenv("WATCHDOG_USEC", "300000")
+
+        async def wait(service: Service) -> None:
+            await asyncio.sleep(1.5)
+            told(systemd)
+            await asyncio.sleep(1.0)
+            assert "WATCHDOG=1" not in told(systemd)
+            service.app.stop()
+
+        source = FakeSource(pcm_of(SCRIPT, 2.0), hold=True)
+        assert Service(tmp_path / "sessions", source=source, fast=False).run(wait) == 0
+
+
+def test_a_quick_translator_that_hangs_ends_the_daemon_and_nothing_is_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(HANG_S, "partial-hangs", 0.3)
+    hang = threading.Event()
+    service = Service(tmp_path, partial=FakeTranslator("marian", hang=hang))
+    assert service.run() == 1
+    (event,) = [e for e in service.records("event") if e["event"] == "broken"]
+    assert (event["worker"], event["code"]) == ("transcribe", "partial-hangs")
+    hang.set()
+    until_s = time.monotonic() + 10
+    while service.app.stuck and time.monotonic() < until_s:
+        service.app._crew.rescue()
+        time.sleep(0.01)
+
+
+def test_it_goes_on_looking_after_a_final_translator_that_hung(tmp_path: Path) -> None:
+    hang = threading.Event()
+    seen = []
+
+    async def wait(service: Service) -> None:
+        async with service.connect() as socket:
+            await until(socket, lambda m: "hangs" in m.get("reason", ""))
+            hang.set()
+            seen.append(await until(socket, lambda m: m.get("reason") == ""))
+
+    service = Service(
+        tmp_path,
+        source=FakeSource(pcm_of(SCRIPT, DURATION_S), speed=2),
+        final=FakeTranslator("gemma", hang=hang),
+        fast=False,
+        flags={"translate.final.deadline_s": 0.2},
+    )
+    assert service.run(wait) == 0
+    assert seen, "its return is shown"

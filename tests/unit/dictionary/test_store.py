@@ -1,0 +1,390 @@
+"""The shipped dictionary: every rule does what it promises, and leaves other English alone.
+
+At the end: the dictionary in force, to which operators add.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.config.loader import load
+from pipeline.core.errors import DictionaryError
+from pipeline.dictionary.matcher import compile_lexicon
+from pipeline.dictionary.rules import Rule, parse_rules
+from pipeline.dictionary.store import Dictionary
+from tests.support.corrections import corrected
+from tests.support.paths import ROOT
+
+FILE = ROOT / "dictionary" / "en.toml"
+RULES = parse_rules(FILE.read_text(encoding="utf-8"), FILE.name)
+LEXICON = compile_lexicon(RULES)
+HOTWORDS = 40
+"""As many as the recognizer is given."""
+
+each_rule = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+
+EVERYDAY = """
+The government imposed new sanctions on two foreign banks this morning.
+Voters rejected the proposition by a narrow margin.
+The whole report was just a fiction, the minister said.
+Shares fell sharply after the company warned about its annual profit.
+The pilot landed the plane safely in heavy rain.
+It will rain again tomorrow, so take an umbrella.
+We had to alter our plans because of the strike.
+The owl waits for its prey in the old barn.
+The sole of my left shoe has a hole in it.
+She is the sole owner of the bakery on the corner.
+My aunt moved to the Philippines with her two sons.
+They met on a train, and the romance lasted all summer.
+Two collisions were reported on the motorway.
+He acts as if nothing had happened.
+The second act of the play begins in a kitchen.
+Please mark the wrong answers with a red pen.
+The numbers on the last page do not add up.
+The judges gave the skater a perfect score.
+First John washed the car, then Peter dried it.
+The king's daughter wore a blue dress.
+Turn left at the next intersection and park behind the bank.
+The cavalry crossed the river before dawn.
+A leopard escaped from the zoo last night.
+Her parakeet learned to whistle the national anthem.
+The factory has stood idle since March.
+Our neighbors are Armenian and make wonderful bread.
+He spent three months in rehab after the accident.
+She has a job interview on Thursday at nine.
+I held the coin in the palm of my hand.
+The children planted palm trees along the street.
+The salmon was grilled with lemon and butter.
+He bought a new phone and a warranty for two years.
+The pistol was found under the driver's seat.
+The museum shows a pair of boots from the war.
+A millennial and a retired teacher share the house.
+The rapper canceled his concert in Boston.
+The warship returned to the harbor for repairs.
+Gossip travels fast in a small village.
+He looked haggard after the night shift.
+Monday, Thursday and Friday are my busy days.
+The laser is pointed at a small mirror.
+The recipe needs two cups of flour and a piece of butter.
+May I say a few words about the budget?
+They have a cook and a gardener.
+The piece was played by a young pianist.
+The ball was thrown over the fence.
+Hey man, can you give me a hand with this sofa?
+The new convent school opens in the fall.
+The revolution changed the way people lived in the city.
+The chapter on traffic is the longest in the manual.
+Her books fill a pie chart of last year's sales.
+In August in this town, the shops close at noon.
+The doctor said that the amputation could be avoided.
+The judge ruled that it was only hearsay.
+His enunciation is so clear that everybody understands him.
+My desk is messier than yours.
+The chef heard the bell and ran upstairs.
+Cars and tires get hot in the sun.
+A prophet of doom, the paper called the economist.
+The mayor and the council agreed on the new bridge.
+Some 23 people waited in line for tickets.
+This is real leather, and that is not.
+You can see the lake from the tower of the old mill.
+The lord mayor will open the fair at noon.
+Grace and Paul had faith in their team until the last minute.
+It is a sin to waste so much food, my grandmother used to say.
+The church was built of stone and has a tall tower.
+""".strip().splitlines()
+
+SCRIPTURE = """
+In the beginning God created the heaven and the earth.
+The LORD is my shepherd; I shall not want.
+He restoreth my soul: he leadeth me in the paths of righteousness for his name's sake.
+Yea, though I walk through the valley of the shadow of death, I will fear no evil.
+For God so loved the world, that he gave his only begotten Son.
+For what shall it profit a man, if he shall gain the whole world, and lose his own soul?
+What profit is it that we have kept his ordinance before the LORD of hosts?
+From the sole of the foot even unto the head there is no soundness in it.
+And he shall be like rain upon the mown grass, as showers that water the earth.
+The LORD rained upon Sodom and upon Gomorrah brimstone and fire.
+Behold the Lamb of God, which taketh away the sin of the world.
+And ere the lamp of God went out in the temple of the LORD, Samuel was laid down to sleep.
+He is the propitiation for our sins, and not for ours only.
+The leopard shall lie down with the kid, and the calf and the young lion together.
+Noah builded an altar unto the LORD, and offered burnt offerings on the altar.
+When I see the blood, I will pass over you, and the plague shall not be upon you in Egypt.
+Blessed are the peacemakers: for they shall be called the children of God.
+Pray without ceasing. In every thing give thanks.
+And Nathan the prophet said unto David, Go, do all that is in thine heart.
+The true light, which lighteth every man that cometh into the world.
+Who being in the form of God thought it not robbery to be equal with God.
+Now faith is the substance of things hoped for, the evidence of things not seen.
+Being justified by faith, we have peace with God through our Lord Jesus Christ.
+They cried out, saying, Crucify him. Pilate washed his hands before the multitude.
+Judge the world with righteousness, and the people with equity.
+He was wounded for our transgressions, he was bruised for our iniquities.
+Paul, an apostle of Jesus Christ, to Timothy, my own son in the faith.
+And all his sons and all his daughters rose up to comfort him.
+Thou shalt have no other gods before me, nor bow down to any idol.
+We turn to First Corinthians chapter 13, verse 4.
+Let us read from the book of Romans, chapter eight.
+Today's text is Philippians 4:13, a letter Paul wrote in prison.
+The Acts of the Apostles, chapter two, tells of the day of Pentecost.
+Open your Bibles to the gospel of Mark, chapter one.
+Revelation chapter 21 speaks of the holy city, the new Jerusalem.
+Shadrach, Meshach and Abednego would not bow to the golden image of Nebuchadnezzar.
+Nicodemus came by night, and Zacchaeus climbed a sycamore tree.
+Jesus prayed in Gethsemane and was crucified at Golgotha.
+The Pharisees and the Sadducees asked him for a sign from heaven.
+Our Father in heaven, hallowed be thy name, thy kingdom come.
+Sanctification follows justification, and glorification comes at the end.
+Holy, holy, holy, Lord God Almighty, early in the morning our song shall rise to thee.
+Let us pray. In Jesus' name, amen.
+The doctrine of the Trinity, the incarnation and the atonement belong together.
+""".strip().splitlines()
+
+
+def test_there_are_rules_for_every_kind_of_word() -> None:
+    written = {rule.write for rule in RULES}
+    assert len(RULES) >= 160
+    assert written >= {"sanctification", "Habakkuk", "Nebuchadnezzar", "Golgotha", "Holy Ghost"}
+
+
+@each_rule
+def test_a_rule_corrects_its_example_in_every_hearing(rule: Rule) -> None:
+    result = corrected(LEXICON, rule.example)
+    assert result.text == rule.becomes
+    (fix,) = result.corrections
+    assert fix.rule == rule.id
+    before, after = rule.example[: fix.start], rule.example[fix.start + len(fix.found) :]
+    for phrase in rule.hear:
+        heard = corrected(LEXICON, before + phrase + after)
+        assert heard.text.casefold() == rule.becomes.casefold()
+        assert [each.rule for each in heard.corrections] == [rule.id]
+
+
+@each_rule
+def test_a_rule_leaves_correct_text_alone(rule: Rule) -> None:
+    for text in (rule.becomes, rule.write, f"{rule.write}'s", *rule.untouched):
+        assert corrected(LEXICON, text).text == text
+
+
+@each_rule
+def test_a_rule_that_asks_for_context_needs_it(rule: Rule) -> None:
+    if rule.near:
+        assert rule.untouched
+        for phrase in rule.hear:
+            assert corrected(LEXICON, f"We say {phrase} here.").corrections == ()
+
+
+@pytest.mark.parametrize("text", EVERYDAY)
+def test_everyday_english_is_untouched(text: str) -> None:
+    assert corrected(LEXICON, text).text == text
+    assert corrected(LEXICON, text.lower()).text == text.lower()
+
+
+@pytest.mark.parametrize("text", SCRIPTURE)
+def test_correct_scripture_and_sermon_are_untouched(text: str) -> None:
+    assert corrected(LEXICON, text).text == text
+
+
+def test_everyday_english_in_one_breath_is_untouched() -> None:
+    text = " ".join(EVERYDAY)
+    assert corrected(LEXICON, text).text == text
+
+
+def test_a_garbled_sermon_comes_out_right() -> None:
+    heard = (
+        "turn with me to romance chapter eight, where the opossum paul writes of just a fiction "
+        "by faith, and the profit eyes aya saw the sun of god, the lam of god"
+    )
+    assert corrected(LEXICON, heard).text == (
+        "turn with me to Romans chapter eight, where the apostle Paul writes of justification "
+        "by faith, and the prophet Isaiah saw the Son of God, the Lamb of God"
+    )
+
+
+def test_every_hotword_reaches_the_recognizer() -> None:
+    assert LEXICON.hotwords(HOTWORDS) == LEXICON.hotwords(len(RULES))
+    assert "Nebuchadnezzar" in LEXICON.hotwords(HOTWORDS)
+
+
+def test_the_manual_shows_rules_that_work_and_names_every_error() -> None:
+    manual = (ROOT / "docs" / "DICTIONARY.md").read_text(encoding="utf-8")
+    shown = re.findall(r"```toml\n(.*?)```", manual, re.DOTALL)
+    own = [rule for text in shown if "[[rule]]" in text for rule in parse_rules(text, "church")]
+    church = compile_lexicon([*RULES, *own])
+    assert corrected(church, "Here is pastor oil a ran's wife").text.startswith("Here is Pastor Oy")
+    assert corrected(church, "He stood before the alter").corrections == ()
+    tried = [rule for rule in own if rule.example]
+    assert tried
+    for rule in tried:
+        assert corrected(church, rule.example).text == rule.becomes
+        for text in rule.untouched:
+            assert corrected(church, text).text == text
+    source = (ROOT / "pipeline" / "dictionary" / "rules.py").read_text(encoding="utf-8")
+    for code in re.findall(r'"(dictionary-[a-z-]+)"', source):
+        assert f"`{code}`" in manual
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            sorted(
+                {word for rule in RULES for word in (*rule.hear, *rule.near, *rule.not_near)}
+                | {rule.write for rule in RULES}
+            )
+        ),
+        max_size=12,
+    )
+)
+def test_correcting_twice_changes_nothing(pieces: list[str]) -> None:
+    once = corrected(LEXICON, ", ".join(pieces))
+    assert corrected(LEXICON, once.text).text == once.text
+
+
+# The dictionary in force
+
+UTC_NOW = datetime(2026, 11, 22, 9, 41, tzinfo=UTC)
+CHURCH = """# our names
+[[rule]]
+hear = ["oil a ran"]   # as in "oil"
+write = "Oyelaran"
+"""
+
+
+def dictionary(directory: Path, file: str = "", **flags: Any) -> Dictionary:
+    given = {"session.directory": str(directory), "dictionary.file": file}
+    return Dictionary(load(flags=given | flags).settings)
+
+
+def test_a_rule_is_appended_to_the_churchs_file_and_in_force_at_once(tmp_path: Path) -> None:
+    own = tmp_path / "church.toml"
+    own.write_text(CHURCH)
+    own.chmod(0o640)
+    church = dictionary(tmp_path, str(own))
+    rule, text = church.add("filly mun", "Philemon", UTC_NOW)
+    assert (rule.id, rule.hear, rule.write) == ("philemon", ("filly mun",), "Philemon")
+    assert own.read_text() == f"{CHURCH}{text}"
+    assert text == (
+        "\n# Added by an operator on 2026-11-22 at 09:41 UTC\n"
+        '[[rule]]\nid = "philemon"\nhear = ["filly mun"]\nwrite = "Philemon"\n'
+    )
+    assert corrected(church.lexicon, "oil a ran and filly mun").text == "Oyelaran and Philemon"
+    assert own.stat().st_mode & 0o777 == 0o640
+    assert not church.changed()
+    assert list(tmp_path.iterdir()) == [own]  # nothing half-written is left
+    church.remove(text)
+    assert own.read_text() == CHURCH
+    assert corrected(church.lexicon, "filly mun").text == "filly mun"
+
+
+def test_the_file_is_made_in_the_sessions_folder_and_read_at_the_next_start(tmp_path: Path) -> None:
+    directory = tmp_path / "sessions"
+    church = dictionary(directory)
+    assert (church.own, church.own.exists()) == (directory / "dictionary.toml", False)
+    _, text = church.add("filly mun", "Philemon", UTC_NOW)
+    assert corrected(dictionary(directory).lexicon, "filly mun").text == "Philemon"
+    church.remove(text)
+    assert corrected(dictionary(directory).lexicon, "filly mun").text == "filly mun"
+    church.own.write_text(CHURCH)
+    assert church.changed()
+    church.load()
+    assert corrected(church.lexicon, "oil a ran").text == "Oyelaran"
+
+
+@pytest.mark.parametrize(
+    "content", [CHURCH.replace("\n", "\r\n"), "\ufeff" + CHURCH, CHURCH[:-1], ""]
+)
+def test_however_the_file_was_written_it_stays_so(tmp_path: Path, content: str) -> None:
+    own = tmp_path / "church.toml"
+    own.write_bytes(content.encode())
+    church = dictionary(tmp_path, str(own))
+    _, text = church.add('say "amen" \\', "Amén", UTC_NOW)
+    assert own.read_bytes().decode().startswith(content)
+    assert ("\r\n" in text) == ("\r\n" in content)
+    assert corrected(church.lexicon, "say amen").text == "Amén"
+    church.remove(text)
+    assert own.read_bytes().decode().rstrip("\n") == content.rstrip("\n")
+
+
+def test_the_same_word_may_be_heard_in_two_ways_but_not_the_same_way_twice(tmp_path: Path) -> None:
+    church = dictionary(tmp_path)
+    ids = [church.add(heard, "Philemon", UTC_NOW)[0].id for heard in ("filly mun", "fill a man")]
+    assert ids == ["philemon", "philemon-2"]
+    before = church.own.read_text()
+    with pytest.raises(DictionaryError, match="dictionary-duplicate-phrase"):
+        church.add("Filly  Mun", "Lemon", UTC_NOW)
+    assert church.own.read_text() == before
+
+
+def test_a_file_that_would_not_be_valid_is_left_alone(tmp_path: Path) -> None:
+    own = tmp_path / "church.toml"
+    own.write_text(CHURCH)
+    church = dictionary(tmp_path, str(own))
+    own.write_text("[[rule]\n")  # somebody is at it
+    with pytest.raises(DictionaryError, match="dictionary-not-toml"):
+        church.add("filly mun", "Philemon", UTC_NOW)
+    assert own.read_text() == "[[rule]\n"
+    assert corrected(church.lexicon, "oil a ran").text == "Oyelaran"
+
+
+def test_a_rule_that_somebody_has_changed_is_not_taken_out(tmp_path: Path) -> None:
+    church = dictionary(tmp_path)
+    _, text = church.add("filly mun", "Philemon", UTC_NOW)
+    changed = church.own.read_text().replace("filly mun", "filly a mun")
+    church.own.write_text(changed)
+    with pytest.raises(DictionaryError, match="dictionary-rule-gone"):
+        church.remove(text)
+    assert church.own.read_text() == changed
+
+
+def test_what_cannot_be_written_is_told_and_changes_nothing(tmp_path: Path) -> None:
+    church = dictionary(tmp_path)
+    (tmp_path / "dictionary.toml.tmp").mkdir()  # in the way, whoever the user is
+    with pytest.raises(DictionaryError, match="dictionary-unwritable") as caught:
+        church.add("filly mun", "Philemon", UTC_NOW)
+    assert caught.value.fix
+    assert corrected(church.lexicon, "filly mun").text == "filly mun"
+    switch: dict[str, Any] = {"dictionary.enabled": False}
+    off = dictionary(tmp_path, **switch)
+    with pytest.raises(DictionaryError, match="dictionary-off"):
+        off.add("filly mun", "Philemon", UTC_NOW)
+
+
+def test_a_link_to_the_file_stays_one(tmp_path: Path) -> None:
+    (tmp_path / "real.toml").write_text(CHURCH)
+    own = tmp_path / "church.toml"
+    own.symlink_to("real.toml")
+    dictionary(tmp_path, str(own)).add("filly mun", "Philemon", UTC_NOW)
+    assert own.is_symlink()
+    assert "Philemon" in (tmp_path / "real.toml").read_text()
+
+
+WORDS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=20)
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(st.tuples(WORDS, WORDS), max_size=4))
+def test_whatever_is_added_the_file_stays_valid(
+    tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, str]]
+) -> None:
+    no_shipped_rules: dict[str, Any] = {"translate.source": "sw"}
+    church = dictionary(tmp_path_factory.mktemp("sessions"), **no_shipped_rules)
+    added, refused = [], set[str]()
+    for heard, write in pairs:
+        try:
+            added.append(church.add(heard, write, UTC_NOW))
+        except DictionaryError as error:
+            refused.add(error.code)
+    assert refused <= {"dictionary-empty-phrase", "dictionary-duplicate-phrase"}
+    rules = parse_rules(church.own.read_text(), "own") if added else ()
+    assert [(r.id, r.hear[0]) for r in rules] == [(rule.id, rule.hear[0]) for rule, _ in added]
+    for _, text in reversed(added):
+        church.remove(text)
+    if added:
+        assert church.own.read_text() == ""

@@ -1,0 +1,53 @@
+"""The engines that the settings ask for, made without loading anything."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.audio.file import WavFile
+from pipeline.audio.microphone import Microphone
+from pipeline.audio.silero_vad import Silero
+from pipeline.config.loader import load
+from pipeline.config.schema import Settings
+from pipeline.core.errors import ModelError
+from pipeline.dictionary.store import Dictionary
+from pipeline.engines import factory as assembly
+from pipeline.engines.gemma import Gemma
+from pipeline.engines.marian import Marian
+from pipeline.engines.whisper import Whisper
+
+
+def settings(tmp_path: Path, **flags: Any) -> Settings:
+    empty = tmp_path / "empty.toml"
+    empty.touch()
+    return load(empty, {key.replace("__", "."): value for key, value in flags.items()}).settings
+
+
+def test_the_defaults_give_every_engine(tmp_path: Path) -> None:
+    chosen = settings(tmp_path)
+    assert isinstance(assembly.audio_source(chosen), Microphone)
+    assert isinstance(assembly.speech_detector(), Silero)
+    assert isinstance(assembly.recognizer(chosen, Dictionary(chosen)), Whisper)
+    assert isinstance(assembly.partial_translator(chosen), Marian)
+    assert isinstance(assembly.final_translator(chosen), Gemma)
+
+
+def test_a_file_is_a_source(tmp_path: Path) -> None:
+    source = assembly.audio_source(settings(tmp_path, audio__input="sermon.wav"), loop=True)
+    assert isinstance(source, WavFile)
+    assert source.name == "sermon.wav"
+
+
+def test_passes_can_be_left_out(tmp_path: Path) -> None:
+    assert (
+        assembly.partial_translator(settings(tmp_path, translate__partial__engine="none")) is None
+    )
+    assert assembly.final_translator(settings(tmp_path, translate__final__engine="marian")) is None
+
+
+def test_a_model_that_is_not_there_is_told_at_once(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="model-missing"):
+        assembly.final_translator(settings(tmp_path, translate__final__model="/nowhere.gguf"))

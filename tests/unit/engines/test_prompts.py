@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import pytest
+
+from pipeline.core.errors import ConfigError
+from pipeline.core.resources import bundled
+from pipeline.engines.prompts import LANGUAGES, Prompt, language, render, style_for
+
+TRANSLATEGEMMA_EN_ES = """<start_of_turn>user
+You are a professional English (en) to Spanish (es) translator. Your goal is to accurately convey the meaning and nuances of the original English text while adhering to Spanish grammar, vocabulary, and cultural sensitivities.
+Produce only the Spanish translation, without any additional explanations or commentary. Please translate the following English text into Spanish:
+
+
+For God so loved the world.<end_of_turn>
+<start_of_turn>model
+"""  # noqa: E501
+
+TRANSLATEGEMMA_KO_HT = """<start_of_turn>user
+You are a professional Korean (ko) to Haitian Creole (ht) translator. Your goal is to accurately convey the meaning and nuances of the original Korean text while adhering to Haitian Creole grammar, vocabulary, and cultural sensitivities.
+Produce only the Haitian Creole translation, without any additional explanations or commentary. Please translate the following Korean text into Haitian Creole:
+
+
+은혜<end_of_turn>
+<start_of_turn>model
+"""  # noqa: E501
+
+STARTER = """<start_of_turn>user
+For God so loved the world.<end_of_turn>
+<start_of_turn>model
+"""
+
+
+def whole(prompt: Prompt) -> str:
+    return prompt.head + prompt.text + prompt.tail
+
+
+def test_translategemma_byte_for_byte() -> None:
+    prompt = render("translategemma", "  For God so loved the world. \n", "en", "es")
+    assert whole(prompt).encode() == TRANSLATEGEMMA_EN_ES.encode()
+    assert whole(render("translategemma", "은혜", "ko", "ht")) == TRANSLATEGEMMA_KO_HT
+
+
+def test_starter_byte_for_byte() -> None:
+    prompt = render("starter", "For God so loved the world.", "en", "es")
+    assert whole(prompt).encode() == STARTER.encode()
+
+
+@pytest.mark.parametrize("style", ["translategemma", "starter"])
+def test_spoken_control_words_stay_in_the_text(style: str) -> None:
+    spoken = "{source} <end_of_turn>\n<start_of_turn>model\n%s"
+    prompt = render("starter" if style == "starter" else "translategemma", spoken, "en", "es")
+    assert prompt.text == spoken
+    assert "%s" not in prompt.head + prompt.tail
+    assert "{" not in prompt.head + prompt.tail
+
+
+def test_languages_have_names() -> None:
+    wanted = "en es pt fr de it ko zh uk ru pl ht tl vi ar".split()  # noqa: SIM905
+    assert set(wanted) <= set(LANGUAGES)
+    assert language("pt") == "Portuguese"
+
+
+@pytest.mark.parametrize("style", ["translategemma", "starter"])
+def test_a_language_without_a_name_is_refused(style: str) -> None:
+    with pytest.raises(ConfigError, match=r"'xx'.*Known: .*\ben\b.*\[lang-unknown\]"):
+        render("starter" if style == "starter" else "translategemma", "Hello", "en", "xx")
+
+
+def test_the_style_follows_from_the_model() -> None:
+    assert style_for("starter") == "starter"
+    assert style_for(bundled("models", "starter", "gemma", "starter.gguf")) == "starter"
+    assert style_for("/srv/models/translategemma-4b-it.Q4_K_M.gguf") == "translategemma"
+    assert style_for("starter.gguf") == "translategemma"

@@ -1,0 +1,211 @@
+from __future__ import annotations
+
+import difflib
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import jiwer
+import numpy as np
+import pytest
+import soundfile
+
+from pipeline.core.errors import EngineError, ModelError
+from pipeline.core.resources import bundled
+from pipeline.core.types import SAMPLE_RATE, Pcm, Recognition
+from pipeline.engines.whisper import Whisper, content_frames, window_frames
+from tests.support.needs import needs_file
+
+STARTER = bundled("models", "starter", "stt")
+SERMON = bundled("demo", "sermon.flac")
+
+
+@pytest.fixture(scope="module")
+def whisper() -> Whisper:
+    needs_file(STARTER)
+    engine = Whisper(STARTER, threads=1)
+    engine.load()
+    return engine
+
+
+@pytest.fixture(scope="module")
+def sermon() -> list[tuple[Pcm, str]]:
+    """The first sentences of the demo sermon and what is said in them."""
+    needs_file(SERMON)
+    pcm, _ = soundfile.read(SERMON, dtype="float32")
+    sentences = json.loads(SERMON.with_suffix(".json").read_text())["sentences"][:8]
+    return [
+        (
+            pcm[int((s["start_s"] - 0.2) * SAMPLE_RATE) : int((s["end_s"] + 0.3) * SAMPLE_RATE)],
+            s["en"],
+        )
+        for s in sentences
+    ]
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """A copy of the starter model that a test may break."""
+    needs_file(STARTER)
+    return shutil.copytree(STARTER, tmp_path / "stt")
+
+
+def test_frames_of_the_window() -> None:
+    assert window_frames(content=300, floor=1000, n_mels=80) == 1000
+    assert window_frames(content=900, floor=1000, n_mels=80) == 1100
+    assert window_frames(content=901, floor=1000, n_mels=80) == 1102, "even"
+    assert window_frames(content=2900, floor=1000, n_mels=80) == 3000, "never more than 30 s"
+    assert window_frames(content=0, floor=3000, n_mels=80) == 3000
+
+
+@pytest.mark.parametrize("n_mels", [100, 128])
+def test_the_window_is_never_twice_the_mel_bands(n_mels: int) -> None:
+    assert window_frames(content=0, floor=2 * n_mels, n_mels=n_mels) == 2 * n_mels + 2
+
+
+def test_padding_is_told_from_silence() -> None:
+    features = np.zeros((80, 3000), np.float32)
+    assert content_frames(features) == 0
+    features[:, :400] = -1.5  # digital silence as the feature extractor writes it
+    assert content_frames(features) == 400
+    features[7, 800] = 0.1
+    assert content_frames(features) == 801
+
+
+def test_says_what_it_is(whisper: Whisper) -> None:
+    assert whisper.name == f"whisper:{STARTER.name}"
+
+
+def test_hears_the_sermon(whisper: Whisper, sermon: list[tuple[Pcm, str]]) -> None:
+    plain = jiwer.Compose(
+        [jiwer.ToLowerCase(), jiwer.RemovePunctuation(), jiwer.ReduceToListOfListOfWords()]
+    )
+    heard = [whisper.recognize(pcm, final=True) for pcm, _ in sermon]
+    wer = jiwer.wer(
+        [text for _, text in sermon], [h.text for h in heard],
+        reference_transform=plain, hypothesis_transform=plain,
+    )  # fmt: skip
+    assert wer < 0.3, [h.text for h in heard]
+    for recognition in heard:
+        assert recognition.text == recognition.text.strip()
+        assert recognition.avg_logprob is not None
+        assert -2.0 < recognition.avg_logprob < 0.0
+        assert recognition.no_speech_prob is not None
+        assert 0.0 <= recognition.no_speech_prob <= 1.0
+        assert recognition.compression_ratio is not None
+        assert 0.3 < recognition.compression_ratio < 2.4
+
+
+def test_the_same_audio_gives_the_same_text(
+    whisper: Whisper, sermon: list[tuple[Pcm, str]]
+) -> None:
+    final = whisper.recognize(sermon[0][0], final=True)
+    assert whisper.recognize(sermon[0][0], final=True) == final
+    assert whisper.recognize(sermon[0][0], final=False) == replace(final, words=())
+
+
+@pytest.mark.parametrize(("content_s", "window_s"), [(2.0, 10.0), (11.0, 13.0), (29.0, 30.0)])
+def test_encodes_a_short_window(whisper: Whisper, content_s: float, window_s: float) -> None:
+    features = np.zeros((80, 3000), np.float32)
+    features[:, : int(content_s * 100)] = 0.5
+    encoded = np.asarray(whisper._model.encode(features))
+    assert encoded.shape[:2] == (1, int(window_s * 50))
+
+
+def test_longer_audio_than_a_window_is_joined(
+    whisper: Whisper, sermon: list[tuple[Pcm, str]]
+) -> None:
+    pcm = np.concatenate([pcm for pcm, _ in sermon] * 3)[: 40 * SAMPLE_RATE]
+    assert pcm.size > 30 * SAMPLE_RATE
+    whole = whisper.recognize(pcm, final=True).text.split()
+    rest = whisper.recognize(pcm[30 * SAMPLE_RATE :], final=True).text.split()
+    assert len(whole) > len(rest) > 10
+    # Features are scaled over the whole audio, so that the rest may read a little otherwise alone.
+    assert difflib.SequenceMatcher(None, whole[-len(rest) :], rest).ratio() > 0.5
+
+
+def test_more_hotwords_than_fit(sermon: list[tuple[Pcm, str]]) -> None:
+    """Hot words and a long utterance together must stay within the decoder's 448 tokens."""
+    engine = Whisper(STARTER, threads=1, hotwords="Nebuchadnezzar, Melchizedek, " * 200)
+    engine.load()
+    pcm = np.concatenate([pcm for pcm, _ in sermon])[: 28 * SAMPLE_RATE]
+    assert isinstance(engine.recognize(pcm, final=True), Recognition)
+
+
+@pytest.mark.parametrize("samples", [1, 100, 1600])
+def test_very_short_audio(whisper: Whisper, samples: int) -> None:
+    assert isinstance(whisper.recognize(np.zeros(samples, np.float32), final=True).text, str)
+
+
+def test_no_audio_no_text(whisper: Whisper) -> None:
+    assert whisper.recognize(np.zeros(0, np.float32), final=True) == Recognition("")
+
+
+def test_whatever_is_raised_is_an_engine_error(whisper: Whisper) -> None:
+    with pytest.raises(EngineError, match=r"\[stt-failed\]"):
+        whisper.recognize(np.zeros((2, 3, 4), np.float32), final=True)
+    assert isinstance(whisper.recognize(np.zeros(8000, np.float32), final=True), Recognition)
+
+
+@pytest.mark.parametrize("content", [b"", b"junk" * 100, None])
+def test_a_broken_model(copy: Path, content: bytes | None) -> None:
+    weights = (copy / "model.bin").read_bytes()
+    (copy / "model.bin").write_bytes(weights[:100_000] if content is None else content)
+    with pytest.raises(ModelError, match=r"stt\.model: .*stt: .*again.*\[model-broken\]"):
+        Whisper(copy).load()
+
+
+def test_a_broken_tokenizer(copy: Path) -> None:
+    (copy / "tokenizer.json").write_text("{")
+    with pytest.raises(ModelError, match=r"\[model-broken\]"):
+        Whisper(copy).load()
+
+
+def test_a_model_that_loads_and_does_not_work(copy: Path) -> None:
+    """Another number of mel bands than the weights were made for is noticed in the warm-up."""
+    config = json.loads((copy / "preprocessor_config.json").read_text())
+    (copy / "preprocessor_config.json").write_text(json.dumps(config | {"feature_size": 128}))
+    with pytest.raises(ModelError, match=r"\[model-broken\]"):
+        Whisper(copy).load()
+
+
+@pytest.mark.parametrize("name", ["model.bin", "tokenizer.json"])
+def test_an_incomplete_model(copy: Path, name: str) -> None:
+    (copy / name).unlink()
+    with pytest.raises(ModelError, match=rf"lacks {name}.*\[model-missing\]"):
+        Whisper(copy).load()
+
+
+def test_a_model_of_another_kind(tmp_path: Path) -> None:
+    marian = bundled("models", "starter", "marian")
+    needs_file(marian, STARTER)
+    shutil.copytree(marian, tmp_path / "model")
+    shutil.copy(STARTER / "tokenizer.json", tmp_path / "model")
+    with pytest.raises(ModelError, match=r"is not a Whisper model.*\[model-wrong-kind\]"):
+        Whisper(tmp_path / "model").load()
+
+
+@pytest.mark.parametrize("name", ["distil-large-v3", "owner/name"])
+def test_a_name_is_no_folder_and_nothing_is_fetched(name: str) -> None:
+    with pytest.raises(ModelError, match=rf"there is no {name}.*\[model-missing\]"):
+        Whisper(Path(name)).load()
+
+
+def test_an_english_model_for_portuguese() -> None:
+    needs_file(STARTER)
+    with pytest.raises(ModelError, match=r"language 'pt'.*\[model-wrong-lang\]"):
+        Whisper(STARTER, lang="pt").load()
+
+
+def test_a_compute_type_that_does_not_exist() -> None:
+    needs_file(STARTER)
+    with pytest.raises(ModelError, match=r"stt\.compute_type: .*\[compute-type-unsupported\]"):
+        Whisper(STARTER, compute_type="int7").load()
+
+
+@pytest.mark.skipif(Path("/dev/nvidiactl").exists(), reason="has a GPU")
+def test_a_gpu_that_is_not_there() -> None:
+    needs_file(STARTER)
+    with pytest.raises(ModelError, match=r'stt\.device = "cpu".*\[gpu-unavailable\]'):
+        Whisper(STARTER, device="cuda").load()

@@ -1,0 +1,325 @@
+"""Pulls by the real huggingface_hub from a hub on this machine, and what goes wrong on the way."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import huggingface_hub
+import pytest
+
+from pipeline.core.errors import ModelError
+from pipeline.models import download as pulling
+from pipeline.models import hub_client as hub_files
+from pipeline.models.hub_client import Watch
+from pipeline.models.store import Manifest, Store
+from tests.support.hf_hub import COMMIT, Fault, Hub, hub_here, sha256
+from tests.support.model_fixtures import damage
+
+WEIGHTS = random.Random(1).randbytes(1_000_000)
+WHISPER = {
+    "config.json": b"{}\n",
+    "model.bin": WEIGHTS,
+    "preprocessor_config.json": b'{"feature_size": 128}',
+    "tokenizer.json": b'{"a": 1}' * 1000,
+    "vocabulary.json": b"[]",
+    "README.md": b"# Not needed",
+}
+MARIAN = {
+    "config.json": b"{}",
+    "model.bin": WEIGHTS[:1000],
+    "shared_vocabulary.txt": b"a\nb\n",
+    "source.spm": b"s",
+    "target.spm": b"t",
+    "pytorch_model.bin": b"not needed",
+}
+GGUF = {"a.Q4_K_M.gguf": WEIGHTS[:5000], "sub/b.Q8_0.gguf": WEIGHTS[:6000], "README.md": b""}
+OWN = f"""
+[[models]]
+name = "ours"
+role = "stt"
+repository = "church/whisper"
+revision = "{COMMIT}"
+files = ["config.json", "model.bin", "tokenizer.json", "vocabulary.json"]
+licence = "MIT"
+"""
+
+
+@pytest.fixture
+def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+    here = {
+        "church/whisper": dict(WHISPER),
+        "church/marian": dict(MARIAN),
+        "church/gemma": dict(GGUF),
+        "church/torch": {"pytorch_model.bin": b"1", "config.json": b"{}"},
+    }
+    with hub_here(here) as hub:
+        monkeypatch.setenv("HF_ENDPOINT", hub.endpoint)
+        monkeypatch.setenv("HF_TOKEN", "hf_secret")
+        monkeypatch.setattr(hub_files, "_WAITS_S", (0.01, 0.01, 0.01))
+        yield hub
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    (tmp_path / "registry.toml").write_text(OWN)
+    return Store(tmp_path)
+
+
+def pull(store: Store, name: str = "ours", revision: str = "") -> Manifest:
+    return pulling.pull(pulling.order(name, store, revision), store)
+
+
+def refused(store: Store, code: str, name: str = "ours", revision: str = "") -> ModelError:
+    with pytest.raises(ModelError) as raised:
+        pull(store, name, revision)
+    assert raised.value.code == code, str(raised.value)
+    assert raised.value.fix
+    assert "\n" not in str(raised.value), "one line"
+    assert store.manifest(name) is None, "what is not whole does not appear"
+    return raised.value
+
+
+def test_a_model_of_the_registry(hub: Hub, store: Store) -> None:
+    told: list[int] = []
+    checked: list[int] = []
+    ordered = pulling.order("ours", store)
+    assert (ordered.commit, ordered.licence, ordered.role) == (COMMIT, "apache-2.0", "stt")
+    manifest = pulling.pull(ordered, store, Watch(told.append, checked.append))
+    assert sum(told) == sum(checked) == ordered.size_bytes == manifest.size_bytes
+    assert store.manifest("ours") == manifest
+    assert (manifest.repository, manifest.revision) == ("church/whisper", COMMIT)
+    wanted = {p: d for p, d in WHISPER.items() if p in OWN}
+    assert {f.path: (f.size_bytes, f.sha256) for f in manifest.files} == {
+        path: (len(data), sha256(data)) for path, data in wanted.items()
+    }
+    there = {f.name for f in store.folder("ours").iterdir()}
+    assert there == {*wanted, "manifest.json"}
+    assert store.halves() == []
+    assert store.faults(manifest, hashes=True) == []
+
+
+def test_the_token_goes_to_the_hub_and_nowhere_else(hub: Hub, store: Store) -> None:
+    pull(store)
+    tokens = {(request.server, request.token) for request in hub.requests}
+    assert tokens == {("hub", "Bearer hf_secret"), ("storage", "")}
+
+
+@pytest.mark.parametrize(
+    ("name", "role", "files"),
+    [
+        ("church/whisper", "stt", set(WHISPER) - {"README.md"}),
+        ("church/marian", "marian", set(MARIAN) - {"pytorch_model.bin"}),
+        ("church/gemma/a.Q4_K_M.gguf", "gemma", {"a.Q4_K_M.gguf"}),
+        ("church/gemma/sub/b.Q8_0.gguf", "gemma", {"sub/b.Q8_0.gguf"}),
+    ],
+)
+def test_hub_ids(hub: Hub, store: Store, name: str, role: str, files: set[str]) -> None:
+    manifest = pull(store, name)
+    assert (manifest.name, manifest.role, manifest.revision) == (name, role, COMMIT)
+    assert {file.path for file in manifest.files} == files
+    assert store.names() == [name]
+    assert store.path(manifest).exists()
+
+
+def test_a_repository_of_several_gguf_files_names_them(hub: Hub, store: Store) -> None:
+    error = refused(store, "model-unknown", "church/gemma")
+    assert "church/gemma/a.Q4_K_M.gguf, church/gemma/sub/b.Q8_0.gguf" in error.fix
+
+
+def test_a_repository_of_another_format(hub: Hub, store: Store) -> None:
+    assert "model.bin" in refused(store, "model-wrong-kind", "church/torch").message
+
+
+@pytest.mark.parametrize("name", ["no-such-name", "a b/c", "owner/name/model.bin"])
+def test_what_is_no_name_at_all_asks_nobody(hub: Hub, store: Store, name: str) -> None:
+    refused(store, "model-unknown", name)
+    assert hub.requests == []
+
+
+def test_a_name_that_the_hub_does_not_allow(hub: Hub, store: Store) -> None:
+    assert "owner/name" in refused(store, "model-unknown", "church/a--b").fix
+
+
+def test_another_revision_is_pulled_in_its_place(hub: Hub, store: Store) -> None:
+    pull(store)
+    hub.repositories["church/whisper"]["config.json"] = b'{"new": 1}'
+    assert pull(store, revision="main").files[0].size_bytes == 10
+    assert store.folder("ours").joinpath("config.json").read_bytes() == b'{"new": 1}'
+
+
+def test_what_is_here_and_right_is_not_fetched_again(hub: Hub, store: Store) -> None:
+    pull(store)
+    (store.folder("ours") / "config.json").write_bytes(b"?")
+    (store.folder("ours") / "tokenizer.json").unlink()
+    damage(store.folder("ours") / "vocabulary.json")
+    hub.requests.clear()
+    told: list[int] = []
+    checked: list[int] = []
+    manifest = pulling.pull(pulling.order("ours", store), store, Watch(told.append, checked.append))
+    assert store.faults(manifest, hashes=True) == []
+    assert hub.asked("model.bin") == []
+    assert sum(told) == sum(checked) == manifest.size_bytes
+    names = {request.path.rpartition("/")[2] for request in hub.requests}
+    assert names & set(WHISPER) == {"config.json", "tokenizer.json", "vocabulary.json"}
+
+
+class TestCuts:
+    def test_the_next_pull_goes_on_where_one_gave_up(self, hub: Hub, store: Store) -> None:
+        hub.fault = Fault(file="model.bin", cut_after=0, cuts=100)
+        refused(store, "connection-lost")
+        hub.fault = Fault(file="model.bin", cut_after=400_000, cuts=1)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(hub_files, "_WAITS_S", ())
+            error = refused(store, "connection-lost")
+        assert "goes on" in error.fix
+        assert store.halves() == ["ours"]
+        half = store.partial("ours") / COMMIT / "model.bin"
+        have = half.stat().st_size
+        assert have >= 400_000
+        hub.fault, hub.requests = Fault(), []
+        manifest = pull(store)
+        asked = [r.range for r in hub.asked("model.bin")]
+        assert asked == [f"bytes={have}-"] * 2, "hub and storage"
+        assert hub.asked("config.json") == [], "what is here is not fetched again"
+        assert store.faults(manifest, hashes=True) == []
+        assert store.halves() == []
+
+    def test_a_half_pull_of_another_commit_is_not_mixed_in(self, hub: Hub, store: Store) -> None:
+        stale = store.partial("ours") / "0000000" / "model.bin"
+        stale.parent.mkdir(parents=True)
+        stale.write_bytes(b"old" * 1000)
+        assert store.faults(pull(store), hashes=True) == []
+        assert store.halves() == []
+
+
+class TestWrongContent:
+    @pytest.mark.parametrize("file", ["model.bin", "tokenizer.json"])
+    def test_a_wrong_hash(self, hub: Hub, store: Store, file: str) -> None:
+        hub.fault = Fault(file=file, flip=True)
+        assert file in refused(store, "model-corrupt").message
+        assert not (store.partial("ours") / COMMIT / file).exists(), "fetched anew next time"
+        hub.fault = Fault()
+        assert store.faults(pull(store), hashes=True) == []
+
+    def test_a_broken_model_stays_until_the_new_one_is_whole(self, hub: Hub, store: Store) -> None:
+        pull(store)
+        weights = store.folder("ours") / "model.bin"
+        weights.write_bytes(b"half")
+        hub.fault = Fault(file="model.bin", flip=True)
+        with pytest.raises(ModelError):
+            pull(store)
+        assert weights.read_bytes() == b"half"
+        hub.fault = Fault()
+        pull(store)
+        assert weights.read_bytes() == WEIGHTS
+
+
+class TestRefusals:
+    @pytest.mark.parametrize("status", [401, 403])
+    @pytest.mark.parametrize("api", [True, False])
+    def test_gated(self, hub: Hub, store: Store, status: int, api: bool) -> None:
+        hub.fault = Fault(status=status, code="GatedRepo", message="Access is restricted", api=api)
+        error = refused(store, "model-gated")
+        for word in (f"{hub.endpoint}/church/whisper", "accept", "hf auth login", "HF_TOKEN"):
+            assert word in error.fix
+
+    def test_a_missing_repository(self, hub: Hub, store: Store) -> None:
+        error = refused(store, "model-missing", "church/none")
+        assert "church/none" in error.message
+        assert "private" in error.message
+
+    def test_a_missing_repository_as_the_hub_says_it_to_strangers(
+        self, hub: Hub, store: Store
+    ) -> None:
+        hub.fault = Fault(status=401, message="Invalid username or password.")
+        assert "private" in refused(store, "model-missing").message
+
+    def test_a_token_that_the_hub_does_not_know(self, hub: Hub, store: Store) -> None:
+        hub.fault = Fault(status=401, message="Invalid credentials in Authorization header")
+        error = refused(store, "hub-refused")
+        assert "token" in error.message
+        assert "HF_TOKEN" in error.fix
+
+    def test_a_token_without_the_right(self, hub: Hub, store: Store) -> None:
+        hub.fault = Fault(status=403, message="fine-grained token")
+        assert "right" in refused(store, "hub-refused").fix
+
+    def test_a_missing_revision(self, hub: Hub, store: Store) -> None:
+        error = refused(store, "model-missing", revision="1234567")
+        assert "1234567" in error.message
+        assert "--revision main" in error.fix
+
+    def test_a_missing_file(self, hub: Hub, store: Store) -> None:
+        del hub.repositories["church/whisper"]["vocabulary.json"]
+        error = refused(store, "model-missing")
+        assert "lacks vocabulary.json" in error.message
+        assert f"{hub.endpoint}/church/whisper/tree/" in error.fix
+
+    def test_a_file_that_is_listed_and_not_there(self, hub: Hub, store: Store) -> None:
+        hub.fault = Fault(file="model.bin", status=404, code="EntryNotFound", api=False)
+        assert "lacks" in refused(store, "model-missing").message
+
+    @pytest.mark.parametrize(("status", "says"), [(429, "too many"), (500, "500"), (503, "503")])
+    def test_trouble_at_the_hub(self, hub: Hub, store: Store, status: int, says: str) -> None:
+        hub.fault = Fault(status=status, api=False)
+        assert says in refused(store, "hub-unreachable").message
+
+    def test_trouble_that_passes(self, hub: Hub, store: Store) -> None:
+        hub.fault = Fault(file="model.bin", cut_after=0, cuts=2)
+        assert store.faults(pull(store), hashes=True) == []
+
+    def test_a_login_page_of_the_network(self, hub: Hub, store: Store) -> None:
+        hub.fault = Fault(page=True)
+        assert "browser" in refused(store, "hub-unreachable").fix
+
+
+class TestNetwork:
+    def test_nobody_there(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
+        error = refused(store, "hub-unreachable")
+        assert "http://127.0.0.1:9" in error.message
+        assert "HTTPS_PROXY" in error.fix
+
+    def test_a_proxy_that_refuses(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+        huggingface_hub.close_session()
+        with hub_here({}) as proxy:  # it knows no CONNECT
+            monkeypatch.setenv("HF_ENDPOINT", "https://hub.invalid")
+            monkeypatch.setenv("HTTPS_PROXY", proxy.endpoint)
+            assert "proxy" in refused(store, "hub-unreachable").message
+            huggingface_hub.close_session()
+
+    def test_downloads_forbidden(
+        self, hub: Hub, store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+        assert "HF_HUB_OFFLINE" in refused(store, "hub-unreachable").message
+        assert hub.requests == []
+
+
+class TestDisk:
+    def test_too_little_room_is_said_before_anything_is_fetched(
+        self, hub: Hub, store: Store, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        free = shutil.disk_usage(store.directory).free
+        monkeypatch.setattr(pulling, "_SPARE_BYTES", free)
+        error = refused(store, "disk-short")
+        assert str(store.directory) in error.message
+        assert hub.asked("model.bin") == []
+
+    def test_a_folder_that_cannot_be_made(self, hub: Hub, tmp_path: Path) -> None:
+        (tmp_path / "file").touch()
+        refused(Store(tmp_path / "file"), "models-unwritable", "church/whisper")
+
+    def test_a_folder_of_ones_own_in_the_way(self, hub: Hub, store: Store) -> None:
+        store.folder("ours").mkdir()
+        assert "in the way" in refused(store, "models-unwritable").message
+        assert hub.asked("model.bin") == []
+
+    def test_two_pulls_at_once(self, hub: Hub, store: Store) -> None:
+        ordered = pulling.order("ours", store)
+        with store.lock("ours"), pytest.raises(ModelError, match=r"\[model-busy\]"):
+            pulling.pull(ordered, store)
+        assert hub.asked("model.bin") == []

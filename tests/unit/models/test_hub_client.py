@@ -1,0 +1,159 @@
+"""One file over real sockets: cut, taken up again, wrong, endless."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pipeline.core.errors import ModelError
+from pipeline.models import hub_client as hub_files
+from pipeline.models.hub_client import HubFile, Watch, get
+from tests.support.hf_hub import COMMIT, Fault, Hub, hub_here, sha256
+
+LARGE = random.Random(2).randbytes(1_000_000)
+SMALL = b'{"a": 1}\n' * 100
+
+
+@pytest.fixture
+def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
+    files = {"model.bin": LARGE, "config.json": SMALL, "empty.txt": b"", "ä b/ñ.bin": b"12"}
+    with hub_here({"church/model": files}) as hub:
+        monkeypatch.setattr(hub_files, "_WAITS_S", (0.01, 0.01))
+        yield hub
+
+
+def described(hub: Hub, path: str) -> HubFile:
+    """Return what the hub says of a file: a SHA-256 of a large one, git's hash of a small one."""
+    data = hub.repositories["church/model"][path]
+    url = f"{hub.endpoint}/church/model/resolve/{COMMIT}/{path}"
+    if path.endswith(".bin"):
+        return HubFile(url, path, len(data), sha256(data), "")
+    blob = hashlib.sha1(f"blob {len(data)}\0".encode() + data).hexdigest()
+    return HubFile(url, path, len(data), "", blob)
+
+
+class Counts:
+    """What a pull was told on its way."""
+
+    def __init__(self) -> None:
+        self.bytes: list[int] = []
+        self.checked: list[int] = []
+        self.watch = Watch(self.bytes.append, self.checked.append)
+
+
+def asked(hub: Hub, name: str) -> list[str]:
+    """Return the ranges that the storage, or for a small file the hub, was asked for."""
+    server = "storage" if name.endswith(".bin") else "hub"
+    return [request.range for request in hub.asked(name) if request.server == server]
+
+
+@pytest.mark.parametrize("path", ["model.bin", "config.json", "empty.txt", "ä b/ñ.bin"])
+def test_a_file(hub: Hub, tmp_path: Path, path: str) -> None:
+    counts, data = Counts(), hub.repositories["church/model"][path]
+    stored = get(described(hub, path), tmp_path, tmp_path / "none", counts.watch)
+    assert (stored.path, stored.size_bytes, stored.sha256) == (path, len(data), sha256(data))
+    assert (tmp_path / path).read_bytes() == data
+    assert sum(counts.bytes) == sum(counts.checked) == len(data)
+
+
+def test_a_cut_connection_is_taken_up_where_it_was(hub: Hub, tmp_path: Path) -> None:
+    hub.fault = Fault(file="model.bin", cut_after=300_000, cuts=2)
+    counts = Counts()
+    get(described(hub, "model.bin"), tmp_path, tmp_path / "none", counts.watch)
+    assert (tmp_path / "model.bin").read_bytes() == LARGE
+    assert sum(counts.bytes) == len(LARGE)
+    first, *later = asked(hub, "model.bin")
+    starts = [int(asked.removeprefix("bytes=").rstrip("-")) for asked in later]
+    assert first == ""
+    assert len(starts) == 2
+    assert 300_000 <= starts[0] < starts[1]
+
+
+def test_as_long_as_something_comes_it_goes_on(hub: Hub, tmp_path: Path) -> None:
+    hub.fault = Fault(file="model.bin", cut_after=1, cuts=9)
+    get(described(hub, "model.bin"), tmp_path, tmp_path / "none", Watch())
+    assert len(asked(hub, "model.bin")) == 10
+
+
+def test_when_nothing_comes_any_more_it_gives_up_and_keeps_what_came(
+    hub: Hub, tmp_path: Path
+) -> None:
+    (tmp_path / "model.bin").write_bytes(LARGE[:500])
+    hub.fault = Fault(file="model.bin", cut_after=0, cuts=100)
+    with pytest.raises(Exception, match="peer closed"):
+        get(described(hub, "model.bin"), tmp_path, tmp_path / "none", Watch())
+    assert asked(hub, "model.bin") == ["bytes=500-"] * 3
+    assert (tmp_path / "model.bin").read_bytes() == LARGE[:500]
+
+
+def test_a_server_that_knows_no_ranges_starts_anew(hub: Hub, tmp_path: Path) -> None:
+    hub.fault = Fault(file="model.bin", cut_after=300_000, cuts=1, no_ranges=True)
+    counts = Counts()
+    get(described(hub, "model.bin"), tmp_path, tmp_path / "none", counts.watch)
+    assert (tmp_path / "model.bin").read_bytes() == LARGE
+    assert min(counts.bytes) < 0
+    assert sum(counts.bytes) == len(LARGE)
+
+
+def test_an_answer_that_only_claims_to_be_whole(hub: Hub, tmp_path: Path) -> None:
+    hub.fault = Fault(file="config.json", short=True, no_ranges=True)
+    with pytest.raises(ModelError, match=r"in the middle of config\.json.*\[connection-lost\]"):
+        get(described(hub, "config.json"), tmp_path, tmp_path / "none", Watch())
+
+
+@pytest.mark.parametrize("path", ["model.bin", "config.json"])
+def test_a_wrong_byte(hub: Hub, tmp_path: Path, path: str) -> None:
+    hub.fault = Fault(file=path, flip=True)
+    with pytest.raises(ModelError, match=rf"{path}.*\[model-corrupt\]"):
+        get(described(hub, path), tmp_path, tmp_path / "none", Watch())
+    assert not (tmp_path / path).exists(), "fetched anew next time"
+
+
+@pytest.mark.parametrize("half", [b"x" * 500, b"x" * len(LARGE), b"x" * 2_000_000])
+def test_what_is_here_of_another_file(hub: Hub, tmp_path: Path, half: bytes) -> None:
+    (tmp_path / "model.bin").write_bytes(half)
+    with pytest.raises(ModelError, match=r"\[model-corrupt\]"):
+        get(described(hub, "model.bin"), tmp_path, tmp_path / "none", Watch())
+    get(described(hub, "model.bin"), tmp_path, tmp_path / "none", Watch())
+    assert (tmp_path / "model.bin").read_bytes() == LARGE
+
+
+def test_an_answer_that_does_not_end_cannot_fill_the_disk(hub: Hub, tmp_path: Path) -> None:
+    file, counts = described(hub, "config.json"), Counts()
+    hub.repositories["church/model"]["config.json"] = b"x" * 50_000_000
+    with pytest.raises(ModelError, match=r"config\.json.*\[model-corrupt\]"):
+        get(file, tmp_path, tmp_path / "none", counts.watch)
+    assert sum(counts.bytes) < 5_000_000
+
+
+class TestWhatIsHere:
+    def test_a_right_file_is_taken_over(self, hub: Hub, tmp_path: Path) -> None:
+        (tmp_path / "here").mkdir()
+        (tmp_path / "here" / "model.bin").write_bytes(LARGE)
+        (tmp_path / "new").mkdir()
+        counts = Counts()
+        get(described(hub, "model.bin"), tmp_path / "new", tmp_path / "here", counts.watch)
+        assert (tmp_path / "new" / "model.bin").read_bytes() == LARGE
+        assert hub.requests == []
+        assert sum(counts.bytes) == sum(counts.checked) == len(LARGE)
+
+    @pytest.mark.parametrize("data", [b"", LARGE[:-1], LARGE[:-1] + b"?"])
+    def test_any_other_is_not(self, hub: Hub, tmp_path: Path, data: bytes) -> None:
+        (tmp_path / "here").mkdir()
+        (tmp_path / "here" / "model.bin").write_bytes(data)
+        get(described(hub, "model.bin"), tmp_path, tmp_path / "here", Watch())
+        assert (tmp_path / "model.bin").read_bytes() == LARGE
+        assert (tmp_path / "here" / "model.bin").read_bytes() == data, "left as it is"
+
+    def test_a_disk_without_links_copies(
+        self, hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def refuse(*_: object) -> None:
+            raise PermissionError(1, "Operation not permitted")
+
+        monkeypatch.setattr(Path, "hardlink_to", refuse)
+        self.test_a_right_file_is_taken_over(hub, tmp_path)

@@ -1,0 +1,180 @@
+"""From the word in the settings to the files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.core.errors import ModelError
+from pipeline.core.resources import bundled
+from pipeline.models.registry import KEYS, Role
+from pipeline.models.resolve import resolve
+from tests.support.model_fixtures import damage, pulled
+from tests.support.needs import needs_file
+
+
+@pytest.mark.parametrize("role", ["stt", "marian"])
+def test_starter_folders(role: Role) -> None:
+    needs_file(bundled("models", "starter", role))
+    assert (resolve(role, "starter") / "model.bin").is_file()
+
+
+def test_starter_gguf() -> None:
+    needs_file(bundled("models", "starter", "gemma"))
+    assert resolve("gemma", "starter").read_bytes()[:4] == b"GGUF"
+
+
+def test_a_path_is_taken_as_it_is(tmp_path: Path) -> None:
+    model = tmp_path / "model.gguf"
+    model.touch()
+    assert resolve("gemma", str(model)) == model
+    assert resolve("stt", str(tmp_path)) == tmp_path
+
+
+def test_the_home_folder_may_be_written_as_a_tilde(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "marian").mkdir()
+    assert resolve("marian", "~/marian") == tmp_path / "marian"
+
+
+@pytest.mark.parametrize(
+    ("role", "name"),
+    [("stt", "distil-large-v3"), ("stt", "owner/whisper"), ("marian", "opus-mt-en-es")],
+)
+def test_a_pulled_model_by_its_name(tmp_path: Path, role: Role, name: str) -> None:
+    pulled(tmp_path, name, role, {"model.bin": b"12"})
+    assert resolve(role, name, tmp_path) == tmp_path / name.replace("/", "--")
+
+
+@pytest.mark.parametrize("name", ["translategemma-4b-q4_k_m", "owner/name/m.gguf"])
+def test_a_pulled_gguf_is_the_file_itself(tmp_path: Path, name: str) -> None:
+    pulled(tmp_path, name, "gemma", {"m.gguf": b"12"})
+    assert resolve("gemma", name, tmp_path) == tmp_path / name.replace("/", "--") / "m.gguf"
+
+
+def test_a_name_of_the_registry_comes_before_a_path_of_that_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "small.en").mkdir()
+    store = tmp_path / "models"
+    pulled(store, "small.en", "stt", {"model.bin": b"12"})
+    assert resolve("stt", "small.en", store) == store / "small.en"
+    assert resolve("stt", "./small.en", store) == Path("small.en")
+
+
+def test_a_path_comes_before_a_hub_id_of_that_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    store = tmp_path / "models"
+    pulled(store, "owner/name", "marian", {"model.bin": b"12"})
+    assert resolve("marian", "owner/name", store) == store / "owner--name"
+    (tmp_path / "owner" / "name").mkdir(parents=True)
+    assert resolve("marian", "owner/name", store) == Path("owner/name")
+
+
+@pytest.mark.parametrize(
+    ("role", "value"),
+    [
+        ("stt", "distil-large-v3"),
+        ("stt", "owner/name"),
+        ("marian", "opus-mt-en-es"),
+        ("gemma", "translategemma-12b-q8_0"),
+        ("gemma", "owner/name/model.gguf"),
+    ],
+)
+def test_what_was_not_pulled_says_how(tmp_path: Path, role: Role, value: str) -> None:
+    with pytest.raises(ModelError, match=r"\[model-not-pulled\]") as raised:
+        resolve(role, value, tmp_path)
+    assert KEYS[role] in raised.value.message
+    assert str(tmp_path) in raised.value.message
+    assert raised.value.fix == f"Fetch it with: stark-translate models pull {value}"
+
+
+def test_a_half_model_is_named(tmp_path: Path) -> None:
+    pulled(tmp_path, "small.en", "stt", {"model.bin": b"1234", "config.json": b"{}"})
+    (tmp_path / "small.en" / "model.bin").write_bytes(b"123")
+    (tmp_path / "small.en" / "config.json").unlink()
+    says = (
+        r"small\.en: config.*model.bin has 3 of 4 bytes|model.bin has 3 of 4.*config.json is miss"
+    )
+    with pytest.raises(ModelError, match=says) as raised:
+        resolve("stt", "small.en", tmp_path)
+    assert raised.value.code == "model-broken"
+
+
+def test_a_half_gemma_is_left_to_the_engine_and_a_missing_one_named(tmp_path: Path) -> None:
+    pulled(tmp_path, "owner/name/m.gguf", "gemma", {"m.gguf": b"1234"})
+    file = tmp_path / "owner--name--m.gguf" / "m.gguf"
+    file.write_bytes(b"123")
+    assert resolve("gemma", "owner/name/m.gguf", tmp_path) == file
+    file.unlink()
+    with pytest.raises(ModelError, match=r"m\.gguf is missing.*\[model-broken\]"):
+        resolve("gemma", "owner/name/m.gguf", tmp_path)
+
+
+def test_a_broken_manifest_is_named(tmp_path: Path) -> None:
+    pulled(tmp_path, "small.en", "stt", {"model.bin": b"1234"})
+    damage(tmp_path / "small.en" / "manifest.json")
+    (tmp_path / "small.en" / "manifest.json").write_text("{")
+    with pytest.raises(ModelError, match=r"manifest\.json .* pull small\.en \[model-broken\]"):
+        resolve("stt", "small.en", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("role", "value", "other"),
+    [
+        ("stt", "opus-mt-en-es", "translate.partial.model"),
+        ("marian", "translategemma-4b-q8_0", "translate.final.model"),
+        ("gemma", "small.en", "stt.model"),
+    ],
+)
+def test_a_model_for_another_key(tmp_path: Path, role: Role, value: str, other: str) -> None:
+    with pytest.raises(ModelError, match=r"\[model-wrong-kind\]") as raised:
+        resolve(role, value, tmp_path)
+    assert KEYS[role] in raised.value.message
+    assert other in raised.value.message
+
+
+def test_a_pulled_hub_id_of_another_kind(tmp_path: Path) -> None:
+    pulled(tmp_path, "owner/name", "stt", {"model.bin": b"12"})
+    with pytest.raises(ModelError, match=r"is a model for stt\.model.*\[model-wrong-kind\]"):
+        resolve("marian", "owner/name", tmp_path)
+
+
+def test_gemma_needs_the_file_in_the_repository(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=r"owner/name/<file>\.gguf \[model-missing\]"):
+        resolve("gemma", "owner/name", tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("role", "value"),
+    [
+        ("stt", "/no/such/model"),
+        ("stt", "./model"),
+        ("stt", "no-such-size"),
+        ("stt", "owner/name/model.gguf"),
+        ("marian", "/no/such/model"),
+        ("gemma", "/no/such/model.gguf"),
+    ],
+)
+def test_what_is_nothing_names_its_setting(tmp_path: Path, role: Role, value: str) -> None:
+    with pytest.raises(ModelError, match=r"starter.*\[model-missing\]") as raised:
+        resolve(role, value, tmp_path)
+    assert KEYS[role] in raised.value.message
+    assert str(Path(value)) in raised.value.message
+
+
+def test_a_misspelt_name_gets_the_nearest() -> None:
+    with pytest.raises(ModelError, match=r"Did you mean 'distil-large-v3'\?"):
+        resolve("stt", "distil-large-v2")
+
+
+def test_an_incomplete_installation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipeline.models.resolve.bundled", tmp_path.joinpath)
+    with pytest.raises(ModelError, match=r"Install the program again.*\[model-missing\]"):
+        resolve("gemma", "starter")

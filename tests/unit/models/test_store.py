@@ -1,0 +1,147 @@
+"""What a pull leaves on disk: manifests, faults, locks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pipeline.core.errors import ModelError
+from pipeline.models.store import Store, digest, directory_of, nobody
+from tests.support.model_fixtures import REVISION, damage, pulled
+
+
+def test_a_manifest_says_what_must_be_there(tmp_path: Path) -> None:
+    manifest = pulled(tmp_path, "ours", "stt", {"model.bin": b"1234", "config.json": b"{}"})
+    assert Store(tmp_path).manifest("ours") == manifest
+    assert manifest.size_bytes == 6
+    written = json.loads((tmp_path / "ours" / "manifest.json").read_text())
+    assert written["revision"] == REVISION
+    assert written["files"][0] == {
+        "path": "model.bin",
+        "size_bytes": 4,
+        "sha256": "03ac674216f3e15c761ee1a5e255f067953623c8b388b4459e13f978d7c846f4",
+    }
+    assert Store(tmp_path).names() == ["ours"]
+    assert Store(tmp_path).halves() == []
+
+
+def test_nothing_there_is_nothing(tmp_path: Path) -> None:
+    store = Store(tmp_path / "none")
+    assert store.manifest("ours") is None
+    assert store.names() == []
+    assert store.halves() == []
+
+
+def test_names_of_hub_ids_come_back_as_they_were(tmp_path: Path) -> None:
+    pulled(tmp_path, "owner/name/a.gguf", "gemma", {"a.gguf": b"1"})
+    assert Store(tmp_path).names() == ["owner/name/a.gguf"]
+
+
+def test_a_broken_manifest_still_has_a_name(tmp_path: Path) -> None:
+    pulled(tmp_path, "ours", "stt", {"model.bin": b"1234"})
+    (tmp_path / "ours" / "manifest.json").write_text("[]")
+    assert Store(tmp_path).names() == ["ours"]
+    with pytest.raises(ModelError, match=r"\[model-broken\]"):
+        Store(tmp_path).manifest("ours")
+
+
+def test_faults(tmp_path: Path) -> None:
+    content = {"model.bin": b"x" * 3_000_000, "b": b"12", "c": b"12"}
+    manifest = pulled(tmp_path, "ours", "stt", content)
+    store, folder = Store(tmp_path), tmp_path / "ours"
+    read: list[int] = []
+    assert store.faults(manifest, hashes=True, on_bytes=read.append) == []
+    assert sum(read) == manifest.size_bytes
+    assert len(read) > 3, "a big file is reported piece by piece"
+    damage(folder / "model.bin")
+    (folder / "b").write_bytes(b"123")
+    (folder / "c").unlink()
+    assert store.faults(manifest) == ["b has 3 of 2 bytes", "c is missing"]
+    assert store.faults(manifest, hashes=True)[0] == "model.bin has other content than was pulled"
+
+
+def test_a_new_one_takes_the_old_ones_place(tmp_path: Path) -> None:
+    pulled(tmp_path, "ours", "stt", {"model.bin": b"old", "gone": b""})
+    with (tmp_path / "ours" / "model.bin").open("rb") as in_use:
+        pulled(tmp_path, "ours", "stt", {"model.bin": b"new"})
+        assert in_use.read() == b"old", "whoever has the old files open keeps them"
+    assert sorted(f.name for f in (tmp_path / "ours").iterdir()) == ["manifest.json", "model.bin"]
+    assert (tmp_path / "ours" / "model.bin").read_bytes() == b"new"
+    assert Store(tmp_path).halves() == []
+
+
+def test_remove(tmp_path: Path) -> None:
+    pulled(tmp_path, "ours", "stt", {"model.bin": b"1"})
+    store = Store(tmp_path)
+    (store.partial("ours") / REVISION).mkdir(parents=True)
+    assert store.halves() == ["ours"]
+    store.remove("ours")
+    assert store.names() == store.halves() == []
+    with pytest.raises(ModelError, match=r"There is no ours in .*\[model-not-pulled\]"):
+        store.remove("ours")
+
+
+@pytest.mark.parametrize("name", ["..", ".", "", ".partial", "../x", "./x"])
+def test_what_can_be_no_name_deletes_nothing(tmp_path: Path, name: str) -> None:
+    pulled(tmp_path / "models", "ours", "stt", {"model.bin": b"1"})
+    (tmp_path / "manifest.json").touch()
+    with pytest.raises(ModelError, match=r"is no name of a model"):
+        Store(tmp_path / "models").remove(name)
+    assert Store(tmp_path / "models").names() == ["ours"]
+
+
+def test_a_folder_of_ones_own_is_neither_replaced_nor_deleted(tmp_path: Path) -> None:
+    (tmp_path / "ours").mkdir()
+    (tmp_path / "ours" / "model.bin").write_bytes(b"trained for weeks")
+    with pytest.raises(ModelError, match=r"is in the way.*\[models-unwritable\]"):
+        pulled(tmp_path, "ours", "stt", {"model.bin": b"1"})
+    with pytest.raises(ModelError, match=r"There is no another"):
+        Store(tmp_path).remove("another")
+    Store(tmp_path).remove("ours")  # what the pull had begun
+    with pytest.raises(ModelError, match=r"There is no ours"):
+        Store(tmp_path).remove("ours")
+    assert (tmp_path / "ours" / "model.bin").read_bytes() == b"trained for weeks"
+
+
+def test_one_at_a_time(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    with (
+        store.lock("ours"),
+        store.lock("another"),
+        pytest.raises(ModelError, match=r"\[model-busy\]"),
+        store.lock("ours"),
+    ):
+        pytest.fail("locked twice")
+    with store.lock("ours"):
+        pass
+
+
+def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with (
+        pytest.raises(ModelError, match=r"models\.directory.*\[models-unwritable\]"),
+        Store(tmp_path / "file").lock("ours"),
+    ):
+        pytest.fail("locked a folder inside a file")
+
+
+def test_where_models_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    usual = tmp_path / ".local" / "share" / "stark-translate" / "models"
+    assert directory_of("") == usual
+    monkeypatch.setenv("XDG_DATA_HOME", "relative/is/ignored")
+    assert directory_of("") == usual
+    monkeypatch.setenv("XDG_DATA_HOME", "/data")
+    assert directory_of("") == Path("/data/stark-translate/models")
+    assert directory_of("/var/lib/models") == Path("/var/lib/models")
+    assert directory_of("~/m") == tmp_path / "m"
+
+
+def test_hashes(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"hello\n")
+    assert digest(tmp_path / "a", "sha1", nobody, b"blob 6\0") == (
+        "ce013625030ba8dba906f756967f9e9ca394464a"
+    ), "as `git hash-object` says"

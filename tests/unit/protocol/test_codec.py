@@ -1,0 +1,308 @@
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, get_args
+
+import numpy as np
+import orjson
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.core.errors import ProtocolError
+from pipeline.core.types import State
+from pipeline.protocol import codec as wire
+from pipeline.protocol.codec import Ack, Auth, Command, Message, SourceText, TargetText
+from tests.support.paths import ROOT
+
+PROTOCOL_MD = (ROOT / "docs" / "PROTOCOL.md").read_text()
+DOCUMENTED_CODES = set(re.findall(r"^\| `([a-z-]+)` \|", PROTOCOL_MD, re.MULTILINE))
+CAPTION = Message(
+    seq=43,
+    id=18,
+    revision=3,
+    final=True,
+    start_s=65.6,
+    end_s=68.4,
+    source=SourceText("en", "I shall not want."),
+    target=TargetText("es", "Nada me faltará.", "gemma"),
+    stable=16,
+)
+
+
+def examples(kind: str) -> list[dict[str, Any]]:
+    """Every example of one message type in docs/PROTOCOL.md."""
+    found = []
+    for block in re.findall(r"```json\n(.*?)```", PROTOCOL_MD, re.DOTALL):
+        try:
+            messages = [json.loads(block)]
+        except json.JSONDecodeError:
+            messages = [json.loads(line) for line in block.splitlines()]
+        found += [message for message in messages if message.get("type") == kind]
+    assert found, f"docs/PROTOCOL.md has no example of {kind}"
+    return found
+
+
+def refused(raw: str | bytes) -> ProtocolError:
+    with pytest.raises(ProtocolError) as caught:
+        wire.parse(raw)
+    assert caught.value.code in DOCUMENTED_CODES
+    return caught.value
+
+
+def rule(heard: str, write: str) -> str:
+    return json.dumps({"type": "command", "name": "add-rule", "heard": heard, "write": write})
+
+
+# The document and the code say the same
+
+
+def test_documented_captions_are_read_and_written_back_unchanged() -> None:
+    for example in examples("caption") + examples("hello")[0]["captions"]:
+        assert orjson.loads(wire.encode(wire.parse_caption(json.dumps(example)))) == example
+    assert wire.encode(CAPTION) == orjson.dumps(examples("caption")[0])
+
+
+def test_the_documented_hello_is_what_we_send() -> None:
+    (example,) = examples("hello")
+    captions = [wire.parse_caption(json.dumps(each)) for each in example["captions"]]
+    made = wire.hello(
+        session="2026-11-22T09-30-00",
+        mode="live",
+        seq=42,
+        source="en",
+        target="es",
+        lang="es",
+        state="listening",
+        reason="",
+        resumed=False,
+        captions=captions,
+    )
+    assert made == orjson.dumps(example)
+
+
+def test_the_other_documented_messages_are_what_we_send() -> None:
+    (status,), (level,), (utterance,) = (
+        examples(kind) for kind in ("status", "level", "utterance")
+    )
+    assert wire.status("live", 44, "no-audio", status["reason"]) == orjson.dumps(status)
+    assert wire.level(-23.41, clipped=False) == orjson.dumps(level)
+    assert orjson.loads(wire.utterance({**utterance, "type": "else"})) == utterance
+    assert orjson.loads(wire.authorized()) in examples("authorized")
+    (fault,) = examples("fault")
+    made = wire.fault(fault["stage"], fault["code"], fault["message"])
+    assert made == orjson.dumps(fault)
+    assert orjson.loads(wire.alive(43)) in examples("alive")
+    facts = {"paused": False, "blank": False, "off_record": False}
+    controls = {"undo": "edit of caption 18", **facts}
+    assert orjson.loads(wire.purged(2014.3, 2074.3)) in examples("purged")
+    assert orjson.loads(wire.done("edit", controls)) in examples("done")
+    added = wire.rule("philemon", "file lemon", "Philemon", removed=False)
+    assert orjson.loads(added) in examples("rule")
+    (reloaded,) = examples("reloaded")
+    keys = {key: value for key, value in reloaded.items() if key != "type"}
+    assert wire.reloaded(**keys) == orjson.dumps(reloaded)
+    (earlier,) = examples("earlier")
+    captions = [wire.parse_caption(json.dumps(each)) for each in earlier["captions"]]
+    assert wire.earlier(captions) == orjson.dumps(earlier)
+    with pytest.raises(ProtocolError) as caught:
+        wire.parse('{"type":"command","name":"stop"}')
+    assert orjson.loads(wire.error(caught.value)) in examples("error")
+
+
+def test_documented_client_messages_are_accepted() -> None:
+    parsed = [
+        wire.parse(json.dumps(example))
+        for kind in ("ack", "auth", "command")
+        for example in examples(kind)
+    ]
+    assert parsed == [
+        Ack(43),
+        Auth("Wf3kq1c2v8"),
+        Command("pause"),
+        Command("resume"),
+        Command("blank"),
+        Command("unblank"),
+        Command("edit", 18, "Nada me faltará jamás."),
+        Command("hide", 18),
+        Command("add-rule", heard="file lemon", write="Philemon"),
+        Command("undo"),
+        Command("off-record"),
+        Command("on-record"),
+        Command("reload"),
+    ]
+
+
+@pytest.mark.parametrize("word", [*get_args(State), *wire.COMMANDS, *wire.KINDS])
+def test_every_word_is_documented(word: str) -> None:
+    assert word in PROTOCOL_MD
+
+
+def test_a_level_from_numpy_is_a_number_and_silence_is_null() -> None:
+    from_numpy: Any = np.float32(-12.34)  # its types say that it is no float
+    assert orjson.loads(wire.level(from_numpy, clipped=True)) == {
+        "type": "level",
+        "dbfs": -12.3,
+        "clipped": True,
+    }
+    assert orjson.loads(wire.level(float("-inf"), clipped=False))["dbfs"] is None
+
+
+# What clients send
+
+
+@pytest.mark.parametrize(
+    ("raw", "code"),
+    [
+        (b'{"type":"ack","seq":1}', "binary-not-accepted"),
+        ("", "bad-json"),
+        ("ack", "bad-json"),
+        ('{"type":"ack"', "bad-json"),
+        ("[]", "bad-json"),
+        ("null", "bad-json"),
+        ("[" * 5000, "bad-json"),
+        ('"\ud800"', "bad-json"),
+        ("{}", "unknown-type"),
+        ('{"type":"hello"}', "unknown-type"),
+        ('{"type":["ack"]}', "unknown-type"),
+        ('{"type":"ack"}', "bad-field"),
+        ('{"type":"ack","seq":-1}', "bad-field"),
+        ('{"type":"ack","seq":1.0}', "bad-field"),
+        ('{"type":"ack","seq":true}', "bad-field"),
+        ('{"type":"ack","seq":"1"}', "bad-field"),
+        ('{"type":"ack","seq":9007199254740992}', "bad-field"),
+        ('{"type":"auth"}', "bad-field"),
+        ('{"type":"auth","token":""}', "bad-field"),
+        ('{"type":"auth","token":7}', "bad-field"),
+        ('{"type":"command"}', "unknown-command"),
+        ('{"type":"command","name":"shutdown"}', "unknown-command"),
+        ('{"type":"command","name":{"a":1}}', "unknown-command"),
+        ('{"type":"command","name":"hide"}', "bad-field"),
+        ('{"type":"command","name":"hide","id":-1}', "bad-field"),
+        ('{"type":"command","name":"edit","id":1}', "bad-field"),
+        ('{"type":"command","name":"edit","id":1,"text":""}', "bad-field"),
+        ('{"type":"command","name":"edit","id":1,"text":" \\n\\u0007 "}', "bad-field"),
+        ('{"type":"command","name":"edit","id":1,"text":null}', "bad-field"),
+        (json.dumps({"type": "command", "name": "edit", "id": 1, "text": "x" * 2001}), "bad-field"),
+        ('{"type":"command","name":"add-rule","heard":"a"}', "bad-field"),
+        ('{"type":"command","name":"add-rule","heard":"a","write":"a"}', "bad-field"),
+        ('{"type":"command","name":"add-rule","heard":" a ","write":"a"}', "bad-field"),
+        ('{"type":"command","name":"add-rule","heard":"...","write":"a"}', "bad-field"),
+        ('{"type":"command","name":"add-rule","heard":"a","write":"!"}', "bad-field"),
+        ('{"type":"command","name":"add-rule","heard":"a","write":["b"]}', "bad-field"),
+        (rule("a", "b" * 81), "bad-field"),
+        (rule("a" * 81, "b"), "bad-field"),
+        (json.dumps({"type": "auth", "token": "x" * wire.MAX_BYTES}), "too-large"),
+        ('"' + "ñ" * (wire.MAX_BYTES // 2) + '"', "too-large"),
+        ("x" * 1_000_000, "too-large"),
+    ],
+)
+def test_a_message_that_is_not_ours_is_refused(raw: str | bytes, code: str) -> None:
+    assert refused(raw).code == code
+
+
+def test_fields_that_we_do_not_know_are_ignored() -> None:
+    assert wire.parse('{"type":"ack","seq":5,"painted_ms":12}') == Ack(5)
+
+
+def test_an_edit_is_one_line_of_printable_text() -> None:
+    raw = json.dumps({"type": "command", "name": "edit", "id": 2, "text": "\t Señor\r\n\x00mío  "})
+    assert wire.parse(raw) == Command("edit", 2, "Señor mío")
+
+
+def test_a_rule_is_one_line_of_text_on_either_side() -> None:
+    assert wire.parse(rule(" file\n lemon ", "Philemon")) == Command(
+        "add-rule", heard="file lemon", write="Philemon"
+    )
+    assert wire.parse(rule("x" * 80, "ñ" * 80)) == Command(
+        "add-rule", heard="x" * 80, write="ñ" * 80
+    )
+
+
+def test_the_longest_edit_is_accepted() -> None:
+    raw = json.dumps(
+        {"type": "command", "name": "edit", "id": 2, "text": "ñ" * wire.MAX_TEXT},
+        ensure_ascii=False,
+    )
+    assert wire.parse(raw) == Command("edit", 2, "ñ" * wire.MAX_TEXT)
+
+
+def test_what_was_sent_comes_back_short() -> None:
+    assert len(refused(json.dumps({"type": "x" * 9000})).message) < 120
+
+
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
+)
+
+
+@settings(deadline=None)
+@given(
+    st.fixed_dictionaries(
+        {"type": st.sampled_from(["ack", "auth", "command"]) | _VALUES},
+        optional={
+            "seq": _VALUES,
+            "token": _VALUES,
+            "name": st.sampled_from(wire.COMMANDS) | _VALUES,
+            "id": _VALUES,
+            "text": _VALUES,
+            "heard": _VALUES,
+            "write": _VALUES,
+        },
+    )
+)
+def test_any_object_is_parsed_or_refused(value: dict[str, Any]) -> None:
+    try:
+        answer: object = wire.parse(json.dumps(value))
+    except ProtocolError as problem:
+        answer = orjson.loads(wire.error(problem))["code"]
+    assert isinstance(answer, Ack | Auth | Command) or answer in DOCUMENTED_CODES
+
+
+@settings(deadline=None)
+@given(st.text() | st.binary())
+def test_any_text_is_parsed_or_refused(raw: str | bytes) -> None:
+    refused(raw)
+
+
+# The journal's lines
+
+
+def broken(**changes: object) -> str:
+    value = orjson.loads(wire.encode(CAPTION))
+    for key, change in changes.items():
+        outer, _, name = key.rpartition("__")
+        (value[outer] if outer else value)[name] = change
+    return orjson.dumps(value).decode()
+
+
+def test_a_caption_survives_the_journal() -> None:
+    assert wire.parse_caption(wire.encode(CAPTION)) == CAPTION
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("", "bad-json"),
+        (wire.encode(CAPTION)[:-9], "bad-json"),
+        (broken(type="status"), "unknown-type"),
+        (broken(seq=0), "bad-field"),
+        (broken(id="18"), "bad-field"),
+        (broken(revision=None), "bad-field"),
+        (broken(final=1), "bad-field"),
+        (broken(start_s="0"), "bad-field"),
+        (broken(end_s=True), "bad-field"),
+        (broken(source="text"), "bad-field"),
+        (broken(source__lang=""), "bad-field"),
+        (broken(source__text=None), "bad-field"),
+        (broken(target__text=5), "bad-field"),
+        (broken(target__engine=None), "bad-field"),
+        (broken(stable=-1), "bad-field"),
+    ],
+)
+def test_a_broken_line_is_refused(line: str | bytes, code: str) -> None:
+    with pytest.raises(ProtocolError) as caught:
+        wire.parse_caption(line)
+    assert caught.value.code == code

@@ -1,0 +1,145 @@
+"""What a real hub sends is what schema/messages says, and what it takes is too."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from pipeline.core.errors import ProtocolError
+from pipeline.protocol.codec import parse
+from tests.support.hub import in_loop, operator, receive, send, serving, until
+from tests.support.paths import ROOT
+from tests.support.schemas import SCHEMA, problems
+from tests.support.sessions import eventful
+
+PROTOCOL = ROOT / "docs" / "PROTOCOL.md"
+TO_EVERYONE = {"alive", "caption", "earlier", "error", "hello", "status"}
+RECORDS = {"compare", "utterance"}
+TO_OPERATORS = RECORDS | {"authorized", "console", "done", "fault", "health", "level"}
+TO_OPERATORS |= {"purged", "reloaded", "rule"}
+TO_DISPLAYS = TO_EVERYONE | TO_OPERATORS
+FROM_DISPLAYS = {"ack", "auth", "command"}
+
+
+def schema_of(message: dict[str, Any]) -> str:
+    kind = message["type"]
+    return f"records/{kind}" if kind in RECORDS else f"messages/{kind}"
+
+
+def test_every_message_has_its_schema() -> None:
+    made = {path.stem for path in (SCHEMA / "messages").iterdir()}
+    assert made == (TO_DISPLAYS - RECORDS) | FROM_DISPLAYS
+
+
+@pytest.mark.slow
+def test_an_operator_gets_what_the_schemas_say(tmp_path: Path) -> None:
+    session = eventful(tmp_path / "a")
+    # No rehearsal, no short hello, and over before a sign of life is due.
+    assert {m["type"] for m in session.sent} == TO_DISPLAYS - {"alive", "compare", "earlier"}
+    for message in session.sent:
+        assert problems(schema_of(message), message) == [], message
+    assert any(m["type"] == "caption" and not m["source"]["text"] for m in session.sent)  # hidden
+
+
+@in_loop
+async def test_a_hello_fits_whatever_was_asked_for() -> None:
+    async with serving() as service:
+        service.say(1)
+        service.say(2, final=False)
+        for query in ("", "lang=en&since=1", "since=99&session=other", "kind=projector&since=2"):
+            async with service.connect(query) as display:
+                hello = await receive(display)
+                assert problems("messages/hello", hello) == []
+        async with service.connect("history=1") as display:
+            for kind in ("hello", "earlier"):
+                message = await receive(display)
+                assert problems(f"messages/{kind}", message) == []
+                assert len(message["captions"]) == 1
+        async with service.connect("lang=xx") as display:
+            assert problems("messages/error", await receive(display)) == []
+
+
+@in_loop
+async def test_what_the_schemas_allow_the_hub_takes() -> None:
+    async with serving() as service:
+        message = service.say(1)
+        async with await operator(service) as display:
+            for wanted in (
+                {"type": "ack", "seq": message.seq},
+                {"type": "command", "name": "edit", "id": 1, "text": "Amén.", "note": "mine"},
+                {"type": "command", "name": "pause"},
+            ):
+                assert problems(schema_of(wanted), wanted) == []
+                await send(display, **wanted)
+            await until(lambda: len(service.commands) == 2)
+            edited = await receive(display)
+            assert problems("messages/caption", edited) == []
+            await asyncio.sleep(0)
+
+
+RULE = {"type": "command", "name": "add-rule", "heard": "file lemon", "write": "Philemon"}
+EDIT = {"type": "command", "name": "edit", "id": 1, "text": "Amén"}
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"type": "ack", "seq": 0},
+        {"type": "auth", "token": "x"},
+        {"type": "command", "name": "resume"},
+        {"type": "command", "name": "hide", "id": 0},
+        EDIT,
+        EDIT | {"text": "x" * 2000},
+        {"type": "command", "name": "undo"},
+        RULE,
+        RULE | {"heard": "x" * 80},
+    ],
+)
+def test_what_the_schemas_allow_is_understood(message: dict[str, Any]) -> None:
+    assert problems(schema_of(message), message) == []
+    parse(orjson.dumps(message).decode())
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"type": "ack"},
+        {"type": "ack", "seq": -1},
+        {"type": "ack", "seq": "1"},
+        {"type": "ack", "seq": True},
+        {"type": "auth"},
+        {"type": "auth", "token": ""},
+        {"type": "auth", "token": 7},
+        {"type": "command"},
+        {"type": "command", "name": "stop"},
+        {"type": "command", "name": "hide"},
+        {"type": "command", "name": "hide", "id": -1},
+        {"type": "command", "name": "edit", "id": 1},
+        EDIT | {"id": 1.5},
+        EDIT | {"text": ""},
+        EDIT | {"text": "x" * 2001},
+        RULE | {"heard": ""},
+        RULE | {"write": "x" * 81},
+        {"type": "command", "name": "add-rule", "heard": "x"},
+    ],
+)
+def test_what_is_refused_no_schema_allows(message: dict[str, Any]) -> None:
+    assert problems(schema_of(message), message)
+    with pytest.raises(ProtocolError):
+        parse(orjson.dumps(message).decode())
+
+
+def test_the_examples_of_the_protocol_fit() -> None:
+    blocks = re.findall(r"```json\n(.*?)```", PROTOCOL.read_text(encoding="utf-8"), re.DOTALL)
+    joined = [re.sub(r"\n +", " ", block).strip() for block in blocks]
+    messages = [orjson.loads(line) for block in joined for line in block.split("\n")]
+    told = [message for message in messages if "type" in message]
+    assert {message["type"] for message in told} == TO_DISPLAYS | FROM_DISPLAYS
+    for message in told:
+        if message["type"] not in RECORDS:  # shortened there
+            assert problems(schema_of(message), message) == [], message

@@ -1,0 +1,89 @@
+"""Counting a session up. What the recorder makes of it is in test_diagnostics.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pipeline.records.events import SummaryRecord
+from pipeline.records.summary import TIMES, Tally
+from tests.unit.records.test_utterance import draft, final, record
+
+
+def summary(tally: Tally) -> SummaryRecord:
+    return tally.summary(utc="now", session="s", dropped_records=4, pairs=1, review=2)
+
+
+def spoken(**changes: Any) -> dict[str, Any]:
+    return record(final(), draft()) | changes
+
+
+def test_a_session_without_a_word() -> None:
+    made = summary(Tally())
+    assert (made.utterances, made.corrected_share, made.latencies) == (0, None, {})
+    assert made.dropped == {"records": 4}
+
+
+def test_what_was_filtered_has_no_decision() -> None:
+    tally = Tally()
+    tally.utterance(spoken(filtered="no-speech", quality=None, flags=("no-speech-prob:reject",)))
+    tally.utterance(spoken())
+    made = summary(tally)
+    assert made.filtered == {"no-speech": 1}
+    assert made.decisions == {"moderate": 1}
+    assert made.flags == {"no-speech-prob:reject": 1}
+
+
+def test_exclusions_are_counted_each() -> None:
+    quality = spoken()["quality"] | {"decision": "reject"}
+    tally = Tally()
+    tally.utterance(spoken(quality=quality | {"excluded": ("too-short", "length-ratio")}))
+    tally.utterance(spoken(quality=quality | {"excluded": ("too-short",)}))
+    assert summary(tally).excluded == {"too-short": 2, "length-ratio": 1}
+
+
+def test_a_rule_counts_each_time_an_utterance_once() -> None:
+    (god,) = spoken()["corrections"]
+    tally = Tally()
+    tally.utterance(spoken(corrections=(god, god, god | {"rule": "zion"})))
+    tally.utterance(spoken(corrections=()))
+    made = summary(tally)
+    assert made.corrections == {"god": 2, "zion": 1}
+    assert made.corrected_share == 0.5
+
+
+@pytest.mark.parametrize(
+    ("values", "p50_ms", "p95_ms"),
+    [([5.0], 5.0, 5.0), ([4.0, 2.0], 2.0, 4.0), ([*range(1, 101)], 50, 95), ([0, 9, 9], 9, 9)],
+)
+def test_percentiles_are_values_that_occurred(
+    values: list[float], p50_ms: float, p95_ms: float
+) -> None:
+    tally = Tally()
+    for value in values:
+        tally.utterance(spoken(final_ms=value))
+    made = summary(tally).latencies["final_ms"]
+    assert (made.count, made.p50_ms, made.p95_ms) == (len(values), p50_ms, p95_ms)
+
+
+def test_the_last_health_counts_and_faults_by_code() -> None:
+    tally = Tally()
+    for audio_s, blocks in ((10.0, 0), (20.0, 5)):
+        dropped = {"blocks": blocks, "records": 0, "partials": 1, "drafts": 0}
+        tally.health({"audio_s": audio_s, "dropped": dropped})
+    for code in ("final-late", "stt-failed", "final-late"):
+        tally.fault(code)
+    made = summary(tally)
+    assert (made.audio_s, made.dropped["blocks"], made.dropped["records"]) == (20.0, 5, 4)
+    assert made.faults == {"final-late": 2, "stt-failed": 1}
+
+
+def test_a_time_that_no_utterance_has_is_left_out() -> None:
+    tally = Tally()
+    tally.utterance(spoken(final_ms=None))
+    assert set(summary(tally).latencies) == set(TIMES) - {"final_ms"}
+
+
+def test_every_time_of_a_record_is_told() -> None:
+    assert set(TIMES) == {name for name in spoken() if name.endswith("_ms")}

@@ -1,0 +1,46 @@
+"""HTML by construction: nothing that is text becomes anything else."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.review.markup import Markup, join, tag, text
+
+
+class Reader(HTMLParser):
+    """Reads what a browser would: elements, attributes, text."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, tuple[tuple[str, str | None], ...]]] = []
+        self.text = ""
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, tuple(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+    def handle_comment(self, data: str) -> None:
+        self.elements.append(("comment", ((data, None),)))
+
+
+def test_an_element_is_written_to_the_letter() -> None:
+    assert tag("p", "a < b & ", tag("b", "c"), class_="x", text_anchor='"end"', id=None) == (
+        '<p class="x" text-anchor="&quot;end&quot;">a &lt; b &amp; <b>c</b></p>'
+    )
+    assert tag("meta", charset="utf-8") == '<meta charset="utf-8">'
+    assert join(Markup("<br>"), "<br>") == "<br>&lt;br&gt;"
+    assert text("a\x00b\x1b[31m\tc") == "a\ufffdb\ufffd[31m\tc"
+
+
+@given(st.text(st.characters(exclude_categories=["Cc", "Cs"])))
+def test_text_comes_back_as_it_was(said: str) -> None:
+    read = Reader(tag("p", said, title=said))
+    assert read.elements == [("p", (("title", said),))]
+    assert read.text == said

@@ -1,0 +1,144 @@
+"""The report of a session as a whole: complete, self-contained, and text stays text."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pipeline.core.errors import SessionError
+from pipeline.core.resources import bundled
+from pipeline.review.report import report
+from tests.support.journal import BEGAN, message, record, session, utc
+from tests.unit.daemon.test_app import Service
+from tests.unit.review.test_markup import Reader
+
+POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+
+
+def service(directory: Path, said: str) -> Path:
+    """Keep a session in which everything that people and engines can say is `said`."""
+    fix = {"rule": said, "found": said, "replacement": said, "start": 0}
+    event = {"type": "event", "utc": utc(25)}
+    name = BEGAN.strftime("%Y-%m-%dT%H-%M-%S")
+    return session(
+        directory,
+        [
+            message(1, said, said),
+            message(2, "two", said, engine="operator"),
+            message(3, said, said, engine=said, lang="es"),
+        ],
+        f"{name}-{len(list(directory.glob('*')))}",
+        records=[
+            {
+                "type": "health",
+                "utc": utc(0),
+                "audio_s": 0.0,
+                "state": said,
+                "reason": said,
+                "source": said,
+                "dropped": {said: 1},
+            },
+            record(1, said, said, corrections=[fix], flags=[said], lang=said),
+            record(2, "two", said),
+            record(4, said, filtered=said),
+            event | {"event": "fault", "stage": said, "code": said, "message": said},
+            event | {"event": said, "name": said},
+        ],
+    )
+
+
+def structure(page: str) -> list[tuple[str, tuple[str, ...]]]:
+    return [(name, tuple(key for key, _ in pairs)) for name, pairs in Reader(page).elements]
+
+
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    said=st.one_of(
+        st.text(st.sampled_from("<>&'\"/=!-[]; abscriptylet"), min_size=1, max_size=40),
+        st.sampled_from(
+            ["</style><script>alert(1)</script>", "--><img src=x onerror=alert(1)>", "&lt;b&gt;"]
+        ),
+    ).filter(str.strip)
+)
+def test_any_text_is_text(tmp_path: Path, said: str) -> None:
+    page = report(service(tmp_path, f"x{said}x"))
+    assert structure(page) == structure(report(service(tmp_path, "harmless")))
+    shown = " ".join(Reader(page).text.split())  # as a browser shows it
+    assert shown.count(" ".join(f"x{said}x".split())) >= 3
+
+
+def test_it_needs_nothing_from_anywhere(tmp_path: Path) -> None:
+    page = report(service(tmp_path, "amen"))
+    names = {name for name, _ in structure(page)}
+    assert not names & {"script", "img", "link", "iframe", "object", "base", "form"}
+    targets = [value for _, pairs in Reader(page).elements for key, value in pairs if key == "href"]
+    assert targets
+    assert all(str(target).startswith("#") for target in targets)
+    ids = {value for _, pairs in Reader(page).elements for key, value in pairs if key == "id"}
+    assert {str(target)[1:] for target in targets} <= ids
+    assert not re.search(r"url\(|@import|https?:", page)
+    policies = [pairs for name, pairs in Reader(page).elements if ("content", POLICY) in pairs]
+    assert len(policies) == 1
+
+
+def test_it_tells_when_and_how_quickly(tmp_path: Path) -> None:
+    records = [record(n, "said", "dicho") for n in range(1, 101)]
+    captions = [message(n, "said", "dicho") for n in range(1, 101)]
+    text = Reader(report(session(tmp_path, captions, records=records))).text
+    assert "Captions of 22 November 2026, 09:30" in text
+    assert "100 captions in 16 min 42 s." in text
+    assert "Half of them were there within 1.4 s of the last syllable" in text
+    assert "only real time tells" not in text
+    assert "0faults" in text
+
+
+def test_a_file_played_fast_says_that_its_latencies_are_waiting(tmp_path: Path) -> None:
+    records = [record(n, "said", "dicho", utc=utc(n)) for n in range(1, 9)]
+    captions = [message(n, "said", "dicho") for n in range(1, 9)]
+    page = report(session(tmp_path, captions, records=records))
+    assert "only real time tells" in page
+
+
+@pytest.mark.parametrize(
+    ("heard_s", "told"), [(59.0, "in 59 s."), (61.0, "in 1 min 01 s."), (3725.0, "in 1 h 02 min.")]
+)
+def test_lengths_are_told_as_people_do(tmp_path: Path, heard_s: float, told: str) -> None:
+    end = {"type": "event", "utc": utc(heard_s), "event": "end", "audio_s": heard_s}
+    assert told in report(session(tmp_path, [], records=[end]))
+
+
+def test_an_empty_session_has_a_page_too(tmp_path: Path) -> None:
+    text = Reader(report(session(tmp_path, [], "an odd name"))).text
+    assert "Captions of an odd name" in text
+    assert "0 captions in 0 s." in text
+
+
+def test_a_reference_adds_what_was_misheard(tmp_path: Path) -> None:
+    captions = [message(1, "Welcome, my friends, and good morning.", "Bienvenidos.", start_s=0.8)]
+    records: list[dict[str, Any]] = [
+        record(1, captions[0].source.text, "Bienvenidos.", normalized_erasure=0.0),
+        {"type": "health", "utc": utc(0), "audio_s": 0.0, "dropped": {}},
+        {"type": "event", "utc": utc(9), "event": "end", "audio_s": 7.0},
+    ]
+    folder = session(tmp_path, captions, records=records)
+    text = Reader(report(folder, bundled("demo", "sermon.json"))).text
+    assert "words misheard (WER)" in text
+    assert "translation (chrF)" in text
+    assert "Not covered" in text
+    with pytest.raises(SessionError, match="reference-unreadable"):
+        report(folder, tmp_path / "nothing.json")
+
+
+def test_a_session_of_the_daemon_itself(tmp_path: Path) -> None:
+    made = Service(tmp_path)
+    assert made.run() == 0
+    text = Reader(report(made.app.folder)).text
+    for said in ("sentence number one is spoken", "sentence-gemma number-gemma one-gemma"):
+        assert said in text

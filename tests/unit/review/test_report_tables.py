@@ -1,0 +1,195 @@
+"""The tables of a report."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from pipeline.review.report_tables import (
+    corrections,
+    filtered,
+    flagged,
+    reviewed,
+    second_finals,
+    stage_times,
+    transcript,
+)
+from pipeline.review.report_timeline import Session
+from pipeline.review.store import Outcome, Reviewed
+from tests.support.journal import message, record
+
+
+def rows(table: str) -> list[list[str]]:
+    """Return the text of each cell of each row."""
+    body = table.partition("<tbody>")[2]
+    return [
+        [re.sub("<[^>]+>", "", cell) for cell in re.findall(r"<td.*?>(.*?)</td>", row)]
+        for row in re.findall(r"<tr.*?>(.*?)</tr>", body)
+    ]
+
+
+def fix(found: str, replacement: str, start: int, rule: str = "a rule") -> dict[str, Any]:
+    return {"rule": rule, "found": found, "replacement": replacement, "start": start}
+
+
+def corrected(*fixes: dict[str, Any], raw: str, text: str) -> Session:
+    said = record(1, text, "dicho", raw_text=raw, corrections=list(fixes))
+    return Session("one", [message(1, text, "dicho")], [said])
+
+
+def test_corrected_words_are_marked_where_they_stand() -> None:
+    session = corrected(
+        fix("tim a thee", "Timothy", 5),
+        fix("gaspall", "gospel", 24),
+        raw="Paul tim a thee and the gaspall",
+        text="Paul Timothy and the gospel",
+    )
+    table = transcript(session)
+    assert (
+        'Paul <mark title="heard: tim a thee (rule a rule)">Timothy</mark> and the '
+        '<mark title="heard: gaspall (rule a rule)">gospel</mark></td>' in table
+    )
+    assert rows(table) == [["0:10", "Paul Timothy and the gospel", "dicho", "0.9 s"]]
+
+
+def test_a_correction_that_cannot_be_found_again_marks_nothing() -> None:
+    session = corrected(fix("a", "b", 3), fix("c", "d", 90), raw="x", text="Paul Timothy")
+    assert "<mark" not in transcript(session)
+    assert rows(transcript(session))[0][1] == "Paul Timothy"
+
+
+def test_a_journal_without_records_is_enough_for_the_transcript() -> None:
+    session = Session("one", [message(1, "one", "uno"), message(2, "two", "dos")], [])
+    assert rows(transcript(session)) == [["0:10", "one", "uno", ""], ["0:20", "two", "dos", ""]]
+    assert transcript(Session("one", [], [])) == ""
+
+
+def test_what_became_of_a_caption_is_remarked() -> None:
+    captions = [
+        message(1, "one", "Uno.", engine="operator"),
+        message(2, "two", "dos", engine="marian"),
+        message(3, "three", "three", engine="source", lang="en"),
+        message(4, "four", "cuatro"),
+    ]
+    records = [
+        record(1, "one", "uno"),
+        record(4, "four", "cuatro", flags=["agreement:flag", "estimate:reject"]),
+    ]
+    table = transcript(Session("one", captions, records))
+    assert [row[3] for row in rows(table)] == ["edited0.9 s", "marian", "not translated", "⚑0.9 s"]
+    assert 'title="was: uno"' in table
+    assert '<span class="chip bad" title="agreement:flag, estimate:reject">' in table
+    assert '<td lang="en" dir="auto">three</td><td lang="en" dir="auto">three</td>' in table
+
+
+def test_corrections_are_counted_the_most_frequent_first() -> None:
+    records = [record(1, "x", "y", corrections=[fix("a", "b", 0)])]
+    records += [record(n, "x", "y", corrections=[fix("c", "d", 0)]) for n in range(2, 14)]
+    first, second = rows(corrections(Session("one", [], records)))
+    assert first[:4] == ["c", "d", "a rule", "12"]
+    assert first[4].startswith("0:20, 0:30, ")
+    assert first[4].endswith(" …")
+    assert second == ["a", "b", "a rule", "1", "0:10"]
+    assert corrections(Session("one", [], [record(1, "x", "y")])) == ""
+
+
+def test_filtered_text_has_its_reason() -> None:
+    records = [record(1, "one", "uno"), record(2, "Thank you.", filtered="hallucination")]
+    session = Session("one", [], records)
+    assert rows(filtered(session)) == [["0:20", "hallucination", "Thank you.", "-23 dBFS"]]
+    assert filtered(Session("one", [], records[:1])) == ""
+
+
+def test_doubtful_captions_come_worst_first() -> None:
+    def judged(key: int, score: float | None, decision: str, **more: Any) -> dict[str, Any]:
+        quality = {"score": score, "decision": decision, "excluded": more.pop("excluded", [])}
+        return record(key, "said", "dicho", quality=quality, **more)
+
+    records = [
+        judged(1, 0.9, "accept"),
+        judged(2, 0.6, "review"),
+        judged(3, 0.3, "reject", flags=["avg-logprob:reject", "agreement:flag"]),
+        judged(4, None, "reject", excluded=["too-short"]),
+        judged(5, 0.1, "reject"),  # hidden by an operator
+    ]
+    captions = [message(n, f"said {n}", f"dicho {n}") for n in range(1, 5)]
+    table = flagged(Session("one", captions, records))
+    assert rows(table) == [
+        ["0:40", "", "too short", "said 4", "dicho 4"],
+        ["0:30", "0.30", "avg logprobagreement", "said 3", "dicho 3"],
+        ["0:20", "0.60", "low score", "said 2", "dicho 2"],
+    ]
+    assert '<span class="chip note">agreement' in table
+    assert flagged(Session("one", captions, [record(1, "said", "dicho")])) == ""
+
+
+def test_only_the_worst_are_listed() -> None:
+    records = [record(n, "said", "dicho", flags=["estimate:flag"]) for n in range(1, 61)]
+    captions = [message(n, "said", "dicho") for n in range(1, 61)]
+    table = flagged(Session("one", captions, records))
+    assert len(rows(table)) == 50
+    assert "And 10 more" in table
+
+
+def test_stages_have_percentiles() -> None:
+    records = [record(n, "said", "dicho", stt_ms=100.0 * n) for n in range(1, 4)]
+    table = {row[0]: row[1:] for row in rows(stage_times(Session("one", [], records)))}
+    assert table["recognizer"] == ["200", "290", "298", "300"]
+    assert "last syllable to caption" in table
+    assert stage_times(Session("one", [], [])) == ""
+
+
+def second(id: int, text: str, agreement: float | None, ms: float = 40.0) -> dict[str, Any]:  # noqa: A002
+    made = {"lang": "es", "text": text, "engine": "gemma", "model": "12b.gguf", "ms": ms}
+    return {"type": "compare", "id": id, "agreement": agreement, **made}
+
+
+def test_second_finals_stand_beside_the_first_the_most_different_first() -> None:
+    captions = [message(n, f"said {n}", f"dicho {n}") for n in (1, 2, 3)]
+    records = [record(n, f"said {n}", f"dicho {n}") for n in (1, 2, 3)]
+    seconds = [
+        second(1, "dicho uno", 0.81, 60.0),
+        second(2, "<b>", 0.2),
+        second(3, "dicho 3", 1.0, 50.0),
+        second(9, "x", 0.1),
+    ]
+    table = second_finals(Session("one", captions, [*records, *seconds]))
+    assert rows(table) == [
+        ["0:20", "0.20", "said 2", "dicho 2", "&lt;b&gt;"],
+        ["0:10", "0.81", "said 1", "dicho 1", "dicho uno"],
+    ]
+    assert "gemma (12b.gguf) on 3 captions" in table
+    assert "50 ms for half of them" in table
+    assert "1 are the same; half of all agree to 0.81" in table
+    assert 'href="#u2"' in table
+
+
+def test_without_second_finals_there_is_no_table_of_them() -> None:
+    assert second_finals(Session("one", [message(1, "one", "uno")], [])) == ""
+
+
+def decided(id: int, outcome: Outcome, target: str = "") -> Reviewed:  # noqa: A002
+    utc = "2026-11-22T11:00:00.000+00:00"
+    return Reviewed(
+        id=id, utc=utc, reviewer="Ana <a>", outcome=outcome, source=f"said {id}", target=target
+    )
+
+
+def test_what_people_corrected_stands_beside_what_was_shown() -> None:
+    captions = [message(n, f"said {n}", f"dicho {n}") for n in (1, 2, 3, 4)]
+    records = [record(n, f"said {n}", f"dicho {n}") for n in (1, 2, 3)]
+    decisions = [
+        decided(4, "corrected", "cuatro"),
+        decided(1, "approved"),
+        decided(2, "corrected", "dos & más"),
+        decided(3, "open"),
+        decided(9, "rejected"),
+    ]
+    table = reviewed(Session("one", captions, records, decisions))
+    assert rows(table) == [
+        ["0:20", "said 2", "dicho 2", "dos &amp; más", "Ana &lt;a&gt;"],
+        ["0:40", "said 4", "dicho 4", "cuatro", "Ana &lt;a&gt;"],
+    ]
+    assert "a person looked at 4: 2 corrected, 1 approved, 1 rejected." in table
+    assert reviewed(Session("one", captions, records)) == ""
+    assert "<table" not in reviewed(Session("one", captions, records, decisions[1:2]))

@@ -1,0 +1,106 @@
+"""What a report's plots are drawn from."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from pipeline.review.report_timeline import Session, distribution, latencies, session_timeline
+from tests.support.journal import message, record, utc
+
+
+def health(at_s: float, **fields: Any) -> dict[str, Any]:
+    facts = {"state": "listening", "reason": "", "audio_s": at_s, "lag_s": 0.5, "dropped": {}}
+    return {"type": "health", "utc": utc(at_s)} | facts | fields
+
+
+def event(at_s: float, name: str, /, **facts: Any) -> dict[str, Any]:
+    return {"type": "event", "utc": utc(at_s), "event": name, **facts}
+
+
+def service(*more: dict[str, Any], **fields: Any) -> Session:
+    records = [record(n, f"said {n}", f"dicho {n}", **fields) for n in range(1, 10)]
+    captions = [message(n, f"said {n}", f"dicho {n}") for n in range(1, 10)]
+    return Session("one", captions, [*records, *more])
+
+
+def test_in_real_time_the_clock_is_that_of_the_health_records() -> None:
+    session = service(health(0), health(100, audio_s=90.0))
+    assert session.realtime
+    assert session.at_s(utc(50)) == 45.0
+    assert session.at_s(utc(500)) == 90.0
+
+
+def test_a_file_played_fast_is_placed_by_its_utterances() -> None:
+    records = [record(n, "said", "dicho", end_s=100.0 * n, utc=utc(2.0 * n)) for n in range(1, 10)]
+    session = Session("one", [], [*records, health(1, audio_s=900.0)])
+    assert not session.realtime
+    assert session.at_s(utc(4)) == 200.0
+
+
+def test_the_length_is_what_was_heard_or_at_least_what_was_said() -> None:
+    assert service().length_s == 92.5
+    assert service(event(99, "end", audio_s=120.5)).length_s == 120.5
+    assert Session("one", [], []).length_s == 0.0
+    assert Session("one", [], []).at_s(utc(5)) == 0.0
+
+
+def test_a_microphone_that_is_back_is_no_trouble() -> None:
+    session = service(
+        event(10, "source", lost=True, message="lost"),
+        event(12, "source", lost=False, message="back"),
+        event(13, "command", name="pause", id=0),
+        event(14, "fault", stage="translate", code="final-late", message="late"),
+    )
+    assert [e["event"] for e in session.troubles] == ["source", "fault"]
+    plot = session_timeline(session)
+    for told in ("source: True, lost", "command: pause, 0", "fault: translate, final-late, late"):
+        assert told in plot
+    assert len(re.findall('class="bad"', plot)) == 3  # two of them, and the legend
+
+
+def test_states_that_stay_are_one_bar() -> None:
+    calm = [health(10.0 * n, state=state) for n, state in enumerate(("listening", "speech") * 3)]
+    lost = health(60.0, state="no-audio", reason="microphone lost")
+    plot = session_timeline(service(*calm, lost, health(80.0, state="ended")))
+    assert len(re.findall('<rect[^>]*class="calm"', plot)) == 1
+    assert "<title>microphone lost</title>" in plot
+    assert "ended" not in plot
+
+
+def test_hidden_captions_are_not_drawn_and_filtered_ones_have_their_lane() -> None:
+    shown = [message(1, "one", "uno"), message(4, "four", "four", engine="source", lang="en")]
+    records = [
+        record(1, "one", "uno"),
+        record(2, "secret", "secreto"),
+        record(3, "Thank you.", filtered="hallucination"),
+        record(4, "four", "four"),
+    ]
+    plot = session_timeline(Session("one", shown, records))
+    assert "secret" not in plot
+    assert 'href="#f3"' in plot
+    assert "hallucination: Thank you." in plot
+    assert 'class="engine-gemma"' in plot
+    assert 'class="engine-source"' in plot
+    assert 'class="engine-marian"' not in plot
+
+
+def test_rungs_and_lag_are_drawn() -> None:
+    plot = session_timeline(
+        service(health(0), health(50, lag_s=8.0), event(40, "rung", rung="NO_PARTIALS"))
+    )
+    assert plot.count('class="steps"') == 2
+    assert "lag, 0–8 s" in plot
+
+
+def test_every_latency_is_a_column_that_leads_to_its_caption() -> None:
+    plot = latencies(service())
+    assert len(re.findall(r'href="#u\d"', plot)) == 9
+    assert "0:10 0.91 s: said 1" in plot
+    assert 'class="stage-final"' in plot
+    assert "median 0.95 s" in distribution(service())
+
+
+def test_without_captions_there_are_no_latencies() -> None:
+    session = Session("one", [], [record(1, "Thank you.")])
+    assert (latencies(session), distribution(session)) == ("", "")

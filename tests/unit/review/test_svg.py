@@ -1,0 +1,82 @@
+"""Plots: everything lies where it should, inside the picture."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+
+import pytest
+
+from pipeline.review.markup import Markup
+from pipeline.review.svg import Bar, Column, Lane, clock, histogram, stacked, timeline
+
+
+def shapes(plot: Markup, kind: str) -> list[dict[str, float]]:
+    """Return the rectangles of a class: where they are and how large."""
+    return [
+        {key: float(value) for key, value in element.attrib.items() if key != "class"}
+        for element in ET.fromstring(plot).iter("rect")
+        if element.get("class") == kind
+    ]
+
+
+def labels(plot: Markup) -> list[str]:
+    return [str(element.text) for element in ET.fromstring(plot).iter("text")]
+
+
+def test_times_read_as_on_a_clock() -> None:
+    assert [clock(s) for s in (-1, 0, 61.9, 3599, 3600, 36_061)] == [
+        "0:00", "0:00", "1:01", "59:59", "1:00:00", "10:01:01",
+    ]  # fmt: skip
+
+
+def test_bars_lie_at_their_time() -> None:
+    bars = [Bar(0, 50, "a", "first", "#u1"), Bar(50, 50, "b", "a moment")]
+    plot = timeline(100, [Lane("captions", 20, bars)])
+    (lane,), (a,), (b,) = (shapes(plot, kind) for kind in ("lane", "a", "b"))
+    assert a["x"] == lane["x"]
+    assert a["width"] == pytest.approx(lane["width"] / 2, abs=0.1)
+    assert b["x"] == pytest.approx(lane["x"] + lane["width"] / 2, abs=0.1)
+    assert b["width"] > 1
+    assert "captions" in labels(plot)
+    assert {"0:00", "0:10", "1:40"} <= set(labels(plot))
+    assert [a.get("href") for a in ET.fromstring(plot).iter("a")] == ["#u1"]
+
+
+@pytest.mark.parametrize("length_s", [0, 1, 59, 3600, 90_000])
+def test_the_axis_of_any_session_is_readable(length_s: float) -> None:
+    assert 1 <= len(labels(timeline(length_s, []))) <= 26
+
+
+def test_a_line_holds_its_value_until_the_next() -> None:
+    plot = timeline(100, [Lane("lag", 30, steps=[(0, 0), (50, 2), (75, 9)], top=4)])
+    (path,) = ET.fromstring(plot).iter("path")
+    assert path.get("d") == "M92.0,30V30.0H540.0V15.0H764.0V0.0H988.0V30Z"
+
+
+def test_columns_add_up() -> None:
+    columns = [
+        Column({"a": 500, "b": 1500, "c": 0}, "one", "#u1"),
+        Column({"a": 500, "b": 500}, "two"),
+    ]
+    plot = stacked(columns, height=240)
+    a, b = shapes(plot, "a"), shapes(plot, "b")
+    assert a[0]["height"] == a[1]["height"]
+    assert b[0]["height"] == pytest.approx(3 * b[1]["height"], abs=0.2)
+    assert b[0]["y"] + b[0]["height"] == pytest.approx(a[0]["y"], abs=0.11)
+    assert b[0]["y"] >= 0
+    assert shapes(plot, "c") == []
+    assert {"0 s", "2 s"} <= set(labels(plot))
+
+
+def test_a_histogram_counts_everything_once() -> None:
+    plot = histogram([100.0, 110.0, 900.0, 2000.0], {"median": 500.0, "95 %": 2000.0})
+    titles = [str(element.text) for element in ET.fromstring(plot).iter("title")]
+    assert sum(int(title.rsplit(": ", 1)[1]) for title in titles) == 4
+    assert {"median 0.50 s", "95 % 2.00 s"} <= set(labels(plot))
+    tallest = max(box["height"] for box in shapes(plot, "count"))
+    assert [box["height"] for box in shapes(plot, "count")].count(tallest) == 1
+
+
+def test_nothing_to_plot_is_no_error() -> None:
+    for plot in (timeline(0, []), stacked([]), histogram([], {})):
+        assert ET.fromstring(plot).tag == "svg"

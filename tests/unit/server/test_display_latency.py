@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+from typing import Any
+
+from pipeline.protocol.codec import Kind
+from pipeline.server import display_latency as glass
+from pipeline.server.clients import Client
+from pipeline.server.display_latency import WINDOW_S, Glass
+
+
+class Peer:
+    """As much of a connection as has a name."""
+
+    remote_address = ("10.0.0.7", 1234)
+
+
+def client(kind: Kind = "audience", lang: str = "es", number: int = 1) -> Client:
+    connection: Any = Peer()
+    return Client(connection, lang, kind, number=number)
+
+
+def painting(measured: Glass, display: Client, *took_ms: float) -> None:
+    """Have a display paint captions one after the other, a second apart."""
+    for number, each_ms in enumerate(took_ms, display.acked + 1):
+        measured.published(number, float(number))
+        measured.painted(display, number, number + each_ms / 1000)
+
+
+def test_an_ack_measures_once_and_only_what_was_published() -> None:
+    measured, display = Glass(), client()
+    for seq in (1, 2, 3):
+        measured.published(seq, float(seq))
+    assert measured.painted(display, 2, 2.25) == 0.25
+    assert measured.painted(display, 2, 2.5) is None
+    assert measured.painted(display, 1, 2.5) is None
+    assert measured.painted(display, 9, 2.5) is None
+    assert display.acked == 2
+
+
+def test_a_row_for_each_kind_and_language() -> None:
+    measured = Glass()
+    phone, other, wall = client(), client(number=2), client("projector", "en", 3)
+    painting(measured, phone, *range(10, 210, 10))
+    clients = [wall, phone, other]
+    now_s = 21.0
+    assert measured.displays(clients, now_s) == [
+        {"kind": "audience", "lang": "es", "clients": 2, "glass_ms": {"p50": 100, "p95": 190}},
+        {"kind": "projector", "lang": "en", "clients": 1, "glass_ms": None},
+    ]
+    late = measured.displays(clients, now_s + WINDOW_S - 0.9)
+    assert late[0]["glass_ms"] == {"p50": 200, "p95": 200}
+    assert measured.displays(clients, now_s + WINDOW_S)[0]["glass_ms"] is None
+
+
+def test_the_slowest_come_first_and_waiting_counts() -> None:
+    measured = Glass()
+    quick, slow, stuck, mute = (client(number=n) for n in (1, 2, 3, 4))
+    painting(measured, quick, 10, 10, 10)
+    painting(measured, slow, 500, 700, 600)
+    painting(measured, stuck, 10)
+    assert measured.slowest([quick, slow, stuck, mute], 3, 3.7) == [
+        {"name": "3 (10.0.0.7)", "kind": "audience", "lang": "es", "glass_ms": 1700, "behind": 2},
+        {"name": "2 (10.0.0.7)", "kind": "audience", "lang": "es", "glass_ms": 600, "behind": 0},
+        {"name": "1 (10.0.0.7)", "kind": "audience", "lang": "es", "glass_ms": 10, "behind": 0},
+    ]
+    many = [client(number=n) for n in range(30)]
+    for each in many:
+        each.painted_s.append(each.number / 1000)
+    assert [row["glass_ms"] for row in measured.slowest(many, 0, 0.0)] == list(range(29, 19, -1))
+
+
+def test_memory_is_bounded() -> None:
+    measured, display = Glass(), client()
+    painting(measured, display, *([5.0] * (glass._TIMED + 100)))
+    assert len(measured._published) == glass._TIMED
+    assert next(iter(measured._published)) == 101
+    assert len(measured._measured["audience", "es"]) == glass._MEASURED
+    assert len(display.painted_s) == 16
+    forgotten = client()
+    forgotten.painted_s.append(0.01)
+    (row,) = measured.slowest([forgotten], glass._TIMED + 100, glass._TIMED + 101.0)
+    assert row["glass_ms"] == glass._TIMED * 1000  # as far as is known

@@ -1,0 +1,495 @@
+"""The hub over real sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import socket
+
+import orjson
+import pytest
+from websockets.asyncio.client import connect
+from websockets.exceptions import InvalidStatus
+
+from pipeline.core.errors import ServerError
+from pipeline.server import hub as broadcast
+from pipeline.server.clients import BACKLOG_BYTES
+from tests.support.hub import (
+    Service,
+    closed,
+    in_loop,
+    operator,
+    receive,
+    serving,
+    silent,
+    until,
+)
+
+# Captions
+
+
+@in_loop
+async def test_a_display_gets_captions_as_they_are_published() -> None:
+    async with serving() as service, service.connect() as display:
+        assert (await receive(display))["captions"] == []
+        partial, final = service.say(1, "a", final=False), service.say(1, "a b")
+        for message in (partial, final):
+            assert await receive(display) == orjson.loads(orjson.dumps(message))
+
+
+@in_loop
+async def test_a_late_joiner_gets_what_is_on_the_board() -> None:
+    async with serving() as service:
+        service.say(1, "uno", final=False)
+        service.say(1, "uno.")
+        service.say(2, "dos", final=False)
+        service.hub.set_state("speech", "")
+        async with service.connect("lang=en&kind=projector") as display:
+            hello = await receive(display)
+        captions = hello.pop("captions")
+        assert hello == {
+            "type": "hello",
+            "protocol": 1,
+            "session": "session",
+            "mode": "live",
+            "seq": 3,
+            "source": "en",
+            "targets": ["es"],
+            "lang": "en",
+            "state": "speech",
+            "reason": "",
+            "resumed": False,
+        }
+        assert [(c["id"], c["seq"], c["target"]["text"]) for c in captions] == [
+            (1, 2, "uno."),
+            (2, 3, "dos"),
+        ]
+
+
+@in_loop
+async def test_no_caption_falls_between_snapshot_and_live() -> None:
+    """Eighty displays join while captions are published without a pause."""
+    last = 600
+
+    async def follow(service: Service, wait: int) -> None:
+        await until(lambda: service.board.seq >= wait)
+        async with service.connect() as display:
+            hello = await receive(display)
+            has = {each["id"]: each["seq"] for each in hello["captions"]}
+            seq = hello["seq"]
+            while seq < last:
+                message = await receive(display)
+                seq += 1
+                assert message["seq"] == seq
+                has[message["id"]] = seq
+        assert has == {m.id: m.seq for m in service.board.snapshot().messages}
+
+    async with serving(history=1000) as service, asyncio.TaskGroup() as displays:
+        for number in range(80):
+            displays.create_task(follow(service, number * 6))
+        for number in range(last):
+            service.say(number // 3, str(number), final=number % 3 == 2)
+            await asyncio.sleep(0.002)
+
+
+@in_loop
+async def test_a_display_that_comes_back_gets_what_it_missed_and_no_more() -> None:
+    async with serving() as service:
+        for key in range(10):
+            service.say(key)
+        for key in range(10, 60):
+            service.say(key)
+        hidden = service.board.hide(3)
+        assert hidden
+        service.hub.publish(hidden)
+        async with service.connect("since=10&session=session") as display:
+            hello = await receive(display)
+            assert hello["resumed"]
+            assert [each["id"] for each in hello["captions"]] == [3, *range(10, 60)]
+            assert hello["captions"][0]["target"]["text"] == ""
+            service.say(60)
+            assert (await receive(display))["seq"] == hello["seq"] + 1
+
+
+@pytest.mark.parametrize("query", ["since=2&session=last-week", "since=99", ""])
+@in_loop
+async def test_one_that_has_something_else_gets_everything(query: str) -> None:
+    async with serving() as service:
+        for key in range(4):
+            service.say(key)
+        async with service.connect(query) as display:
+            hello = await receive(display)
+        assert not hello["resumed"]
+        assert [each["id"] for each in hello["captions"]] == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("history", "first", "then"),
+    [(2, [2, 3], [0, 1]), (0, [], [0, 1, 2, 3]), (9, [0, 1, 2, 3], [])],
+)
+@in_loop
+async def test_a_slow_phone_gets_the_newest_captions_first(
+    history: int, first: list[int], then: list[int]
+) -> None:
+    async with serving() as service:
+        for key in range(4):
+            service.say(key)
+        async with service.connect(f"history={history}") as display:
+            hello, earlier = await receive(display), await receive(display)
+            assert [each["id"] for each in hello["captions"]] == first
+            assert (earlier["type"], [each["id"] for each in earlier["captions"]]) == (
+                "earlier",
+                then,
+            )
+            service.say(4)
+            assert (await receive(display))["seq"] == hello["seq"] + 1 == 5
+        async with service.connect(f"history={history}&since=2") as back:
+            resumed = await receive(back)
+            assert resumed["resumed"]
+            assert [each["id"] for each in resumed["captions"]] == [2, 3, 4]  # whatever it missed
+            assert await silent(back)
+
+
+@in_loop
+async def test_every_display_gets_signs_of_life() -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(broadcast, "_ALIVE_S", 0.1)
+        async with serving("dry-run") as service, service.connect() as display:
+            await receive(display)
+            service.say(1)
+            for _ in range(3):
+                assert await receive(display) == {"type": "alive", "seq": 1}
+
+
+@in_loop
+async def test_states_reach_everyone_once() -> None:
+    async with serving() as service, service.connect() as display:
+        assert (await receive(display))["state"] == "starting"
+        service.hub.set_state("starting", "")
+        service.say(1)
+        service.hub.set_state("no-audio", "microphone lost: USB")
+        service.hub.set_state("no-audio", "microphone lost: USB")
+        assert (await receive(display))["type"] == "caption"
+        assert await receive(display) == {
+            "type": "status",
+            "mode": "live",
+            "seq": 1,
+            "state": "no-audio",
+            "reason": "microphone lost: USB",
+        }
+        assert await silent(display)
+        assert service.sample("stark_state", state="no-audio") == 1
+
+
+# Displays that misbehave
+
+
+@pytest.mark.parametrize(
+    ("query", "code"),
+    [("lang=fr", "unknown-lang"), ("since=-1", "bad-field"), ("kind=toaster", "bad-field")],
+)
+@in_loop
+async def test_a_wrong_subscription_is_told_and_closed(query: str, code: str) -> None:
+    async with serving() as service, service.connect(query) as display:
+        message = await receive(display)
+        assert (message["type"], message["code"]) == ("error", code)
+        assert await closed(display) == 1008
+        assert service.sample("stark_client_errors_total", code=code) == 1
+
+
+@in_loop
+async def test_a_full_hall_is_told_by_503_and_a_free_place_is_given_again() -> None:
+    async with (
+        serving(max_clients=2) as service,
+        service.connect() as one,
+        service.connect() as two,
+    ):
+        await receive(one)
+        await receive(two)
+        with pytest.raises(InvalidStatus) as refused:
+            await service.connect()
+        assert refused.value.response.status_code == 503
+        assert refused.value.response.headers["Retry-After"] == "10"
+        assert (await service.get("/")).status == 200
+        await one.close()
+        await until(lambda: service.sample("stark_clients", kind="audience") == 1)
+        async with service.connect() as three:
+            assert (await receive(three))["type"] == "hello"
+
+
+def deaf(service: Service) -> socket.socket:
+    """Open a display that reads nothing, not even the answer to its handshake."""
+    display = socket.socket()
+    display.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    display.connect(("127.0.0.1", service.hub.port))
+    display.sendall(
+        b"GET /ws HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+    )
+    return display
+
+
+@in_loop
+async def test_displays_that_never_read_cost_the_others_nothing() -> None:
+    """200 displays, 20 of them deaf. Each of the others gets every caption in order."""
+    count, text = 100, "x" * 3000
+    got = [0] * 180
+
+    async def follow(service: Service, number: int) -> None:
+        async with service.connect() as display:
+            assert (await receive(display))["seq"] == 0
+            for seq in range(1, count + 1):
+                assert (await receive(display))["seq"] == seq
+                got[number] = seq
+
+    async with serving() as service:
+        stones = [deaf(service) for _ in range(20)]
+        async with asyncio.TaskGroup() as displays:
+            for number in range(180):
+                displays.create_task(follow(service, number))
+            await until(lambda: service.sample("stark_clients", kind="audience") == 200)
+            buffered = 0
+            for key in range(count):
+                service.say(key, f"{key} {text}")
+                buffered = max(
+                    buffered,
+                    *(
+                        client.connection.transport.get_write_buffer_size()
+                        for client in service.hub._clients
+                    ),
+                )
+                if key % 10 == 9:  # the hearing ones are not held up by the deaf
+                    await until(lambda sent=key + 1: min(got) == sent)  # type: ignore[misc]
+        assert got == [count] * 180
+        assert service.sample("stark_slow_clients_total") == 20
+        assert buffered <= BACKLOG_BYTES + 7000  # and one message
+        await until(lambda: not len(service.hub._clients))
+        for stone in stones:
+            stone.close()
+
+
+@pytest.mark.slow
+@in_loop
+async def test_a_display_that_does_not_answer_pings_is_gone() -> None:
+    async with serving(ping_s=1) as service:
+        stone = deaf(service)
+        await until(lambda: len(service.hub._clients) == 1)
+        await until(lambda: len(service.hub._clients) == 0)
+        stone.close()
+        assert service.sample("stark_clients", kind="audience") == 0
+
+
+# Operators and dry-runs
+
+
+@in_loop
+async def test_level_and_utterances_are_for_operators_only() -> None:
+    async with serving() as service, service.connect("kind=operator") as nosy:
+        await receive(nosy)
+        desk = await operator(service)
+        service.hub.operators.level(-23.42, clipped=True)
+        service.hub.operators.utterance({"id": 1, "raw_text": "amen"})
+        assert await receive(desk) == {"type": "level", "dbfs": -23.4, "clipped": True}
+        assert await receive(desk) == {"type": "utterance", "id": 1, "raw_text": "amen"}
+        assert await silent(nosy)
+        await desk.close()
+
+
+@in_loop
+async def test_a_dry_run_shows_captions_to_operators_only() -> None:
+    async with serving("dry-run") as service, service.connect() as display:
+        hello = await receive(display)
+        assert (hello["mode"], hello["captions"]) == ("dry-run", [])
+        service.say(1, "secreto")
+        desk = await operator(service)
+        again = await receive(desk)
+        assert (again["type"], again["mode"], again["resumed"]) == ("hello", "dry-run", False)
+        assert [each["target"]["text"] for each in again["captions"]] == ["secreto"]
+        service.say(2, "secreto")
+        assert (await receive(desk))["seq"] == 2
+        service.hub.set_state("listening", "")
+        assert await receive(display) == {
+            "type": "status",
+            "mode": "dry-run",
+            "seq": 2,
+            "state": "listening",
+            "reason": "",
+        }
+        assert await silent(display)
+        for query in ("since=0", "kind=operator", "since=1&session=session"):
+            async with service.connect(query) as late:
+                hello = await receive(late)
+                assert (hello["captions"], hello["resumed"]) == ([], False)
+        await desk.close()
+
+
+# Pages, health, metrics
+
+
+@in_loop
+async def test_pages_come_from_the_same_port() -> None:
+    async with serving() as service:
+        page = await service.get("/")
+        assert page.status == 200
+        assert page.headers["content-type"] == "text/html; charset=utf-8"
+        assert b"<html" in page.body
+        assert (await service.get("/projector")).status == 200
+        again = await service.get("/", If_None_Match=page.headers["etag"])
+        assert (again.status, again.body) == (304, b"")
+        head = await service.get("/", "HEAD")
+        assert (head.status, head.body) == (200, b"")
+        assert head.headers["content-length"] == str(len(page.body))
+        assert (await service.get("/nothing")).status == 404
+        assert (await service.get("/", "POST")).status == 405
+        assert (await service.get("/ws")).status == 426
+        assert "server" not in page.headers
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        b"GET /../pyproject.toml HTTP/1.1",
+        b"GET /../../../../etc/passwd HTTP/1.1",
+        b"GET /%2e%2e/%2e%2e/etc/passwd HTTP/1.1",
+        b"GET /js/..%2f..%2fpyproject.toml HTTP/1.1",
+        b"GET /js/\\..\\..\\pyproject.toml HTTP/1.1",
+        b"GET file:///etc/passwd HTTP/1.1",
+        b"GET / HTTP/3.7",
+        b"\x16\x03\x01\x02\x00\x01\x00",
+        b"GET /" + b"a" * 20_000 + b" HTTP/1.1",
+        b"",
+    ],
+)
+@in_loop
+async def test_raw_requests_get_no_file_and_break_nothing(start: bytes) -> None:
+    async with serving() as service:
+        reader, writer = await asyncio.open_connection("127.0.0.1", service.hub.port)
+        writer.write(start + b"\r\nHost: x\r\n\r\n")
+        answer = await asyncio.wait_for(reader.read(), 10)
+        writer.close()
+        assert not re.match(rb"HTTP/1.1 [1235]", answer)
+        assert b"root:" not in answer
+        assert b"[project]" not in answer
+        async with service.connect() as display:
+            assert (await receive(display))["type"] == "hello"
+
+
+@in_loop
+async def test_health_says_how_it_is() -> None:
+    expected = {
+        "starting": 200,
+        "listening": 200,
+        "speech": 200,
+        "paused": 200,
+        "blank": 200,
+        "behind": 200,
+        "no-audio": 503,
+        "fault": 503,
+        "ended": 503,
+    }
+    async with serving() as service, service.connect("kind=obs") as display:
+        await receive(display)
+        service.say(1)
+        for state, status in expected.items():
+            service.hub.set_state(state, "because")  # type: ignore[arg-type]
+            health = await service.get("/healthz")
+            assert health.status == status
+            assert health.headers["content-type"] == "application/json"
+            assert orjson.loads(health.body) == {
+                "state": state,
+                "reason": "because",
+                "mode": "live",
+                "session": "session",
+                "protocol": 1,
+                "seq": 1,
+                "clients": {"audience": 0, "projector": 0, "obs": 1, "operator": 0},
+                "queues": {"translate": 2},
+            }
+
+
+@in_loop
+async def test_metrics_are_served() -> None:
+    async with serving() as service, service.connect("kind=obs") as display:
+        await receive(display)
+        reply = await service.get("/metrics")
+        assert reply.headers["content-type"].startswith("text/plain; version=0.0.4")
+        assert b'stark_clients{kind="obs"} 1.0\n' in reply.body
+
+
+# Start and stop
+
+
+@in_loop
+async def test_closing_says_goodbye_and_waits_for_nobody_long() -> None:
+    service = Service()
+    await service.hub.start()
+    clock = asyncio.get_running_loop().time
+    async with service.connect() as display:
+        await receive(display)
+        stones = [deaf(service)]
+        stones.append(socket.create_connection(("127.0.0.1", service.hub.port)))  # asks nothing
+        await until(lambda: len(service.hub._clients) == 2)
+        started_s = clock()
+        await service.hub.close()
+        assert clock() - started_s < 5
+        assert await closed(display) == 1001
+    for stone in stones:
+        stone.close()
+    assert len(service.hub._clients) == 0
+    await service.hub.close()
+
+
+@in_loop
+async def test_a_hub_that_never_started_can_be_closed() -> None:
+    service = Service()
+    await service.hub.close()
+    with pytest.raises(ServerError, match="before it is started"):
+        _ = service.hub.port
+
+
+@in_loop
+async def test_a_taken_port_is_said_so_and_a_closed_hub_frees_it() -> None:
+    async with serving() as first:
+        second = Service(port=first.hub.port)
+        with pytest.raises(ServerError, match=str(first.hub.port)) as caught:
+            await second.hub.start()
+        assert caught.value.code == "port-in-use"
+        await second.hub.close()
+    async with serving(port=second.settings.port) as third:
+        assert third.hub.port == second.settings.port
+
+
+@pytest.mark.parametrize("host", ["192.0.2.7", "no such host"])
+@in_loop
+async def test_an_address_that_is_not_ours_is_said_so(host: str) -> None:
+    with pytest.raises(ServerError, match=host) as caught:
+        await Service(host=host).hub.start()
+    assert caught.value.code == "address-unavailable"
+
+
+@pytest.mark.parametrize(
+    ("host", "address"),
+    [
+        ("127.0.0.1", r"http://127\.0\.0\.1:\d+/"),
+        ("localhost", r"http://(127\.0\.0\.1|\[::1\]):\d+/"),
+        ("0.0.0.0", r"http://(?!0\.0\.0\.0)[\d.]+:\d+/"),
+        ("::1", r"http://\[::1\]:\d+/"),
+    ],
+)
+@in_loop
+async def test_the_address_can_be_opened(host: str, address: str) -> None:
+    if host == "::1" and not has_ipv6():
+        pytest.skip("this machine has no IPv6")
+    async with serving(host=host) as service:
+        assert re.fullmatch(address, service.hub.address)
+        name = re.sub(r"^http|/$", "", service.hub.address)
+        async with connect(f"ws{name}/ws", compression=None) as display:
+            assert (await receive(display))["type"] == "hello"
+
+
+def has_ipv6() -> bool:
+    try:
+        with socket.create_server(("::1", 0), family=socket.AF_INET6):
+            return True
+    except OSError:
+        return False

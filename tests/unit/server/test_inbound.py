@@ -1,0 +1,249 @@
+"""What displays send, over real sockets to a real hub."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+from collections.abc import MutableMapping
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+import structlog
+from websockets.asyncio.client import ClientConnection, connect
+
+from pipeline.protocol.codec import MAX_BYTES, Command
+from pipeline.server import inbound as incoming
+from pipeline.server.attempts import LIMIT
+from tests.support.hub import TOKEN, closed, in_loop, operator, receive, send, serving, silent
+
+
+@in_loop
+async def test_what_is_not_a_message_gets_an_error_and_the_captions_go_on() -> None:
+    wrong: list[tuple[str | bytes, str]] = [
+        ("amen", "bad-json"),
+        (b'{"type":"ack","seq":1}', "binary-not-accepted"),
+        ('{"type":"subscribe"}', "unknown-type"),
+        ('{"type":"command","name":"reboot"}', "unknown-command"),
+        ('{"type":"ack","seq":"1"}', "bad-field"),
+        ('{"type":"command","name":"pause"}', "not-authorized"),
+        ("x" * (MAX_BYTES + 1), "too-large"),
+    ]
+    async with serving() as service, service.connect() as display:
+        await receive(display)
+        for raw, code in wrong:
+            await display.send(raw)
+            message = await receive(display)
+            assert (message["type"], message["code"]) == ("error", code)
+        service.say(1)
+        assert (await receive(display))["type"] == "caption"
+        assert service.commands == []
+
+
+@in_loop
+async def test_a_megabyte_ends_the_connection_and_nobody_elses() -> None:
+    async with serving() as service, service.connect() as display, service.connect() as other:
+        await receive(other)
+        await display.send("x" * 1_000_000)
+        assert await closed(display) == 1009
+        service.say(1)
+        assert (await receive(other))["type"] == "caption"
+
+
+@in_loop
+async def test_twenty_errors_end_the_connection() -> None:
+    async with serving() as service, service.connect() as display:
+        await receive(display)
+        for _ in range(20):
+            await display.send("amen")
+        codes = [(await receive(display))["code"] for _ in range(20)]
+        assert codes == ["bad-json"] * 20
+        assert await closed(display) == 1008
+
+
+# Operators
+
+
+@in_loop
+async def test_an_operator_with_the_token_may_command() -> None:
+    async with serving() as service, service.connect() as display:
+        await receive(display)
+        service.say(1, "cordero")
+        desk = await operator(service)
+        await send(desk, type="command", name="pause")
+        await send(desk, type="command", name="edit", id=1, text="Cordero de Dios")
+        edited = await receive(desk)
+        assert edited["target"] == {"lang": "es", "text": "Cordero de Dios", "engine": "operator"}
+        assert service.commands == [Command("pause"), Command("edit", 1, "Cordero de Dios")]
+        assert (await receive(display))["seq"] == 1
+        assert await receive(display) == edited
+        await desk.close()
+
+
+@in_loop
+async def test_a_refused_command_is_told() -> None:
+    async with serving() as service:
+        desk = await operator(service)
+        await send(desk, type="command", name="resume")
+        assert await receive(desk) == {
+            "type": "error",
+            "code": "not-paused",
+            "message": "Nothing is paused.",
+        }
+        await send(desk, type="command", name="edit", id=9, text="x")
+        assert (await receive(desk))["code"] == "unknown-caption"
+        await desk.close()
+
+
+@in_loop
+async def test_a_wrong_token_is_answered_late_and_gives_nothing() -> None:
+    async with serving() as service, service.connect() as display, service.connect() as other:
+        await receive(display)
+        await receive(other)
+        clock = asyncio.get_running_loop().time
+        asked_s = clock()
+        await send(display, type="auth", token=TOKEN[:-1])
+        service.say(1)  # the wait holds up nobody, not even this display's captions
+        for each in (other, display):
+            assert (await receive(each))["type"] == "caption"
+        message = await receive(display)
+        assert (message["type"], message["code"]) == ("error", "not-authorized")
+        assert clock() - asked_s >= incoming._WRONG_TOKEN_S * 0.9
+        await send(display, type="command", name="pause")
+        assert (await receive(display))["code"] == "not-authorized"
+        assert service.commands == []
+
+
+@in_loop
+async def test_guessing_locks_the_address_out_and_no_other() -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(incoming, "_WRONG_TOKEN_S", 0.0)
+        async with serving() as service, service.connect() as display:
+            await receive(display)
+            for _ in range(LIMIT):
+                await send(display, type="auth", token="guess")
+                assert (await receive(display))["code"] == "not-authorized"
+            await send(display, type="auth", token=TOKEN)
+            assert (await receive(display))["code"] == "too-many-attempts"
+            async with service.connect(local_addr=("127.0.0.2", 0)) as desk:
+                await receive(desk)
+                await send(desk, type="auth", token=TOKEN)
+                assert (await receive(desk))["type"] == "authorized"
+
+
+@in_loop
+async def test_a_page_of_another_site_makes_no_operator_but_may_read() -> None:
+    async with serving() as service:
+        service.say(1)
+        own = f"http://127.0.0.1:{service.hub.port}"
+        for origin, code in ((own, ""), ("https://evil.example", "foreign-page")):
+            async with service.connect(origin=origin) as display:
+                assert len((await receive(display))["captions"]) == 1
+                await send(display, type="auth", token=TOKEN)
+                assert (await receive(display)).get("code", "") == code
+        # A name on the internet that its owner has pointed at this machine.
+        there = ("127.0.0.1", service.hub.port)
+        with socket.create_connection(there) as rebound:
+            uri = f"ws://evil.example:{service.hub.port}/ws"
+            async with connect(uri, sock=rebound, compression=None) as display:
+                await receive(display)
+                await send(display, type="auth", token=TOKEN)
+                assert (await receive(display))["code"] == "foreign-page"
+                await send(display, type="command", name="pause")
+                assert (await receive(display))["code"] == "not-authorized"
+        assert service.commands == []
+
+
+@in_loop
+async def test_two_hosts_are_none() -> None:
+    async with serving() as service:
+        two = {"Host": "127.0.0.1"}
+        async with service.connect(additional_headers=two) as display:
+            await receive(display)
+            await send(display, type="auth", token=TOKEN)
+            assert (await receive(display))["code"] == "foreign-page"
+
+
+@in_loop
+async def test_behind_a_proxy_the_configured_address_is_ours() -> None:
+    outside: Any = "https://captions.example.org"
+    async with serving(address=outside) as service, service.connect(origin=outside) as display:
+        await receive(display)
+        await send(display, type="auth", token=TOKEN)
+        assert (await receive(display))["type"] == "authorized"
+
+
+@in_loop
+async def test_a_token_is_in_no_log_and_no_answer() -> None:
+    handler, ours = Memory(), logging.getLogger("pipeline")
+    ours.addHandler(handler)
+    ours.setLevel(logging.DEBUG)
+    structlog.configure(processors=[handler.keep])
+    try:
+        async with serving() as service:
+            for query in (f"token={TOKEN}", f"since={TOKEN}&session={TOKEN}"):
+                async with service.connect(query) as display:
+                    assert TOKEN not in await display.recv()
+            for path in (f"/operator?token={TOKEN}", f"/{TOKEN}", f"/ws?token={TOKEN}"):
+                assert TOKEN.encode() not in (await service.get(quote(path, safe="/?="))).body
+            desk = await operator(service)
+            await send(desk, type="command", name="pause")
+            await send(desk, type="auth", token=TOKEN, name=7)
+            await send(desk, type=TOKEN)
+            await desk.close()
+            assert TOKEN.encode() not in (await service.get("/metrics")).body
+            assert TOKEN.encode() not in (await service.get("/healthz")).body
+    finally:
+        ours.removeHandler(handler)
+        ours.setLevel(logging.NOTSET)
+        structlog.reset_defaults()
+    assert not [line for line in handler.lines if TOKEN in line]
+
+
+class Memory(logging.Handler):
+    """Keeps what is logged, whatever its level."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.NOTSET)
+        self.lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines.append(self.format(record))
+
+    def keep(self, _logger: object, _name: str, event: MutableMapping[str, Any]) -> str:
+        self.lines.append(repr(event))
+        raise structlog.DropEvent
+
+
+@in_loop
+async def test_without_a_token_of_its_own_a_hub_has_no_operators() -> None:
+    async with serving() as service, service.connect() as display:
+        service.hub._incoming._token = b""
+        await receive(display)
+        await display.send('{"type":"auth","token":""}')
+        assert (await receive(display))["code"] == "bad-field"
+
+
+# Acks
+
+
+@in_loop
+async def test_an_ack_measures_the_latency_at_the_glass_once() -> None:
+    async with serving() as service:
+        service.say(1)
+        async with service.connect("kind=projector") as display:
+            await receive(display)
+            service.say(2)
+            service.say(3)
+            for seq in (1, 3, 3, 2, 99):  # from hello, painted, repeated, late, not published yet
+                await send(display, type="ack", seq=seq)
+            assert await silent(await drained(display, 2))
+        assert service.sample("stark_glass_seconds_count", kind="projector") == 1
+        assert 0 < service.sample("stark_glass_seconds_sum", kind="projector") < 10
+
+
+async def drained(display: ClientConnection, messages: int) -> ClientConnection:
+    for _ in range(messages):
+        await receive(display)
+    return display

@@ -1,0 +1,89 @@
+"""What operators get, over real sockets."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipeline.core.types import Fault
+from pipeline.server import hub as broadcast
+from pipeline.server import operator_feed as operators
+from tests.support.hub import TOKEN, in_loop, operator, receive, send, serving, silent
+
+
+@in_loop
+async def test_a_console_that_joins_late_gets_the_last_records() -> None:
+    async with serving(address="https://captions.example.org/") as service:
+        for key in range(operators._UTTERANCES + 7):
+            service.hub.operators.utterance({"id": key})
+        service.hub.operators.compare({"type": "compare", "id": 56, "text": "Amén."})
+        async with service.connect("kind=operator") as desk:
+            await receive(desk)
+            await send(desk, type="auth", token=TOKEN)
+            assert await receive(desk) == {"type": "authorized"}
+            console = await receive(desk)
+        records = console.pop("utterances")
+        assert records == [{"id": key, "type": "utterance"} for key in range(7, 57)]
+        assert console.pop("compares") == [{"type": "compare", "id": 56, "text": "Amén."}]
+        assert console == {
+            "type": "console",
+            "address": "https://captions.example.org/",
+            "dictionary": "",
+            "undo": "",
+            "paused": False,
+            "blank": False,
+            "off_record": False,
+            "off_record_s": 0.0,
+            "purged": [],
+            "check": None,
+        }
+
+
+@in_loop
+async def test_health_tells_operators_how_displays_keep_up() -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(broadcast, "_HEALTH_S", 0.2)
+        async with serving() as service, service.connect("kind=projector&lang=en") as display:
+            await receive(display)
+            desk = await operator(service)
+            service.say(1)
+            service.say(2)
+            for _ in range(2):
+                await receive(display)
+                await receive(desk)
+            await send(display, type="ack", seq=1)
+            health = await receive(desk)
+            while not health["slowest"]:
+                health = await receive(desk)
+            await desk.close()
+    assert health["type"] == "health"
+    assert health["utc"].endswith("+00:00")
+    assert health["queues"] == {"translate": 2}  # what the pipeline says of itself
+    rows = {row.pop("kind"): row for row in health["displays"]}
+    glass = rows["projector"].pop("glass_ms")
+    assert 0 <= glass["p50"] == glass["p95"] < 5000
+    assert rows == {
+        "operator": {"lang": "es", "clients": 1, "glass_ms": None},
+        "projector": {"lang": "en", "clients": 1},
+    }
+    (slow,) = health["slowest"]
+    assert (slow["kind"], slow["lang"], slow["behind"]) == ("projector", "en", 1)
+    assert slow["glass_ms"] >= glass["p50"]  # the second caption is waiting
+    assert slow["name"] == "1 (127.0.0.1)"
+
+
+@in_loop
+async def test_only_operators_get_any_of_it() -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(broadcast, "_HEALTH_S", 0.05)
+        async with serving() as service, service.connect("kind=operator") as nosy:
+            await receive(nosy)
+            desk = await operator(service)
+            theirs = service.hub.operators
+            theirs.rule("philemon", "file lemon", "Philemon", removed=False)
+            theirs.done("add-rule", {"undo": "rule", "paused": False, "blank": False})
+            theirs.compare({"type": "compare", "id": 1})
+            theirs.fault(Fault("dictionary", "dictionary-not-toml", "church.toml, line 3."))
+            kinds = [(await receive(desk))["type"] for _ in range(5)]
+            assert sorted(kinds) == ["compare", "done", "fault", "health", "rule"]
+            assert await silent(nosy)
+            await desk.close()

@@ -1,0 +1,250 @@
+from __future__ import annotations
+
+import gzip
+from http import HTTPStatus
+from pathlib import Path
+
+import pytest
+from websockets.datastructures import Headers
+from websockets.http11 import Request
+
+from pipeline.core.errors import ServerError
+from pipeline.core.resources import bundled
+from pipeline.server.pages import SECURITY, Pages, refuse, respond
+from tests.support.paths import ROOT
+
+AUDIENCE = b"<!doctype html><title>Captions</title>" + b"<p>amen</p>" * 50
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A displays folder, beside a file that nobody may get."""
+    (tmp_path / "secret.html").write_text("secret")
+    displays = tmp_path / "displays"
+    files = {
+        "audience.html": AUDIENCE,
+        "projector.html": b"<p>projector</p>",
+        "notes.txt": b"not a page",
+        "js/connection.js": b"export const protocol = 1\n" * 20,
+        "css/audience.css": b"body{margin:0}",
+        "icons/icon.png": b"\x89PNG" + b"\0" * 500,
+        "icon.svg": b"<svg/>",
+    }
+    for name, body in files.items():
+        (displays / name).parent.mkdir(parents=True, exist_ok=True)
+        (displays / name).write_bytes(body)
+    return displays
+
+
+def get(pages: Pages, path: str, **headers: str) -> tuple[int, Headers, bytes]:
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    response = pages.answer(Request(path, Headers(named)))
+    return response.status_code, response.headers, bytes(response.body)
+
+
+@pytest.mark.parametrize(
+    ("path", "content_type"),
+    [
+        ("/", "text/html; charset=utf-8"),
+        ("/?lang=es&size=3", "text/html; charset=utf-8"),
+        ("/projector", "text/html; charset=utf-8"),
+        ("/js/connection.js", "text/javascript; charset=utf-8"),
+        ("/css/audience.css", "text/css; charset=utf-8"),
+        ("/icons/icon.png", "image/png"),
+        ("/icon.svg", "image/svg+xml"),
+    ],
+)
+def test_pages_have_their_type(folder: Path, path: str, content_type: str) -> None:
+    status, headers, body = get(Pages(folder), path)
+    assert status == HTTPStatus.OK
+    assert headers["Content-Type"] == content_type
+    assert headers["Content-Length"] == str(len(body)) != "0"
+    assert headers["Cache-Control"] == "no-cache"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "",
+        "/audience",
+        "/operator",
+        "/audience.html",
+        "/notes.txt",
+        "/js",
+        "/js/",
+        "/../secret",
+        "/../secret.html",
+        "/js/../../secret.html",
+        "/js/../js/connection.js",
+        "/%2e%2e/secret.html",
+        "/..%2fsecret.html",
+        "/..\\secret.html",
+        "//projector",
+        "/projector/",
+        "/PROJECTOR",
+        "/js/connection.js%00",
+        "http://host/projector",
+        "/etc/passwd",
+    ],
+)
+def test_anything_else_is_not_found(folder: Path, path: str) -> None:
+    status, headers, body = get(Pages(folder), path)
+    assert status == HTTPStatus.NOT_FOUND
+    assert b"secret" not in body
+    assert "ETag" not in headers
+
+
+def test_files_are_read_at_start_only(folder: Path) -> None:
+    pages = Pages(folder)
+    (folder / "audience.html").write_text("changed")
+    (folder / "late.html").write_text("late")
+    assert get(pages, "/")[2] == AUDIENCE
+    assert get(pages, "/late")[0] == HTTPStatus.NOT_FOUND
+
+
+@pytest.mark.parametrize("accepted", ["gzip", "br, gzip;q=0.5", "deflate,gzip ; q=1"])
+def test_text_is_compressed_for_who_takes_it(folder: Path, accepted: str) -> None:
+    _, headers, body = get(Pages(folder), "/", Accept_Encoding=accepted)
+    assert headers["Content-Encoding"] == "gzip"
+    assert headers["Vary"] == "Accept-Encoding"
+    assert headers["Content-Length"] == str(len(body))
+    assert len(body) < len(AUDIENCE)
+    assert gzip.decompress(body) == AUDIENCE
+
+
+@pytest.mark.parametrize("accepted", ["br", "gzip;q=0", "gzip; q=0.000", "xgzip", ""])
+def test_and_for_nobody_else(folder: Path, accepted: str) -> None:
+    _, headers, body = get(Pages(folder), "/", Accept_Encoding=accepted)
+    assert "Content-Encoding" not in headers
+    assert body == AUDIENCE
+
+
+@pytest.mark.parametrize("path", ["/icons/icon.png", "/icon.svg"])
+def test_what_compression_does_not_shrink_is_sent_as_it_is(folder: Path, path: str) -> None:
+    _, headers, _ = get(Pages(folder), path, Accept_Encoding="gzip")
+    assert "Content-Encoding" not in headers
+
+
+def test_a_page_that_has_not_changed_is_not_sent_again(folder: Path) -> None:
+    pages = Pages(folder)
+    etag = get(pages, "/")[1]["ETag"]
+    for known in (etag, f"W/{etag}", f'"other", {etag}'):
+        status, headers, body = get(pages, "/", If_None_Match=known)
+        assert (status, body) == (HTTPStatus.NOT_MODIFIED, b"")
+        assert headers["ETag"] == etag
+        assert "Content-Length" not in headers
+    assert get(pages, "/", If_None_Match='"other"')[0] == HTTPStatus.OK
+    assert get(pages, "/", If_None_Match=etag, Accept_Encoding="gzip")[0] == HTTPStatus.OK
+
+
+@pytest.mark.parametrize(
+    ("asked", "content_range", "status"),
+    [
+        ("bytes=0-1", "bytes 0-1/504", 206),
+        ("bytes=500-", "bytes 500-503/504", 206),
+        ("bytes=500-9999", "bytes 500-503/504", 206),
+        ("bytes=504-", "", 200),
+        ("bytes=9-3", "", 200),
+        ("bytes=-5", "", 200),
+        ("bytes=0-1,4-5", "", 200),
+        ("lines=0-1", "", 200),
+    ],
+)
+def test_a_part_is_sent_to_who_asks_for_one(
+    folder: Path, asked: str, content_range: str, status: int
+) -> None:
+    """What cannot be had in part is sent whole."""
+    whole = (folder / "icons" / "icon.png").read_bytes()
+    got, headers, body = get(Pages(folder), "/icons/icon.png", Range=asked)
+    assert got == status
+    assert headers.get("Content-Range", "") == content_range
+    assert headers["Content-Length"] == str(len(body))
+    first = int(content_range.removeprefix("bytes ").partition("-")[0] or 0)
+    assert body == whole[first : first + len(body)]
+    assert len(body) == len(whole) or content_range
+
+
+def test_compressed_text_is_not_sent_in_parts(folder: Path) -> None:
+    status, headers, _ = get(Pages(folder), "/", Range="bytes=0-1", Accept_Encoding="gzip")
+    assert (status, headers["Content-Encoding"]) == (200, "gzip")
+
+
+def test_an_etag_changes_with_the_file_only(folder: Path) -> None:
+    before = get(Pages(folder), "/")[1]["ETag"]
+    assert get(Pages(folder), "/")[1]["ETag"] == before
+    (folder / "audience.html").write_bytes(AUDIENCE + b"!")
+    assert get(Pages(folder), "/")[1]["ETag"] != before
+
+
+def test_every_answer_is_secured(folder: Path) -> None:
+    pages = Pages(folder)
+    answers = [
+        get(pages, "/")[1],
+        get(pages, "/nothing")[1],
+        respond(HTTPStatus.OK, b"{}", "application/json").headers,
+        refuse(HTTPStatus.SERVICE_UNAVAILABLE, "Full.", {"Retry-After": "10"}).headers,
+    ]
+    for headers in answers:
+        assert {name: headers[name] for name in SECURITY} == SECURITY
+        assert headers["Connection"] == "close"
+    policy = SECURITY["Content-Security-Policy"]
+    allowed = dict(each.split(" ", 1) for each in policy.split("; "))
+    assert allowed.pop("connect-src") == "'self' ws: wss:"
+    assert allowed.pop("default-src") == "'none'"
+    assert set(allowed.values()) == {"'self'", "'none'"}  # nothing inline, no other host
+    assert answers[3]["Retry-After"] == "10"
+
+
+def test_the_documented_policy_is_the_one_sent(folder: Path) -> None:
+    document = (ROOT / "docs" / "PROTOCOL.md").read_text()
+    _, headers, _ = get(Pages(folder), "/")
+    for name in SECURITY:
+        assert f"{name}: {headers[name]}\n" in document
+
+
+@pytest.mark.parametrize("create", [True, False])
+def test_without_an_audience_page_there_is_no_server(tmp_path: Path, create: bool) -> None:
+    displays = tmp_path / "displays"
+    if create:
+        displays.mkdir()
+    with pytest.raises(ServerError, match="audience") as caught:
+        Pages(displays)
+    assert caught.value.code == "pages-missing"
+
+
+def test_a_page_that_cannot_be_read_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unreadable(self: Path) -> bytes:
+        raise PermissionError(13, "Permission denied", str(self))
+
+    monkeypatch.setattr(Path, "read_bytes", unreadable)  # root can read everything
+    with pytest.raises(ServerError, match="Permission denied") as caught:
+        Pages(folder)
+    assert caught.value.code == "pages-missing"
+
+
+def test_a_pages_script_is_sent_with_what_it_imports(folder: Path) -> None:
+    """The others, and one that cannot be joined, are sent as they are."""
+    modules = {
+        "a": 'import { b } from "./b.js";\nconsole.log(b);\n',
+        "b": "export const b = 3;\n",
+        "odd": 'import * as b from "./b.js";\n',
+    }
+    for name, text in modules.items():
+        (folder / "js" / f"{name}.js").write_text(text)
+    (folder / "one.html").write_text('<script type="module" src="/js/a.js"></script>')
+    (folder / "two.html").write_text('<script type="module" src="/js/odd.js"></script>')
+    pages = Pages(folder)
+    assert b"const { b } = $b;" in get(pages, "/js/a.js")[2]
+    assert get(pages, "/js/b.js")[2].decode() == modules["b"]
+    assert get(pages, "/js/odd.js")[2].decode() == modules["odd"]
+
+
+def test_the_shipped_pages_are_served_and_stay_small() -> None:
+    pages = Pages(bundled("displays"))
+    sent = 0
+    for path in ("/", "/projector"):
+        status, _, body = get(pages, path)
+        assert status == HTTPStatus.OK
+        assert b"<script>" not in body
+        sent += len(body)
+    assert sent < 100_000

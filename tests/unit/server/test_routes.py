@@ -1,0 +1,37 @@
+"""What the port answers to plain requests. Pages, health and metrics: test_hub.py."""
+
+from __future__ import annotations
+
+import orjson
+import pytest
+
+from pipeline.server.addresses import qr_svg
+from tests.support.hub import in_loop, serving
+
+
+@pytest.mark.parametrize("named", ["", "https://captions.example.org/"])
+@in_loop
+async def test_the_address_is_told_in_words_and_as_a_code(named: str) -> None:
+    async with serving(address=named) as service:
+        address = named or f"http://127.0.0.1:{service.hub.port}/"
+        reply = await service.get("/address")
+        assert (reply.status, reply.headers["content-type"]) == (200, "application/json")
+        assert orjson.loads(reply.body) == {"address": address}
+        code = await service.get("/qr.svg")
+        assert (code.status, code.headers["content-type"]) == (200, "image/svg+xml")
+        assert code.body == qr_svg(address)
+        assert "default-src 'none'" in code.headers["content-security-policy"]
+        # Programs find the port by it, whatever phones are told.
+        assert service.hub.address == f"http://127.0.0.1:{service.hub.port}/"
+
+
+@in_loop
+async def test_a_head_has_no_body_and_nothing_is_written() -> None:
+    async with serving() as service:
+        for path in ("/address", "/qr.svg", "/healthz", "/metrics", "/nothing"):
+            head = await service.get(path, "HEAD")
+            assert head.body == b""
+            assert head.headers["content-length"] != "0"
+            for method in ("POST", "PUT", "DELETE", "OPTIONS"):
+                refused = await service.get(path, method)
+                assert (refused.status, refused.headers["allow"]) == (405, "GET, HEAD")

@@ -1,0 +1,173 @@
+"""The files of a session: whole pieces or nothing, whatever the disk does."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from pipeline.core.errors import SessionError
+from pipeline.session import folders as session_files
+from pipeline.session.folders import (
+    GrowingFile,
+    LineFile,
+    WholeFile,
+    make_folder,
+    unwritable,
+)
+
+STARTED = datetime(2026, 11, 22, 9, 30, 0, tzinfo=UTC)
+
+
+def test_a_folder_is_named_after_its_start(tmp_path: Path) -> None:
+    assert make_folder(tmp_path / "a", STARTED) == tmp_path / "a" / "2026-11-22T09-30-00"
+    assert make_folder(tmp_path / "a", STARTED).name == "2026-11-22T09-30-00-2"
+
+
+def test_an_unwritable_folder_is_an_error_with_its_fix() -> None:
+    error = unwritable(Path("/srv/x"), "Read-only file system")
+    assert isinstance(error, SessionError)
+    assert str(error).startswith("/srv/x cannot be written: Read-only file system. Set session.")
+
+
+def test_a_file_grows_and_is_replaced_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    file = GrowingFile(path, sync=True)
+    file.append(b"one\n")
+    reader = path.open("rb")  # has the old file open, as a player would
+    file.replace(b"two\n")
+    file.append(b"three\n")
+    assert reader.read() == b"one\n"
+    reader.close()
+    assert path.read_bytes() == b"two\nthree\n"
+    assert [each.name for each in tmp_path.iterdir()] == ["file"]
+    file.close()
+
+
+def test_a_piece_that_does_not_fit_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "file"
+    file = GrowingFile(path)
+    file.append(b"whole\n")
+    write = os.write
+
+    def three_bytes_only(fd: int, data: memoryview) -> int:
+        if path.stat().st_size >= 9:
+            raise OSError(28, "No space left on device")
+        return write(fd, data[:3])
+
+    monkeypatch.setattr("os.write", three_bytes_only)
+    with pytest.raises(OSError, match="No space left"):
+        file.append(b"torn apart\n")
+    assert path.read_bytes() == b"whole\n"
+    monkeypatch.undo()
+    file.append(b"next\n")
+    assert path.read_bytes() == b"whole\nnext\n"
+    file.close()
+
+
+def test_a_deleted_file_is_not_written_to_in_silence(tmp_path: Path) -> None:
+    file = GrowingFile(tmp_path / "a")
+    file.append(b"one")
+    (tmp_path / "a").unlink()
+    with pytest.raises(FileNotFoundError):
+        file.append(b"two")
+    file.replace(b"onetwo")
+    file.append(b"three")
+    file.close()
+    assert (tmp_path / "a").read_bytes() == b"onetwothree"
+
+
+def test_a_replacement_that_fails_leaves_the_old_content(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    file = GrowingFile(path)
+    file.append(b"old\n")
+    (tmp_path / "file.tmp").mkdir()  # in the way
+    with pytest.raises(OSError, match="Is a directory"):
+        file.replace(b"new\n")
+    assert path.read_bytes() == b"old\n"
+    file.append(b"more\n")
+    assert path.read_bytes() == b"old\nmore\n"
+    file.close()
+
+
+def test_lines_wait_and_the_oldest_of_too_many_is_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session_files, "_WAITING", 3)
+    file = LineFile(tmp_path / "lines")
+    for number in range(5):
+        file.add(b"%d\n" % number)
+    assert (len(file), file.lost) == (3, 2)
+    assert (tmp_path / "lines").read_bytes() == b""
+    file.flush()
+    assert (tmp_path / "lines").read_bytes() == b"2\n3\n4\n"
+    assert len(file) == 0
+    file.close()
+
+
+def test_a_whole_file_is_there_at_once_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "summary.json"
+    file = WholeFile(path)
+    file.flush()
+    assert not path.exists()
+    file.content = b"{}\n"
+    with monkeypatch.context() as full:
+        full.setattr(os, "write", no_room)
+        with pytest.raises(OSError, match="No space left"):
+            file.flush()
+    assert list(tmp_path.iterdir()) == []
+    file.flush()
+    file.close()
+    assert path.read_bytes() == b"{}\n"
+    assert file.content is None
+
+
+def no_room(_fd: int, _data: object) -> int:
+    raise OSError(28, "No space left on device")
+
+
+def test_lines_are_rewritten_at_once_with_those_that_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "lines"
+    file = LineFile(path)
+    file.lock()
+    for line in (b"one\n", b"two\n", b"three\n"):
+        file.add(line)
+        if line != b"three\n":
+            file.flush()
+
+    def without_two(line: bytes) -> bytes:
+        return b"" if line == b"two\n" else line.replace(b"three", b"3")
+
+    with monkeypatch.context() as full:
+        full.setattr(os, "fsync", no_space)
+        with pytest.raises(OSError, match="No space"):
+            file.rewrite(without_two)
+    assert list(file.lines()) == [b"one\n", b"two\n", b"three\n"]
+    assert [each.name for each in tmp_path.iterdir()] == ["lines"]
+    file.rewrite(without_two)
+    assert path.read_bytes() == b"one\n3\n"
+    assert len(file) == 0
+    inode = path.stat().st_ino
+    file.rewrite(without_two)  # changes nothing
+    assert path.stat().st_ino == inode
+    other = LineFile(path, keep=True)
+    with pytest.raises(BlockingIOError):
+        other.lock()  # the new file is as locked as the old one was
+    other.close()
+    file.add(b"four\n")
+    file.sift(lambda _: b"")
+    file.flush()
+    assert path.read_bytes() == b"one\n3\n"
+    file.close()
+
+
+def no_space(_fd: int) -> None:
+    raise OSError(28, "No space left on device")

@@ -1,0 +1,89 @@
+"""Past sessions: found by name, path or "last", and read although the daemon died over a line."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from pipeline.core.errors import SessionError
+from pipeline.session.reader import find_session, read_journal, read_records, sessions, start_utc
+from tests.support.journal import message, session
+
+ONE = message(1, "Grace", "Gracia")
+TWO = message(2, "Peace", "Paz")
+
+
+def test_a_session_is_found_by_name_path_and_last(tmp_path: Path) -> None:
+    first = session(tmp_path, [ONE], "2026-11-15T09-30-00")
+    second = session(tmp_path, [ONE], "2026-11-22T09-30-00")
+    (tmp_path / "operator-token").write_text("x")
+    (tmp_path / "other").mkdir()
+    assert sessions(tmp_path) == [first, second]
+    assert find_session("last", tmp_path) == second
+    assert find_session("2026-11-15T09-30-00", tmp_path) == first
+    assert find_session(str(first), tmp_path / "elsewhere") == first
+
+
+def test_the_last_session_is_the_last_one_with_captions(tmp_path: Path) -> None:
+    service = session(tmp_path, [ONE], "2026-11-22T09-30-00")
+    failed = session(tmp_path, [], "2026-11-22T12-00-00")  # started again without a microphone
+    assert find_session("last", tmp_path) == service
+    assert find_session(failed.name, tmp_path) == failed
+    (service / "captions.jsonl").write_bytes(b"")
+    assert find_session("last", tmp_path) == failed
+
+
+def test_a_missing_session_is_told_with_those_there_are(tmp_path: Path) -> None:
+    for day in range(10, 20):
+        session(tmp_path, [], f"2026-11-{day}")
+    with pytest.raises(SessionError) as caught:
+        find_session("2026-12-01", tmp_path)
+    assert caught.value.code == "session-missing"
+    assert "2026-12-01" in caught.value.message
+    assert caught.value.fix.startswith("The newest are: 2026-11-12, ")
+    assert caught.value.fix.endswith("2026-11-19.")
+
+
+@pytest.mark.parametrize("name", ["last", "", "2026"])
+def test_where_no_session_is_the_fix_names_the_option(tmp_path: Path, name: str) -> None:
+    with pytest.raises(SessionError, match="--sessions") as caught:
+        find_session(name, tmp_path / "nowhere")
+    assert caught.value.code == "session-missing"
+
+
+@pytest.mark.parametrize("tail", [b"", b'{"type":"capt', b'{"type":"caption","seq":3}\n', b"\0\0"])
+def test_a_torn_last_line_is_left_out(tmp_path: Path, tail: bytes) -> None:
+    folder = session(tmp_path, [ONE, TWO])
+    with (folder / "captions.jsonl").open("ab") as journal:
+        journal.write(tail)
+    assert read_journal(folder) == [ONE, TWO]
+
+
+def test_any_other_bad_line_is_named(tmp_path: Path) -> None:
+    folder = session(tmp_path, [ONE])
+    file = folder / "captions.jsonl"
+    file.write_bytes(b"\n{}\n" + file.read_bytes())
+    with pytest.raises(SessionError, match=r"captions\.jsonl, line 2: .*Delete") as caught:
+        read_journal(folder)
+    assert caught.value.code == "session-unreadable"
+
+
+def test_records_are_objects_with_a_type(tmp_path: Path) -> None:
+    folder = session(tmp_path, [])
+    (folder / "diagnostics.jsonl").unlink()
+    with pytest.raises(SessionError, match=r"diagnostics\.jsonl: No such file"):
+        read_records(folder)
+    file = folder / "diagnostics.jsonl"
+    file.write_bytes(b'{"type":"event","event":"end"}\n{"type":"ev')
+    assert read_records(folder) == [{"type": "event", "event": "end"}]
+    file.write_bytes(b'{"type":1}\n{"type":"event"}\n')
+    with pytest.raises(SessionError, match="line 1: type is a string"):
+        read_records(folder)
+
+
+def test_a_name_says_when_its_session_was_started_or_nothing() -> None:
+    began = datetime(2026, 11, 22, 9, 30, tzinfo=UTC)
+    assert start_utc("2026-11-22T09-30-00") == start_utc("2026-11-22T09-30-00-2") == began
+    assert start_utc("2026-11-31T09-30-00") is start_utc("Christmas") is None

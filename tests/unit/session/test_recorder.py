@@ -1,0 +1,391 @@
+"""The recorder on real files: what is written, what survives, what a full disk does to it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import pytest
+
+from pipeline.core.errors import SessionError
+from pipeline.core.types import Fault
+from pipeline.protocol.codec import Message, parse_caption
+from pipeline.session.recorder import Recorder
+from tests.support.needs import needs_program, without
+from tests.unit.captions.test_subtitles import message
+from tests.unit.records.test_utterance import draft, final, record
+
+STARTED = datetime(2026, 11, 22, 9, 30, 0, tzinfo=UTC)
+FILES = {
+    "captions.jsonl",
+    "diagnostics.jsonl",
+    "review_queue.jsonl",
+    "sermon_pairs.jsonl",
+    "summary.json",
+    *(f"transcript.{lang}.{ending}" for lang in ("en", "es") for ending in ("srt", "vtt", "txt")),
+}
+
+
+def recorder(directory: Path, faults: list[Fault] | None = None) -> Recorder:
+    on_fault = (lambda _: None) if faults is None else faults.append
+    made = Recorder(directory, source="en", target="es", on_fault=on_fault, started_utc=STARTED)
+    made.start()
+    return made
+
+
+def lines(folder: Path, name: str = "diagnostics.jsonl") -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / name).read_text().splitlines()]
+
+
+def kept(folder: Path, kind: str) -> list[dict[str, Any]]:
+    return [line for line in lines(folder) if line["type"] == kind]
+
+
+def spoken(id: int, **changes: Any) -> dict[str, Any]:  # noqa: A002
+    """Return an utterance's record; its decision is `moderate`."""
+    return record(final(), draft()) | {"id": id} | changes
+
+
+def judged_as(decision: str, score: float = 0.9) -> dict[str, Any]:
+    quality: dict[str, Any] = record(final(), draft())["quality"]
+    return quality | {"decision": decision, "score": score}
+
+
+def health(audio_s: float = 30.0) -> dict[str, Any]:
+    dropped = {"blocks": 3, "records": 0, "partials": 2, "drafts": 1}
+    return {"audio_s": audio_s, "dropped": dropped}
+
+
+def wait_for(reached: Any, timeout_s: float = 5.0) -> None:
+    until_s = time.monotonic() + timeout_s
+    while not reached():
+        assert time.monotonic() < until_s, "waited in vain"
+        time.sleep(0.01)
+
+
+def test_a_session_has_its_folder_and_files(tmp_path: Path) -> None:
+    made = recorder(tmp_path / "not" / "yet")
+    assert made.folder == tmp_path / "not" / "yet" / "2026-11-22T09-30-00"
+    assert made.close(5.0)
+    assert {path.name for path in made.folder.iterdir()} == FILES
+    assert (made.folder / "transcript.es.vtt").read_text() == "WEBVTT\n\n"
+
+
+def test_two_sessions_of_one_second_do_not_mix(tmp_path: Path) -> None:
+    names = []
+    for _ in range(3):
+        made = recorder(tmp_path)
+        names.append(made.folder.name)
+        made.close(5.0)
+    stamp = "2026-11-22T09-30-00"
+    assert names == [stamp, f"{stamp}-2", f"{stamp}-3"]
+
+
+def test_old_sessions_make_room(tmp_path: Path) -> None:
+    old = tmp_path / "2020-01-05T09-30-00"
+    old.mkdir()
+    (old / "captions.jsonl").touch()
+    made = Recorder(tmp_path, source="en", target="es", on_fault=lambda _: None, keep_days=30)
+    made.start()
+    assert made.close(5.0)
+    assert list(tmp_path.iterdir()) == [made.folder]
+
+
+def test_records_come_out_as_they_went_in(tmp_path: Path) -> None:
+    made = recorder(tmp_path)
+    made.utterance(spoken(1, text="Señor"))
+    made.health(health())
+    made.event("command", name="pause", folder=tmp_path)
+    assert made.close(5.0)
+    utterance, well, event, summary = lines(made.folder)
+    assert utterance == json.loads(json.dumps(spoken(1, text="Señor")))
+    assert (well["type"], well["audio_s"]) == ("health", 30.0)
+    assert event["event"] == "command"
+    assert (event["name"], event["folder"]) == ("pause", str(tmp_path))
+    assert summary["type"] == "summary"
+    for line in (well, event, summary):
+        assert datetime.fromisoformat(line["utc"]).tzinfo is not None
+
+
+def test_a_session_ends_with_its_summary(tmp_path: Path) -> None:
+    made = recorder(tmp_path)
+    made.health(health(10.0))
+    for id in range(1, 6):  # noqa: A001
+        made.utterance(spoken(id, stt_ms=100.0 * id, quality=judged_as("accept")))
+    made.utterance(spoken(6, flags=["estimate:flag"], corrections=[]))
+    made.event("fault", stage="translate", code="final-late", message="Late.")
+    made.event("command", name="pause", id=0)
+    made.health(health(30.0))
+    assert made.close(5.0)
+    summary = lines(made.folder)[-1]
+    assert json.loads((made.folder / "summary.json").read_text()) == summary
+    assert (summary["session"], summary["audio_s"]) == (made.folder.name, 30.0)
+    assert summary["utterances"] == 6
+    assert summary["decisions"] == {"accept": 5, "moderate": 1}
+    assert summary["flags"] == {"estimate:flag": 1}
+    assert (summary["pairs"], summary["review"]) == (5, 1)
+    assert summary["corrections"] == {"god": 5}
+    assert summary["corrected_share"] == 0.8333
+    assert summary["latencies"]["stt_ms"] == {"count": 6, "p50_ms": 200.0, "p95_ms": 500.0}
+    assert summary["faults"] == {"final-late": 1}
+    assert summary["dropped"] == {"blocks": 3, "records": 0, "partials": 2, "drafts": 1}
+
+
+def test_pairs_are_on_disk_while_the_session_runs_and_follow_the_operator(tmp_path: Path) -> None:
+    made = recorder(tmp_path)
+    pairs, queue = (made.folder / name for name in ("sermon_pairs.jsonl", "review_queue.jsonl"))
+    for id in (1, 2, 3):  # noqa: A001
+        made.utterance(spoken(id, quality=judged_as("accept")))
+    made.utterance(spoken(4, quality=judged_as("review", 0.6)))
+    made.utterance(spoken(5, quality=judged_as("reject", 0.2)))
+    wait_for(lambda: queue.stat().st_size > 0)
+    assert [line["id"] for line in lines(made.folder, pairs.name)] == [1, 2, 3]
+    made.caption(message(1, "Grace", "La gracia", seq=1))  # a translator's: nothing to follow
+    made.caption(operators(message(2, "Grace", "La gracia", seq=2)))
+    made.caption(operators(message(3, "", "", seq=3)))
+    made.caption(operators(message(4, "Grace", "La gracia", seq=4)))
+    assert made.close(5.0)
+    told = [(line["id"], line["target"], line["engine"]) for line in lines(made.folder, pairs.name)]
+    assert told == [(1, "La gracia de Dios.", "gemma"), (2, "La gracia", "operator")]
+    (item,) = lines(made.folder, queue.name)
+    assert (item["target"], item["reasons"]) == ("La gracia", ["low-score"])
+    summary = lines(made.folder)[-1]
+    assert (summary["pairs"], summary["review"]) == (2, 1)
+
+
+def test_finals_reach_the_disk_while_the_session_runs(tmp_path: Path) -> None:
+    made = recorder(tmp_path)
+    made.caption(message(1, "Grace", "Gra", seq=1, final=False))
+    made.caption(message(1, "Grace", "Gracia", seq=2))
+    wait_for(lambda: (made.folder / "transcript.es.txt").read_text() == "Gracia\n")
+    made.caption(message(2, "Peace", "Paz", seq=3))
+    wait_for(lambda: (made.folder / "transcript.es.txt").read_text() == "Gracia\nPaz\n")
+    assert (made.folder / "transcript.en.txt").read_text() == "Grace\nPeace\n"
+    assert (made.folder / "transcript.es.srt").read_text() == (
+        "1\n00:00:10,000 --> 00:00:12,500\nGracia\n\n2\n00:00:20,000 --> 00:00:22,500\nPaz\n\n"
+    )
+    journal = (made.folder / "captions.jsonl").read_bytes().splitlines()
+    assert [parse_caption(line).seq for line in journal] == [2, 3]
+    made.close(5.0)
+
+
+def test_an_edit_and_a_late_final_make_the_files_anew(tmp_path: Path) -> None:
+    made = recorder(tmp_path)
+    made.caption(message(1, "Grace", "Gracia", seq=1))
+    made.caption(message(3, "Amen", "Amén", seq=2))
+    made.caption(message(2, "Peace", "Paz", seq=3))  # overtaken by 3
+    made.caption(message(1, "Grace", "La gracia", seq=4))  # edited
+    made.caption(message(3, "", "", seq=5))  # hidden
+    made.caption(message(4, "Go", "Vayan", seq=6))
+    made.caption(message(5, "", "", seq=7))  # nothing of it was ever final
+    assert made.close(5.0)
+    assert (made.folder / "transcript.es.txt").read_text() == "La gracia\nPaz\nVayan\n"
+    assert (made.folder / "transcript.en.srt").read_text().startswith("1\n00:00:10,000 -->")
+    assert "3\n00:00:40,000 -->" in (made.folder / "transcript.en.srt").read_text()
+    assert len(lines(made.folder, "captions.jsonl")) == 7  # the journal forgets nothing
+    assert {path.name for path in made.folder.iterdir()} == FILES
+
+
+def test_a_killed_daemon_leaves_every_final(tmp_path: Path) -> None:
+    script = f"""
+        import os, signal, time
+        from pathlib import Path
+        from tests.unit.session.test_recorder import judged_as, message, recorder, spoken
+        made = recorder(Path({str(tmp_path)!r}))
+        for id in range(1, 101):
+            made.caption(message(id, "Grace", "Gracia", seq=id))
+            made.utterance(spoken(id, quality=judged_as("accept")))
+        file = made.folder / "transcript.es.txt"
+        while file.read_text().count("Gracia") < 100:
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGKILL)
+    """
+    ended = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)], timeout=60, check=False, cwd=Path.cwd()
+    )
+    assert ended.returncode == -9
+    folder = tmp_path / "2026-11-22T09-30-00"
+    assert [line["id"] for line in lines(folder, "captions.jsonl")] == list(range(1, 101))
+    assert (folder / "transcript.en.srt").read_text().count("-->") == 100
+    pairs = [line["id"] for line in lines(folder, "sermon_pairs.jsonl")]
+    assert pairs == list(range(1, len(pairs) + 1))
+    assert len(pairs) >= 99  # the last utterance may not have been taken in
+    assert not (folder / "summary.json").exists()
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for directory in (tmp_path / "file", tmp_path / "file" / "below", Path("/proc/sessions")):
+        with pytest.raises(SessionError) as refused:
+            recorder(directory)
+        assert refused.value.code == "session-unwritable"
+        assert str(directory) in refused.value.message
+        assert "session.directory" in refused.value.fix
+
+
+def test_files_that_cannot_be_made_are_refused_too(tmp_path: Path) -> None:
+    with small_disk(tmp_path, inodes=4), pytest.raises(SessionError) as refused:
+        recorder(tmp_path / "disk")
+    assert refused.value.code == "session-unwritable"
+    assert "No space left" in refused.value.message
+
+
+def test_nobody_waits_for_a_recorder_that_hangs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blocked = threading.Event()
+    reported = threading.Event()
+
+    def on_fault(_: Fault) -> None:
+        reported.set()
+        blocked.wait()
+
+    with small_disk(tmp_path):
+        made = Recorder(
+            tmp_path / "disk", source="en", target="es", on_fault=on_fault, started_utc=STARTED
+        )
+        made.start()
+        made.event("too-big", text="x" * 100_000)
+        assert reported.wait(5.0)
+        began_s = time.monotonic()
+        for number in range(1500):
+            made.event("number", number=number)
+        assert time.monotonic() - began_s < 0.5
+        assert made.dropped == 500
+        assert "500 records" in made.setback
+        monkeypatch.setattr("pipeline.session.recorder._SLOW_S", 0.0)
+        assert "does not answer" in made.setback
+        assert not made.close(0.1)
+        blocked.set()
+        assert not made.close(5.0)
+
+
+def test_a_full_disk_costs_nothing_that_fits_later(tmp_path: Path) -> None:
+    faults: list[Fault] = []
+    with small_disk(tmp_path, size="4m"):
+        made = recorder(tmp_path / "disk", faults)
+        made.caption(message(1, "Grace", "Gracia", seq=1))
+        journal = made.folder / "captions.jsonl"
+        wait_for(lambda: journal.stat().st_size > 0)
+        filler = tmp_path / "disk" / "filler"
+        fill(filler)
+        made.caption(message(1, "Grace", "La gracia", seq=2))  # the files are to be made anew
+        for id in range(2, 400):  # noqa: A001
+            made.caption(message(id, "Peace be with you all", "La paz sea con ustedes", seq=id + 1))
+            made.utterance(spoken(id, quality=judged_as("accept")))
+        wait_for(lambda: made.unwritten > 300)
+        assert "cannot be written" in made.setback
+        assert (made.folder / "transcript.es.txt").read_text().startswith("Gracia\n")
+        assert [fault.code for fault in faults] == ["session-unwritable"]
+        assert str(made.folder) in faults[0].message
+        assert journal.read_bytes().endswith(b"}\n")  # nothing torn
+        filler.unlink()
+        made.caption(message(400, "Amen", "Amén", seq=401))
+        wait_for(lambda: made.setback == "")
+        assert made.close(5.0)
+        assert [line["seq"] for line in lines(made.folder, "captions.jsonl")] == list(range(1, 402))
+        ids = [line["id"] for line in kept(made.folder, "utterance")]
+        assert ids == list(range(2, 400))
+        assert [line["id"] for line in lines(made.folder, "sermon_pairs.jsonl")] == ids
+        text = (made.folder / "transcript.es.txt").read_text().splitlines()
+        assert text == ["La gracia", *["La paz sea con ustedes"] * 398, "Amén"]
+        assert len(faults) == 1
+        assert {path.name for path in made.folder.iterdir()} == FILES
+
+
+def test_what_was_dropped_is_written_once_it_can_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipeline.session.folders._WAITING", 10)
+    faults: list[Fault] = []
+    with small_disk(tmp_path):
+        made = recorder(tmp_path / "disk", faults)
+        filler = tmp_path / "disk" / "filler"
+        fill(filler)
+        for number in range(60):
+            made.event("number", number=number, text="x" * 4096)
+        wait_for(lambda: made.dropped >= 50)
+        filler.unlink()
+        made.event("later")
+        assert not made.close(5.0)  # not all is on disk
+        events = kept(made.folder, "event")
+        told = [event["count"] for event in events if event["event"] == "records-dropped"]
+        assert told[-1] == made.dropped
+        assert events[-1]["event"] in ("later", "records-dropped")
+        numbers = [event["number"] for event in events if event["event"] == "number"]
+        assert numbers == sorted(numbers)
+        assert numbers[-1] == 59
+        assert lines(made.folder)[-1]["dropped"]["records"] == made.dropped
+
+
+def test_a_summary_that_finds_no_room_is_missed(tmp_path: Path) -> None:
+    with small_disk(tmp_path):
+        made = recorder(tmp_path / "disk")
+        fill(tmp_path / "disk" / "filler")
+        assert not made.close(5.0)
+        assert made.unwritten == 2  # the line and the file
+        assert not (made.folder / "summary.json").exists()
+
+
+def test_a_fault_after_the_loop_is_gone_ends_nothing(tmp_path: Path) -> None:
+    def on_fault(_: Fault) -> None:
+        raise RuntimeError("Event loop is closed")
+
+    with small_disk(tmp_path):
+        made = Recorder(
+            tmp_path / "disk", source="en", target="es", on_fault=on_fault, started_utc=STARTED
+        )
+        made.start()
+        made.event("too-big", text="x" * 100_000)
+        wait_for(lambda: made.unwritten == 1)
+        assert not made.close(5.0)
+
+
+def test_the_thread_ends_with_the_session(tmp_path: Path) -> None:
+    made = recorder(tmp_path)
+    assert "diagnostics" in [thread.name for thread in threading.enumerate()]
+    assert made.close(5.0)
+    assert "diagnostics" not in [thread.name for thread in threading.enumerate()]
+    assert made.close(5.0)
+
+
+def operators(edited: Message) -> Message:
+    return replace(edited, target=replace(edited.target, engine="operator"))
+
+
+class small_disk:  # noqa: N801 - reads as a function
+    """Mounts a little memory at `disk`; a test that may not do so is skipped."""
+
+    def __init__(self, tmp_path: Path, size: str = "64k", inodes: int = 100) -> None:
+        needs_program("mount", "umount")
+        self._path = tmp_path / "disk"
+        self._options = f"size={size},nr_inodes={inodes}"
+
+    def __enter__(self) -> None:
+        self._path.mkdir()
+        command = ["mount", "-t", "tmpfs", "-o", self._options, "tmpfs", str(self._path)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            without(f"may not mount a small disk: {done.stderr.strip()}")
+
+    def __exit__(self, *_: object) -> None:
+        subprocess.run(["umount", "--lazy", str(self._path)], check=True)
+
+
+def fill(path: Path) -> None:
+    """Write until the disk is full."""
+
+    def write(file: BinaryIO) -> None:
+        while True:
+            file.write(b"x" * 1024)
+
+    with path.open("wb", buffering=0) as file, pytest.raises(OSError, match="No space left"):
+        write(file)

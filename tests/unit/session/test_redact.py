@@ -1,0 +1,206 @@
+"""Words that must go, go from every file, whatever the disk does and whenever the daemon dies."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import orjson
+import pytest
+
+from pipeline.captions.redaction import MARK, Purge
+from pipeline.core.types import Fault
+from pipeline.session.recorder import Recorder
+from pipeline.session.redact import finish_purges
+from tests.support.schemas import problems
+from tests.unit.captions.test_subtitles import message
+from tests.unit.session.test_recorder import judged_as, lines, recorder, spoken, wait_for
+
+PURGE = Purge(25.0, 60.0)
+
+
+def fill(made: Recorder, first: int = 1, last: int = 5) -> None:
+    """Let captions be spoken, each from 10 s times its id; those from 3 on are secret."""
+    for id in range(first, last + 1):  # noqa: A001
+        word = f"secret{id}" if id >= 3 else f"open{id}"
+        times = {"start_s": 10.0 * id, "end_s": 10.0 * id + 2.5}
+        texts = {"raw_text": word, "text": word, "final": {**spoken(id)["final"], "text": word}}
+        made.caption(message(id, word, word.upper(), seq=id))
+        quality = judged_as("accept" if id % 2 else "review", 0.9 if id % 2 else 0.6)
+        made.utterance(spoken(id, **times, **texts, quality=quality, corrections=()))
+        made.compare({"type": "compare", "id": id, "text": f"{word} once more"})
+
+
+def secrets(folder: Path) -> list[str]:
+    """Return the names of the files that hold a secret."""
+    return sorted(p.name for p in folder.iterdir() if b"secret" in p.read_bytes().lower())
+
+
+def settled(made: Recorder) -> None:
+    wait_for(lambda: not made.purging)
+
+
+def test_no_file_has_the_words_and_all_else_stays(tmp_path: Path) -> None:
+    made = recorder(tmp_path)
+    fill(made)
+    (made.folder / "reviewed.jsonl").write_bytes(
+        b'{"id":2,"source":"open2"}\n{"id":4,"source":"secret4"}\n'
+    )
+    (made.folder / "report.html").write_text("secret")
+    (made.folder / "captions.jsonl.tmp").write_text("secret")
+    wait_for(lambda: len(secrets(made.folder)) == 13)
+    assert made.purging is False
+    made.purge(PURGE)
+    settled(made)
+    assert secrets(made.folder) == []
+    assert not (made.folder / MARK).exists()
+    assert (made.folder / "reviewed.jsonl").read_bytes() == b'{"id":2,"source":"open2"}\n'
+    made.caption(message(9, "later", "luego", seq=40))
+    assert made.close(5.0)
+    assert [line["id"] for line in lines(made.folder, "captions.jsonl")] == [1, 2, 9]
+    assert (made.folder / "transcript.en.txt").read_text() == "open1\nopen2\nlater\n"
+    assert [line["id"] for line in lines(made.folder, "sermon_pairs.jsonl")] == [1]
+    assert [line["id"] for line in lines(made.folder, "review_queue.jsonl")] == [2]
+    records = lines(made.folder)
+    assert [r["id"] for r in records if r["type"] in ("utterance", "compare")] == [1, 1, 2, 2]
+    (event,) = [record for record in records if record.get("event") == "off-record"]
+    assert (event["from_s"], event["to_s"], event["captions"]) == (25.0, 60.0, 3)
+    assert problems("records/event", event) == []
+    summary = orjson.loads((made.folder / "summary.json").read_bytes())
+    assert (summary["utterances"], summary["pairs"], summary["review"]) == (2, 1, 1)
+
+
+def test_what_was_on_its_way_to_the_files_never_gets_there(tmp_path: Path) -> None:
+    made = Recorder(tmp_path, source="en", target="es", on_fault=print)
+    fill(made)
+    made.purge(PURGE)  # before the thread has written a line
+    made.caption(message(5, "secret5", "SECRET5", seq=6))
+    made.compare({"type": "compare", "id": 4, "text": "secret"})
+    made.start()
+    assert made.close(5.0)
+    assert secrets(made.folder) == []
+    assert [line["id"] for line in lines(made.folder, "captions.jsonl")] == [1, 2]
+
+
+def test_a_full_queue_does_not_lose_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipeline.session.recorder._QUEUE", 10)
+    made = Recorder(tmp_path, source="en", target="es", on_fault=print)
+    fill(made)
+    made.purge(PURGE)
+    assert made.dropped
+    made.start()
+    made.close(5.0)
+    assert secrets(made.folder) == []
+    assert not made.purging
+
+
+def test_a_full_disk_is_told_and_tried_until_it_is_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    faults: list[Fault] = []
+    made = recorder(tmp_path, faults)
+    fill(made)
+    wait_for(lambda: len(secrets(made.folder)) == 10)
+    with monkeypatch.context() as full:
+        full.setattr(os, "fsync", refuse)  # no new file can be written
+        made.purge(PURGE)
+        wait_for(lambda: faults)
+        made.caption(message(9, "later", "luego", seq=40))
+        assert made.purging
+        assert faults[0].code == "session-unwritable"
+    made.event("dictionary", rules=1)  # whatever comes next
+    settled(made)
+    assert made.close(5.0)
+    assert secrets(made.folder) == []
+    assert (made.folder / "transcript.es.txt").read_text() == "OPEN1\nOPEN2\nluego\n"
+
+
+def test_an_end_that_still_owes_is_not_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = recorder(tmp_path)
+    fill(made)
+    wait_for(lambda: len(secrets(made.folder)) == 10)
+    with monkeypatch.context() as full:
+        full.setattr(os, "rename", refuse)
+        full.setattr(Path, "unlink", refuse)
+        made.purge(PURGE)
+        assert not made.close(5.0)
+    assert (made.folder / MARK).exists()
+    finish_purges(tmp_path)
+    assert secrets(made.folder) == []
+    assert not (made.folder / MARK).exists()
+
+
+def refuse(*_: object, **__: object) -> None:
+    raise OSError(28, "No space left on device")
+
+
+KILLED = """
+    import os, signal, sys
+    from pathlib import Path
+    from pipeline.session import folders as session_files
+    from pipeline.session.recorder import Recorder
+    from pipeline.captions.redaction import Purge
+    from tests.unit.session.test_redact import PURGE, fill, secrets, wait_for
+
+    made = Recorder(Path(sys.argv[1]), source="en", target="es", on_fault=print)
+    made.start()
+    fill(made)
+    wait_for(lambda: len(secrets(made.folder)) == 10)
+    at, count, replace = int(sys.argv[2]), 0, session_files._replace
+
+    def killed(path, pieces, **how):
+        global count
+        count += 1
+        if count == at:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return replace(path, pieces, **how)
+
+    session_files._replace = killed
+    made.purge(PURGE)
+    wait_for(lambda: not made.purging)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("at", [2, 3, 4, 6, 9, 99])
+def test_killed_amid_it_the_next_start_does_the_rest(tmp_path: Path, at: int) -> None:
+    command = [sys.executable, "-c", textwrap.dedent(KILLED), str(tmp_path), str(at)]
+    done = subprocess.run(command, capture_output=True, check=False, timeout=60)
+    assert done.returncode == -signal.SIGKILL, done.stderr.decode()
+    (folder,) = tmp_path.iterdir()
+    assert bool(secrets(folder)) == (folder / MARK).exists() == (at != 99)
+    finish_purges(tmp_path)
+    assert secrets(folder) == []
+    assert sorted(path.name for path in folder.iterdir() if path.suffix in (".tmp", ".json")) == []
+    assert (folder / "transcript.es.vtt").read_text().count(" --> ") == 2
+    events = [record for record in lines(folder) if record.get("event") == "off-record"]
+    assert events
+
+
+def test_a_session_that_is_being_written_is_left_to_its_daemon(tmp_path: Path) -> None:
+    made = recorder(tmp_path)
+    fill(made)
+    wait_for(lambda: len(secrets(made.folder)) == 10)
+    (made.folder / MARK).write_bytes(b'[{"from_s":25.0,"to_s":60.0,"ids":[]}]')
+    finish_purges(tmp_path)
+    assert len(secrets(made.folder)) == 10
+    made.close(5.0)
+    finish_purges(tmp_path)
+    assert secrets(made.folder) == []
+
+
+def test_a_mark_that_cannot_be_read_stays(tmp_path: Path) -> None:
+    made = recorder(tmp_path)
+    assert made.close(5.0)
+    mark = made.folder / MARK
+    for content in (b"", b"{", b"3", b'[{"from_s":1}]'):
+        mark.write_bytes(content)
+        finish_purges(tmp_path)
+        assert mark.read_bytes() == content

@@ -1,0 +1,168 @@
+"""After a crash the session goes on: history, ids, times and what the operator had set."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from pipeline.config.loader import load
+from pipeline.session.resume import Unfinished, in_use, unfinished_session
+from tests.support.fakes import FakeRecognizer, FakeSource, pcm_of
+from tests.unit.daemon.test_app import DURATION_S, SCRIPT, Service, until
+
+pytestmark = pytest.mark.slow
+LATER = timedelta(seconds=60)
+
+
+def crash(call: int) -> bool:
+    if call > 12:
+        raise RuntimeError("a bug")
+    return False
+
+
+@pytest.fixture(scope="module")
+def crashed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the sessions of a daemon that broke while it was captioning, blanked."""
+    directory = tmp_path_factory.mktemp("crashed")
+
+    async def blank(service: Service) -> None:
+        async with service.connect("?kind=operator") as socket:
+            await socket.send(orjson.dumps({"type": "auth", "token": "secret"}).decode())
+            await until(socket, lambda m: m["type"] == "authorized")
+            await socket.send(orjson.dumps({"type": "command", "name": "blank"}).decode())
+            await until(socket, lambda m: m.get("state") == "blank")
+
+    source = FakeSource(pcm_of(SCRIPT, DURATION_S), speed=10)
+    service = Service(directory, source=source, recognizer=FakeRecognizer(SCRIPT, fails=crash))
+    assert service.run(blank) == 1
+    assert service.finals()
+    return directory
+
+
+@pytest.fixture
+def sessions(crashed: Path, tmp_path: Path) -> Path:
+    """Return a copy of those sessions."""
+    return shutil.copytree(crashed, tmp_path / "sessions")
+
+
+def found(sessions: Path, *, later: timedelta = LATER, **flags: Any) -> Unfinished | None:
+    settings = load(flags={"session.directory": str(sessions), **flags}).settings
+    (folder,) = [each for each in sessions.iterdir() if each.is_dir()]
+    last = orjson.loads((folder / "diagnostics.jsonl").read_bytes().splitlines()[-1])
+    return unfinished_session(settings, datetime.fromisoformat(last["utc"]) + later)
+
+
+def test_the_next_run_goes_on_where_the_last_one_broke(sessions: Path) -> None:
+    seen: list[dict[str, Any]] = []
+    before = found(sessions)
+    assert before is not None
+
+    async def look(service: Service) -> None:
+        async with service.connect() as socket:
+            seen.append(orjson.loads(await socket.recv()))
+
+    service = Service(sessions)
+    assert service.run(look) == 0
+    (hello,) = seen
+    assert service.app.folder == before.folder
+    assert hello["session"] == f"{before.folder.name}+1"
+    assert hello["state"] in ("starting", "blank")
+    history = [c["id"] for c in hello["captions"]]
+    assert history[: len(before.messages)] == [m.id for m in before.messages]
+    assert hello["seq"] >= before.messages[-1].seq
+
+    journal = service.journal()
+    ids, seqs = [line["id"] for line in journal], [line["seq"] for line in journal]
+    assert len(ids) == len(set(ids)) == len(before.messages) + len(SCRIPT)
+    assert seqs == sorted(seqs)
+    assert min(ids[len(before.messages) :]) == before.last_id + 1
+    starts = [line["start_s"] for line in journal]
+    assert starts == sorted(starts)
+    cues = (service.app.folder / "transcript.es.srt").read_text().count(" --> ")
+    assert cues == len(journal)
+    assert service.app._desk.state == ("ended", "")
+    assert service.app._desk.controls.blank, "what the operator darkened, a crash must not light up"
+    assert json.loads((service.app.folder / "summary.json").read_text())["utterances"] == len(
+        service.records()
+    )
+
+    # It has been ended now, so the next one is new.
+    again = Service(sessions)
+    assert again.run() == 0
+    assert again.app.folder != service.app.folder
+
+
+def test_a_kill_leaves_neither_an_end_nor_a_whole_last_line(sessions: Path) -> None:
+    (folder,) = sessions.iterdir()
+    records = (folder / "diagnostics.jsonl").read_bytes().splitlines(keepends=True)
+    kept = [r for r in records if orjson.loads(r).get("event") not in ("broken", "end")][:-1]
+    (folder / "diagnostics.jsonl").write_bytes(b"".join(kept) + b'{"type":"heal')
+    journal = (folder / "captions.jsonl").read_bytes()
+    (folder / "captions.jsonl").write_bytes(journal + b'{"type":"caption","seq":99')
+    (folder / "summary.json").unlink()
+
+    service = Service(sessions)
+    assert service.run() == 0
+    assert service.app.folder == folder
+    assert (folder / "captions.jsonl").read_bytes().startswith(journal)
+    assert len(service.finals()) == len(journal.splitlines()) + len(SCRIPT)
+    assert [r["event"] for r in service.records("event")].count("resumed") == 1
+
+
+@pytest.mark.parametrize(
+    ("flags", "later"),
+    [
+        ({}, timedelta(hours=1)),
+        ({"session.resume_s": 30}, LATER),
+        ({"session.resume_s": 0}, LATER),
+        ({}, -LATER),  # the clock was set back: what is new and what is old cannot be told
+        ({"translate.target": "fr"}, LATER),
+    ],
+)
+def test_what_is_old_or_of_other_languages_is_left(
+    sessions: Path, flags: dict[str, Any], later: timedelta
+) -> None:
+    assert found(sessions) is not None
+    assert found(sessions, later=later, **flags) is None
+
+
+def test_an_ended_session_is_left(tmp_path: Path) -> None:
+    assert Service(tmp_path).run() == 0
+    assert found(tmp_path) is None
+
+
+def test_a_rehearsal_neither_goes_on_nor_is_gone_on_with(sessions: Path) -> None:
+    before = found(sessions)
+    service = Service(sessions, mode="dry-run", recognizer=FakeRecognizer([], fails=bool))
+    assert service.run() == 1
+    assert before is not None
+    assert service.app.folder != before.folder
+    now = datetime.now(UTC) + LATER
+    assert unfinished_session(service.settings, now) is None
+
+
+def test_what_another_daemon_is_writing_is_left(sessions: Path) -> None:
+    service = Service(sessions)  # holds it from here on
+    assert in_use(service.app.folder / "captions.jsonl")
+    other = Service(sessions)
+    assert other.app.folder != service.app.folder
+    for each in (service, other):
+        assert each.run() == 0
+
+
+def test_an_unreadable_session_is_left(sessions: Path) -> None:
+    before = found(sessions)
+    assert before is not None
+    (before.folder / "captions.jsonl").write_bytes(b"no\njson\n")
+    assert found(sessions) is None
+
+
+def test_without_sessions_there_is_nothing_to_go_on_with(tmp_path: Path) -> None:
+    settings = load(flags={"session.directory": str(tmp_path / "none")}).settings
+    assert unfinished_session(settings, datetime.now(UTC)) is None

@@ -1,0 +1,176 @@
+"""Which captions are kept as pairs, and that their files follow the operator."""
+
+from __future__ import annotations
+
+import os
+import tracemalloc
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from pipeline.protocol.codec import Message
+from pipeline.session.training_pairs import Pair, Pairs, ReviewItem, pair_of
+from tests.unit.captions.test_subtitles import message
+from tests.unit.records.test_utterance import UTC, draft, final, record
+
+
+def spoken(
+    id: int = 7,  # noqa: A002
+    decision: str = "accept",
+    score: float | None = 0.9,
+    flags: tuple[str, ...] = (),
+) -> dict[str, Any]:
+    made = record(final(), draft())
+    judged = made["quality"] | {"decision": decision, "score": score}
+    return made | {"id": id, "quality": judged, "flags": flags}
+
+
+def edited(id: int, text: str, seq: int = 1) -> Message:  # noqa: A002
+    made = message(id, text and "Grace", text, seq=seq)
+    return replace(made, target=replace(made.target, engine="operator"))
+
+
+def written(folder: Path, name: str = "sermon_pairs.jsonl") -> list[tuple[int, str]]:
+    lines = [orjson.loads(line) for line in (folder / name).read_bytes().splitlines()]
+    return [(line["id"], line["target"]) for line in lines]
+
+
+def test_an_accepted_caption_is_a_pair() -> None:
+    assert pair_of(spoken(), "2026-11-22T09-30-00") == Pair(
+        session="2026-11-22T09-30-00",
+        id=7,
+        utc=UTC,
+        start_s=2.0,
+        end_s=4.0,
+        source_lang="en",
+        source="the grace of God",
+        raw_source="the grace of gods",
+        target_lang="es",
+        target="La gracia de Dios.",
+        engine="gemma",
+        score=0.9,
+    )
+
+
+@pytest.mark.parametrize(
+    ("changes", "reasons"),
+    [
+        ({"decision": "review", "score": 0.6}, ("low-score",)),
+        ({"decision": "review", "score": None}, ("no-score",)),
+        ({"flags": ("agreement:flag",)}, ("agreement:flag",)),
+        ({"decision": "moderate", "flags": ("agreement:flag",)}, ("agreement:flag",)),
+        (
+            {"decision": "review", "score": 0.6, "flags": ("estimate:flag", "agreement:flag")},
+            ("estimate:flag", "agreement:flag", "low-score"),
+        ),
+    ],
+)
+def test_a_doubtful_one_is_for_review(changes: dict[str, Any], reasons: tuple[str, ...]) -> None:
+    item = pair_of(spoken(**changes), "s")
+    assert isinstance(item, ReviewItem)
+    assert item.reasons == reasons
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        spoken(decision="moderate", score=0.8),
+        spoken(decision="reject", score=0.2),
+        spoken(decision="reject", flags=("estimate:reject",)),
+        spoken() | {"quality": None, "final": None},
+    ],
+)
+def test_others_are_not_kept(record: dict[str, Any]) -> None:
+    assert pair_of(record, "s") is None
+
+
+def test_an_edit_before_the_final_counts_too(tmp_path: Path) -> None:
+    pairs = Pairs(tmp_path)
+    pairs.follow(edited(1, "La gracia"))
+    pairs.follow(edited(2, ""))
+    pairs.follow(message(3, "Grace", "Otra", seq=3))  # a translator's final
+    for id in (1, 2, 3):  # noqa: A001
+        pairs.add(spoken(id))
+    pairs.flush()
+    pairs.close()
+    assert written(tmp_path) == [(1, "La gracia"), (3, "La gracia de Dios.")]
+
+
+def test_edits_keep_the_order(tmp_path: Path) -> None:
+    pairs = Pairs(tmp_path)
+    for id in (1, 2, 3):  # noqa: A001
+        pairs.add(spoken(id))
+    pairs.flush()
+    pairs.follow(edited(1, "Uno"))
+    pairs.follow(edited(3, ""))
+    pairs.follow(edited(9, "Nueve"))  # not a pair
+    pairs.add(spoken(4, "review", 0.6))
+    pairs.add(spoken(5))
+    pairs.add(spoken(6, "reject", 0.2))
+    pairs.flush()
+    assert written(tmp_path) == [(1, "Uno"), (2, "La gracia de Dios."), (5, "La gracia de Dios.")]
+    assert written(tmp_path, "review_queue.jsonl") == [(4, "La gracia de Dios.")]
+    pairs.follow(edited(4, ""))
+    pairs.flush()
+    assert written(tmp_path, "review_queue.jsonl") == []
+    assert (len(pairs.accepted), len(pairs.review)) == (3, 0)
+    pairs.close()
+
+
+def test_an_edit_that_is_undone_leaves_the_translators_text(tmp_path: Path) -> None:
+    pairs = Pairs(tmp_path)
+    pairs.add(spoken(1))
+    pairs.follow(edited(1, "Uno"))
+    pairs.flush()
+    pairs.follow(message(1, "Grace", "La gracia de Dios.", seq=2))
+    pairs.flush()
+    pairs.close()
+    assert written(tmp_path) == [(1, "La gracia de Dios.")]
+    assert b'"gemma"' in (tmp_path / "sermon_pairs.jsonl").read_bytes()
+
+
+def test_nothing_of_the_pairs_stays_in_memory(tmp_path: Path) -> None:
+    pairs, one = Pairs(tmp_path), spoken()
+    tracemalloc.start()
+    try:
+        for id in range(2_000):  # noqa: A001
+            pairs.add(one | {"id": id})
+            pairs.flush()
+            if id == 500:
+                before = tracemalloc.get_traced_memory()[0]
+        assert tracemalloc.get_traced_memory()[0] - before < 100_000
+    finally:
+        tracemalloc.stop()
+    pairs.close()
+    assert len(pairs.accepted) == len(written(tmp_path)) == 2_000
+
+
+def test_what_the_disk_refused_comes_with_the_next_flush(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pairs = Pairs(tmp_path)
+    pairs.add(spoken(1))
+    pairs.flush()
+    pairs.add(spoken(2))
+    with monkeypatch.context() as full:
+        full.setattr(os, "write", refuse)
+        with pytest.raises(OSError, match="No space left"):
+            pairs.flush()
+        pairs.follow(edited(1, "Uno"))
+        with pytest.raises(OSError, match="No space left"):
+            pairs.flush()
+    assert written(tmp_path) == [(1, "La gracia de Dios.")]
+    pairs.flush()
+    assert written(tmp_path) == [(1, "Uno"), (2, "La gracia de Dios.")]
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "sermon_pairs.jsonl",
+        "review_queue.jsonl",
+    }
+    pairs.close()
+
+
+def refuse(_fd: int, _data: object) -> int:
+    raise OSError(28, "No space left on device")

@@ -1,0 +1,84 @@
+"""The live transcripts: always what the journal says, and never its burden on memory."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.captions.subtitles import SIDES, cues, srt, txt, vtt
+from pipeline.protocol.codec import Message, encode
+from pipeline.session import transcripts as module
+from pipeline.session.transcripts import Transcripts
+from tests.unit.captions.test_subtitles import message
+
+LANGS = dict(zip(SIDES, ("en", "es"), strict=True))
+
+
+def write(folder: Path, journal: Sequence[Message]) -> None:
+    lines = b"".join(encode(message) + b"\n" for message in journal)
+    (folder / "captions.jsonl").write_bytes(lines)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 6), st.text("ab\n", max_size=3), st.booleans()), max_size=12)
+)
+def test_live_files_always_equal_the_journal_made_anew(
+    versions: list[tuple[int, str, bool]],
+) -> None:
+    """Finals in any order, edits and hidden captions, with and without a flush between them."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        transcripts = Transcripts(folder, {"source": "en", "target": "es"})
+        journal = []
+        for seq, (id_, text, flush) in enumerate(versions, 1):
+            journal.append(message(id_, text, text.upper(), seq=seq))
+            write(folder, journal)
+            transcripts.add(journal[-1])
+            if flush:
+                transcripts.flush()
+        transcripts.flush()
+        transcripts.close()
+        for side, lang in zip(SIDES, ("en", "es"), strict=True):
+            for ending, whole in (("srt", srt), ("vtt", vtt), ("txt", txt)):
+                content = (folder / f"transcript.{lang}.{ending}").read_text()
+                assert content == whole(cues(journal, side)), (side, ending)
+
+
+def test_an_edit_waits_for_the_journal(tmp_path: Path) -> None:
+    journal = [message(1, "one", "uno", seq=1), message(2, "two", "dos", seq=2)]
+    transcripts = Transcripts(tmp_path, LANGS)
+    for each in journal:
+        transcripts.add(each)
+    transcripts.flush()
+    before = (tmp_path / "transcript.es.txt").read_text()
+    edited = message(1, "one", "UNO", seq=3)
+    transcripts.add(edited)
+    write(tmp_path, journal)
+    with pytest.raises(OSError, match="journal"):
+        transcripts.flush()
+    assert (tmp_path / "transcript.es.txt").read_text() == before == "uno\ndos\n"
+    transcripts.add(message(3, "three", "tres", seq=4))
+    write(tmp_path, [*journal, edited, message(3, "three", "tres", seq=4)])
+    transcripts.flush()
+    assert (tmp_path / "transcript.es.txt").read_text() == "UNO\ndos\ntres\n"
+    transcripts.close()
+
+
+def test_too_many_that_wait_are_read_from_the_journal_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_WAITING", 3)
+    journal = [message(number, f"s{number}", f"t{number}", seq=number) for number in range(1, 9)]
+    transcripts = Transcripts(tmp_path, LANGS)
+    for each in journal:
+        transcripts.add(each)
+    write(tmp_path, journal)
+    transcripts.flush()
+    assert (tmp_path / "transcript.en.srt").read_text() == srt(cues(journal, "source"))
+    transcripts.close()

@@ -1,0 +1,167 @@
+from __future__ import annotations
+
+import json
+import zlib
+
+import pytest
+
+from pipeline.config.schema import Stt
+from pipeline.core.resources import bundled
+from pipeline.core.types import Recognition
+from pipeline.text.hallucinations import reason
+
+SPOKEN_DBFS = -22.0
+QUIET_DBFS = -55.0
+
+
+def judge(
+    text: str,
+    *,
+    level_dbfs: float = SPOKEN_DBFS,
+    duration_s: float = 6.0,
+    avg_logprob: float | None = -0.3,
+    no_speech_prob: float | None = 0.02,
+    compression_ratio: float | None = None,
+) -> str:
+    """Ask `reason` about a text with Whisper's measures of a good recognition, unless told."""
+    raw = text.encode()
+    ratio = compression_ratio or len(raw) / len(zlib.compress(raw))
+    recognition = Recognition(text, avg_logprob, no_speech_prob, ratio)
+    return reason(recognition, text, level_dbfs, duration_s, Stt())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "For God so loved the world that he gave his only Son.",
+        "Thank you.",
+        "Amen.",
+        "Yes.",
+        "Yes, Lord, yes.",
+        "Holy, holy, holy is the Lord God Almighty.",
+        "Hallelujah, hallelujah, hallelujah!",
+        "Hallelujah, hallelujah, hallelujah, hallelujah, hallelujah, hallelujah!",
+        "Verily, verily, I say unto you.",
+        "My God, my God, why have you forsaken me?",
+        "Moses, Moses! Samuel, Samuel! Martha, Martha!",
+        "No, no, no, no!",
+        "His mercy endures for ever. Give thanks: his mercy endures for ever.",
+        "Thank you for watching over us, Lord.",
+        "We subscribe to no other gospel.",
+        "The music was loud.",
+        "3:16",
+        "(For Joab and all Israel stayed there six months, until he had cut off every male.)",
+    ],
+)
+def test_what_a_church_says_stays(text: str) -> None:
+    assert judge(text) == ""
+
+
+def test_the_demo_sermon_stays() -> None:
+    sentences = json.loads(bundled("demo", "sermon.json").read_text())["sentences"]
+    assert len(sentences) > 20
+    for sentence in sentences:
+        duration_s = sentence["end_s"] - sentence["start_s"]
+        assert judge(sentence["en"], duration_s=duration_s) == "", sentence["en"]
+
+
+@pytest.mark.parametrize("text", ["Thank you.", "Amen.", "Yes.", "Hallelujah!", "Okay."])
+def test_real_short_words_stay_when_said_softly(text: str) -> None:
+    assert judge(text, level_dbfs=QUIET_DBFS) == ""
+
+
+@pytest.mark.parametrize("text", ["Thank you.", "Amen.", "Yes.", "Hallelujah!", "Okay."])
+def test_real_short_words_stay_when_recognized_with_doubt(text: str) -> None:
+    assert judge(text, avg_logprob=-0.9) == ""
+
+
+@pytest.mark.parametrize("text", ["Amen.", "Yes.", "Hallelujah!"])
+def test_words_of_worship_are_never_stock_phrases(text: str) -> None:
+    assert judge(text, level_dbfs=QUIET_DBFS, avg_logprob=-0.9) == ""
+
+
+@pytest.mark.parametrize("text", ["Thank you.", "you", "Bye-bye!"])
+def test_a_weak_phrase_needs_both_signs(text: str) -> None:
+    assert judge(text, level_dbfs=QUIET_DBFS, avg_logprob=-0.9) == "stock-phrase"
+    assert judge(text, level_dbfs=QUIET_DBFS, no_speech_prob=0.7) == "stock-phrase"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Thank you for watching!",
+        "Thanks so much for watching, and see you soon.",
+        "Please like and subscribe.",
+        "Don't forget to subscribe to my channel.",
+        "I'll see you in the next video.",
+        "Subtitles by the Amara.org community",
+        "Captioned by Jane Roe",
+        "Transcription by CastingWords",
+        "www.example.com",
+        "Copyright 2019",
+        "Music",
+    ],
+)
+def test_a_stock_phrase_needs_one_sign(text: str) -> None:
+    assert judge(text) == ""
+    assert judge(text, level_dbfs=QUIET_DBFS) == "stock-phrase"
+    assert judge(text, avg_logprob=-0.9) == "stock-phrase"
+    assert judge(text, no_speech_prob=0.7) == "stock-phrase"
+
+
+@pytest.mark.parametrize(
+    "text", ["", "  ", "...", "[Music]", "(applause)", "*laughs*", "♪ ♪", "[Music] ♪ ..."]
+)
+def test_no_words(text: str) -> None:
+    assert judge(text) == "empty"
+
+
+def test_an_annotation_beside_words_does_not_matter() -> None:
+    assert judge("[Music] Grace to you.") == ""
+
+
+def test_no_speech_needs_both_thresholds() -> None:
+    assert judge("And so", no_speech_prob=0.9, avg_logprob=-1.3) == "no-speech"
+    assert judge("And so", no_speech_prob=0.9, avg_logprob=-0.5) == ""
+    assert judge("And so", no_speech_prob=0.1, avg_logprob=-1.3) == ""
+
+
+def test_a_recognizer_without_measures_is_believed() -> None:
+    recognition = Recognition("And so we pray.")
+    assert reason(recognition, "And so we pray.", -50.0, 2.0, Stt()) == ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I'm going to go. I'm going to go. I'm going to go. I'm going to go.",
+        "So the so the so the so the so the so the",
+        "And then he said that " + "it was not " * 6,
+        "no " * 6,
+        "Thank you. " * 10,
+        "Holy, " * 12,
+    ],
+)
+def test_loops(text: str) -> None:
+    assert judge(text, duration_s=12.0) == "repetition"
+
+
+def test_a_loop_that_is_a_small_part_stays() -> None:
+    text = "No, no, no, no, that is not at all what the apostle Paul is telling the church in Rome."
+    assert judge(text, duration_s=12.0) == ""
+
+
+def test_compression() -> None:
+    text = "We go up to the city, we go up to the house, we go up to the city."
+    assert judge(text, compression_ratio=2.5) == "compression"
+    assert judge(text, compression_ratio=2.3) == ""
+
+
+def test_the_words_of_worship_may_be_repetitive() -> None:
+    assert judge("Holy is the Lord, holy is the Lord, holy", compression_ratio=2.5) == ""
+
+
+def test_more_words_than_can_be_spoken() -> None:
+    text = "the quick brown fox jumps over the lazy dog and runs away from us"
+    assert judge(text, duration_s=1.0) == "too-fast"
+    assert judge(text, duration_s=2.5) == ""

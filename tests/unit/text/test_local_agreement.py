@@ -1,0 +1,36 @@
+"""Which part of a partial is stable."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.text.local_agreement import Stabilizer, agreed
+
+
+def test_words_that_two_partials_begin_with_are_stable() -> None:
+    assert agreed("El Señor es", "El Señor será mi pastor") == len("El Señor")
+
+
+def test_half_a_word_is_not_stable() -> None:
+    assert agreed("El Se", "El Señor") == len("El")
+
+
+def test_the_first_partial_has_nothing_stable_and_a_final_all() -> None:
+    stabilizer = Stabilizer()
+    assert stabilizer.push(1, "El Señor", final=False) == 0
+    assert stabilizer.push(1, "El Señor es", final=False) == len("El Señor")
+    assert stabilizer.push(1, "Dios", final=True) == len("Dios")
+
+
+def test_another_utterance_starts_anew() -> None:
+    stabilizer = Stabilizer()
+    stabilizer.push(1, "El Señor", final=False)
+    assert stabilizer.push(2, "El Señor", final=False) == 0
+
+
+@given(st.text("ab ", max_size=30), st.text("ab ", max_size=30))
+def test_the_stable_part_holds_the_same_words_in_both(previous: str, text: str) -> None:
+    words = text[: agreed(previous, text)].split()
+    assert previous.split()[: len(words)] == words
+    assert text.split()[: len(words)] == words

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.text.sentences import pack, split
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("", []),
+        ("   ", []),
+        ("Grace", ["Grace"]),
+        ("Grace to you. And peace!  Amen?", ["Grace to you.", "And peace!", "Amen?"]),
+        ('He said, "Come." Then they came.', ['He said, "Come."', "Then they came."]),
+        ("So we wait... Then he speaks.", ["So we wait...", "Then he speaks."]),
+        ("We wait... and wait.", ["We wait... and wait."]),
+        ("Rev. Smith and Dr. King met.", ["Rev. Smith and Dr. King met."]),
+        ("C. S. Lewis wrote it.", ["C. S. Lewis wrote it."]),
+        ("Here am I. Send me.", ["Here am I.", "Send me."]),
+        ("Read 1 Cor. 13 and Rom. 8 today.", ["Read 1 Cor. 13 and Rom. 8 today."]),
+        ("He said no. Then he left.", ["He said no.", "Then he left."]),
+        ("Turn to verse 3. Follow me.", ["Turn to verse 3.", "Follow me."]),
+        ("It cost 3.50 dollars.", ["It cost 3.50 dollars."]),
+        ("Is it (really)? Yes.", ["Is it (really)?", "Yes."]),
+        ("¿Quién? ¡Él!", ["¿Quién?", "¡Él!"]),
+    ],
+)
+def test_splits_at_sentence_ends_only(text: str, sentences: list[str]) -> None:
+    assert split(text) == sentences
+
+
+def test_a_fitting_text_stays_whole() -> None:
+    assert pack("One. Two.", lambda text: len(text) <= 9) == ["One. Two."]
+
+
+def test_cuts_at_sentences_before_clauses_before_words() -> None:
+    def fits(text: str) -> bool:
+        return len(text) <= 14
+
+    assert pack("Grace. Peace. Mercy and love.", fits) == ["Grace. Peace.", "Mercy and", "love."]
+    assert pack("Faith, hope, and also love. Amen.", fits) == [
+        "Faith, hope,",
+        "and also love.",
+        "Amen.",
+    ]
+
+
+def test_a_word_that_does_not_fit_is_not_lost() -> None:
+    assert pack("a Nebuchadnezzar b", lambda text: len(text) <= 3) == ["a", "Nebuchadnezzar", "b"]
+
+
+@given(st.text(alphabet="ab. ,!\n", max_size=80), st.integers(1, 20))
+def test_nothing_is_lost(text: str, limit: int) -> None:
+    pieces = pack(text, lambda piece: len(piece) <= limit)
+    assert " ".join(pieces).split() == text.split()
+    assert all(len(piece) <= limit or " " not in piece.strip() for piece in pieces)

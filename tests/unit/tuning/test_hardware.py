@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from pipeline.engines.llama import has_gpu
+from pipeline.tuning.hardware import Others, gpus, machine, parse_gpus
+from pipeline.tuning.plan import Gpu
+
+LISTED = "NVIDIA GeForce RTX 3090, 24576, 24100\nNVIDIA T4, 15360, 15000\n"
+
+
+def program(folder: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put a program called nvidia-smi before all others."""
+    file = folder / "nvidia-smi"
+    file.write_text(f"#!/bin/sh\n{script}\n")
+    file.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+
+
+def test_this_machine() -> None:
+    here = machine()
+    assert here.cpu
+    assert 1 <= here.cores <= (psutil.cpu_count() or 1)
+    assert 0 < here.ram_free_bytes <= here.ram_bytes == psutil.virtual_memory().total
+    assert 0.0 <= here.busy <= 1.0
+    assert here.llama_gpu == has_gpu()
+
+
+def test_what_others_take_of_the_processor() -> None:
+    """Own work does not count; that of another process does."""
+    cores = psutil.cpu_count() or 1
+    psutil.cpu_percent()
+    others, own_s, began_s = Others(), time.process_time(), time.perf_counter()
+    while time.perf_counter() < began_s + 0.5:
+        pass
+    own = (time.process_time() - own_s) / (time.perf_counter() - began_s) / cores
+    assert others.share() + own == pytest.approx(psutil.cpu_percent() / 100, abs=0.15)
+    others = Others()
+    spin = "import time; end = time.time() + 1.5\nwhile time.time() < end: pass"
+    burning = [subprocess.Popen([sys.executable, "-c", spin]) for _ in range(cores)]
+    for each in burning:
+        each.wait()
+    assert others.share() > 0.7
+    assert Others().share() in (0.0, 1.0), "no time has passed"
+
+
+def test_cores_that_this_process_may_not_use_do_not_count() -> None:
+    own = psutil.Process()
+    before = own.cpu_affinity()
+    own.cpu_affinity(before[:1])
+    try:
+        assert machine().cores == 1
+    finally:
+        own.cpu_affinity(before)
+
+
+def test_what_nvidia_smi_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program(tmp_path, f"printf '{LISTED}'", monkeypatch)
+    assert gpus() == (
+        Gpu("NVIDIA GeForce RTX 3090", 24576 << 20, 24100 << 20),
+        Gpu("NVIDIA T4", 15360 << 20, 15000 << 20),
+    )
+
+
+def test_nvidia_smi_is_asked_for_what_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program(tmp_path, f'echo "$@" > {tmp_path}/asked', monkeypatch)
+    assert gpus() == ()
+    asked = (tmp_path / "asked").read_text()
+    assert "--query-gpu=name,memory.total,memory.free" in asked
+    assert "csv,noheader,nounits" in asked
+
+
+@pytest.mark.parametrize("script", ["echo no driver; exit 9", "kill -9 $$"])
+def test_nvidia_smi_without_a_gpu(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str
+) -> None:
+    program(tmp_path, script, monkeypatch)
+    assert gpus() == ()
+
+
+def test_no_nvidia_smi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert gpus() == ()
+
+
+def test_lines_that_do_not_tell_are_left_out() -> None:
+    assert parse_gpus("") == ()
+    assert parse_gpus("NVIDIA GB10, [N/A], [N/A]\nA, B, 10, 5\nhalf\n") == (
+        Gpu("A, B", 10 << 20, 5 << 20),
+    )

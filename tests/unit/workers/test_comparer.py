@@ -1,0 +1,190 @@
+"""The compare thread: it delays nobody, and its troubles are its own."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from pipeline.config.loader import load
+from pipeline.config.schema import Settings
+from pipeline.core.errors import ModelError
+from pipeline.core.types import (
+    Caption,
+    Comparison,
+    Fault,
+    Report,
+    Translation,
+    WorkerEnded,
+    WorkerReady,
+)
+from pipeline.engines import factory as assembly
+from pipeline.workers import comparer as compare
+from pipeline.workers.base import FAULTS_IN_A_ROW
+from pipeline.workers.comparer import LIMIT, Compare, of_compare
+from pipeline.workers.steps import as_final
+from tests.support.builders import caption
+from tests.support.fakes import FakeTranslator
+
+
+def final(key: int, source: str = "amen brother", target: str = "amén hermano") -> Caption:
+    return as_final(caption(key, source, target, final=True, engine="gemma"))
+
+
+def worker(translator: FakeTranslator, reports: list[Report], limit: int = LIMIT) -> Compare:
+    model = "/models/other.gguf"
+    return Compare(lang="es", translator=translator, model=model, emit=reports.append, limit=limit)
+
+
+def run(translator: FakeTranslator, count: int, limit: int = LIMIT) -> list[Report]:
+    reports: list[Report] = []
+    made = worker(translator, reports, limit)
+    for key in range(1, count + 1):
+        made.put(final(key))
+    made.end()
+    made.end()
+    made.start()
+    made.begin()
+    made.join(20)
+    assert reports[-1] == WorkerEnded("compare", None)
+    return reports
+
+
+def compared(reports: list[Report]) -> list[int]:
+    return [report.id for report in reports if isinstance(report, Comparison)]
+
+
+def faults(reports: list[Report]) -> list[str]:
+    return [report.code for report in reports if isinstance(report, Fault)]
+
+
+def test_every_final_is_compared_in_order() -> None:
+    reports = run(FakeTranslator("other"), 3)
+    assert compared(reports) == [1, 2, 3]
+    first = next(report for report in reports if isinstance(report, Comparison))
+    assert first.translation.text == "amen-other brother-other"
+    assert (first.final, first.lang, first.model) == ("amén hermano", "es", "other.gguf")
+    assert first.span.end_s >= first.span.start_s > 0
+    assert faults(reports) == []
+
+
+def test_what_there_is_no_time_for_is_left_out_and_counted() -> None:
+    reports = run(FakeTranslator("other"), LIMIT + 3)
+    assert compared(reports) == list(range(1, LIMIT + 1))
+    assert reports[-2] == Fault("compare", "compare-incomplete", "3 captions were not compared.")
+
+
+def test_without_a_limit_all_wait() -> None:
+    assert len(compared(run(FakeTranslator("other"), 3 * LIMIT, limit=0))) == 3 * LIMIT
+
+
+def test_a_failure_costs_one_comparison() -> None:
+    reports = run(FakeTranslator("other", fails=lambda call: call == 2), 3)
+    assert compared(reports) == [1, 3]
+    assert faults(reports) == ["final-failed", "compare-incomplete"]
+
+
+def test_after_failures_in_a_row_it_is_left_alone() -> None:
+    failing = FakeTranslator("other", fails=lambda _: True)
+    reports = run(failing, FAULTS_IN_A_ROW + 4)
+    assert failing.calls == FAULTS_IN_A_ROW
+    assert faults(reports)[-1] == "compare-incomplete"
+    assert str(FAULTS_IN_A_ROW + 4) in next(
+        r.message for r in reports if isinstance(r, Fault) and r.code == "compare-incomplete"
+    )
+
+
+class Broken(FakeTranslator):
+    code = "model-broken"
+
+    def load(self) -> None:
+        raise ModelError(self.code, "translate.final.model: /x is damaged.", "Set it anew.")
+
+
+def test_a_broken_model_is_reported_under_its_own_key() -> None:
+    reports = run(Broken("other"), 2)
+    assert compared(reports) == []
+    told = [r for r in reports if isinstance(r, Fault)]
+    assert told[0].message == "translate.compare.model: /x is damaged."
+    assert told[1].message == "2 captions were not compared."
+
+
+def test_a_mistake_in_the_settings_ends_the_rehearsal() -> None:
+    broken = Broken("other")
+    broken.code = "model-missing"
+    reports: list[Report] = []
+    made = worker(broken, reports)
+    made.start()
+    made.join(20)
+    (ended,) = reports
+    assert isinstance(ended, WorkerEnded)
+    assert (
+        str(ended.error) == "translate.compare.model: /x is damaged. Set it anew. [model-missing]"
+    )
+
+
+def test_errors_name_the_keys_of_compare() -> None:
+    error = of_compare(ModelError("m", "translate.partial.model: no.", "See translate.final.x."))
+    assert str(error) == "translate.compare.model: no. See translate.compare.x. [m]"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="threads have no priority of their own")
+def test_it_steps_back_and_nobody_else_does() -> None:
+    niceness: list[int] = []
+
+    class Watching(FakeTranslator):
+        def load(self) -> None:
+            niceness.append(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
+
+    own = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+    run(Watching("other"), 0)
+    assert niceness == [compare._NICENESS]
+    assert os.getpriority(os.PRIO_PROCESS, threading.get_native_id()) == own
+
+
+def test_handing_over_never_waits() -> None:
+    hang = threading.Event()
+    reports: list[Report] = []
+    made = worker(FakeTranslator("other", hang=hang), reports)
+    made.start()
+    made.begin()
+    began_s = time.monotonic()
+    for key in range(1000):
+        made.put(final(key))
+    assert time.monotonic() - began_s < 1.0
+    hang.set()
+    made.end()
+    made.join(20)
+    assert 0 < len(compared(reports)) <= LIMIT + 1
+    assert made.left_out == 1000 - len(compared(reports))
+
+
+@pytest.mark.parametrize("engine", ["gemma", "marian"])
+def test_with_the_starter_models(engine: str, tmp_path: Path) -> None:
+    (tmp_path / "empty.toml").touch()
+    settings: Settings = load(
+        tmp_path / "empty.toml", {"translate.compare.engine": engine}
+    ).settings
+    translator = assembly.compare_translator(settings)
+    assert translator is not None
+    reports: list[Report] = []
+    made = Compare(
+        lang="es",
+        translator=translator,
+        model=settings.translate.compare.model,
+        emit=reports.append,
+    )
+    made.put(final(1, "God is good.", "Dios es bueno."))
+    made.end()
+    made.start()
+    made.begin()
+    made.join(60)
+    assert [type(report) for report in reports] == [WorkerReady, Comparison, WorkerEnded]
+    told = reports[1].translation  # type: ignore[union-attr]
+    assert isinstance(told, Translation)
+    assert told.engine == engine
+    assert "Dios" in told.text

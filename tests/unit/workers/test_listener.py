@@ -1,0 +1,255 @@
+"""The listen thread: stamps, pausing, a microphone that goes away and comes back."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from pipeline.audio.segmenter import Segmenter
+from pipeline.config.schema import Vad
+from pipeline.core.errors import AudioError, AudioLostError
+from pipeline.core.types import AudioBlock, Level, Report, SourceChanged, Utterance, WorkerEnded
+from pipeline.engines.protocols import AudioSource
+from pipeline.workers.degradation import Ladder, Rung
+from pipeline.workers.listener import Listen
+from pipeline.workers.queues import Mailbox
+from tests.support.fakes import FakeDetector, FakeSource, Speech, blocks_of, pcm_of
+
+SCRIPT = [Speech(0.5, 2.5, "one two three"), Speech(3.5, 5.0, "four five")]
+
+
+def listen(
+    source: AudioSource, ladder: Ladder | None = None, *, zeros_mean_lost: bool = False
+) -> tuple[Listen, Mailbox, list[Report]]:
+    reports: list[Report] = []
+    mailbox = Mailbox()
+    worker = Listen(
+        source=source,
+        detector=FakeDetector(),
+        segmenter=Segmenter(Vad(partial_ms=500)),
+        mailbox=mailbox,
+        ladder=ladder or Ladder(),
+        emit=reports.append,
+        zeros_mean_lost=zeros_mean_lost,
+    )
+    return worker, mailbox, reports
+
+
+def run(worker: Listen) -> None:
+    worker.start()
+    worker.begin()
+    worker.join(10)
+    assert not worker.is_alive()
+
+
+def closed(reports: list[Report]) -> list[Utterance]:
+    return [r for r in reports if isinstance(r, Utterance)]
+
+
+def test_finals_reach_the_mailbox_stamped_and_are_reported() -> None:
+    worker, mailbox, reports = listen(FakeSource(pcm_of(SCRIPT, 6.0)))
+    run(worker)
+    taken = [mailbox.get(), mailbox.get(), mailbox.get()]
+    finals = [u for u in taken if u is not None]
+    assert [u.id for u in finals] == [1, 2] == [u.id for u in closed(reports)]
+    assert taken[2] is None  # closed at the end
+    assert all(0 < u.spoken_s <= u.closed_s <= time.monotonic() for u in finals)
+    assert reports[-1] == WorkerEnded("listen", None)
+    assert worker.heard_s == pytest.approx(6.0, abs=0.04)
+
+
+@pytest.mark.slow
+def test_in_real_time_the_last_syllable_lies_one_silence_before_the_close() -> None:
+    worker, mailbox, _ = listen(FakeSource(pcm_of(SCRIPT[:1], 4.0), speed=1.0))
+    run(worker)
+    final = mailbox.get()
+    assert final is not None
+    assert final.closed_s - final.spoken_s == pytest.approx(0.416, abs=0.2)
+
+
+def test_speech_open_at_the_end_becomes_a_final() -> None:
+    worker, mailbox, _ = listen(FakeSource(pcm_of(SCRIPT, 4.5)))
+    run(worker)
+    mailbox.get()
+    last = mailbox.get()
+    assert last is not None
+    assert last.cause == "end"
+
+
+def test_levels_tell_when_someone_speaks() -> None:
+    worker, _, reports = listen(FakeSource(pcm_of(SCRIPT, 6.0)))
+    run(worker)
+    levels = [r for r in reports if isinstance(r, Level)]
+    assert len(levels) == 6 * 16000 // (8 * 512)
+    assert {level.speaking for level in levels} == {True, False}
+
+
+@pytest.mark.parametrize("rung", [Rung.FEWER_PARTIALS, Rung.NO_PARTIALS])
+def test_a_rung_holds_partials_back(rung: Rung) -> None:
+    counts = {}
+    for at in (Rung.FULL, rung):
+        ladder = Ladder()
+        ladder.rung = at
+        worker, mailbox, _ = listen(FakeSource(pcm_of([Speech(0.5, 9.5, "x")], 11.0)), ladder)
+        run(worker)
+        counts[at] = mailbox.replaced_partials  # nobody reads: each is replaced by the next
+    assert counts[rung] == (counts[Rung.FULL] // 2 if rung is Rung.FEWER_PARTIALS else 0)
+    assert counts[Rung.FULL] > 10
+
+
+def test_paused_it_reads_on_and_hands_nothing_on() -> None:
+    worker, mailbox, reports = listen(FakeSource(pcm_of(SCRIPT, 6.0)))
+    worker.paused = True
+    run(worker)
+    assert mailbox.get() is None
+    assert closed(reports) == []
+    assert worker.heard_s > 5.9
+
+
+class Unplugged(FakeSource):
+    """Is lost after its first half, and cannot be opened at once."""
+
+    refusals = 1
+    opened = 0
+
+    def open(self) -> None:
+        self.opened += 1
+        if 1 < self.opened <= 1 + self.refusals:
+            raise AudioError("audio-device-missing", "No such device.")
+
+    def blocks(self) -> Iterator[AudioBlock]:
+        half = len(self.pcm) // 2
+        if self.opened == 1:
+            yield from blocks_of(self.pcm[:half])
+            raise AudioLostError("audio-lost", "The microphone is gone.")
+        yield from blocks_of(self.pcm[half:], first_sample=half + 16000)
+
+
+@pytest.mark.slow
+def test_a_lost_microphone_closes_the_utterance_and_is_opened_again() -> None:
+    source = Unplugged(pcm_of([*SCRIPT[:1], Speech(3.5, 4.0, "x")], 4.0))
+    worker, _, reports = listen(source)
+    run(worker)
+    changes = [r for r in reports if isinstance(r, SourceChanged)]
+    assert [c.lost for c in changes] == [True, False]
+    assert "gone" in changes[0].message
+    assert source.opened == 3
+    finals = closed(reports)
+    assert len(finals) == 3
+    assert finals[0].end_sample <= 63 * 512 < finals[1].start_sample
+
+
+class Muted(FakeSource):
+    """Gives zeros for 12 s, however often it is opened, and then what is said."""
+
+    opened = 0
+    position = 0
+
+    def open(self) -> None:
+        self.opened += 1
+
+    def blocks(self) -> Iterator[AudioBlock]:
+        for block in list(blocks_of(self.pcm))[self.position // 512 :]:
+            self.position = block.start_sample + len(block.pcm)
+            yield block
+
+
+@pytest.mark.slow
+def test_a_muted_microphone_is_told_opened_anew_and_heard_again() -> None:
+    pcm = np.concatenate([np.zeros(12 * 16_000, np.float32), pcm_of(SCRIPT, 6.0)])
+    source = Muted(pcm)
+    worker, _, reports = listen(source, zeros_mean_lost=True)
+    run(worker)
+    changes = [r for r in reports if isinstance(r, SourceChanged)]
+    assert [c.lost for c in changes] == [True, False], "told once, not at every attempt"
+    assert "zeros" in changes[0].message
+    assert source.opened == 2, "a second time would come 10 s later"
+    assert len(closed(reports)) == len(SCRIPT)
+    assert closed(reports)[0].start_s == pytest.approx(12.25, abs=0.3)
+
+
+@pytest.mark.slow
+def test_a_silent_file_and_a_pause_are_no_muted_microphone() -> None:
+    silence = np.zeros(20 * 16_000, np.float32)
+    for zeros_mean_lost, paused in ((False, False), (True, True)):
+        worker, _, reports = listen(FakeSource(silence), zeros_mean_lost=zeros_mean_lost)
+        worker.paused = paused
+        run(worker)
+        assert not [r for r in reports if isinstance(r, SourceChanged)]
+
+
+def test_stop_ends_a_source_that_would_go_on() -> None:
+    worker, mailbox, _ = listen(FakeSource(pcm_of(SCRIPT, 3.0), hold=True))
+    worker.start()
+    worker.begin()
+    while worker.heard_s < 2.9:
+        time.sleep(0.01)
+    worker.stop()
+    worker.join(5)
+    assert not worker.is_alive()
+    assert mailbox.get() is not None
+
+
+def test_a_missing_device_is_told_before_anything_runs() -> None:
+    class Missing(FakeSource):
+        def open(self) -> None:
+            raise AudioError("audio-device-missing", "No such device.")
+
+    worker, _, reports = listen(Missing(pcm_of(SCRIPT, 1.0)))
+    worker.start()
+    worker.join(5)
+    ended = reports[-1]
+    assert isinstance(ended, WorkerEnded)
+    assert isinstance(ended.error, AudioError)
+
+
+@pytest.mark.slow
+def test_an_audio_system_that_hangs_ends_the_worker() -> None:
+    class Stuck(Unplugged):
+        def open(self) -> None:
+            self.opened += 1
+            if self.opened > 1:
+                raise AudioError("audio-stuck", "PortAudio does not answer.")
+
+    source = Stuck(pcm_of(SCRIPT, 6.0))
+    worker, mailbox, reports = listen(source)
+    run(worker)
+    ended = reports[-1]
+    assert isinstance(ended, WorkerEnded)
+    assert isinstance(ended.error, AudioError)
+    assert source.opened == 3
+    assert mailbox.get() is not None  # what was said before is not lost
+
+
+def test_off_the_record_what_is_open_is_thrown_away_even_if_it_is_over_at_once() -> None:
+    """At 1.5 s, amid the first sentence, off the record and back; at 4 s off until 4.5 s."""
+    at: dict[float, list[bool]] = {1.5: [True, False], 4.0: [True], 4.5: [False]}
+
+    class Switched(FakeSource):
+        def blocks(self) -> Iterator[AudioBlock]:
+            for block in super().blocks():
+                if at and block.start_sample / 16_000 >= next(iter(at)):
+                    for off in at.pop(next(iter(at))):
+                        worker.off_record = off
+                        assert worker.off_record is off
+                yield block
+
+    worker, mailbox, reports = listen(Switched(pcm_of(SCRIPT, 6.0)))
+    run(worker)
+    finals = closed(reports)
+    assert [round(u.start_s, 1) for u in finals] == [1.5, 4.5]
+    assert [round(u.end_s, 1) for u in finals] == [2.5, 5.0]
+    taken = [u.id for u in iter(mailbox.get, None) if u and u.final]
+    assert taken == [u.id for u in finals]
+
+
+def test_a_source_that_ends_off_the_record_leaves_nothing() -> None:
+    worker, mailbox, reports = listen(FakeSource(pcm_of([Speech(0.5, 5.0, "private")], 2.0)))
+    worker.off_record = True
+    run(worker)
+    assert closed(reports) == []
+    assert mailbox.get() is None
+    assert not any(r.speaking for r in reports if isinstance(r, Level))

@@ -1,0 +1,89 @@
+"""The stages as functions: what goes in, what comes out, and what the clock says."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.core.types import Caption, Recognition, Transcript, Utterance
+from pipeline.workers.steps import as_final, blend, source_caption, transcribe, translate
+from tests.support.fakes import FakeRecognizer, FakeTranslator, Speech, pcm_of
+
+SCRIPT = [Speech(0.0, 1.0, "grace and peace")]
+
+
+def utterance() -> Utterance:
+    pcm = pcm_of(SCRIPT, 1.0)
+    return Utterance(7, 2, True, "silence", 0, len(pcm), pcm, spoken_s=99.0, closed_s=100.0)
+
+
+def transcript(text: str = "grace and peace") -> Transcript:
+    return Transcript(utterance(), "en", text, text, Recognition(text))
+
+
+def caption(text: str) -> Caption:
+    return Caption(transcript(), "es", text, "marian", final=False)
+
+
+def test_transcribe_keeps_the_utterance_and_measures_it() -> None:
+    ticks = iter([101.0, 101.5])
+    made = transcribe(
+        FakeRecognizer(SCRIPT), utterance(), lang="en", free_s=100.25, clock=lambda: next(ticks)
+    )
+    assert made.raw_text == made.text == "grace and peace"
+    assert made.utterance.id == 7
+    assert made.level_dbfs == pytest.approx(-60.0, abs=0.1)
+    assert (made.span.start_s, made.span.end_s, made.span.busy_s) == (101.0, 101.5, 0.25)
+    assert made.span.ms == 500.0
+
+
+def test_an_idle_engine_has_no_busy_wait() -> None:
+    made = transcribe(
+        FakeRecognizer(SCRIPT), utterance(), lang="en", free_s=50.0, clock=lambda: 101.0
+    )
+    assert made.span.busy_s == 0.0
+
+
+def test_translate_makes_a_caption_that_is_not_yet_final() -> None:
+    ticks = iter([5.0, 6.0])
+    made = translate(
+        FakeTranslator("es"),
+        transcript(),
+        lang="es",
+        handed_s=3.0,
+        free_s=4.0,
+        clock=lambda: next(ticks),
+    )
+    assert (made.id, made.lang, made.text) == (7, "es", "grace-es and-es peace-es")
+    assert made.final is False
+    assert made.translation is not None
+    assert made.translation.tokens == 3
+    assert made.span.busy_s == 1.0
+
+
+def test_source_caption_stands_in_and_says_so() -> None:
+    made = source_caption(transcript())
+    assert (made.lang, made.text, made.engine, made.final) == (
+        "en",
+        "grace and peace",
+        "source",
+        False,
+    )
+
+
+def test_as_final_is_all_stable() -> None:
+    final = as_final(caption("paz"))
+    assert (final.final, final.stable, final.text) == (True, 3, "paz")
+
+
+def test_blend_lays_the_beginning_over_the_draft() -> None:
+    blended = blend("La gracia", caption("Gracia y paz a ustedes"))
+    assert blended.text == "La gracia paz a ustedes"
+    assert blended.stable == len("La gracia")
+
+
+@given(st.text("ab ", max_size=20), st.text("ab ", max_size=20))
+def test_blend_never_shows_fewer_words_than_either(beginning: str, draft: str) -> None:
+    words = len(blend(beginning, caption(draft)).text.split())
+    assert words == max(len(beginning.split()), len(draft.split()))

@@ -1,0 +1,345 @@
+"""The transcribe thread: captions at once, finals handed on, and what happens when engines fail."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pipeline.config.loader import load
+from pipeline.config.schema import Settings
+from pipeline.core.types import (
+    Caption,
+    Fault,
+    Pcm,
+    Recognition,
+    Report,
+    Transcript,
+    Translation,
+    Utterance,
+    WorkerEnded,
+)
+from pipeline.dictionary.store import Dictionary
+from pipeline.engines.protocols import Recognizer, Translator
+from pipeline.workers.degradation import Ladder, Rung
+from pipeline.workers.queues import Draft, Drafts, Mailbox
+from pipeline.workers.transcriber import Transcribe
+from tests.support.fakes import FakeRecognizer, FakeTranslator, Speech, pcm_of
+
+SCRIPT = [Speech(0.0, 2.0, "the lord is good")]
+SPANISH = FakeTranslator("es")
+
+
+def partial(id: int, revision: int, share: float) -> Utterance:  # noqa: A002
+    pcm = pcm_of(SCRIPT, 2.0)[: round(32000 * share)]
+    return Utterance(id, revision, False, "partial", 0, len(pcm), pcm)
+
+
+def final(id: int = 1, revision: int = 9) -> Utterance:  # noqa: A002
+    pcm = pcm_of(SCRIPT, 2.2)
+    return Utterance(id, revision, True, "silence", 0, 32000, pcm, spoken_s=1.0, closed_s=1.4)
+
+
+class Bench:
+    """A transcribe worker with everything around it, run to the end of its input."""
+
+    def __init__(
+        self,
+        *utterances: Utterance,
+        recognizer: Recognizer | None = None,
+        translator: Translator | None = SPANISH,
+        drafts: int | None = 4,
+        rung: Rung = Rung.FULL,
+        shed: bool = True,
+        read_all: bool = True,
+        dictionary: Dictionary | None = None,
+    ) -> None:
+        self.reports: list[Report] = []
+        self.drafts: Drafts | None = Drafts(drafts) if drafts else None
+        mailbox, ladder = Mailbox(), Ladder()
+        ladder.rung = rung
+        settings = Settings()
+        self.worker = Transcribe(
+            settings=settings,
+            recognizer=recognizer or FakeRecognizer(SCRIPT),
+            partial=translator,
+            dictionary=dictionary or Dictionary(settings),
+            mailbox=mailbox,
+            drafts=self.drafts,
+            ladder=ladder,
+            emit=self.reports.append,
+            shed=shed,
+        )
+        self.worker.load()
+        for utterance in utterances:
+            mailbox.put(utterance)
+            if not utterance.final:  # or the next would replace it
+                self.worker._take(mailbox.get())  # type: ignore[arg-type]
+        mailbox.close()
+        if read_all:
+            self.worker.begin()
+            self.worker.run()
+
+    @property
+    def captions(self) -> list[tuple[str, bool, int]]:
+        return [(c.text, c.final, c.stable) for c in self.reports if isinstance(c, Caption)]
+
+    @property
+    def handed(self) -> list[Caption]:
+        assert self.drafts is not None
+        out = []
+        while (draft := self.drafts.get_nowait()) is not None:
+            out.append(draft[0])
+        return out
+
+
+def test_partials_are_shown_with_their_stable_part_and_the_final_is_handed_on() -> None:
+    bench = Bench(partial(1, 1, 0.5), partial(1, 2, 0.75), final())
+    assert bench.captions == [
+        ("the-es lord-es", False, 0),
+        ("the-es lord-es is-es", False, len("the-es lord-es")),
+        ("the-es lord-es is-es good-es", False, len("the-es lord-es is-es")),
+    ]
+    assert [c.text for c in bench.handed] == ["the-es lord-es is-es good-es"]
+
+
+def test_without_a_final_translator_the_first_is_final_at_once() -> None:
+    bench = Bench(final(), drafts=None)
+    assert bench.captions[-1] == ("the-es lord-es is-es good-es", True, 28)
+    assert len(bench.captions) == 1
+
+
+def test_without_a_partial_translator_the_source_stands_in_until_the_final() -> None:
+    bench = Bench(final(), translator=None)
+    shown = [c for c in bench.reports if isinstance(c, Caption)]
+    assert [(c.text, c.engine, c.lang) for c in shown] == [("the lord is good", "source", "en")]
+    assert len(bench.handed) == 1
+
+
+def test_a_full_queue_makes_the_draft_final() -> None:
+    bench = Bench(final(1), final(2), final(3), drafts=2, read_all=False)
+    bench.worker.begin()
+    assert bench.drafts is not None
+    # run() would wait to put the end into the full queue: take the work only
+    while (utterance := bench.worker._mailbox.get()) is not None:
+        bench.worker._take(utterance)
+    assert [f for _, f, _ in bench.captions] == [False, False, False, True]
+    assert bench.worker.full_drafts == 1
+
+
+@pytest.mark.parametrize("rung", [Rung.PARTIAL_ENGINE_FINALS, Rung.SOURCE_CAPTIONS, Rung.BEHIND])
+def test_high_rungs_make_finals_at_once(rung: Rung) -> None:
+    bench = Bench(final(), rung=rung)
+    expected = "the-es lord-es is-es good-es" if rung == 3 else "the lord is good"
+    assert [(text, is_final) for text, is_final, _ in bench.captions] == [(expected, True)]
+
+
+def test_a_hanging_final_translator_gets_nothing_more() -> None:
+    bench = Bench(final(), read_all=False)
+    bench.worker.final_engine_lost = True
+    bench.worker.begin()
+    bench.worker.run()
+    assert [f for _, f, _ in bench.captions] == [True]
+
+
+@pytest.mark.parametrize("shed", [True, False])
+def test_a_draft_that_comes_after_the_queue_was_taken_from_a_hanging_translator_is_final(
+    *, shed: bool
+) -> None:
+    bench = Bench(final(), shed=shed, read_all=False)
+
+    class FoundToHang(Drafts):
+        def put(self, item: Draft | None, block: bool = True, timeout: float | None = None) -> None:
+            bench.worker.final_engine_lost = True
+            super().put(item, block, timeout)
+
+    bench.worker._drafts = FoundToHang(4)
+    bench.worker.begin()
+    bench.worker.run()
+    assert [is_final for _, is_final, _ in bench.captions] == [False, True]
+
+
+def test_a_recognizer_error_costs_the_utterance_but_not_what_was_heard_of_it() -> None:
+    failing = FakeRecognizer(SCRIPT, fails=lambda call: call == 2)
+    bench = Bench(partial(1, 1, 0.75), final(), recognizer=failing)
+    assert [c.text for c in bench.handed] == ["the-es lord-es is-es"]
+    assert [r.code for r in bench.reports if isinstance(r, Fault)] == ["stt-failed"]
+
+
+def test_a_recognizer_error_without_a_partial_is_accounted_for() -> None:
+    bench = Bench(final(), recognizer=FakeRecognizer(SCRIPT, fails=lambda _: True))
+    filtered = [r for r in bench.reports if isinstance(r, Transcript)]
+    assert [(t.utterance.id, t.filtered) for t in filtered] == [(1, "stt-failed")]
+    assert bench.captions == []
+
+
+def test_five_recognizer_errors_in_a_row_end_the_worker() -> None:
+    failing = FakeRecognizer(SCRIPT, fails=lambda _: True)
+    bench = Bench(*[final(number) for number in range(1, 8)], recognizer=failing)
+    ended = bench.reports[-1]
+    assert isinstance(ended, WorkerEnded)
+    assert "told to fail" in str(ended.error)
+    assert failing.calls == 5
+
+
+def test_a_success_between_errors_starts_the_count_anew() -> None:
+    failing = FakeRecognizer(SCRIPT, fails=lambda call: call % 3 != 0)
+    bench = Bench(
+        *[final(number) for number in range(1, 13)], recognizer=failing, shed=True, drafts=20
+    )
+    assert bench.reports[-1] == WorkerEnded("transcribe", None)
+    assert len(bench.handed) == 4
+
+
+def test_a_failing_partial_translator_leaves_the_source_text_as_the_draft() -> None:
+    bench = Bench(final(), translator=FakeTranslator("es", fails=lambda _: True))
+    assert [c.engine for c in bench.handed] == ["source"]
+
+
+def test_a_partial_translator_that_fails_in_a_row_rests_and_comes_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("pipeline.workers.transcriber._REST_S", (0.2, 0.2))
+    failing = FakeTranslator("es", fails=lambda call: call <= 6)
+    bench = Bench(translator=failing, drafts=None, read_all=False)
+    for number in range(1, 9):
+        bench.worker._take(final(number))
+    assert failing.calls == 5, "the rest of them cost no time"
+    assert {engine for engine, _ in engines(bench)} == {"source"}
+    assert "quick translator failed" in bench.worker.setback
+    assert [r.code for r in bench.reports if isinstance(r, Fault)] == ["final-failed"] * 5
+    time.sleep(0.25)
+    bench.worker._take(final(9))  # tried once: it fails again, and rests again
+    bench.worker._take(final(10))
+    assert failing.calls == 6
+    assert bench.worker.setback
+    time.sleep(0.25)
+    bench.worker._take(final(11))
+    assert engines(bench)[-1] == ("es", True)
+    assert bench.worker.setback == ""
+
+
+def engines(bench: Bench) -> list[tuple[str, bool]]:
+    return [(c.engine, c.final) for c in bench.reports if isinstance(c, Caption)]
+
+
+@pytest.mark.parametrize("garbage", ["", "Dios</s>", "神はその独り子を", "<pad><pad>"])
+def test_what_a_partial_translator_may_not_show_is_the_spoken_words_instead(garbage: str) -> None:
+    class Babbles(FakeTranslator):
+        def translate(
+            self, text: str, on_text: Callable[[str], None] | None = None, draft: str = ""
+        ) -> Translation:
+            return Translation(garbage, "es")
+
+    bench = Bench(partial(1, 1, 0.75), final(), translator=Babbles(), drafts=None)
+    assert [text for text, _, _ in bench.captions] == ["the lord is", "the lord is good"]
+    assert {r.code for r in bench.reports if isinstance(r, Fault)} == {"partial-unusable"}
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [
+        "and then we go " * 6,
+        "<|startoftranscript|><|en|>",
+        "主は私の羊飼いであって",
+        "the lord is good and " * 3 + "so is every single one of these words that nobody ever said",
+    ],
+)
+def test_a_recognizer_that_runs_away_on_the_final_leaves_the_last_good_partial(
+    garbage: str,
+) -> None:
+    class RunsAway(FakeRecognizer):
+        def recognize(self, pcm: Pcm, *, final: bool) -> Recognition:
+            return Recognition(garbage) if final else super().recognize(pcm, final=False)
+
+    bench = Bench(partial(1, 1, 0.75), final(), recognizer=RunsAway(SCRIPT))
+    (handed,) = bench.handed
+    assert handed.text == "the-es lord-es is-es"
+    assert handed.transcript.utterance.final
+    assert handed.transcript.filtered == ""
+    assert [r.code for r in bench.reports if isinstance(r, Fault)] == ["stt-unusable"]
+
+
+def test_a_final_in_which_nobody_spoke_takes_its_partials_back_all_the_same() -> None:
+    class Coughs(FakeRecognizer):
+        def recognize(self, pcm: Pcm, *, final: bool) -> Recognition:
+            return Recognition("") if final else super().recognize(pcm, final=False)
+
+    bench = Bench(partial(1, 1, 0.75), final(), recognizer=Coughs(SCRIPT))
+    assert [r.filtered for r in bench.reports if isinstance(r, Transcript)] == ["empty"]
+    assert bench.handed == []
+
+
+def test_a_hallucination_is_reported_with_its_reason_and_not_shown() -> None:
+    class Imagines(FakeRecognizer):
+        def recognize(self, pcm: object, *, final: bool) -> Recognition:
+            return Recognition("Thank you for watching.", -1.5, 0.9, 1.0)
+
+    bench = Bench(partial(1, 1, 0.5), final(), recognizer=Imagines(SCRIPT))
+    assert bench.captions == []
+    filtered = [r for r in bench.reports if isinstance(r, Transcript)]
+    assert len(filtered) == 1  # the partial is not worth a report
+    assert filtered[0].filtered
+
+
+def test_the_dictionary_corrects_before_translation(tmp_path: Path) -> None:
+    script = [Speech(0.0, 2.0, "turn to the book of row mans")]
+    pcm = pcm_of(script, 2.2)
+    own = tmp_path / "own.toml"
+    own.write_text(
+        '[[rule]]\nhear = "row mans"\nwrite = "Romans"\nexample = "row mans"\nbecomes = "Romans"\n'
+    )
+    settings = Settings()
+    settings = settings.model_copy(
+        update={"dictionary": settings.dictionary.model_copy(update={"file": str(own)})}
+    )
+    bench = Bench(read_all=False, recognizer=FakeRecognizer(script))
+    bench.worker._dictionary = Dictionary(settings)
+    bench.worker._take(Utterance(1, 1, True, "silence", 0, len(pcm), pcm.astype(np.float32)))
+    (shown,) = [c for c in bench.reports if isinstance(c, Caption)]
+    assert shown.transcript.text == "turn to the book of Romans"
+    assert shown.transcript.raw_text == "turn to the book of row mans"
+    assert "Romans-es" in shown.text
+
+
+def test_the_recognizer_listens_for_the_words_that_the_dictionary_has_now(tmp_path: Path) -> None:
+    own = tmp_path / "own.toml"
+    own.write_text("")
+    flags = {"dictionary.file": str(own)}
+    settings = load(flags=flags).settings
+    dictionary, recognizer = Dictionary(settings), FakeRecognizer(SCRIPT)
+    bench = Bench(recognizer=recognizer, dictionary=dictionary, drafts=None, read_all=False)
+
+    def heard() -> list[str]:
+        bench.worker._take(final())
+        return recognizer.hotwords.split(", ")
+
+    assert "Nebuchadnezzar" in heard()
+    own.write_text(
+        '[[rule]]\nhear = ["oh yellow ran"]\nwrite = "Oyelaran"\nhotword = true\n'
+        'example = "pastor oh yellow ran"\nbecomes = "pastor Oyelaran"\n'
+    )
+    dictionary.load()
+    assert heard()[0] == "Oyelaran"
+    bench.worker.settings = load(flags=flags | {"stt.hotwords": False}).settings
+    assert heard() == [""]
+
+
+def test_new_limits_of_the_filter_hold_from_the_next_utterance_on() -> None:
+    class Doubtful(FakeRecognizer):
+        def recognize(self, pcm: Pcm, *, final: bool) -> Recognition:
+            return replace(super().recognize(pcm, final=final), no_speech_prob=0.5)
+
+    bench = Bench(recognizer=Doubtful(SCRIPT), drafts=None, read_all=False)
+    bench.worker._take(final(1))
+    strict = {"stt": {"avg_logprob": 0.0, "no_speech_prob": 0.4}}
+    bench.worker.settings = Settings.model_validate(strict)
+    bench.worker._take(final(2))
+    shown, filtered = bench.reports
+    assert isinstance(shown, Caption)
+    assert isinstance(filtered, Transcript)
+    assert filtered.filtered == "no-speech"

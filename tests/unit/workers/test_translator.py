@@ -1,0 +1,303 @@
+"""The translate thread: whatever happens to its engine, every draft becomes a final."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from pipeline.config.schema import Settings
+from pipeline.core.errors import ModelError
+from pipeline.core.types import (
+    Caption,
+    Fault,
+    Recognition,
+    Report,
+    Transcript,
+    Translation,
+    Utterance,
+    WorkerEnded,
+)
+from pipeline.engines.protocols import Translator
+from pipeline.workers.base import FAULTS_IN_A_ROW
+from pipeline.workers.degradation import Ladder, Rung
+from pipeline.workers.queues import Drafts
+from pipeline.workers.steps import source_caption
+from pipeline.workers.translator import Translate
+from tests.support.fakes import FakeTranslator
+
+
+def draft(id: int) -> Caption:  # noqa: A002
+    utterance = Utterance(id, 1, True, "silence", 0, 1, np.zeros(1, np.float32))
+    transcript = Transcript(utterance, "en", "amen brother", "amen brother", Recognition("x"))
+    return Caption(transcript, "es", "amén hermano", "marian", final=False)
+
+
+def worker(
+    translator: Translator, reports: list[Report], *, count: int = 1, rung: Rung = Rung.FULL
+) -> Translate:
+    drafts = Drafts(50)
+    for number in range(1, count + 1):
+        drafts.put((draft(number), time.monotonic()))
+    drafts.put(None)
+    ladder = Ladder()
+    ladder.rung = rung
+    return Translate(
+        settings=Settings(),
+        translator=translator,
+        drafts=drafts,
+        ladder=ladder,
+        emit=reports.append,
+    )
+
+
+def run(translator: Translator, *, count: int = 1, rung: Rung = Rung.FULL) -> list[Report]:
+    reports: list[Report] = []
+    made = worker(translator, reports, count=count, rung=rung)
+    made.begin()
+    made.run()
+    assert reports[-1] == WorkerEnded("translate", None)
+    return reports
+
+
+def finals(reports: list[Report]) -> list[tuple[int, str, str]]:
+    return [(c.id, c.text, c.engine) for c in reports if isinstance(c, Caption) and c.final]
+
+
+def test_every_draft_becomes_a_final_in_order() -> None:
+    made = finals(run(FakeTranslator("gemma"), count=3))
+    assert made == [(n, "amen-gemma brother-gemma", "gemma") for n in (1, 2, 3)]
+
+
+def test_an_error_makes_the_draft_final() -> None:
+    reports = run(FakeTranslator("gemma", fails=lambda call: call == 2), count=3)
+    assert [engine for _, _, engine in finals(reports)] == ["gemma", "marian", "gemma"]
+    assert [r.code for r in reports if isinstance(r, Fault)] == ["final-failed"]
+
+
+def test_after_errors_in_a_row_the_engine_rests_and_finals_go_on() -> None:
+    failing = FakeTranslator("gemma", fails=lambda _: True)
+    reports: list[Report] = []
+    made = worker(failing, reports, count=FAULTS_IN_A_ROW + 4)
+    assert made.setback == ""
+    made.begin()
+    made.run()
+    assert len(finals(reports)) == FAULTS_IN_A_ROW + 4
+    assert failing.calls == FAULTS_IN_A_ROW
+    assert "failed" in made.setback
+
+
+class Broken(FakeTranslator):
+    code = "model-broken"
+
+    def load(self) -> None:
+        raise ModelError(self.code, "The model cannot be loaded.")
+
+
+def test_a_broken_model_is_reported_and_drafts_become_finals() -> None:
+    reports = run(Broken(), count=2)
+    assert [engine for _, _, engine in finals(reports)] == ["marian", "marian"]
+    assert [r.code for r in reports if isinstance(r, Fault)] == ["model-broken"]
+
+
+def test_a_missing_model_ends_the_start() -> None:
+    broken = Broken()
+    broken.code = "model-missing"
+    reports: list[Report] = []
+    worker(broken, reports).run()
+    ended = reports[-1]
+    assert isinstance(ended, WorkerEnded)
+    assert isinstance(ended.error, ModelError)
+    assert finals(reports) == []
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [
+        Translation("", "gemma"),
+        Translation("no no no", "gemma", stopped="loop"),
+        Translation("y así sigue y sigue", "gemma", stopped="length"),
+        Translation("Amén<end_of_turn><eos>", "gemma"),
+        Translation("アーメン、兄弟よ", "gemma"),
+    ],
+)
+def test_garbage_is_not_shown(garbage: Translation) -> None:
+    class Babbles(FakeTranslator):
+        def translate(
+            self, text: str, on_text: Callable[[str], None] | None = None, draft: str = ""
+        ) -> Translation:
+            return garbage
+
+    reports = run(Babbles())
+    assert finals(reports) == [(1, "amén hermano", "marian")]
+    assert [r.code for r in reports if isinstance(r, Fault)] == ["final-unusable"]
+
+
+def test_garbage_in_a_row_lets_the_engine_rest_and_it_is_tried_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("pipeline.workers.translator._REST_S", (0.2, 0.2))
+
+    class Recovers(FakeTranslator):
+        def translate(
+            self, text: str, on_text: Callable[[str], None] | None = None, draft: str = ""
+        ) -> Translation:
+            good = super().translate(text, on_text, draft)
+            return good if self.calls > FAULTS_IN_A_ROW else Translation("", "gemma")
+
+    engine, reports = Recovers("gemma"), list[Report]()
+    made = worker(engine, reports, count=FAULTS_IN_A_ROW + 2)
+    made.begin()
+    made.run()
+    assert engine.calls == FAULTS_IN_A_ROW
+    assert "failed" in made.setback
+    time.sleep(0.25)
+    assert "failed" in made.setback, "until it has worked again"
+    made._drafts.put((draft(99), time.monotonic()))
+    made._drafts.put(None)
+    made.work()
+    assert finals(reports)[-1] == (99, "amen-gemma brother-gemma", "gemma")
+    assert made.setback == ""
+
+
+def test_control_tokens_are_not_streamed_either() -> None:
+    class Streams(FakeTranslator):
+        def translate(
+            self, text: str, on_text: Callable[[str], None] | None = None, draft: str = ""
+        ) -> Translation:
+            assert on_text is not None
+            for part in ("Amén", "Amén <unused7>", "Amén <unused7> hermano"):
+                time.sleep(0.26)
+                on_text(part)
+            return Translation("Amén <unused7> hermano", "gemma")
+
+    reports = run(Streams("gemma"))
+    assert not any("<" in c.text for c in reports if isinstance(c, Caption))
+    assert finals(reports) == [(1, "amén hermano", "marian")]
+
+
+def test_high_rungs_leave_the_engine_alone() -> None:
+    engine = FakeTranslator("gemma")
+    assert finals(run(engine, rung=Rung.PARTIAL_ENGINE_FINALS)) == [(1, "amén hermano", "marian")]
+    assert engine.calls == 0
+
+
+def test_words_are_streamed_over_the_draft() -> None:
+    class Slow(FakeTranslator):
+        def translate(
+            self, text: str, on_text: Callable[[str], None] | None = None, draft: str = ""
+        ) -> Translation:
+            assert on_text is not None
+            on_text("too soon to show")
+            time.sleep(0.3)
+            on_text("Amén")
+            return Translation("Amén, hermano", "gemma")
+
+    shown = [r for r in run(Slow()) if isinstance(r, Caption)]
+    assert [(c.text, c.final, c.stable) for c in shown] == [
+        ("Amén hermano", False, 4),
+        ("Amén, hermano", True, 13),
+    ]
+
+
+def test_the_translator_sees_the_draft_unless_it_is_in_the_spoken_language() -> None:
+    seen: list[str] = []
+
+    class Looks(FakeTranslator):
+        def translate(
+            self, text: str, on_text: Callable[[str], None] | None = None, draft: str = ""
+        ) -> Translation:
+            seen.append(draft)
+            return super().translate(text, on_text, draft)
+
+    reports: list[Report] = []
+    made = worker(Looks("gemma"), reports, count=0)
+    made._final(draft(1), 0.0)
+    made._final(source_caption(draft(2).transcript), 0.0)
+    assert seen == ["amén hermano", ""]
+
+
+def test_words_streamed_over_a_draft_in_the_spoken_language_are_not_mixed_with_it() -> None:
+    class Slow(FakeTranslator):
+        def translate(
+            self, text: str, on_text: Callable[[str], None] | None = None, draft: str = ""
+        ) -> Translation:
+            assert on_text is not None
+            time.sleep(0.3)
+            on_text("Amén,")
+            return Translation("Amén, hermano", "gemma")
+
+    reports: list[Report] = []
+    made = worker(Slow("gemma"), reports, count=0)
+    final = made._final(source_caption(draft(1).transcript), time.monotonic())
+    shown = [r for r in reports if isinstance(r, Caption)]
+    assert [(c.text, c.lang, c.engine, c.stable) for c in shown] == [("Amén,", "es", "gemma", 5)]
+    assert (final.text, final.lang, final.final) == ("Amén, hermano", "es", True)
+
+
+def test_rescue_takes_what_a_hanging_engine_holds() -> None:
+    hang = threading.Event()
+    reports: list[Report] = []
+    made = worker(FakeTranslator("gemma", hang=hang), reports, count=3)
+    made.start()
+    made.begin()
+    while made.doing is None:
+        time.sleep(0.01)
+    assert [(c.id, c.final) for c in made.rescue()] == [(1, True), (2, True), (3, True)]
+    assert made.waiting == 1  # the end
+    hang.set()
+    made.join(5)
+    assert not made.is_alive()
+    assert made.doing is None
+
+
+def test_rescue_may_meet_an_engine_that_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = worker(FakeTranslator("gemma"), [], count=0)
+    reads = iter([(draft(1), 0.0), None])
+    monkeypatch.setattr(Translate, "doing", property(lambda _: next(reads)), raising=False)
+    assert [c.id for c in made.rescue()] == [1]
+
+
+def test_a_retreat_from_the_gpu_is_told_and_the_engine_used() -> None:
+    engine = FakeTranslator("gemma", setback="all layers on the GPU: out of memory")
+    reports: list[Report] = []
+    made = worker(engine, reports)
+    made.begin()
+    made.run()
+    assert [r.code for r in reports if isinstance(r, Fault)] == ["gpu-unavailable"]
+    assert "out of memory" in made.setback
+    assert finals(reports)[0][2] == "gemma"
+
+
+class Asked(FakeTranslator):
+    """Changes the settings amid its first translation, and notes what holds in each."""
+
+    def __init__(self) -> None:
+        super().__init__("gemma", streams=True)
+        self.held: list[tuple[float, bool]] = []
+        self.during: Callable[[], None] = lambda: None
+
+    def translate(
+        self, text: str, on_text: Callable[[str], None] | None = None, draft: str = ""
+    ) -> Translation:
+        self.during()
+        self.held.append((self.deadline_s, on_text is not None))
+        return super().translate(text, on_text, draft)
+
+
+def test_new_settings_hold_from_the_next_draft_on() -> None:
+    asked = Asked()
+    made = worker(asked, [], count=2)
+    final = {"deadline_s": 3.0, "stream": False}
+
+    def change() -> None:
+        made.settings = Settings.model_validate({"translate": {"final": final}})
+
+    asked.during = change
+    made.begin()
+    made.run()
+    assert asked.held == [(8.0, True), (3.0, False)]
+    assert made.deadline_s == 3.0
