@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 import orjson
+from pipeline.percentiles import spread
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
@@ -108,9 +109,8 @@ def summarize(records: Sequence[dict[str, Any]]) -> dict[str, Any]:
     utterances = [r for r in records if r["type"] == "utterance" and r["final"] is not None]
     spreads = {}
     for name, key in MEASURES.items():
-        values = [r[key] for r in utterances if r.get(key) is not None]
-        if values:
-            spreads[name] = [round(float(p), 1) for p in np.percentile(values, (50, 95, 99))]
+        if took := spread(r.get(key) for r in utterances):
+            spreads[name] = [took.p50, took.p95, took.p99]
     whole_ms = sum(r["last_syllable_to_final_ms"] - r["vad_wait_ms"] for r in utterances)
     outside_ms = sum(r["overhead_ms"] for r in utterances)
     speeds = [r["final"]["tokens_per_s"] for r in utterances if r["final"]["tokens_per_s"]]

@@ -1,7 +1,7 @@
 """How good and how quick a session was, against the reference of a known recording.
 
-How texts are compared is in pipeline.evaluation.accuracy. A recording played in a loop is scored
-against as many repetitions as were heard.
+How texts are compared is in pipeline.comparison. A recording played in a loop is scored against as
+many repetitions as were heard.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from rich.table import Table
 from rich.text import Text
 
-from pipeline.captions.subtitles import cues
-from pipeline.evaluation.accuracy import Found, chrf_and_bleu, terms, uncovered, word_error_rate
-from pipeline.evaluation.reference import Sentence, read_recording
-from pipeline.session.reader import read_journal, read_records
+from pipeline.archive import read_journal, read_records
+from pipeline.comparison import Found, chrf_and_bleu, terms, uncovered, word_error_rate
+from pipeline.percentiles import Spread, spread
+from pipeline.recording import Sentence, read_recording
+from pipeline.subtitles import cues
 
 _EARLY_S = 0.5
 """The voice detector may end an utterance so long before a sentence's last faint sound."""
@@ -35,17 +35,6 @@ STAGES = {
     "everything else": "overhead_ms",
 }
 """What a caption's latency is made of, and the field of its record."""
-
-
-@dataclass(frozen=True, slots=True)
-class Spread:
-    """How a measure is spread, milliseconds."""
-
-    count: int
-    p50: float
-    p95: float
-    p99: float
-    max: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +64,7 @@ class Score:
     start_to_first_text: Spread | None
     stages: dict[str, Spread | None]
     normalized_erasure: float | None
-    """Mean; see pipeline.records.utterance."""
+    """Mean; see pipeline.records."""
     dropped: dict[str, int]
 
 
@@ -151,8 +140,8 @@ def table(result: Score) -> Table:
         "last syllable to final, true": result.true_last_syllable_to_final,
         **result.stages,
     }
-    for name, spread in times.items():
-        out.add_row(name, "-" if spread is None else _milliseconds(spread))
+    for name, took in times.items():
+        out.add_row(name, "-" if took is None else _milliseconds(took))
     return out
 
 
@@ -184,15 +173,6 @@ def realtime(shown: Sequence[Mapping[str, Any]]) -> bool:
     first, last = shown[0], shown[-1]
     took = datetime.fromisoformat(last["utc"]) - datetime.fromisoformat(first["utc"])
     return took.total_seconds() > 0.9 * float(last["end_s"] - first["end_s"])
-
-
-def spread(values: Iterable[float | None]) -> Spread | None:
-    """Return how values are spread, None if there are none."""
-    known = [value for value in values if value is not None]
-    if not known:
-        return None
-    p50, p95, p99 = (round(float(p), 1) for p in np.percentile(known, (50, 95, 99)))
-    return Spread(len(known), p50, p95, p99, round(max(known), 1))
 
 
 def _counts(by_name: dict[str, int]) -> str:

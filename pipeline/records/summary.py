@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from array import array
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from pipeline.records.events import Latency, SummaryRecord
-from pipeline.records.quality import Decision, Exclusion, Flag
+from pipeline.percentiles import nearest_rank
+from pipeline.quality import Decision, Exclusion, Flag
+from pipeline.session_records import Latency, SummaryRecord
 
 TIMES = (
     "vad_wait_ms",
@@ -43,7 +43,7 @@ class Tally:
         self._dropped: Mapping[str, int] = {}
 
     def utterance(self, record: Mapping[str, Any]) -> None:
-        """Count an utterance's record (pipeline.records.utterance)."""
+        """Count an utterance's record (pipeline.records)."""
         self._utterances += 1
         self._corrected += bool(record["corrections"])
         self._corrections.update(each["rule"] for each in record["corrections"])
@@ -96,8 +96,3 @@ def _latency(known: array[float]) -> Latency:
     ordered = sorted(known)
     p50_ms, p95_ms = (nearest_rank(ordered, share) for share in (0.50, 0.95))
     return Latency(count=len(known), p50_ms=p50_ms, p95_ms=p95_ms)
-
-
-def nearest_rank(ordered: Sequence[float], share: float) -> float:
-    """Return the smallest of the sorted values that at least `share` of them do not exceed."""
-    return ordered[math.ceil(share * len(ordered)) - 1]

@@ -9,9 +9,9 @@ from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from pipeline.protocol.codec import Kind
-from pipeline.records.summary import nearest_rank
-from pipeline.server.clients import Client
+from pipeline.clients import Client
+from pipeline.percentiles import nearest_rank
+from pipeline.wire import Kind
 
 WINDOW_S = 300.0
 """How long a measurement counts."""

@@ -23,11 +23,11 @@ from typing import IO, Any, cast
 
 import numpy as np
 import orjson
+from pipeline.hardware import machine
+from pipeline.percentiles import spread
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
-
-from pipeline.tuning.hardware import machine
 
 ROOT = Path(__file__).resolve().parents[2]
 TITLE = "## A full hall, and vandals in it"
@@ -112,12 +112,17 @@ def judge(runs: dict[str, list[dict[str, Any]]], limit: float) -> dict[str, Any]
 
 def _figures(runs: list[dict[str, Any]]) -> dict[str, Any]:
     times = [ms for told in runs for ms in told["delivery_ms"]]
+    took = spread(times)
+    if took is None:
+        raise SystemExit("No display got a caption.")
     summed = ("missed", "lost", "cut_off", "flooding", "wrong_tokens")
     return {
         "delivered": len(times),
         "delivery_ms": {
-            **{f"p{p}": round(float(np.percentile(times, p)), 1) for p in (50, 95, 99)},
-            "most": round(max(times), 1),
+            "p50": took.p50,
+            "p95": took.p95,
+            "p99": took.p99,
+            "most": took.max,
         },
         "hub_cpu_share": round(float(np.mean([told["cpu_share"] for told in runs])), 3),
         **{key: int(sum(told[key] for told in runs)) for key in summed},

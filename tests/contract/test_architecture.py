@@ -39,7 +39,15 @@ HEAVY_IN = {"audio", "engines", "models", "evaluation/comet", "tuning"}
 """Packages and modules that may import a heavy library, when it is needed."""
 
 PURE = {
-    *("text", "records", "core/types", "core/errors", "audio/level", "audio/resampler"),
+    *(
+        "text",
+        "records",
+        "core/types",
+        "core/errors",
+        "core/percentiles",
+        "audio/level",
+        "audio/resampler",
+    ),
     *("audio/segmenter", "captions/board", "captions/layout", "captions/line_breaks"),
     *("captions/redaction", "captions/subtitles", "config/schema", "dictionary/matcher"),
     *("dictionary/rules", "engines/prompts", "engines/speculative", "protocol"),
