@@ -25,10 +25,11 @@ from typing import Any
 
 import numpy as np
 import orjson
-from pipeline.percentiles import spread
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
+
+from pipeline.core.percentiles import spread
 
 ROOT = Path(__file__).resolve().parents[1]
 MEASURES = {

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import difflib
 import json
-import os
 import re
 import shutil
 import tomllib
 from collections.abc import Mapping
-from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from pipeline.core.errors import ConfigError
+from pipeline.session.folders import sync, write_whole
 
 Value: TypeAlias = bool | int | float | str
 
@@ -58,7 +57,8 @@ def edit(text: str, changes: Mapping[str, Value]) -> str:
 def write(file: Path, changes: Mapping[str, Value], now: datetime) -> tuple[str, Path | None]:
     """Change keys of a file; return the diff and the path of the copy of the file as it was.
 
-    A missing file is made, and has no copy; without a change nothing is written and there is none
+    The file is the old one or the new one at any moment, also after a power cut. A missing file is
+    made, and has no copy; without a change nothing is written and there is none
     either. Raises ConfigError: config-unreadable, config-not-toml, config-not-edited,
     config-unwritable.
     """
@@ -79,18 +79,12 @@ def write(file: Path, changes: Mapping[str, Value], now: datetime) -> tuple[str,
     if not diff:
         return "", None
     copy = file.with_name(f"{file.name}.{now:%Y%m%d-%H%M%S}.bak") if old else None
-    temporary = file.with_name(f"{file.name}.tmp")
     try:
         if copy is not None:
             shutil.copy2(file, copy)
-        temporary.write_bytes(new.encode())
-        if copy is not None:
-            shutil.copymode(file, temporary)
-            os.chown(temporary, file.stat().st_uid, file.stat().st_gid)
-        temporary.replace(file)
+            sync(copy)
+        write_whole(file, new.encode(), like=file.stat() if file.exists() else None)
     except OSError as error:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
         raise ConfigError(
             "config-unwritable",
             f"{file} cannot be written: {error.strerror}.",

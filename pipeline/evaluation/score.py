@@ -1,6 +1,6 @@
 """How good and how quick a session was, against the reference of a known recording.
 
-How texts are compared is in pipeline.comparison. A recording played in a loop is scored against as
+How texts are compared is in pipeline.evaluation.accuracy. A recording played in a loop is scored against as
 many repetitions as were heard.
 """
 
@@ -17,11 +17,11 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from pipeline.archive import read_journal, read_records
-from pipeline.comparison import Found, chrf_and_bleu, terms, uncovered, word_error_rate
-from pipeline.percentiles import Spread, spread
-from pipeline.recording import Sentence, read_recording
-from pipeline.subtitles import cues
+from pipeline.captions.subtitles import cues
+from pipeline.core.percentiles import Spread, spread
+from pipeline.evaluation.accuracy import Found, chrf_and_bleu, terms, uncovered, word_error_rate
+from pipeline.evaluation.reference import Sentence, read_recording
+from pipeline.session.reader import read_journal, read_records
 
 _EARLY_S = 0.5
 """The voice detector may end an utterance so long before a sentence's last faint sound."""
@@ -64,7 +64,7 @@ class Score:
     start_to_first_text: Spread | None
     stages: dict[str, Spread | None]
     normalized_erasure: float | None
-    """Mean; see pipeline.records."""
+    """Mean; see pipeline.records.utterance."""
     dropped: dict[str, int]
 
 

@@ -7,9 +7,9 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from pipeline.percentiles import nearest_rank
-from pipeline.quality import Decision, Exclusion, Flag
-from pipeline.session_records import Latency, SummaryRecord
+from pipeline.core.percentiles import nearest_rank
+from pipeline.records.events import Latency, SummaryRecord
+from pipeline.records.quality import Decision, Exclusion, Flag
 
 TIMES = (
     "vad_wait_ms",
@@ -43,7 +43,7 @@ class Tally:
         self._dropped: Mapping[str, int] = {}
 
     def utterance(self, record: Mapping[str, Any]) -> None:
-        """Count an utterance's record (pipeline.records)."""
+        """Count an utterance's record (pipeline.records.utterance)."""
         self._utterances += 1
         self._corrected += bool(record["corrections"])
         self._corrections.update(each["rule"] for each in record["corrections"])

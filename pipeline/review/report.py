@@ -1,7 +1,7 @@
 """A session as one web page: what was said, how quickly it was shown, what went wrong.
 
 The page needs nothing else: styles and plots are inside, there is no script, and whatever people
-or engines have said is text (pipeline.markup). It is told from the session's files alone.
+or engines have said is text (pipeline.review.markup). It is told from the session's files alone.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from pipeline.archive import read_journal, read_records, start_utc
-from pipeline.markup import Markup, join, tag
-from pipeline.percentiles import spread
-from pipeline.report_figures import Session, distribution, latencies, session_timeline
-from pipeline.report_tables import (
+from pipeline.captions.subtitles import newest
+from pipeline.core.percentiles import spread
+from pipeline.evaluation.score import Score, score
+from pipeline.review.markup import Markup, join, tag
+from pipeline.review.report_tables import (
     corrections,
     filtered,
     flagged,
@@ -23,9 +23,9 @@ from pipeline.report_tables import (
     transcript,
     uncovered,
 )
-from pipeline.review import read_decisions
-from pipeline.scoring import Score, score
-from pipeline.subtitles import newest
+from pipeline.review.report_timeline import Session, distribution, latencies, session_timeline
+from pipeline.review.store import read_decisions
+from pipeline.session.reader import read_journal, read_records, start_utc
 
 _STYLE = Path(__file__).with_name("report.css")
 _TROUBLES = {

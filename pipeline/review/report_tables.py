@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 from typing import Any
 
-from pipeline.markup import Markup, join, tag
-from pipeline.percentiles import spread
-from pipeline.plots import clock
-from pipeline.report_figures import Session
-from pipeline.scoring import STAGES, Score
-from pipeline.wire import Message
+from pipeline.core.percentiles import spread
+from pipeline.evaluation.score import STAGES, Score
+from pipeline.protocol.codec import Message
+from pipeline.review.markup import Markup, join, tag
+from pipeline.review.report_timeline import Session
+from pipeline.review.svg import clock
 
 _MOST = 50  # rows of utterances worth a look
 _PLACES = 8  # links to where a word was corrected

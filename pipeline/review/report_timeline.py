@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.ladder import Rung
-from pipeline.markup import Markup, join, tag
-from pipeline.percentiles import spread
-from pipeline.plots import Bar, Column, Lane, clock, histogram, stacked, timeline
-from pipeline.review import Reviewed
-from pipeline.scoring import STAGES, realtime
-from pipeline.subtitles import Side, languages
-from pipeline.wire import Message
+from pipeline.captions.subtitles import Side, languages
+from pipeline.core.percentiles import spread
+from pipeline.evaluation.score import STAGES, realtime
+from pipeline.protocol.codec import Message
+from pipeline.review.markup import Markup, join, tag
+from pipeline.review.store import Reviewed
+from pipeline.review.svg import Bar, Column, Lane, clock, histogram, stacked, timeline
+from pipeline.workers.degradation import Rung
 
 _RUNGS = {rung.name.lower().replace("_", "-"): rung for rung in Rung}
 _TROUBLES = ("fault", "broken", "source", "records-dropped")

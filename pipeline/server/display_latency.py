@@ -9,9 +9,9 @@ from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from pipeline.clients import Client
-from pipeline.percentiles import nearest_rank
-from pipeline.wire import Kind
+from pipeline.core.percentiles import nearest_rank
+from pipeline.protocol.codec import Kind
+from pipeline.server.clients import Client
 
 WINDOW_S = 300.0
 """How long a measurement counts."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import stat
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -62,6 +63,23 @@ def incomplete(folder: Path) -> SessionError:
         f"Not everything could be written to {folder}.",
         "Is the disk full? Every whole line that is there can be used.",
     )
+
+
+def write_whole(path: Path, content: bytes, *, like: os.stat_result | None = None) -> None:
+    """Put a content in a file's place at once; it outlives a power cut. Raises OSError.
+
+    After an error the old file is as it was. With `like` the new one gets that mode and owner.
+    """
+    os.close(_replace(path, (content,), like=like)[0])
+
+
+def sync(path: Path) -> None:
+    """Have a file, or the names in a folder, outlive a power cut. Raises OSError."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
 
 
 class GrowingFile:
@@ -137,7 +155,7 @@ class WholeFile:
     def flush(self) -> None:
         """Write what waits. Raises OSError; then it waits on."""
         if self.content is not None:
-            os.close(_replace(self._path, (self.content,))[0])
+            write_whole(self._path, self.content)
             self.content = None
 
     def close(self) -> None:
@@ -210,10 +228,16 @@ def _whole_lines(path: Path) -> int:
         return 0
 
 
-def _replace(path: Path, pieces: Iterable[bytes], *, lock: bool = False) -> tuple[int, int]:
+def _replace(
+    path: Path,
+    pieces: Iterable[bytes],
+    *,
+    lock: bool = False,
+    like: os.stat_result | None = None,
+) -> tuple[int, int]:
     """Put a file in another's place at once; return its descriptor and size. Raises OSError.
 
-    With `lock` nobody finds it unlocked.
+    With `lock` nobody finds it unlocked; with `like` it has that mode and owner.
     """
     temporary = path.with_name(f"{path.name}.tmp")
     fd, size = -1, 0
@@ -221,6 +245,9 @@ def _replace(path: Path, pieces: Iterable[bytes], *, lock: bool = False) -> tupl
         fd = _open(temporary)
         if lock:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if like is not None:  # before the content: it may be a secret
+            os.fchown(fd, like.st_uid, like.st_gid)
+            os.fchmod(fd, stat.S_IMODE(like.st_mode))
         for piece in pieces:
             _write(fd, piece)
             size += len(piece)
@@ -232,6 +259,10 @@ def _replace(path: Path, pieces: Iterable[bytes], *, lock: bool = False) -> tupl
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
         raise
+    # Without this a power cut can bring the old file back. The new one is in its place already, so
+    # a file system that cannot do it is no reason to call the write a failure.
+    with suppress(OSError):
+        sync(path.parent)
     return fd, size
 
 

@@ -6,7 +6,6 @@ left to do. So a daemon that is killed amid it leaves a mark, and the next one d
 
 from __future__ import annotations
 
-import os
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +20,7 @@ import structlog
 from pipeline.captions.redaction import MARK, Purge, Sweep
 from pipeline.captions.subtitles import Side, cues, srt, txt, vtt
 from pipeline.core.errors import SessionError
-from pipeline.session.folders import LineFile, WholeFile
+from pipeline.session.folders import LineFile, WholeFile, sync
 from pipeline.session.reader import JOURNAL, RECORDS, read_journal
 from pipeline.session.resume import in_use
 from pipeline.session.training_pairs import PAIRS, QUEUE
@@ -169,11 +168,7 @@ def _sweep(folder: Path, sweep: Sweep, files: Sequence[Lines]) -> None:
     for pattern in _MADE_AGAIN:
         for path in folder.glob(pattern):
             path.unlink(missing_ok=True)
-    fd = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)  # else a power cut could bring an old file back
-    finally:
-        os.close(fd)
+    sync(folder)  # else a power cut could bring an old file back
 
 
 def _remake_transcripts(folder: Path) -> None:

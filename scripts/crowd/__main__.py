@@ -23,11 +23,12 @@ from typing import IO, Any, cast
 
 import numpy as np
 import orjson
-from pipeline.hardware import machine
-from pipeline.percentiles import spread
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
+
+from pipeline.core.percentiles import spread
+from pipeline.tuning.hardware import machine
 
 ROOT = Path(__file__).resolve().parents[2]
 TITLE = "## A full hall, and vandals in it"

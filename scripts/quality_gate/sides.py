@@ -10,13 +10,13 @@ from typing import Any
 
 import orjson
 import psutil
-from pipeline.assembly import final_translator, partial_translator
-from pipeline.config_layers import load
-from pipeline.errors import EngineError, UsageError
-from pipeline.percentiles import Spread, spread
 
-from pipeline.config import Settings
-from pipeline.engines import Translator
+from pipeline.config.loader import load
+from pipeline.config.schema import Settings
+from pipeline.core.errors import EngineError, UsageError
+from pipeline.core.percentiles import Spread, spread
+from pipeline.engines.factory import final_translator, partial_translator
+from pipeline.engines.protocols import Translator
 from quality_gate.sentences import Sentence
 
 PRESETS = {

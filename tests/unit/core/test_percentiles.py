@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pipeline.diagnostics import Recorder
-from pipeline.percentiles import Spread, nearest_rank, spread
-from pipeline.report import report
-from tests.test_markup import Reader
-from tests.test_records import draft, final, record
-from tests.test_report_tables import rows
+
+from pipeline.core.percentiles import Spread, nearest_rank, spread
+from pipeline.review.report import report
+from pipeline.session.recorder import Recorder
+from tests.unit.records.test_utterance import draft, final, record
+from tests.unit.review.test_markup import Reader
+from tests.unit.review.test_report_tables import rows
 
 STAGES = {
     "vad_wait_ms": "voice detector&#x27;s wait",

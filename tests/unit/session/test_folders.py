@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from pipeline.session.folders import (
     WholeFile,
     make_folder,
     unwritable,
+    write_whole,
 )
 
 STARTED = datetime(2026, 11, 22, 9, 30, 0, tzinfo=UTC)
@@ -126,6 +128,50 @@ def test_a_whole_file_is_there_at_once_or_not_at_all(
     file.close()
     assert path.read_bytes() == b"{}\n"
     assert file.content is None
+
+
+def test_a_file_written_whole_takes_over_mode_and_owner(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_bytes(b"token\n")
+    path.chmod(0o600)
+    write_whole(path, b"another\n", like=path.stat())
+    write_whole(tmp_path / "new", b"one\n")
+    assert path.read_bytes() == b"another\n"
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert (tmp_path / "new").read_bytes() == b"one\n"
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["config.toml", "new"]
+
+
+def test_a_secret_is_never_readable_by_others_while_it_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "config.toml"
+    path.write_bytes(b"")
+    path.chmod(0o600)
+    write, modes = os.write, []
+
+    def watched(fd: int, data: bytes) -> int:
+        modes.append(os.fstat(fd).st_mode & 0o777)
+        return write(fd, data)
+
+    monkeypatch.setattr(os, "write", watched)
+    write_whole(path, b"token\n", like=path.stat())
+    assert modes == [0o600]
+
+
+def test_a_folder_that_cannot_be_synced_fails_no_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fsync = os.fsync
+
+    def of_files_only(fd: int) -> None:
+        if stat.S_ISDIR(os.fstat(fd).st_mode):
+            raise OSError(22, "Invalid argument")
+        fsync(fd)
+
+    monkeypatch.setattr(os, "fsync", of_files_only)
+    write_whole(tmp_path / "file", b"one\n")
+    assert (tmp_path / "file").read_bytes() == b"one\n"
 
 
 def no_room(_fd: int, _data: object) -> int:
