@@ -14,9 +14,9 @@ import numpy as np
 
 from pipeline.audio.level import measure
 from pipeline.audio.portaudio import call, live
+from pipeline.audio.protocols import AudioSource
 from pipeline.core.errors import AudioError
 from pipeline.core.types import Level
-from pipeline.engines.protocols import AudioSource
 
 _METER_BLOCKS = 4
 

@@ -10,12 +10,12 @@ import numpy as np
 
 from pipeline.audio.file import WavFile
 from pipeline.audio.level import CLIPPED, FLOOR_DBFS, level_dbfs
+from pipeline.audio.protocols import AudioSource, SpeechDetector
 from pipeline.check.result import Check, Passed
 from pipeline.config.schema import Settings
 from pipeline.core.errors import AudioError
 from pipeline.core.types import BLOCK_SAMPLES, SAMPLE_RATE
 from pipeline.engines import factory as assembly
-from pipeline.engines.protocols import AudioSource, SpeechDetector
 
 NOTHING_DBFS = -90.0
 """Below this no analog input is: it is muted, or the channel carries nothing."""

@@ -25,6 +25,7 @@ from pipeline.config.loader import Loaded
 from pipeline.config.schema import Server as ServerSettings
 from pipeline.config.schema import Settings
 from pipeline.core.errors import ServerError, SessionError
+from pipeline.core.files import GrowingFile
 from pipeline.core.resources import bundled
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.prompts import language
@@ -33,7 +34,7 @@ from pipeline.server.operator_token import FILE as TOKEN_FILE
 from pipeline.server.operator_token import operator_token
 from pipeline.server.pages import Pages
 from pipeline.server.tls import SOON, Certificate
-from pipeline.session.folders import GrowingFile, make_folder, unwritable
+from pipeline.session.folders import make_folder, unwritable
 
 _SERVICE_BYTES = 6_000_000
 """Two hours: the demo's folder grows by 40 kB a minute, all files together."""

@@ -12,8 +12,8 @@ import orjson
 from pydantic import TypeAdapter, ValidationError
 
 from pipeline.check.result import Result
+from pipeline.core.files import WholeFile
 from pipeline.protocol.messages import CheckResult, LastCheck
-from pipeline.session.folders import WholeFile
 
 FILE = "check.json"
 

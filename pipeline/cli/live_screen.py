@@ -23,8 +23,8 @@ from rich.segment import ControlType, Segment
 from rich.text import Text
 
 from pipeline.core import logs
-from pipeline.core.types import Fault, Level, State
-from pipeline.protocol.codec import Message, Mode
+from pipeline.core.types import Fault, Level, Mode, State
+from pipeline.protocol.codec import Message
 
 _WIPE = Control.clear()
 _WIPE.segment = Segment("\x1b[H\x1b[2J\x1b[3J", None, [(ControlType.CLEAR,)])

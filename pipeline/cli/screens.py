@@ -7,52 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import structlog
 from rich.console import Console, RenderableType
 
 from pipeline.cli.live_screen import RichScreen, level_bar
-from pipeline.core.types import Fault, Level, State
-from pipeline.protocol.codec import Message, Mode
+from pipeline.core.types import Fault, Level, Mode, State
+from pipeline.daemon.screen import Screen
+from pipeline.protocol.codec import Message
 
 __all__ = ["LineScreen", "RichScreen", "Screen", "level_bar", "make_screen"]
 
 log = structlog.get_logger()
-
-
-class Screen(Protocol):
-    """A terminal or what stands in for it. Called on the event loop, so nothing may wait."""
-
-    def started(self, address: str, mode: Mode, folder: Path) -> None:
-        """The server is up."""
-
-    def operator(self, page: str, token: str) -> None:
-        """Where the operator's page is, and where its token is kept."""
-
-    def caption(self, message: Message) -> None:
-        """A caption is new or has changed."""
-
-    def utterance(self, record: Mapping[str, Any]) -> None:
-        """An utterance is done; `record` is that of pipeline.records.utterance."""
-
-    def state(self, state: State, reason: str) -> None:
-        """The daemon's state or its reason has changed."""
-
-    def level(self, level: Level) -> None:
-        """How loud the input is."""
-
-    def fault(self, fault: Fault) -> None:
-        """Something went wrong; the log has it too."""
-
-    def purge(self) -> None:
-        """Show nothing any more of what was said until now."""
-
-    def summary(self, what: RenderableType) -> None:
-        """Print the session's result, after `close`."""
-
-    def close(self) -> None:
-        """Leave the terminal as it was. Harmless when called twice."""
 
 
 def make_screen() -> Screen:

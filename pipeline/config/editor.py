@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from pipeline.core.errors import ConfigError
-from pipeline.session.folders import sync, write_whole
+from pipeline.core.files import sync, write_whole
 
 Value: TypeAlias = bool | int | float | str
 

@@ -18,8 +18,7 @@ from pydantic import ValidationError
 from pydantic_settings import EnvSettingsSource, SettingsError
 
 from pipeline.config.schema import PREFIX, Settings
-from pipeline.core.errors import ConfigError
-from pipeline.protocol.fields import shown
+from pipeline.core.errors import ConfigError, quoted
 
 _PLAIN = {
     "string_unicode": "Names must be UTF-8; rename the file or folder",
@@ -179,7 +178,7 @@ def _explain(error: ValidationError, origins: Mapping[str, str]) -> ConfigError:
         else:
             reason = _PLAIN.get(detail["type"], detail["msg"].removeprefix("Value error, "))
             lines.append(
-                f"{where}: {reason}, not {shown(detail['input'], 200)}"
+                f"{where}: {reason}, not {quoted(detail['input'], 200)}"
                 if detail["type"] != "value_error"
                 else f"{where}: {reason}"
             )

@@ -79,3 +79,11 @@ class SessionError(StarkError):
 
 class ProtocolError(StarkError):
     """A client sent a message that is not one of protocol version 1."""
+
+
+def quoted(value: object, most: int = 40) -> str:
+    """Return what somebody sent in `most` characters, short enough to send back."""
+    try:
+        return repr(value)[:most]
+    except ValueError:  # Python writes no whole number of more than 4300 digits
+        return "a very large number"

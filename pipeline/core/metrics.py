@@ -11,8 +11,7 @@ from typing import Any, Final, get_args
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
-from pipeline.core.types import State
-from pipeline.protocol.codec import KINDS
+from pipeline.core.types import KINDS, State
 
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 

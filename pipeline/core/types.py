@@ -7,8 +7,9 @@ wall time are `time.monotonic()` seconds and are filled in at the edges (workers
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -241,7 +242,28 @@ Report: TypeAlias = (
 """What workers tell the main thread. Of utterances only finals, when they are closed; of
 transcripts only those of finals that are filtered."""
 
+Emit: TypeAlias = Callable[[Report], None]
+"""How workers hand a report to the main thread."""
+
 State = Literal[
     "starting", "listening", "speech", "paused", "blank", "behind", "no-audio", "fault", "ended"
 ]
 """What the daemon is doing, as every page shows it."""
+
+Mode = Literal["live", "dry-run", "demo"]
+Kind = Literal["audience", "projector", "obs", "operator"]
+CommandName = Literal[
+    "add-rule",
+    "blank",
+    "edit",
+    "hide",
+    "off-record",
+    "on-record",
+    "pause",
+    "reload",
+    "resume",
+    "unblank",
+    "undo",
+]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+COMMANDS: tuple[CommandName, ...] = get_args(CommandName)

@@ -15,7 +15,6 @@ from typing import Any
 import structlog
 
 from pipeline.captions.board import Board
-from pipeline.cli.screens import Screen
 from pipeline.config.schema import Settings
 from pipeline.core import logs
 from pipeline.core.errors import StarkError
@@ -25,6 +24,7 @@ from pipeline.core.types import (
     Comparison,
     Fault,
     Level,
+    Mode,
     Report,
     SourceChanged,
     Transcript,
@@ -35,10 +35,11 @@ from pipeline.core.types import (
 from pipeline.daemon.coordinator import Desk
 from pipeline.daemon.health import Health
 from pipeline.daemon.reload import Reload
+from pipeline.daemon.screen import Screen
 from pipeline.daemon.supervisor import Watch
 from pipeline.daemon.systemd import Notifier
 from pipeline.dictionary.store import Dictionary
-from pipeline.protocol.codec import Command, Mode
+from pipeline.protocol.codec import Command
 from pipeline.server.hub import Hub
 from pipeline.server.operator_token import FILE as TOKEN_FILE
 from pipeline.server.operator_token import operator_token
@@ -135,7 +136,7 @@ class App:
         if earlier:
             board.restore(earlier.messages)
             self._desk.controls.go_on(earlier)
-            self._crew.heed(self._desk.controls)
+            self._crew.apply(self._desk.controls)
             log.info("session resumed", folder=str(self.folder), captions=len(earlier.messages))
         self._health = Health(
             mode=mode,
@@ -326,4 +327,4 @@ class App:
         if command.name == "reload":
             self._reload.obey()  # more than the desk knows of; it notes the rest
         self._desk.command(command)
-        self._crew.heed(self._desk.controls)
+        self._crew.apply(self._desk.controls)

@@ -17,7 +17,6 @@ import structlog
 
 from pipeline.captions.board import Board
 from pipeline.captions.redaction import Purge
-from pipeline.cli.screens import Screen
 from pipeline.core.errors import ProtocolError
 from pipeline.core.metrics import Metrics
 from pipeline.core.types import (
@@ -25,14 +24,16 @@ from pipeline.core.types import (
     Comparison,
     Fault,
     Level,
+    Mode,
     SourceChanged,
     State,
     Transcript,
     Utterance,
 )
 from pipeline.daemon.operator_commands import Controls
+from pipeline.daemon.screen import Screen
 from pipeline.dictionary.store import Dictionary
-from pipeline.protocol.codec import Command, Message, Mode
+from pipeline.protocol.codec import Command, Message
 from pipeline.records.comparison import compare_record
 from pipeline.records.utterance import filtered_record, utterance_record
 from pipeline.server.hub import Hub

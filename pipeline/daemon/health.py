@@ -8,8 +8,8 @@ from typing import Any
 
 import psutil
 
+from pipeline.core.types import Mode
 from pipeline.daemon.coordinator import Desk
-from pipeline.protocol.codec import Mode
 from pipeline.session.recorder import Recorder
 from pipeline.workers.degradation import Ladder
 from pipeline.workers.group import Crew, Engines

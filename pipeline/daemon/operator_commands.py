@@ -12,9 +12,10 @@ from typing import Any, Literal
 from pipeline.captions.board import Board
 from pipeline.check.last_check import last_check
 from pipeline.core.errors import DictionaryError, ProtocolError
+from pipeline.core.types import CommandName
 from pipeline.daemon.undo import Undo
 from pipeline.dictionary.store import Dictionary
-from pipeline.protocol.codec import Command, CommandName, Message
+from pipeline.protocol.codec import Command, Message
 from pipeline.server.operator_feed import Operators
 from pipeline.session.recorder import Recorder
 from pipeline.session.resume import Unfinished

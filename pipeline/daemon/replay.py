@@ -16,13 +16,13 @@ from typing import Any
 
 from pipeline.captions.board import Board
 from pipeline.captions.subtitles import languages, newest
-from pipeline.cli.screens import Screen
 from pipeline.config.schema import Settings
 from pipeline.core import logs
 from pipeline.core.errors import ProtocolError, SessionError
 from pipeline.core.metrics import Metrics
-from pipeline.core.types import State
-from pipeline.protocol.codec import Command, Message, Mode
+from pipeline.core.types import Mode, State
+from pipeline.daemon.screen import Screen
+from pipeline.protocol.codec import Command, Message
 from pipeline.server.hub import Hub
 from pipeline.session.reader import read_journal
 

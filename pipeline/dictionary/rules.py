@@ -22,8 +22,7 @@ from difflib import get_close_matches
 from itertools import count
 from typing import Any, TypeVar
 
-from pipeline.core.errors import DictionaryError
-from pipeline.protocol.fields import shown
+from pipeline.core.errors import DictionaryError, quoted
 
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 ANY_NUMBER = "#"
@@ -147,7 +146,7 @@ class _Table:
         if type(value) is not kind:
             raise DictionaryError(
                 "dictionary-wrong-type",
-                f"{self.where}: {at!r} must be {named}, not {shown(value)}.",
+                f"{self.where}: {at!r} must be {named}, not {quoted(value)}.",
                 f"Correct {at!r}.",
             )
         return value
@@ -163,7 +162,7 @@ class _Table:
             if type(each) is not str:
                 raise DictionaryError(
                     "dictionary-wrong-type",
-                    f"{self.where}: {at!r} must be a text or a list of texts, not {shown(each)}.",
+                    f"{self.where}: {at!r} must be a text or a list of texts, not {quoted(each)}.",
                     f"Correct {at!r}.",
                 )
         return tuple(values)

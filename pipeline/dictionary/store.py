@@ -10,10 +10,10 @@ from pathlib import Path
 
 from pipeline.config.schema import Settings
 from pipeline.core.errors import DictionaryError
+from pipeline.core.files import WholeFile
 from pipeline.core.resources import bundled
 from pipeline.dictionary.matcher import Lexicon, compile_lexicon
 from pipeline.dictionary.rules import Rule, free_id, parse_rules, rule_text
-from pipeline.session.folders import WholeFile
 
 OWN = "dictionary.toml"
 """The church's own rules in session.directory, where the settings name no other file."""

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pipeline.audio.file import WavFile
 from pipeline.audio.microphone import Microphone
+from pipeline.audio.protocols import AudioSource, SpeechDetector
 from pipeline.audio.silero_vad import Silero
 from pipeline.config.schema import Compare, Final, Partial, Settings
 from pipeline.core.errors import ModelError
@@ -13,10 +14,9 @@ from pipeline.dictionary.store import Dictionary
 from pipeline.engines.gemma import Gemma
 from pipeline.engines.marian import Marian
 from pipeline.engines.prompts import style_for
-from pipeline.engines.protocols import AudioSource, Recognizer, SpeechDetector, Translator
+from pipeline.engines.protocols import Recognizer, Translator
 from pipeline.engines.whisper import Whisper
 from pipeline.models.resolve import resolve
-from pipeline.workers.comparer import of_compare
 
 
 def audio_source(settings: Settings, *, loop: bool = False) -> AudioSource:
@@ -95,3 +95,14 @@ def _gemma(settings: Settings, chosen: Final | Compare, draft: int = 0) -> Gemma
         flash_attention=chosen.flash_attention,
         deadline_s=chosen.deadline_s,
     )
+
+
+def of_compare(error: ModelError) -> ModelError:
+    """Return the error with the keys of `translate.compare` for those of the other translators."""
+
+    def ours(text: str) -> str:
+        for theirs in ("translate.final.", "translate.partial."):
+            text = text.replace(theirs, "translate.compare.")
+        return text
+
+    return ModelError(error.code, ours(error.message), ours(error.fix))

@@ -1,4 +1,4 @@
-"""What an engine is: four protocols. Each implementation lives in a file of its own.
+"""Protocols of the engines: speech to text, and text to text in another language.
 
 A file here imports one heavy library, inside `load` (or `open`), so that importing this package
 costs nothing. An engine belongs to one thread; nothing here is safe to share.
@@ -6,51 +6,10 @@ costs nothing. An engine belongs to one thread; nothing here is safe to share.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Protocol
 
-from pipeline.core.types import AudioBlock, Pcm, Recognition, Translation
-
-
-class AudioSource(Protocol):
-    """Where audio comes from: a microphone or a file."""
-
-    @property
-    def name(self) -> str:
-        """The device's or the file's name, for people."""
-
-    @property
-    def dropped_blocks(self) -> int:
-        """Blocks lost so far: the driver's overflows and a full queue."""
-
-    @property
-    def bad_samples(self) -> int:
-        """Samples so far that were not finite numbers and were replaced by silence."""
-
-    def open(self) -> None:
-        """Claim the device or file. Raises AudioError."""
-
-    def blocks(self) -> Iterator[AudioBlock]:
-        """Yield blocks until the source ends or is closed. Raises AudioLostError when it goes away.
-
-        After AudioLostError, `open` may be called again; `start_sample` then goes on with a jump.
-        """
-
-    def close(self) -> None:
-        """End `blocks` from any thread; harmless when called twice."""
-
-
-class SpeechDetector(Protocol):
-    """A voice activity model with memory."""
-
-    def load(self) -> None:
-        """Load the model. Raises ModelError."""
-
-    def probability(self, pcm: Pcm) -> float:
-        """Return the probability in 0..1 that these 512 samples are speech. Raises EngineError."""
-
-    def reset(self) -> None:
-        """Forget what was heard, after a gap."""
+from pipeline.core.types import Pcm, Recognition, Translation
 
 
 class Recognizer(Protocol):

@@ -1,7 +1,7 @@
 """How good and how quick a session was, against the reference of a known recording.
 
-How texts are compared is in pipeline.evaluation.accuracy. A recording played in a loop is scored against as
-many repetitions as were heard.
+How texts are compared is in pipeline.evaluation.accuracy. A recording played in a loop is scored
+against as many repetitions as were heard.
 """
 
 from __future__ import annotations

@@ -8,22 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias
 
 import orjson
 
-from pipeline.core.errors import ProtocolError
-from pipeline.core.types import State
-from pipeline.protocol.fields import (
-    boolean,
-    inner,
-    integer,
-    line,
-    number,
-    read_object,
-    shown,
-    string,
-)
+from pipeline.core.errors import ProtocolError, quoted
+from pipeline.core.types import COMMANDS, CommandName, Mode, State
+from pipeline.protocol.fields import boolean, inner, integer, line, number, read_object, string
 
 PROTOCOL = 1
 MAX_BYTES = 16 * 1024
@@ -32,24 +23,6 @@ MAX_TEXT = 2000
 """Characters that an operator's text may have."""
 MAX_PHRASE = 80
 """Characters that either side of an operator's dictionary rule may have."""
-
-Mode = Literal["live", "dry-run", "demo"]
-Kind = Literal["audience", "projector", "obs", "operator"]
-CommandName = Literal[
-    "add-rule",
-    "blank",
-    "edit",
-    "hide",
-    "off-record",
-    "on-record",
-    "pause",
-    "reload",
-    "resume",
-    "unblank",
-    "undo",
-]
-KINDS: tuple[Kind, ...] = get_args(Kind)
-COMMANDS: tuple[CommandName, ...] = get_args(CommandName)
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,7 +249,7 @@ def parse(raw: str | bytes) -> ClientMessage:
             return _command(fields)
         case other:
             known = "ack, auth, command"
-            raise ProtocolError("unknown-type", f"{shown(other)} is not a type. Known: {known}.")
+            raise ProtocolError("unknown-type", f"{quoted(other)} is not a type. Known: {known}.")
 
 
 def parse_caption(line: str | bytes) -> Message:
@@ -286,7 +259,7 @@ def parse_caption(line: str | bytes) -> Message:
     """
     fields = read_object(line)
     if fields.get("type") != "caption":
-        raise ProtocolError("unknown-type", f"{shown(fields.get('type'))} is not caption.")
+        raise ProtocolError("unknown-type", f"{quoted(fields.get('type'))} is not caption.")
     source, target = inner(fields, "source"), inner(fields, "target")
     return Message(
         seq=integer(fields, "seq", 1),
@@ -311,7 +284,7 @@ def _command(fields: Mapping[str, Any]) -> Command:
     match name:
         case None:
             known = ", ".join(COMMANDS)
-            message = f"{shown(wanted)} is not a command. Known: {known}."
+            message = f"{quoted(wanted)} is not a command. Known: {known}."
             raise ProtocolError("unknown-command", message)
         case "edit":
             return Command(name, integer(fields, "id", 0), line(fields, "text", MAX_TEXT))

@@ -75,11 +75,3 @@ def line(fields: Mapping[str, Any], key: str, most: int) -> str:
     if not 0 < len(text) <= most:
         raise ProtocolError("bad-field", f"{key} has 1 to {most} characters.")
     return text
-
-
-def shown(value: object, most: int = 40) -> str:
-    """Return what somebody sent in `most` characters, short enough to send back."""
-    try:
-        return repr(value)[:most]
-    except ValueError:  # Python writes no whole number of more than 4300 digits
-        return "a very large number"

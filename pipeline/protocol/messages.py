@@ -11,8 +11,8 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
-from pipeline.core.types import State
-from pipeline.protocol.codec import MAX_PHRASE, MAX_TEXT, PROTOCOL, CommandName, Kind, Message, Mode
+from pipeline.core.types import CommandName, Kind, Mode, State
+from pipeline.protocol.codec import MAX_PHRASE, MAX_TEXT, PROTOCOL, Message
 from pipeline.records.comparison import CompareRecord
 from pipeline.records.events import HealthRecord
 from pipeline.records.utterance import UtteranceRecord

@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from pipeline.core.types import State
-from pipeline.protocol.codec import CommandName, Mode
+from pipeline.core.types import CommandName, Mode, State
 from pipeline.records.quality import Decision, Exclusion, Flag
 
 RungName = Literal[

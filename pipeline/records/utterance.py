@@ -15,8 +15,7 @@ from typing import Any, Literal
 
 from sacrebleu.metrics.chrf import CHRF
 
-from pipeline.core.types import Caption, Cause, Correction, Span, Transcript, Word
-from pipeline.protocol.codec import Mode
+from pipeline.core.types import Caption, Cause, Correction, Mode, Span, Transcript, Word
 from pipeline.records.quality import Flag, Measures, Quality, flags, judge, probability
 
 _CHRF = CHRF()

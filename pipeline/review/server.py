@@ -26,10 +26,10 @@ from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 
 from pipeline.config import schema as config
-from pipeline.core.errors import ProtocolError, SessionError, StarkError
+from pipeline.core.errors import ProtocolError, SessionError, StarkError, quoted
 from pipeline.core.resources import bundled
 from pipeline.protocol.codec import MAX_BYTES, MAX_TEXT
-from pipeline.protocol.fields import integer, line, read_object, shown
+from pipeline.protocol.fields import integer, line, read_object
 from pipeline.review.report import report
 from pipeline.review.store import OUTCOMES, Review
 from pipeline.server.addresses import page_address, unbound
@@ -168,7 +168,7 @@ class ReviewServer:
         try:
             fields = read_object(raw)
             if fields.get("type") != "decide":
-                raise ProtocolError("unknown-type", f"{shown(fields.get('type'))} is not decide.")
+                raise ProtocolError("unknown-type", f"{quoted(fields.get('type'))} is not decide.")
             key = integer(fields, "id", 0)
             self._decide(key, fields)
         except StarkError as problem:

@@ -17,8 +17,9 @@ from typing import Any, Literal, TypeAlias, get_args
 import orjson
 
 from pipeline.core.errors import ProtocolError, SessionError
+from pipeline.core.files import GrowingFile, WholeFile
 from pipeline.protocol.fields import integer, read_object, string
-from pipeline.session.folders import GrowingFile, WholeFile, unwritable
+from pipeline.session.folders import unwritable
 from pipeline.session.reader import JOURNAL, read_lines, read_records
 from pipeline.session.training_pairs import PAIRS, QUEUE, Pair, ReviewItem, parse_review_item
 

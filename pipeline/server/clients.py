@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from websockets.asyncio.server import ServerConnection, broadcast
 
 from pipeline.core.metrics import Metrics
-from pipeline.protocol.codec import KINDS, Kind
+from pipeline.core.types import KINDS, Kind
 from pipeline.server.rate_limits import Bucket
 from pipeline.server.transport import address_of
 

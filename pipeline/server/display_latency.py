@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from pipeline.core.percentiles import nearest_rank
-from pipeline.protocol.codec import Kind
+from pipeline.core.types import Kind
 from pipeline.server.clients import Client
 
 WINDOW_S = 300.0

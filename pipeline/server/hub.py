@@ -25,9 +25,9 @@ from pipeline.config import schema as config
 from pipeline.core.errors import ProtocolError
 from pipeline.core.metrics import Metrics
 from pipeline.core.resources import bundled
-from pipeline.core.types import State
+from pipeline.core.types import Mode, State
 from pipeline.protocol import codec as wire
-from pipeline.protocol.codec import Command, Message, Mode
+from pipeline.protocol.codec import Command, Message
 from pipeline.server import descriptors
 from pipeline.server.addresses import page_address
 from pipeline.server.clients import Client, Clients

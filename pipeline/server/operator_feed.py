@@ -10,9 +10,8 @@ from typing import Any
 
 from pipeline.captions.redaction import Purge, Sweep
 from pipeline.config.changes import Changes
-from pipeline.core.types import Fault
+from pipeline.core.types import CommandName, Fault
 from pipeline.protocol import codec as wire
-from pipeline.protocol.codec import CommandName
 from pipeline.server.clients import Client, Clients
 from pipeline.server.display_latency import Glass
 

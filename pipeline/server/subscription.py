@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from urllib.parse import parse_qs
 
-from pipeline.core.errors import ProtocolError
-from pipeline.protocol.codec import KINDS, Kind
-from pipeline.protocol.fields import shown
+from pipeline.core.errors import ProtocolError, quoted
+from pipeline.core.types import KINDS, Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +28,7 @@ def parse_subscription(query: str, source: str, target: str) -> Subscription:
     given = {key: values[0] for key, values in parse_qs(query, keep_blank_values=True).items()}
     lang = given.get("lang", target)
     if lang not in (source, target):
-        raise ProtocolError("unknown-lang", f"{shown(lang)} is not shown: {source}, {target} are.")
+        raise ProtocolError("unknown-lang", f"{quoted(lang)} is not shown: {source}, {target} are.")
     wanted = given.get("kind", "audience")
     kind = next((kind for kind in KINDS if kind == wanted), None)
     if kind is None:

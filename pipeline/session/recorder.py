@@ -19,10 +19,11 @@ from typing import Any, TypeAlias
 import orjson
 
 from pipeline.captions.redaction import Purge, Sweep
+from pipeline.core.files import LineFile, WholeFile
 from pipeline.core.types import Fault
 from pipeline.protocol.codec import Message, encode
 from pipeline.records.summary import Tally
-from pipeline.session.folders import LineFile, WholeFile, make_folder, unwritable
+from pipeline.session.folders import make_folder, unwritable
 from pipeline.session.redact import Purges, event_of
 from pipeline.session.resume import Unfinished
 from pipeline.session.retention import prune

@@ -20,7 +20,7 @@ import structlog
 from pipeline.captions.redaction import MARK, Purge, Sweep
 from pipeline.captions.subtitles import Side, cues, srt, txt, vtt
 from pipeline.core.errors import SessionError
-from pipeline.session.folders import LineFile, WholeFile, sync
+from pipeline.core.files import LineFile, WholeFile, sync
 from pipeline.session.reader import JOURNAL, RECORDS, read_journal
 from pipeline.session.resume import in_use
 from pipeline.session.training_pairs import PAIRS, QUEUE

@@ -15,10 +15,10 @@ from typing import Any, Literal
 import orjson
 
 from pipeline.core.errors import ProtocolError
+from pipeline.core.files import LineFile
 from pipeline.protocol.codec import Message
 from pipeline.protocol.fields import integer, number, read_object, string
 from pipeline.records.quality import Flag
-from pipeline.session.folders import LineFile
 
 Reason = Flag | Literal["low-score", "no-score"]
 

@@ -24,8 +24,8 @@ from pipeline.captions.subtitles import (
     vtt_cue,
 )
 from pipeline.core.errors import SessionError
+from pipeline.core.files import GrowingFile
 from pipeline.protocol.codec import Message
-from pipeline.session.folders import GrowingFile
 from pipeline.session.reader import read_journal
 
 _WAITING = 1_000

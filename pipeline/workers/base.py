@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import threading
 from abc import abstractmethod
-from collections.abc import Callable
 
 from pipeline.core.errors import EngineError
-from pipeline.core.types import Fault, Report, WorkerEnded, WorkerReady
-
-Emit = Callable[[Report], None]
+from pipeline.core.types import Emit, Fault, WorkerEnded, WorkerReady
 
 FAULTS_IN_A_ROW = 5
 """So many engine errors without a success between them mean that the engine is gone."""

@@ -14,9 +14,10 @@ import time
 from pathlib import Path
 
 from pipeline.core.errors import EngineError, ModelError
-from pipeline.core.types import Caption, Comparison, Fault, Span
+from pipeline.core.types import Caption, Comparison, Emit, Fault, Span
+from pipeline.engines.factory import of_compare
 from pipeline.engines.protocols import Translator
-from pipeline.workers.base import Emit, Worker
+from pipeline.workers.base import Worker
 
 LIMIT = 16
 """Captions that may wait."""
@@ -90,14 +91,3 @@ class Compare(Worker):
         self.well()
         span = Span(start_s, time.monotonic())
         self.emit(Comparison(caption_id, self._lang, final, self._model, translation, span))
-
-
-def of_compare(error: ModelError) -> ModelError:
-    """Return the error with the keys of `translate.compare` for those of the other translators."""
-
-    def ours(text: str) -> str:
-        for theirs in ("translate.final.", "translate.partial."):
-            text = text.replace(theirs, "translate.compare.")
-        return text
-
-    return ModelError(error.code, ours(error.message), ours(error.fix))

@@ -5,15 +5,16 @@ from __future__ import annotations
 import queue
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Protocol
 
+from pipeline.audio.protocols import AudioSource, SpeechDetector
 from pipeline.audio.segmenter import Segmenter
 from pipeline.config.schema import Settings
 from pipeline.core.errors import EngineError
-from pipeline.core.types import Caption
-from pipeline.daemon.operator_commands import Controls
+from pipeline.core.types import Caption, Emit
 from pipeline.dictionary.store import Dictionary
-from pipeline.engines.protocols import AudioSource, Recognizer, SpeechDetector, Translator
-from pipeline.workers.base import Emit, Worker
+from pipeline.engines.protocols import Recognizer, Translator
+from pipeline.workers.base import Worker
 from pipeline.workers.comparer import LIMIT, Compare
 from pipeline.workers.degradation import Ladder
 from pipeline.workers.listener import Listen
@@ -45,6 +46,13 @@ class Engines:
     final: Translator | None
     compare: Translator | None = None
     """A second final translator, in rehearsals."""
+
+
+class HearingControls(Protocol):
+    """What operators have set of what is heard."""
+
+    paused: bool
+    off_record: bool
 
 
 class Crew:
@@ -236,8 +244,8 @@ class Crew:
         """Take what the final translator has not finished, as finals."""
         return self._translate.rescue() if self._translate else []
 
-    def heed(self, controls: Controls) -> None:
-        """Hear, or not, as operators want it; off the record throw away what waits as well."""
+    def apply(self, controls: HearingControls) -> None:
+        """Hear or pause as operators want; going off the record also throws away what waits."""
         self.listen.paused = controls.paused
         new = controls.off_record and not self.listen.off_record
         self.listen.off_record = controls.off_record

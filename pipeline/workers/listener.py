@@ -10,11 +10,11 @@ from dataclasses import replace
 import numpy as np
 
 from pipeline.audio.level import measure
+from pipeline.audio.protocols import AudioSource, SpeechDetector
 from pipeline.audio.segmenter import Segmenter
 from pipeline.core.errors import AudioError, AudioLostError
-from pipeline.core.types import SAMPLE_RATE, AudioBlock, Fault, SourceChanged, Utterance
-from pipeline.engines.protocols import AudioSource, SpeechDetector
-from pipeline.workers.base import Emit, Worker
+from pipeline.core.types import SAMPLE_RATE, AudioBlock, Emit, Fault, SourceChanged, Utterance
+from pipeline.workers.base import Worker
 from pipeline.workers.degradation import Ladder, Rung
 from pipeline.workers.queues import Mailbox
 

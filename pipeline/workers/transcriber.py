@@ -8,7 +8,15 @@ from dataclasses import replace
 
 from pipeline.config.schema import Settings
 from pipeline.core.errors import EngineError
-from pipeline.core.types import SAMPLE_RATE, Caption, Fault, Recognition, Transcript, Utterance
+from pipeline.core.types import (
+    SAMPLE_RATE,
+    Caption,
+    Emit,
+    Fault,
+    Recognition,
+    Transcript,
+    Utterance,
+)
 from pipeline.dictionary.matcher import correct
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.protocols import Recognizer, Translator
@@ -16,7 +24,7 @@ from pipeline.text.hallucinations import reason
 from pipeline.text.language_check import gibberish
 from pipeline.text.local_agreement import Stabilizer
 from pipeline.workers.backoff import Rest
-from pipeline.workers.base import FAULTS_IN_A_ROW, Emit, Worker
+from pipeline.workers.base import FAULTS_IN_A_ROW, Worker
 from pipeline.workers.degradation import Ladder, Rung
 from pipeline.workers.queues import Drafts, Mailbox
 from pipeline.workers.steps import as_final, source_caption, transcribe, translate

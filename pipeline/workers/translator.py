@@ -9,11 +9,11 @@ from dataclasses import replace
 
 from pipeline.config.schema import Settings
 from pipeline.core.errors import EngineError, ModelError
-from pipeline.core.types import Caption, Fault, Span
+from pipeline.core.types import Caption, Emit, Fault, Span
 from pipeline.engines.protocols import Translator
 from pipeline.text.language_check import gibberish
 from pipeline.workers.backoff import Rest
-from pipeline.workers.base import FAULTS_IN_A_ROW, Emit, Worker
+from pipeline.workers.base import FAULTS_IN_A_ROW, Worker
 from pipeline.workers.degradation import Ladder, Rung
 from pipeline.workers.queues import Draft, Drafts
 from pipeline.workers.steps import as_final, blend, translate

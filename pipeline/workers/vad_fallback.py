@@ -9,11 +9,10 @@ from __future__ import annotations
 import time
 
 from pipeline.audio.level import level_dbfs
+from pipeline.audio.protocols import SpeechDetector
 from pipeline.core.errors import EngineError
-from pipeline.core.types import Fault, Pcm
-from pipeline.engines.protocols import SpeechDetector
+from pipeline.core.types import Emit, Fault, Pcm
 from pipeline.workers.backoff import Rest
-from pipeline.workers.base import Emit
 
 LOUD_DBFS = -45.0
 """A block that is louder may be speech, which is 15 dB above that or more."""

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from pipeline.session.folders import LineFile
+from pipeline.core.files import LineFile
 from tests.browser.conftest import Visit, until
 from tests.support.console import audience, opened, row
 from tests.support.operator_server import Office

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from websockets.exceptions import ConnectionClosed, InvalidHandshake
 
 from pipeline.core.errors import ProtocolError
-from pipeline.protocol.codec import COMMANDS, Command, encode, parse
+from pipeline.core.types import COMMANDS
+from pipeline.protocol.codec import Command, encode, parse
 from pipeline.server.subscription import parse_subscription
 from tests.support.hub import closed, in_loop, operator, receive, serving
 from tests.support.material import FUZZ, TEXTS, VALUES, accepted, damaged

@@ -11,8 +11,8 @@ from typing import Any, Self, TypeVar
 from pipeline.captions.board import Board
 from pipeline.config import schema as config
 from pipeline.core.metrics import Metrics
-from pipeline.core.types import Caption, State
-from pipeline.protocol.codec import Command, Message, Mode
+from pipeline.core.types import Caption, Mode, State
+from pipeline.protocol.codec import Command, Message
 from pipeline.server.hub import Hub
 from tests.support.builders import caption
 

@@ -18,7 +18,8 @@ from pipeline.captions.board import Board
 from pipeline.config.schema import Server
 from pipeline.core.errors import ProtocolError
 from pipeline.core.metrics import Metrics
-from pipeline.protocol.codec import Command, Message, Mode
+from pipeline.core.types import Mode
+from pipeline.protocol.codec import Command, Message
 from pipeline.server.hub import Hub
 from tests.support.builders import caption
 

@@ -18,6 +18,7 @@ from pipeline.core.types import (
     Caption,
     Comparison,
     Level,
+    Mode,
     Recognition,
     Span,
     State,
@@ -29,7 +30,7 @@ from pipeline.core.types import (
 from pipeline.daemon.coordinator import Desk
 from pipeline.dictionary.matcher import correct
 from pipeline.dictionary.store import Dictionary
-from pipeline.protocol.codec import Command, Mode
+from pipeline.protocol.codec import Command
 from pipeline.server.hub import Hub
 from pipeline.session.recorder import Recorder
 from pipeline.workers.degradation import Ladder

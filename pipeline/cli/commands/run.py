@@ -23,15 +23,16 @@ from pipeline.cli.options import (
     settings_of,
     write_out,
 )
-from pipeline.cli.screens import Screen, make_screen
+from pipeline.cli.screens import make_screen
 from pipeline.config.loader import Loaded
 from pipeline.core import logs
 from pipeline.core.resources import bundled
+from pipeline.core.types import Mode
 from pipeline.daemon.app import App
+from pipeline.daemon.screen import Screen
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines import factory as assembly
 from pipeline.evaluation.score import score, table
-from pipeline.protocol.codec import Mode
 from pipeline.review.report import report
 from pipeline.session.reader import read_journal
 from pipeline.workers.group import Engines

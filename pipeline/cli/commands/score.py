@@ -14,10 +14,11 @@ from rich.table import Table
 
 from pipeline.cli.options import Commands, add_command, add_session, session_of
 from pipeline.core.errors import UsageError
+from pipeline.core.files import WholeFile
 from pipeline.evaluation.comet import MODEL, CometKiwi
 from pipeline.evaluation.rescore import QualityRecord, judge_again
 from pipeline.records.quality import Decision, LogProbability, QualityEstimator
-from pipeline.session.folders import WholeFile, unwritable
+from pipeline.session.folders import unwritable
 from pipeline.session.reader import read_records
 
 _SAYS = "Judge a session's captions again, after the service, and write quality.jsonl."

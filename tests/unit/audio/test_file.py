@@ -13,9 +13,9 @@ import soundfile
 from numpy.typing import NDArray
 
 from pipeline.audio.file import WavFile
+from pipeline.audio.protocols import AudioSource
 from pipeline.core.errors import AudioError
 from pipeline.core.types import AudioBlock, Pcm
-from pipeline.engines.protocols import AudioSource
 
 
 def tone(rate: int, seconds: float, hertz: float = 440) -> Pcm:

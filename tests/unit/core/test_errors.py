@@ -27,3 +27,9 @@ def test_exit_codes() -> None:
     codes = {kind.__name__: kind.exit_code for kind in family(StarkError) if kind.exit_code != 1}
     assert codes == {ConfigError.__name__: 78, UsageError.__name__: 2}
     assert issubclass(AudioLostError, AudioError)
+
+
+def test_what_somebody_sent_is_quoted_briefly() -> None:
+    assert errors.quoted("x") == "'x'"
+    assert len(errors.quoted("x" * 1000)) == 40
+    assert errors.quoted(10**5000) == "a very large number"

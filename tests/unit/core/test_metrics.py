@@ -7,8 +7,7 @@ from typing import get_args
 from prometheus_client.parser import text_string_to_metric_families
 
 from pipeline.core.metrics import Metrics
-from pipeline.core.types import Correction, Span, State
-from pipeline.protocol.codec import KINDS
+from pipeline.core.types import KINDS, Correction, Span, State
 from pipeline.records.utterance import filtered_record, utterance_record
 from tests.support.builders import caption
 

@@ -13,6 +13,7 @@ import orjson
 import pytest
 from websockets.asyncio.client import ClientConnection, connect
 
+from pipeline.audio.protocols import AudioSource, SpeechDetector
 from pipeline.cli.screens import LineScreen
 from pipeline.config.loader import load
 from pipeline.config.schema import Settings
@@ -20,7 +21,7 @@ from pipeline.core.errors import AudioError, DictionaryError, ModelError, Server
 from pipeline.core.types import Caption
 from pipeline.daemon.app import App
 from pipeline.dictionary.store import Dictionary
-from pipeline.engines.protocols import AudioSource, Recognizer, SpeechDetector, Translator
+from pipeline.engines.protocols import Recognizer, Translator
 from pipeline.workers.group import HANG_S, Engines
 from tests.support.fakes import (
     FakeDetector,

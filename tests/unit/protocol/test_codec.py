@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.core.errors import ProtocolError
-from pipeline.core.types import State
+from pipeline.core.types import COMMANDS, KINDS, State
 from pipeline.protocol import codec as wire
 from pipeline.protocol.codec import Ack, Auth, Command, Message, SourceText, TargetText
 from tests.support.paths import ROOT
@@ -134,7 +134,7 @@ def test_documented_client_messages_are_accepted() -> None:
     ]
 
 
-@pytest.mark.parametrize("word", [*get_args(State), *wire.COMMANDS, *wire.KINDS])
+@pytest.mark.parametrize("word", [*get_args(State), *COMMANDS, *KINDS])
 def test_every_word_is_documented(word: str) -> None:
     assert word in PROTOCOL_MD
 
@@ -245,7 +245,7 @@ _VALUES = st.recursive(
         optional={
             "seq": _VALUES,
             "token": _VALUES,
-            "name": st.sampled_from(wire.COMMANDS) | _VALUES,
+            "name": st.sampled_from(COMMANDS) | _VALUES,
             "id": _VALUES,
             "text": _VALUES,
             "heard": _VALUES,

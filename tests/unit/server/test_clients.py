@@ -7,7 +7,7 @@ from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 
 from pipeline.core.metrics import Metrics
-from pipeline.protocol.codec import Kind
+from pipeline.core.types import Kind
 from pipeline.server.clients import Client, Clients
 
 

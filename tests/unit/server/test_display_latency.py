@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pipeline.protocol.codec import Kind
+from pipeline.core.types import Kind
 from pipeline.server import display_latency as glass
 from pipeline.server.clients import Client
 from pipeline.server.display_latency import WINDOW_S, Glass

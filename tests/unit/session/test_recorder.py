@@ -304,7 +304,7 @@ def test_a_full_disk_costs_nothing_that_fits_later(tmp_path: Path) -> None:
 def test_what_was_dropped_is_written_once_it_can_be(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pipeline.session.folders._WAITING", 10)
+    monkeypatch.setattr("pipeline.core.files._WAITING", 10)
     faults: list[Fault] = []
     with small_disk(tmp_path):
         made = recorder(tmp_path / "disk", faults)

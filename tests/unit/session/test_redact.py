@@ -143,7 +143,7 @@ def refuse(*_: object, **__: object) -> None:
 KILLED = """
     import os, signal, sys
     from pathlib import Path
-    from pipeline.session import folders as session_files
+    from pipeline.core import files
     from pipeline.session.recorder import Recorder
     from pipeline.captions.redaction import Purge
     from tests.unit.session.test_redact import PURGE, fill, secrets, wait_for
@@ -152,7 +152,7 @@ KILLED = """
     made.start()
     fill(made)
     wait_for(lambda: len(secrets(made.folder)) == 10)
-    at, count, replace = int(sys.argv[2]), 0, session_files._replace
+    at, count, replace = int(sys.argv[2]), 0, files._replace
 
     def killed(path, pieces, **how):
         global count
@@ -161,7 +161,7 @@ KILLED = """
             os.kill(os.getpid(), signal.SIGKILL)
         return replace(path, pieces, **how)
 
-    session_files._replace = killed
+    files._replace = killed
     made.purge(PURGE)
     wait_for(lambda: not made.purging)
     os.kill(os.getpid(), signal.SIGKILL)

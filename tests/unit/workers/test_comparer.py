@@ -23,9 +23,10 @@ from pipeline.core.types import (
     WorkerReady,
 )
 from pipeline.engines import factory as assembly
+from pipeline.engines.factory import of_compare
 from pipeline.workers import comparer as compare
 from pipeline.workers.base import FAULTS_IN_A_ROW
-from pipeline.workers.comparer import LIMIT, Compare, of_compare
+from pipeline.workers.comparer import LIMIT, Compare
 from pipeline.workers.steps import as_final
 from tests.support.builders import caption
 from tests.support.fakes import FakeTranslator

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from pipeline.audio.protocols import AudioSource
 from pipeline.audio.segmenter import Segmenter
 from pipeline.config.schema import Vad
 from pipeline.core.errors import AudioError, AudioLostError
 from pipeline.core.types import AudioBlock, Level, Report, SourceChanged, Utterance, WorkerEnded
-from pipeline.engines.protocols import AudioSource
 from pipeline.workers.degradation import Ladder, Rung
 from pipeline.workers.listener import Listen
 from pipeline.workers.queues import Mailbox

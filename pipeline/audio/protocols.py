@@ -1,0 +1,49 @@
+"""Protocols of what delivers sound and of what tells speech in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from pipeline.core.types import AudioBlock, Pcm
+
+
+class AudioSource(Protocol):
+    """Where audio comes from: a microphone or a file."""
+
+    @property
+    def name(self) -> str:
+        """The device's or the file's name, for people."""
+
+    @property
+    def dropped_blocks(self) -> int:
+        """Blocks lost so far: the driver's overflows and a full queue."""
+
+    @property
+    def bad_samples(self) -> int:
+        """Samples so far that were not finite numbers and were replaced by silence."""
+
+    def open(self) -> None:
+        """Claim the device or file. Raises AudioError."""
+
+    def blocks(self) -> Iterator[AudioBlock]:
+        """Yield blocks until the source ends or is closed. Raises AudioLostError when it goes away.
+
+        After AudioLostError, `open` may be called again; `start_sample` then goes on with a jump.
+        """
+
+    def close(self) -> None:
+        """End `blocks` from any thread; harmless when called twice."""
+
+
+class SpeechDetector(Protocol):
+    """A voice activity model with memory."""
+
+    def load(self) -> None:
+        """Load the model. Raises ModelError."""
+
+    def probability(self, pcm: Pcm) -> float:
+        """Return the probability in 0..1 that these 512 samples are speech. Raises EngineError."""
+
+    def reset(self) -> None:
+        """Forget what was heard, after a gap."""
