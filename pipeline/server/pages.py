@@ -140,7 +140,11 @@ def _joined(files: Mapping[Path, bytes]) -> dict[Path, bytes]:
         for path, body in files.items()
         if path.suffix in (".html", ".js")
     }
-    sources = {path.stem: text for path, text in texts.items() if path.parent == Path("js")}
+    sources = {
+        path.relative_to("js").with_suffix("").as_posix(): text
+        for path, text in texts.items()
+        if path.parts[0] == "js" and path.suffix == ".js"
+    }
     joined: dict[Path, bytes] = {}
     for path, text in texts.items():
         for name in entries(text) if path.suffix == ".html" else ():

@@ -6,16 +6,21 @@ phone a page of twelve modules shows its first caption almost half a second late
 comes in one piece.
 
 Each module becomes a function that returns what it exports. Only what our modules use is
-understood: `import { a, b as c } from "./x.js";` at the start of a line, and `export` before a
-function, a class or a const.
+understood: `import { a, b as c } from "./x.js";` (or `"../folder/x.js"`) at the start of a line,
+`import("./x.js")` for what is fetched later, and `export` before a function, a class or a const.
+
+A module's name is its path below `displays/js` without `.js`, such as `shared/captions`.
 """
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Mapping
 
-_IMPORT = re.compile(r'^import \{([^}]+)\} from "\./(\w+)\.js";$', re.MULTILINE)
+_PATH = r'"(\.\.?/[\w./]+)\.js"'
+_IMPORT = re.compile(rf"^import \{{([^}}]+)\}} from {_PATH};$", re.MULTILINE)
+_LATER = re.compile(rf"\bimport\({_PATH}\)")
 _EXPORT = re.compile(r"^export (?=(?:async function|function|class|const) (\w+))", re.MULTILINE)
 _OTHER = re.compile(r"^(?:import\b(?!\()|export\b).*", re.MULTILINE)
 
@@ -25,8 +30,8 @@ class JoinError(ValueError):
 
 
 def entries(html: str) -> list[str]:
-    """Return the names, without `.js`, of the modules that a page starts with."""
-    return re.findall(r'<script type="module" src="/js/(\w+)\.js"', html)
+    """Return the names of the modules that a page starts with."""
+    return re.findall(r'<script type="module" src="/js/([\w/]+)\.js"', html)
 
 
 def join(name: str, sources: Mapping[str, str]) -> str:
@@ -49,19 +54,35 @@ def _translate(
         raise JoinError(
             f"{importers[-1] if importers else 'A page'} imports {name}.js: no such file."
         )
+    entry = importers[0] if importers else name
 
     def take(match: re.Match[str]) -> str:
-        wanted, other = match.groups()
+        wanted, other = match[1], _resolve(name, match[2])
+        variable = f"${other.replace('/', '$')}"
         if other not in functions:
             inner, exports = _translate(other, sources, functions, (*importers, name))
             functions[other] = (
-                f"const ${other} = (() => {{\n{inner}\nreturn {{ {', '.join(exports)} }};\n}})();\n"
+                f"const {variable} = (() => {{\n{inner}\n"
+                f"return {{ {', '.join(exports)} }};\n}})();\n"
             )
-        return f"const {{{wanted.replace(' as ', ': ')}}} = ${other};"
+        return f"const {{{wanted.replace(' as ', ': ')}}} = {variable};"
 
     body = _IMPORT.sub(take, sources[name])
+    # The browser looks for it from where the joined file is.
+    body = _LATER.sub(lambda match: f'import("{_path(entry, _resolve(name, match[1]))}.js")', body)
     exports: list[str] = _EXPORT.findall(body)
     body = _EXPORT.sub("", body)
     if other := _OTHER.search(body):
         raise JoinError(f"{name}.js: '{other.group()}' cannot be joined.")
     return body, exports
+
+
+def _resolve(importer: str, path: str) -> str:
+    """Return the name of the module that `importer` calls `path`."""
+    return posixpath.normpath(posixpath.join(posixpath.dirname(importer), path))
+
+
+def _path(importer: str, name: str) -> str:
+    """Return what `importer` has to call the module `name`: the reverse of `_resolve`."""
+    path = posixpath.relpath(name, posixpath.dirname(importer) or ".")
+    return path if path.startswith("../") else f"./{path}"

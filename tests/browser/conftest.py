@@ -20,7 +20,7 @@ document.addEventListener("securitypolicyviolation", (event) =>
   console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`));
 """
 FURNISHED = """performance.getEntriesByType("resource")
-    .some((entry) => entry.name.endsWith("/js/wakelock.js"))"""
+    .some((entry) => entry.name.endsWith("/js/shared/wakelock.js"))"""
 
 Visit = Callable[..., Page]
 

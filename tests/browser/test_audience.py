@@ -579,5 +579,5 @@ def test_pages_have_no_inline_code() -> None:
         assert "<style" not in html, file
         assert not re.search(r"\son\w+\s*=", html), file
         assert "://" not in html, file
-    for script in sorted(Path("displays/js").glob("*.js")):
+    for script in sorted(Path("displays/js").rglob("*.js")):
         assert "innerHTML" not in script.read_text("utf-8"), script

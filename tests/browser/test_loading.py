@@ -97,7 +97,7 @@ def test_the_page_is_light(hall: Hall, visit: Visit) -> None:
     fetched = {path: (size, sent) for path, size, sent in page.evaluate(FETCHED)}
     assert 10_000 < sum(size for size, _ in fetched.values()) < 100_000
     assert sum(sent for _, sent in fetched.values()) < 40_000
-    assert "/js/settings.js" in fetched
+    assert "/js/audience/settings.js" in fetched
 
 
 def test_the_first_caption_needs_one_round_of_files(hall: Hall, visit: Visit) -> None:
@@ -107,9 +107,14 @@ def test_the_first_caption_needs_one_round_of_files(hall: Hall, visit: Visit) ->
     expect(page.locator(".caption")).to_have_count(1)
     until(page, "performance.getEntriesByType('resource').some((e) => /wakelock/.test(e.name))")
     fetched = [path for path, _, _ in page.evaluate(FETCHED)]
-    later = fetched.index("/js/announcer.js")
+    later = fetched.index("/js/audience/announcer.js")
     needed = {path for path in fetched[:later] if path.endswith((".js", ".css"))}
-    assert needed == {"/js/early.js", "/js/audience.js", "/css/caption.css", "/css/audience.css"}
+    assert needed == {
+        "/js/audience/preconnect.js",
+        "/js/audience/main.js",
+        "/css/caption.css",
+        "/css/audience.css",
+    }
 
 
 def test_only_one_socket_is_opened(visit: Visit, hall: Hall) -> None:

@@ -33,7 +33,7 @@ def message(caption_id: int, seq: int, text: str, final: str = "true") -> str:
 def test_retries_double_up_to_fifteen_seconds_with_jitter(page: Page) -> None:
     waits = run(
         page,
-        "connection",
+        "shared/connection",
         """return [0, 1, 2, 5, 50].map((attempt) =>
              [m.retryDelayMs(attempt, () => 0), m.retryDelayMs(attempt, () => 1)]);""",
     )
@@ -43,7 +43,7 @@ def test_retries_double_up_to_fifteen_seconds_with_jitter(page: Page) -> None:
 def test_the_newest_revision_wins_in_any_order(page: Page) -> None:
     shown = run(
         page,
-        "captions",
+        "shared/captions",
         f"""const c = new m.Captions(3);
         const changed = [{message(2, 5, "b2")}, {message(2, 4, "b1")}, {message(1, 3, "a")},
           {message(3, 6, "c")}, {message(3, 7, "")}, {message(3, 6, "c")}].map((x) => c.put(x));
@@ -58,7 +58,7 @@ def test_the_newest_revision_wins_in_any_order(page: Page) -> None:
 def test_a_hello_adds_or_replaces(page: Page) -> None:
     shown = run(
         page,
-        "captions",
+        "shared/captions",
         f"""const c = new m.Captions(9);
         const texts = () => c.visible("es").map((x) => x.target.text).join();
         c.greet({{resumed: false, captions: [{message(1, 1, "a")}, {message(2, 2, "b")}]}});
@@ -73,7 +73,7 @@ def test_a_hello_adds_or_replaces(page: Page) -> None:
 def test_text_is_split_by_code_points(page: Page) -> None:
     split = run(
         page,
-        "part",
+        "render/caption_text",
         """return [m.splitAt("año", 2), m.splitAt("😀b", 1), m.splitAt("ab", 0),
                    m.splitAt("ab", 9)];""",
     )
@@ -81,14 +81,17 @@ def test_text_is_split_by_code_points(page: Page) -> None:
 
 
 def test_the_direction_follows_the_language(page: Page) -> None:
-    assert run(page, "view", "return ['ar-EG', 'es'].map(m.direction)") == ["rtl", "ltr"]
+    assert run(page, "render/caption_view", "return ['ar-EG', 'es'].map(m.direction)") == [
+        "rtl",
+        "ltr",
+    ]
 
 
 def test_what_is_solid_stays_so_until_its_word_changes(page: Page) -> None:
     """A streamed final starts with few certain characters, though most of the draft still holds."""
     kept = run(
         page,
-        "part",
+        "render/caption_text",
         """return [["El Señor es", 8, "El Señor es mi"], ["El Señor es", 11, "El Sañor es"],
             ["El Señor es", 11, "El"], ["El 😀 sí", 5, "El 😁 sí"], ["", 0, "Paz"]]
             .map((given) => m.keptSolid(...given));""",
@@ -98,7 +101,7 @@ def test_what_is_solid_stays_so_until_its_word_changes(page: Page) -> None:
 
 def test_the_last_two_words_of_a_sentence_stay_together(page: Page) -> None:
     texts = ["Dio su vida por nosotros.", "Nada me faltará.", "Gracia y paz", "", "Sí\nvino a él."]
-    split = run(page, "part", f"return {texts!r}.map(m.ending)")
+    split = run(page, "render/caption_text", f"return {texts!r}.map(m.ending)")
     assert split[0] == ["Dio su vida ", "por nosotros."]
     assert split[1] == ["Nada me faltará.", ""]
     assert split[2:4] == [["Gracia y paz", ""], ["", ""]]
@@ -107,7 +110,9 @@ def test_the_last_two_words_of_a_sentence_stay_together(page: Page) -> None:
 
 def fold(page: Page, text: str, most: int, lang: str = "es") -> Any:
     """Fold with a type in which every character has the width 1."""
-    return run(page, "fold", f"return m.fold({text!r}, '{lang}', {most}, (t) => t.length)")
+    return run(
+        page, "render/line_breaking", f"return m.fold({text!r}, '{lang}', {most}, (t) => t.length)"
+    )
 
 
 def test_lines_end_where_phrases_do(page: Page) -> None:
@@ -155,7 +160,7 @@ def test_pages_end_where_phrases_do(page: Page) -> None:
     )
     texts = [blessing, greeting, "El Señor es mi pastor."]
     body = f"return {texts!r}.map((t) => m.paginate(t, 'es', 3, 29, (word) => word.length))"
-    pages = run(page, "fold", body)
+    pages = run(page, "render/line_breaking", body)
     for text, parts in zip(texts, pages, strict=True):
         assert " ".join(parts) == text
         for part in parts:
@@ -164,7 +169,10 @@ def test_pages_end_where_phrases_do(page: Page) -> None:
     assert pages[0][0].endswith("con todos ustedes,")
     assert pages[1][0].endswith("apóstol,")
     assert [len(parts) for parts in pages] == [2, 3, 1]
-    assert run(page, "fold", "return m.paginate(' ', 'es', 3, 29, (t) => t.length)") == []
+    assert (
+        run(page, "render/line_breaking", "return m.paginate(' ', 'es', 3, 29, (t) => t.length)")
+        == []
+    )
 
 
 def test_a_word_wider_than_the_line_has_one_for_itself(page: Page) -> None:
@@ -175,7 +183,7 @@ def test_a_word_wider_than_the_line_has_one_for_itself(page: Page) -> None:
 def test_a_caption_of_a_word_or_two_joins_the_next(page: Page) -> None:
     blocks = run(
         page,
-        "blocks",
+        "shared/blocks",
         """const say = (id, text, start_s, final = true, lang = "es") => ({id, seq: id * 2, final,
           start_s, end_s: start_s + 1, source: {lang: "en", text}, target: {lang, text}});
         const ids = (...captions) => m.blocksOf(captions, "es").map((block) =>
@@ -202,7 +210,7 @@ def test_a_caption_of_a_word_or_two_joins_the_next(page: Page) -> None:
 def test_the_pages_language_is_one_that_they_speak(page: Page) -> None:
     picked = run(
         page,
-        "words",
+        "shared/i18n",
         """return [m.pickLang(["", "es-MX", "en"]), m.pickLang(["fr", "EN-us"]), m.pickLang(["fr"]),
             m.languageName("es"), m.PAGE_LANGS.map((l) => `${Object.keys(m.words(l))}`)];""",
     )
@@ -219,7 +227,7 @@ const ids = () => pacer.shown.map((c) => c.id).join("");
 
 
 def pace(page: Page, body: str, fits: int = 2) -> Any:
-    return run(page, "pacing", PACER.replace("FITS", str(fits)) + body)
+    return run(page, "render/pacing", PACER.replace("FITS", str(fits)) + body)
 
 
 def test_with_room_nothing_waits(page: Page) -> None:
@@ -280,7 +288,7 @@ def test_a_growing_revision_waits_for_room_as_well(page: Page) -> None:
     pacer.offer(item(2, "y".repeat(60), false));
     const early = [pacer.step(100), shown()];
     return [...early, pacer.step(3300) === Infinity, shown()];"""
-    assert run(page, "pacing", script) == [3200, "60,30", True, "60"]
+    assert run(page, "render/pacing", script) == [3200, "60,30", True, "60"]
 
 
 def test_what_left_or_was_hidden_stays_away(page: Page) -> None:

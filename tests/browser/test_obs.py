@@ -260,7 +260,7 @@ def test_lines_roll_no_faster_than_they_can_be_read(visit: Visit) -> None:
     until(page, PREVIEW)
     steps = page.evaluate(
         """async () => {
-          const { Roller } = await import("/js/overlay_roll.js");
+          const { Roller } = await import("/js/overlay/rollup.js");
           const roller = new Roller(2);
           const steps = [[roller.step(1, 40, 0), roller.seen]]; // there is room: at once
           steps.push([roller.step(2, 40, 10), roller.seen]);
@@ -432,7 +432,7 @@ WRONG = [
 
 def test_a_wrong_parameter_is_left_at_its_default_and_told(visit: Visit) -> None:
     read = """async (query) => {
-      const { readOptions } = await import("/js/overlay_options.js");
+      const { readOptions } = await import("/js/overlay/options.js");
       const { values, wrong } = readOptions(new URLSearchParams(query));
       return [values, wrong];
     }"""
@@ -490,7 +490,7 @@ def test_nothing_can_be_smuggled_in_through_a_parameter(
     page.goto(f"{hall.url}/obs?demo")
     until(page, PREVIEW)
     names = page.evaluate(
-        "import('/js/overlay_options.js').then((m) => m.OPTIONS.map((each) => each.name))"
+        "import('/js/overlay/options.js').then((m) => m.OPTIONS.map((each) => each.name))"
     )
     for attack in INJECTIONS:
         query = urlencode(dict.fromkeys(names, attack), quote_via=quote)
@@ -560,7 +560,7 @@ def test_help_lists_every_parameter_and_makes_the_address(hall: Hall, visit: Vis
     until(page, PREVIEW)
     names = page.locator(".help th label").all_text_contents()
     listed = page.evaluate(
-        "import('/js/overlay_options.js').then((m) => m.OPTIONS.map((each) => each.name))"
+        "import('/js/overlay/options.js').then((m) => m.OPTIONS.map((each) => each.name))"
     )
     assert names == listed
     expect(page.locator("#try-align")).to_have_value("left")
@@ -585,7 +585,7 @@ def test_the_guide_lists_every_parameter_with_its_default(visit: Visit) -> None:
     page = visit("/obs?demo", **HD)
     until(page, PREVIEW)
     options = page.evaluate(
-        """import("/js/overlay_options.js").then((m) =>
+        """import("/js/overlay/options.js").then((m) =>
              m.OPTIONS.map(({ name, fallback }) => [name, fallback]))"""
     )
     rows = re.findall(r"^\| `([a-z]+)` \| (.*?) \|", GUIDE.read_text("utf-8"), re.MULTILINE)
@@ -600,7 +600,7 @@ def test_examples_of_the_guide_are_understood(visit: Visit) -> None:
     assert len(queries) >= 6
     for query in queries:
         wrong = page.evaluate(
-            """(query) => import("/js/overlay_options.js").then((m) =>
+            """(query) => import("/js/overlay/options.js").then((m) =>
                  m.readOptions(new URLSearchParams(query)).wrong)""",
             query,
         )

@@ -86,7 +86,7 @@ def test_one_key_and_nobody_has_the_words(hall: Office, visit: Visit) -> None:
 def test_a_page_that_was_away_forgets_what_it_is_told(visit: Visit) -> None:
     left = opened(visit).evaluate(
         """async () => {
-          const { Utterances } = await import("/js/operator_utterances.js");
+          const { Utterances } = await import("/js/operator/utterances.js");
           const kept = new Utterances(10);
           const times = (id) => ({ id, start_s: 10 * id, end_s: 10 * id + 5 });
           for (const id of [1, 2, 3]) kept.record({ ...times(id), filtered: "empty" });

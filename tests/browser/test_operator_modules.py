@@ -78,7 +78,7 @@ def test_doubtful_words_and_corrections_are_marked_in_place(page: Page) -> None:
             for at, word in enumerate(raw.split())
         ],
     )
-    found = run(page, "operator_marks", "return m.pieces(v[0])", given)
+    found = run(page, "operator/marks", "return m.pieces(v[0])", given)
     assert "".join(piece["text"] for piece in found) == given["text"]
     assert [(p["kind"], p["text"], p["heard"]) for p in found if p["kind"] != "plain"] == [
         ("fixed", "propitiation", "pro pitty asian"),  # a doubtful word in it is not marked twice
@@ -93,17 +93,17 @@ def test_doubtful_words_and_corrections_are_marked_in_place(page: Page) -> None:
 def test_words_that_are_not_in_the_text_mark_nothing(page: Page) -> None:
     given = record(raw_text="Peace be.", words=[{"text": "war", "probability": 0.0}])
     del given["words"][0]["probability"]
-    found = run(page, "operator_marks", "return m.pieces(v[0])", given)
+    found = run(page, "operator/marks", "return m.pieces(v[0])", given)
     assert [(p["kind"], p["text"]) for p in found] == [("plain", "Peace be.")]
     del given["words"]
-    assert run(page, "operator_marks", "return m.pieces(v[0]).length", given) == 1
+    assert run(page, "operator/marks", "return m.pieces(v[0]).length", given) == 1
 
 
 def entries(page: Page, *steps: tuple[str, Any], limit: int = 9) -> list[dict[str, Any]]:
     """Return each entry after these steps: its standing, versions and remarks."""
     found: list[dict[str, Any]] = run(
         page,
-        "operator_utterances",
+        "operator/utterances",
         """const all = new m.Utterances(v[1]);
            for (const [name, value] of v[0]) all[name](value);
            return all.list().map((e) => ({
@@ -186,7 +186,7 @@ def test_a_caption_without_a_record_is_gone_with_a_hello_that_has_it_not(page: P
     hello = {"session": "a", "resumed": False, "captions": []}
     assert run(
         page,
-        "operator_utterances",
+        "operator/utterances",
         """const all = new m.Utterances(9);
            all.greet(v[0]); all.caption(v[1]); const there = all.get(1) !== undefined;
            all.greet(v[0]); return [there, all.get(1) === undefined];""",
@@ -198,7 +198,7 @@ def test_a_caption_without_a_record_is_gone_with_a_hello_that_has_it_not(page: P
 def test_the_level_holds_its_peak_and_warns(page: Page) -> None:
     told = run(
         page,
-        "operator_meter",
+        "operator/meter",
         """const l = new m.Level(); const at = (ms) => [Math.round(l.peak(ms)), l.verdict(ms).tone];
            const seen = [];
            l.put({dbfs: -12, clipped: false}, 0); seen.push(at(0));
@@ -247,7 +247,7 @@ def test_a_glance_says_the_state(
     link, state, reason = server
     seen = run(
         page,
-        "operator_state",
+        "operator/state",
         "return m.glance(v[0])",
         {"link": link, "state": state, "reason": reason},
     )
@@ -264,14 +264,14 @@ def test_every_glance_has_an_icon_on_the_page(page: Page, visit: Visit) -> None:
     symbols = console.locator("symbol").evaluate_all("all => all.map((e) => e.id)")
     views = [{"link": "open", "state": state, "reason": ""} for state in get_args(State)]
     views += [{"link": link} for link in ("connecting", "lost", "outdated")]
-    icons = run(page, "operator_state", "return v.map((x) => m.glance(x).icon)", *views)
+    icons = run(page, "operator/state", "return v.map((x) => m.glance(x).icon)", *views)
     assert {f"icon-{icon}" for icon in icons} <= set(symbols)
 
 
 def test_a_refusal_says_what_to_do(page: Page) -> None:
     told = run(
         page,
-        "operator_state",
+        "operator/state",
         """return [
              m.refusal({code: "unknown-caption", message: "Caption 3 is not in the history."}),
              m.refusal({code: "new", message: "no such thing"}),
@@ -285,7 +285,7 @@ def test_a_refusal_says_what_to_do(page: Page) -> None:
 def test_settings_that_were_read_again_are_told(page: Page) -> None:
     told = run(
         page,
-        "operator_state",
+        "operator/state",
         "return v.map(m.reloaded)",
         {"live": ["a.b", "c.d"], "next_utterance": [], "restart": ["e.f"], "rules": 3},
         {"live": [], "next_utterance": [], "restart": [], "rules": 3},
@@ -306,7 +306,7 @@ def test_keys_stand_for_buttons(page: Page) -> None:
         {"key": "p", "altKey": True},
         {"key": "Enter"},
     ]
-    assert run(page, "operator_keys", "return v.map(m.keyOf)", *keys) == [
+    assert run(page, "operator/shortcuts", "return v.map(m.keyOf)", *keys) == [
         "p", "p", "u", "u", "", "", "",
     ]  # fmt: skip
 
@@ -322,7 +322,7 @@ def test_facts_of_the_machine_in_words(page: Page) -> None:
         "uptime_s": 7500,
         "source": "USB",
     }
-    found = run(page, "operator_panel", "return m.facts(v[0])", health)
+    found = run(page, "operator/panel", "return m.facts(v[0])", health)
     assert {term: (text, troubling) for term, text, troubling in found} == {
         "Lag": ("6.4 s", True),
         "Given up": ("partial captions", True),
@@ -339,13 +339,13 @@ def test_what_is_no_rule(page: Page) -> None:
     pairs = [("", "x"), ("file lemon", "Philemon"), ("a", "a"), ("...", "b"), ("the", "a")]
     found = run(
         page,
-        "operator_rule",
+        "operator/rule_dialog",
         """return v[0].map(([heard, write]) => m.objection(heard, write))
              .map(({text, stops}) => [stops, text !== ""])""",
         pairs,
     )
     assert found == [[True, False], [False, False], [True, True], [True, True], [False, True]]
-    assert run(page, "operator_rule", "return [m.bare('“Lemon.”'), m.bare(' a  b ,')]") == [
+    assert run(page, "operator/rule_dialog", "return [m.bare('“Lemon.”'), m.bare(' a  b ,')]") == [
         "Lemon",
         "a b",
     ]
@@ -355,17 +355,17 @@ def test_what_is_no_rule(page: Page) -> None:
         ["one", "two"],
         ["one", ""],
     ]
-    found = run(page, "operator_rule", "return v[0].map(([a, b]) => m.place(a, b))", places)
+    found = run(page, "operator/rule_dialog", "return v[0].map(([a, b]) => m.place(a, b))", places)
     assert found == [[2, 3], [2, 2], [-1, -1], [-1, -1]]
 
 
 def test_times_for_people(page: Page) -> None:
-    times = run(page, "operator_row", "return v.map(m.time)", 84.2, 994.4, 996, 12340)
+    times = run(page, "operator/row", "return v.map(m.time)", 84.2, 994.4, 996, 12340)
     assert times == ["84 ms", "994 ms", "1.0 s", "12.3 s"]
-    clocks = run(page, "operator_row", "return v.map(m.clock)", 5.9, 725, 3725.2)
+    clocks = run(page, "operator/row", "return v.map(m.clock)", 5.9, 725, 3725.2)
     assert clocks == ["0:05", "12:05", "1:02:05"]
     ages = run(
-        page, "operator_check",
+        page, "operator/check",
         "const now = Date.parse('2026-11-22T12:00:00Z'); return v[0].map((utc) => m.age(utc, now))",
         ["2026-11-22T11:30:00+00:00", "2026-11-22T07:00:00+00:00", "2026-11-19T12:00:00+00:00"],
     )  # fmt: skip
@@ -387,4 +387,4 @@ def test_times_for_people(page: Page) -> None:
 def test_phones_cannot_open_this_machines_own_address(
     page: Page, address: str, reachable: bool
 ) -> None:
-    assert (run(page, "address", "return m.unreachable(v[0])", address) == "") is reachable
+    assert (run(page, "shared/address", "return m.unreachable(v[0])", address) == "") is reachable

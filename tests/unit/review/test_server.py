@@ -218,7 +218,7 @@ async def test_the_first_page_leads_to_the_review(tmp_path: Path) -> None:
         reply = await desk.get("/")
         assert (reply.status, reply.headers["location"]) == (303, "/review")
         assert (await desk.get("/review", "HEAD")).body == b""
-        assert (await desk.get("/js/review.js")).status == 200
+        assert (await desk.get("/js/review/main.js")).status == 200
         assert (await desk.get("/nowhere")).status == 404
         assert (await desk.get("/ws")).status == 404
 

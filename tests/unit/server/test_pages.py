@@ -227,14 +227,18 @@ def test_a_pages_script_is_sent_with_what_it_imports(folder: Path) -> None:
     modules = {
         "a": 'import { b } from "./b.js";\nconsole.log(b);\n',
         "b": "export const b = 3;\n",
+        "deep/er": 'import { b } from "../b.js";\nconsole.log(b);\n',
         "odd": 'import * as b from "./b.js";\n',
     }
+    (folder / "js" / "deep").mkdir()
     for name, text in modules.items():
         (folder / "js" / f"{name}.js").write_text(text)
+    (folder / "three.html").write_text('<script type="module" src="/js/deep/er.js"></script>')
     (folder / "one.html").write_text('<script type="module" src="/js/a.js"></script>')
     (folder / "two.html").write_text('<script type="module" src="/js/odd.js"></script>')
     pages = Pages(folder)
     assert b"const { b } = $b;" in get(pages, "/js/a.js")[2]
+    assert b"const { b } = $b;" in get(pages, "/js/deep/er.js")[2]
     assert get(pages, "/js/b.js")[2].decode() == modules["b"]
     assert get(pages, "/js/odd.js")[2].decode() == modules["odd"]
 

@@ -1,0 +1,17 @@
+// The audience page's first socket, opened while modules and styles are still on their way, and asking for few captions at
+// first: on a slow phone both together save the better part of a second. No module, since those wait for one another.
+// js/audience/main.js takes the socket over, with what has come by then.
+
+if (!("early" in window)) {
+  const query = new URLSearchParams({ kind: "audience", history: 16 });
+  try {
+    const { lang } = JSON.parse(localStorage.getItem("stark-translate")) ?? {};
+    if (lang) query.set("lang", lang);
+  } catch {
+    // Storage is forbidden here: the server's own language, as in js/audience/preferences.js.
+  }
+  const events = [];
+  const socket = new WebSocket(`${location.origin.replace("http", "ws")}/ws?${query}`);
+  socket.onopen = socket.onmessage = socket.onclose = (event) => events.push(event);
+  window.early = { socket, events };
+}

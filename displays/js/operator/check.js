@@ -1,0 +1,37 @@
+// What `stark-translate check` said before the service, with what to do about it.
+
+import { make } from "./row.js";
+
+const WORDS = { ok: "ok", look: "look", failed: "FAILED" };
+const OLD_H = 24;
+const HOUR_MS = 3_600_000;
+
+/** When the check was made, in words for people. */
+export function age(utc, nowMs = Date.now()) {
+  const hours = (nowMs - Date.parse(utc)) / HOUR_MS;
+  if (hours < 1) return "Within the last hour.";
+  if (hours < OLD_H) return `${Math.floor(hours)} h ago.`;
+  return `${Math.floor(hours / OLD_H)} days ago: run it again before the next service.`;
+}
+
+/** Show a `check`, or with null that there was none. */
+export function showCheck(check) {
+  const [when, list, passed] = ["check-when", "check", "check-passed"].map((id) => document.getElementById(id));
+  const results = check?.results ?? [];
+  const wrong = results.filter(({ verdict }) => verdict !== "ok");
+  const fine = results.filter(({ verdict }) => verdict === "ok");
+  when.textContent = check
+    ? `${age(check.utc)} ${check.ok && !wrong.length ? "All is well." : ""}`
+    : "None was made. Before a service run: stark-translate check";
+  list.replaceChildren(...wrong.map(item));
+  passed.hidden = fine.length === 0;
+  passed.querySelector("summary").textContent = `${fine.length} passed`;
+  passed.querySelector("ul").replaceChildren(...fine.map(item));
+}
+
+function item({ test, verdict, line, fix }) {
+  const element = make("li", "", make("span", "verdict", WORDS[verdict] ?? verdict), " ", make("strong", "", test), ` ${line}`);
+  element.dataset.verdict = verdict;
+  if (fix) element.append(make("p", "fix", fix));
+  return element;
+}

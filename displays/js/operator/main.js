@@ -1,0 +1,258 @@
+// The operator's console: how it goes, what is said, and the few things that a person at the desk can do.
+//   /operator#token=...   opens it without typing the token
+
+import { showAddress } from "../shared/address.js";
+import { Connection } from "../shared/connection.js";
+import { forgetToken, keepToken, loadToken, onToken } from "../shared/operator_token.js";
+import { showCheck } from "./check.js";
+import { EditDialog } from "./edit_dialog.js";
+import { List } from "./list.js";
+import { Meter } from "./meter.js";
+import { Panel } from "./panel.js";
+import { RuleDialog } from "./rule_dialog.js";
+import { listenForKeys } from "./shortcuts.js";
+import { banner, glance, offRecordWords, refusal, reloaded } from "./state.js";
+import { Tip } from "./tooltip.js";
+import { shownText, standing, Utterances } from "./utterances.js";
+
+const HISTORY = 200;
+const NOTICE_MS = 12_000;
+const SILENCE_MS = 8_000; // `health` comes every two seconds
+
+const element = Object.fromEntries([...document.querySelectorAll("[id]")].map((one) => [one.id, one]));
+const utterances = new Utterances(HISTORY);
+const meter = new Meter();
+const panel = new Panel();
+const server = { link: "connecting", mode: "", state: "", reason: "" };
+const operator = { token: loadToken(), asked: false, authorized: false, paused: false, blank: false, undo: "", dictionary: "", offRecord: false, offRecordS: 0 };
+let noticeTimer = 0;
+let silenceTimer = 0;
+let drawing = false;
+
+const list = new List({ onChoose: () => tellChosen(), onOpen: () => element.edit.click() });
+const editDialog = new EditDialog((id, text) => command("edit", { id, text }));
+const ruleDialog = new RuleDialog((heard, write) => command("add-rule", { heard, write }));
+new Tip(element.rows);
+listenForKeys(element.keys);
+
+// What the page says
+
+function tell() {
+  const { word, icon, tone, reason } = glance({ ...server, offRecord: operator.offRecord });
+  element.glance.dataset.tone = tone;
+  element["state-icon"].setAttribute("href", `#icon-${icon}`);
+  write(element.state, word);
+  write(element.reason, reason);
+  // Speech comes and goes with every sentence: nobody wants that read out.
+  if (server.state !== "speech" || server.link !== "open") write(element.said, `${word}. ${reason}`);
+  const up = server.link === "open" || server.state === "ended";
+  document.title = up ? `${word}: captions` : `⚠ ${word}: captions`;
+  document.body.classList.toggle("down", !up);
+  write(element.banner, banner(server.mode));
+  element.banner.hidden = element.banner.textContent === "";
+  element.login.hidden = !up || operator.authorized || !operator.asked;
+  element.enter.disabled = operator.token !== "";
+  if (!["listening", "speech", "behind"].includes(server.state)) meter.rest();
+  tellControls();
+}
+
+function tellControls() {
+  const able = server.link === "open" && operator.authorized;
+  button(element.pause, able, operator.paused ? "Resume" : "Pause", operator.paused ? "play" : "paused");
+  button(element.blank, able, operator.blank ? "Unblank" : "Blank", operator.blank ? "screen" : "blank");
+  button(element.undo, able && operator.undo !== "", operator.undo ? `Undo: ${operator.undo}` : "Undo", "undo");
+  const words = offRecordWords(operator.offRecord, operator.offRecordS);
+  button(element["off-record"], able, words, operator.offRecord ? "play" : "off-record");
+  element["off-record"].classList.toggle("on", operator.offRecord);
+  element.pause.classList.toggle("on", operator.paused);
+  element.blank.classList.toggle("on", operator.blank);
+  tellChosen();
+}
+
+function button(one, able, word, icon) {
+  one.disabled = !able;
+  write(one.querySelector(".word"), word);
+  one.querySelector("use")?.setAttribute("href", `#icon-${icon}`);
+}
+
+/** Say what the buttons below the list are about. */
+function tellChosen() {
+  const entry = utterances.get(list.chosen);
+  const able = server.link === "open" && operator.authorized && entry !== undefined;
+  const now = entry && standing(entry);
+  // What is still being said would never get its end.
+  element.edit.disabled = !able || now === "filtered" || now === "partial";
+  button(element.hide, able && now !== "filtered", now === "hidden" ? "Bring back" : "Hide");
+  const words = list.words.length > 24 ? `${list.words.slice(0, 24)}…` : list.words;
+  button(element["add-rule"], able && operator.dictionary !== "", words ? `Dictionary: “${words}”` : "Dictionary");
+  write(element.chosen, entry ? (entry.record?.text ?? entry.caption.source.text) : "No caption is selected");
+}
+
+function write(one, text) {
+  if (one.textContent !== text) one.textContent = text;
+}
+
+/** A quiet line at the bottom; "bad" for a refusal. */
+function notify(text, tone = "good") {
+  clearTimeout(noticeTimer);
+  element.notice.textContent = text;
+  element.notice.dataset.tone = tone;
+  noticeTimer = setTimeout(() => (element.notice.textContent = ""), NOTICE_MS);
+}
+
+/** Bring the list up to date with the next frame: once, however much has come until then. */
+function render() {
+  if (!drawing) requestAnimationFrame(draw);
+  drawing = true;
+}
+
+function draw() {
+  drawing = false;
+  const entries = utterances.list();
+  element.empty.hidden = entries.length > 0;
+  list.render(entries);
+}
+
+// What comes from the server
+
+const RECEIVE = {
+  hello(hello) {
+    Object.assign(server, { mode: hello.mode, state: hello.state, reason: hello.reason });
+    utterances.greet(hello);
+    render();
+  },
+  status: ({ mode, state, reason }) => Object.assign(server, { mode, state, reason }),
+  caption(message) {
+    utterances.caption(message);
+    render();
+    connection.painted(message.seq);
+  },
+  utterance(message) {
+    utterances.record(message);
+    render();
+  },
+  compare(message) {
+    utterances.compare(message);
+    render();
+  },
+  level: (message) => meter.put(message),
+  authorized() {
+    Object.assign(operator, { authorized: true, asked: false });
+    keepToken(operator.token);
+    element.token.value = element["login-problem"].textContent = "";
+    element.desk.hidden = false;
+  },
+  console({ utterances: records, compares, address, check, ...message }) {
+    takeDone(message);
+    operator.dictionary = message.dictionary;
+    operator.offRecordS = message.off_record_s;
+    message.purged.forEach(forget);
+    for (const record of records) utterances.record(record);
+    for (const compare of compares) utterances.compare(compare);
+    render();
+    showCheck(check);
+    showAddress(address, { link: element.address, image: element.qr, problem: element["address-problem"] });
+  },
+  health(message) {
+    panel.put(message);
+    listen();
+  },
+  done: (message) => takeDone(message),
+  purged: (message) => forget(message),
+  rule: ({ heard, write: written, removed }) =>
+    notify(removed ? `“${heard}” is left alone again.` : `From now on “${heard}” is written “${written}”.`),
+  reloaded: (message) => notify(reloaded(message), message.restart.length ? "bad" : "good"),
+  fault: (message) => notify(refusal(message), "bad"),
+  error(message) {
+    if (operator.authorized) notify(refusal(message), "bad");
+    else refuse(message);
+  },
+};
+
+function takeDone({ undo, paused, blank, off_record: offRecord }) {
+  Object.assign(operator, { undo, paused, blank, offRecord });
+}
+
+/** Have nothing any more of what was said between two times, nor a dialog about it. */
+function forget(stretch) {
+  utterances.forget(stretch);
+  for (const dialog of document.querySelectorAll("dialog[open]")) dialog.close();
+  draw(); // at once: a page in the background has no frames
+}
+
+/** The token is not taken: ask for another, unless it is only too early to try again. */
+function refuse(message) {
+  if (message.code === "not-authorized") forgetToken();
+  Object.assign(operator, { token: "", asked: true });
+  element.desk.hidden = true;
+  element["login-problem"].textContent = refusal(message);
+  tell();
+  element.token.select();
+}
+
+/** `health` has come, so more must follow; if it does not, the link is as good as lost. */
+function listen() {
+  clearTimeout(silenceTimer);
+  silenceTimer = setTimeout(() => link("lost"), SILENCE_MS);
+}
+
+function link(state) {
+  server.link = state;
+  clearTimeout(silenceTimer);
+  tell();
+}
+
+const connection = new Connection({
+  kind: "operator",
+  onMessage(message) {
+    // A line that was silent has come back by itself.
+    if (server.link === "lost") server.link = "open";
+    RECEIVE[message.type]?.(message);
+    if (message.type !== "level") tell();
+  },
+  onLink: link,
+  onOpen() {
+    operator.authorized = false;
+    authorize();
+  },
+});
+
+// What the operator does
+
+function authorize() {
+  if (operator.token) connection.send({ type: "auth", token: operator.token });
+  else operator.asked = true;
+}
+
+function command(name, fields = {}) {
+  if (!connection.send({ type: "command", name, ...fields })) notify("Not done: the connection is lost.", "bad");
+}
+
+element.login.addEventListener("submit", (event) => {
+  event.preventDefault();
+  operator.token = element.token.value.trim();
+  authorize();
+  tell();
+});
+onToken((token) => {
+  operator.token = token;
+  authorize();
+  tell();
+});
+element.pause.addEventListener("click", () => command(operator.paused ? "resume" : "pause"));
+element.blank.addEventListener("click", () => command(operator.blank ? "unblank" : "blank"));
+element["off-record"].addEventListener("click", () => command(operator.offRecord ? "on-record" : "off-record"));
+element.undo.addEventListener("click", () => command("undo"));
+element.edit.addEventListener("click", () => editDialog.open(utterances.get(list.chosen)));
+element.hide.addEventListener("click", () => {
+  const entry = utterances.get(list.chosen);
+  if (standing(entry) !== "hidden") command("hide", { id: entry.id });
+  else command("edit", { id: entry.id, text: shownText(entry).text });
+});
+element["add-rule"].addEventListener("click", () => {
+  const { record, caption } = utterances.get(list.chosen);
+  const { text, lang } = record ? { text: record.raw_text, lang: record.lang } : caption.source;
+  ruleDialog.open(text, lang, list.words, operator.dictionary);
+});
+// A press on the button must not undo the selection that it is about.
+element["add-rule"].addEventListener("mousedown", (event) => event.preventDefault());

@@ -1,0 +1,73 @@
+// How the displays and the machine keep up, from the server's `health`.
+
+import { make, time } from "./row.js";
+
+const KINDS = { audience: "Phones", projector: "Projector", obs: "Overlay", operator: "Operator" };
+const RUNGS = {
+  full: "nothing",
+  "fewer-partials": "some partial captions",
+  "no-partials": "partial captions",
+  "partial-engine-finals": "the final translator",
+  "source-captions": "translation",
+  behind: "all it can",
+};
+const DROPS = { blocks: "audio blocks", records: "records", partials: "partials", drafts: "finals left as drafts" };
+
+/** Seconds for people: "0.8 s", "12 min", "2 h 5 min". */
+export function span(seconds) {
+  if (seconds < 60) return `${seconds.toFixed(seconds < 10 ? 1 : 0)} s`;
+  const min = Math.floor(seconds / 60);
+  return min < 60 ? `${min} min` : `${Math.floor(min / 60)} h ${min % 60} min`;
+}
+
+/** `[term, description, troubling]` for each fact about the machine. */
+export function facts({ lag_s, rung, setback, queues, dropped, memory_mb, uptime_s, source }) {
+  const drops = Object.entries(dropped).filter(([, count]) => count > 0);
+  const lost = (dropped.blocks ?? 0) + (dropped.records ?? 0) > 0;
+  return [
+    ["Lag", span(lag_s), lag_s > 4],
+    ["Given up", RUNGS[rung] ?? rung, rung !== "full"],
+    ...(setback ? [["Final translator", setback, true]] : []),
+    ["Waiting", `${queues.mailbox ?? 0} to hear, ${queues.drafts ?? 0} to translate`, false],
+    ["Dropped", drops.map(([name, count]) => `${count} ${DROPS[name] ?? name}`).join(", ") || "nothing", lost],
+    ["Memory", `${Math.round(memory_mb)} MB`, false],
+    ["Running for", span(uptime_s), false],
+    ["Input", source, false],
+  ];
+}
+
+export class Panel {
+  #table = document.getElementById("displays");
+  #none = document.getElementById("no-displays");
+  #slowest = document.getElementById("slowest");
+  #machine = document.getElementById("machine");
+
+  put(health) {
+    this.#table.hidden = health.displays.length === 0;
+    this.#none.hidden = !this.#table.hidden;
+    this.#table.tBodies[0].replaceChildren(...health.displays.map(row));
+    this.#slowest.hidden = health.slowest.length === 0;
+    this.#slowest.querySelector("ol").replaceChildren(...health.slowest.map(single));
+    this.#machine.replaceChildren(...facts(health).flatMap(fact));
+  }
+}
+
+function row({ kind, lang, clients, glass_ms }) {
+  const name = make("th", "", KINDS[kind] ?? kind);
+  name.scope = "row";
+  const cells = [lang, String(clients), ...[glass_ms?.p50, glass_ms?.p95].map(delay)];
+  return make("tr", "", name, ...cells.map((text) => make("td", "", text)));
+}
+
+function delay(ms) {
+  return ms === undefined || ms === null ? "–" : time(ms);
+}
+
+function single({ name, kind, lang, glass_ms, behind }) {
+  const late = behind > 0 ? `, ${behind} behind` : "";
+  return make("li", "", `${KINDS[kind] ?? kind} ${name}, ${lang}: ${delay(glass_ms)}${late}`);
+}
+
+function fact([term, description, troubling]) {
+  return [make("dt", "", term), make("dd", troubling ? "troubling" : "", description)];
+}

@@ -1,0 +1,98 @@
+// The dialog that adds a rule to the church's dictionary: "when ... is heard, write ...".
+
+import { make } from "./row.js";
+
+const SHORT = 3;
+
+/** What keeps these two from being a rule, or what to mind; `{text, stops}`. */
+export function objection(heard, write) {
+  if (!heard || !write) return { text: "", stops: true };
+  if (![heard, write].every((words) => /[\p{L}\p{N}]/u.test(words))) return { text: "Write words.", stops: true };
+  if (heard === write) return { text: "Both are the same.", stops: true };
+  if (!heard.includes(" ") && heard.length <= SHORT) {
+    return { text: `Every “${heard}” will become “${write}”, also where it is right.`, stops: false };
+  }
+  return { text: "", stops: false };
+}
+
+/** Words as they stand in a rule: without the punctuation around them. */
+export function bare(text) {
+  return text.replace(/\s+/g, " ").replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, "");
+}
+
+/** Where `words` stand in `raw`: the places of the first and the last, counted in words; [-1, -1] if nowhere. */
+export function place(raw, words) {
+  const [all, wanted] = [raw, words].map((text) => text.split(/\s+/).filter(Boolean).map(bare));
+  const at = wanted.length ? all.findIndex((_, from) => wanted.every((word, index) => word === all[from + index])) : -1;
+  return at < 0 ? [-1, -1] : [at, at + wanted.length - 1];
+}
+
+/** `onAdd(heard, write)`. */
+export class RuleDialog {
+  #dialog = document.getElementById("rule-dialog");
+  #chips = document.getElementById("rule-words");
+  #heard = document.getElementById("rule-heard");
+  #write = document.getElementById("rule-write");
+  #problem = document.getElementById("rule-problem");
+  #add = this.#dialog.querySelector(".primary");
+
+  constructor(onAdd) {
+    this.#dialog.querySelector(".cancel").addEventListener("click", () => this.#dialog.close());
+    this.#dialog.querySelector("form").addEventListener("submit", (event) => {
+      event.preventDefault();
+      const [heard, write] = this.#rule();
+      if (objection(heard, write).stops) return;
+      onAdd(heard, write);
+      this.#dialog.close();
+    });
+    for (const input of [this.#heard, this.#write]) input.addEventListener("input", () => this.#judge());
+    this.#chips.addEventListener("click", (event) => this.#touch(event.target.closest("button")));
+  }
+
+  /** Open it for an utterance whose raw text is `raw`, with `words` of it (or "") in place; rules are kept in `file`. */
+  open(raw, lang, words, file) {
+    document.getElementById("rule-file").textContent = file;
+    this.#chips.replaceChildren(...raw.split(/\s+/).filter(Boolean).map(chip));
+    this.#take(...place(raw, words));
+    this.#chips.lang = this.#heard.lang = this.#write.lang = lang;
+    this.#heard.value = bare(words);
+    this.#write.value = "";
+    this.#judge();
+    this.#dialog.showModal();
+    (words ? this.#write : this.#heard).focus();
+  }
+
+  #rule() {
+    return [this.#heard, this.#write].map((input) => input.value.replace(/\s+/g, " ").trim());
+  }
+
+  #judge() {
+    const { text, stops } = objection(...this.#rule());
+    this.#problem.textContent = text;
+    this.#add.disabled = stops;
+  }
+
+  /** A first touch takes one word, another one stretches that to it, one on the words taken starts anew. */
+  #touch(touched) {
+    if (!touched) return;
+    const all = [...this.#chips.children];
+    const at = all.indexOf(touched);
+    const taken = all.flatMap((one, index) => (one.getAttribute("aria-pressed") === "true" ? [index] : []));
+    const again = taken.includes(at);
+    const [from, to] = again || !taken.length ? [at, at] : [Math.min(at, taken[0]), Math.max(at, taken.at(-1))];
+    this.#take(from, to);
+    this.#heard.value = bare(all.slice(from, to + 1).map((one) => one.textContent).join(" "));
+    this.#judge();
+  }
+
+  /** Mark the words from one place to another as taken. */
+  #take(from, to) {
+    [...this.#chips.children].forEach((one, index) => one.setAttribute("aria-pressed", index >= from && index <= to));
+  }
+}
+
+function chip(word) {
+  const button = make("button", "chip", word);
+  button.type = "button";
+  return button;
+}

@@ -1,0 +1,142 @@
+// The review page: what a session left in doubt, decided by a person.
+
+import { forgetToken, keepToken, loadToken, onToken } from "../shared/operator_token.js";
+import { ReviewConnection, enter } from "./connection.js";
+import { ReviewList } from "./list.js";
+
+const at = (id) => document.getElementById(id);
+const REVIEWER = "reviewer";
+const KEYS = "review-keys";
+const LETTERS = { a: "approve", r: "reject", e: "edit", u: "reopen" };
+const SAID = { approved: "Approved", corrected: "Corrected", rejected: "Rejected", open: "Taken back" };
+const LOGIN = {
+  needed: "",
+  wrong: "That is not the token.",
+  wait: "Too many wrong tokens. Wait a minute.",
+  away: "The review does not answer. Is it still running?",
+};
+
+const list = new ReviewList(at("items"), at("item"), act);
+const unconfirmed = new Map();
+const connection = new ReviewConnection({
+  onMessage: take,
+  onLost: () => complain("The connection is lost. What was saved is safe; start the review again if it was stopped."),
+  onOut: () => letIn(),
+});
+
+function take(message) {
+  if (message.type === "error") {
+    unconfirmed.delete(message.id);
+    const item = list.get(message.id);
+    if (item) item.pending = false;
+    complain(message.message);
+    return;
+  }
+  complain("");
+  if (message.type === "review") {
+    at("session").textContent = message.session;
+    for (const id of ["tools", "report", "help"]) at(id).hidden = false;
+    list.fill(message.items);
+    // They are decided once, however often they are sent.
+    for (const decision of unconfirmed.values()) connection.send(decision);
+    if (!list.current?.element.contains(document.activeElement)) list.current?.focus();
+  } else if (message.type === "item") {
+    const own = unconfirmed.delete(message.item.id);
+    list.update(message.item);
+    if (own) say(`${SAID[message.item.outcome]}. ${message.left} left.`);
+  }
+  count(message);
+}
+
+function count({ left, pairs }) {
+  const done = list.size - left;
+  at("progress").max = Math.max(1, list.size);
+  at("progress").value = done;
+  at("count").textContent = `${done} of ${list.size} reviewed, ${left} left`;
+  const kept = `sermon_pairs.jsonl holds ${pairs} ${pairs === 1 ? "pair" : "pairs"}.`;
+  at("end").hidden = left > 0;
+  at("end").textContent = list.size ? `All is reviewed. ${kept}` : `This session left nothing in doubt. ${kept}`;
+}
+
+function act(item, what) {
+  if (what === "edit") {
+    item.edit();
+    return;
+  }
+  if (what === "approve" && !item.whole) {
+    complain("Both texts must say something. Or reject the caption.");
+    return;
+  }
+  const decision = item.decision(what, at("reviewer").value.trim() || "operator");
+  unconfirmed.set(item.id, decision);
+  item.pending = true;
+  connection.send(decision);
+  list.advance(item, what);
+}
+
+function press(event) {
+  const writing = event.target.closest("textarea, input:not([type=checkbox])");
+  const item = list.current;
+  if (writing) {
+    if (event.key === "Escape" && item?.element.contains(writing)) item.focus();
+    else if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && item?.element.contains(writing)) act(item, "approve");
+    return;
+  }
+  if (event.ctrlKey || event.metaKey || event.altKey || at("tools").hidden) return;
+  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key] ?? (at("keys").checked ? { j: 1, k: -1 }[event.key.toLowerCase()] : undefined);
+  const what = at("keys").checked ? LETTERS[event.key.toLowerCase()] : undefined;
+  if (step) list.move(step);
+  else if (what === "reopen") {
+    const last = list.toReopen();
+    if (last) act(last, what);
+  } else if (what && item && !item.element.querySelector(`.${what}`).disabled) act(item, what);
+  else return;
+  event.preventDefault();
+}
+
+function complain(text) {
+  at("problem").textContent = text;
+  at("problem").hidden = !text;
+}
+
+function say(text) {
+  at("said").textContent = text;
+}
+
+async function letIn(token = "") {
+  let how = await enter(token);
+  if (how === "needed" && !token && loadToken()) {
+    token = loadToken();
+    how = await enter(token);
+  }
+  at("login").hidden = how === "in" || how === "none";
+  if (how === "none") complain("No review is running here. Start one with: stark-translate review");
+  if (how === "in") {
+    if (token) keepToken(token);
+    complain("");
+    connection.open();
+    return;
+  }
+  if (how === "wrong") forgetToken();
+  at("login-problem").textContent = LOGIN[how];
+  at("token").focus();
+}
+
+at("login").addEventListener("submit", (event) => {
+  event.preventDefault();
+  letIn(at("token").value.trim());
+});
+at("reviewer").value = localStorage.getItem(REVIEWER) ?? "";
+at("reviewer").addEventListener("change", () => localStorage.setItem(REVIEWER, at("reviewer").value.trim()));
+at("show-all").addEventListener("change", () => {
+  list.showAll = at("show-all").checked;
+});
+at("keys").checked = localStorage.getItem(KEYS) !== "off";
+at("keys").addEventListener("change", () => {
+  localStorage.setItem(KEYS, at("keys").checked ? "on" : "off");
+  document.body.classList.toggle("no-keys", !at("keys").checked);
+});
+document.body.classList.toggle("no-keys", !at("keys").checked);
+document.addEventListener("keydown", press);
+onToken((token) => letIn(token));
+letIn();
