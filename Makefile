@@ -64,6 +64,7 @@ lint: .venv/dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/oxlint --deny-warnings --report-unused-disable-directives displays/js
 
 format: .venv/dev  ## Format the code and mend what can be mended
 	$(BIN)/ruff format .

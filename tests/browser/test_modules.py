@@ -61,10 +61,10 @@ def test_a_hello_adds_or_replaces(page: Page) -> None:
         "shared/captions",
         f"""const c = new m.Captions(9);
         const texts = () => c.visible("es").map((x) => x.target.text).join();
-        c.greet({{resumed: false, captions: [{message(1, 1, "a")}, {message(2, 2, "b")}]}});
-        c.greet({{resumed: true, captions: [{message(2, 4, "")}, {message(3, 5, "c")}]}});
+        c.onHello({{resumed: false, captions: [{message(1, 1, "a")}, {message(2, 2, "b")}]}});
+        c.onHello({{resumed: true, captions: [{message(2, 4, "")}, {message(3, 5, "c")}]}});
         const added = texts();
-        c.greet({{resumed: false, captions: [{message(1, 1, "x")}]}});
+        c.onHello({{resumed: false, captions: [{message(1, 1, "x")}]}});
         return [added, texts()];""",
     )
     assert shown == ["a,c", "x"]
@@ -81,7 +81,7 @@ def test_text_is_split_by_code_points(page: Page) -> None:
 
 
 def test_the_direction_follows_the_language(page: Page) -> None:
-    assert run(page, "render/caption_view", "return ['ar-EG', 'es'].map(m.direction)") == [
+    assert run(page, "shared/i18n", "return ['ar-EG', 'es'].map(m.direction)") == [
         "rtl",
         "ltr",
     ]
@@ -101,7 +101,7 @@ def test_what_is_solid_stays_so_until_its_word_changes(page: Page) -> None:
 
 def test_the_last_two_words_of_a_sentence_stay_together(page: Page) -> None:
     texts = ["Dio su vida por nosotros.", "Nada me faltará.", "Gracia y paz", "", "Sí\nvino a él."]
-    split = run(page, "render/caption_text", f"return {texts!r}.map(m.ending)")
+    split = run(page, "render/caption_text", f"return {texts!r}.map(m.splitEnding)")
     assert split[0] == ["Dio su vida ", "por nosotros."]
     assert split[1] == ["Nada me faltará.", ""]
     assert split[2:4] == [["Gracia y paz", ""], ["", ""]]
@@ -111,7 +111,9 @@ def test_the_last_two_words_of_a_sentence_stay_together(page: Page) -> None:
 def fold(page: Page, text: str, most: int, lang: str = "es") -> Any:
     """Fold with a type in which every character has the width 1."""
     return run(
-        page, "render/line_breaking", f"return m.fold({text!r}, '{lang}', {most}, (t) => t.length)"
+        page,
+        "render/line_breaking",
+        f"return m.breakLines({text!r}, '{lang}', {most}, (t) => t.length)",
     )
 
 

@@ -260,16 +260,16 @@ def test_lines_roll_no_faster_than_they_can_be_read(visit: Visit) -> None:
     until(page, PREVIEW)
     steps = page.evaluate(
         """async () => {
-          const { Roller } = await import("/js/overlay/rollup.js");
-          const roller = new Roller(2);
-          const steps = [[roller.step(1, 40, 0), roller.seen]]; // there is room: at once
-          steps.push([roller.step(2, 40, 10), roller.seen]);
-          steps.push([roller.step(3, 40, 1000), roller.seen]); // 40 characters take 2.2 s
-          steps.push([roller.step(3, 40, 2210), roller.seen, roller.above]);
-          steps.push([roller.step(13, 40, 2210), roller.seen]); // ten wait
-          steps.push([roller.step(13, 40, 2710), roller.seen]);
-          roller.drop(1);
-          steps.push([roller.step(2, 40, 2710), roller.seen, roller.above]); // it became shorter
+          const { LineScroller } = await import("/js/overlay/rollup.js");
+          const scroller = new LineScroller(2);
+          const steps = [[scroller.step(1, 40, 0), scroller.seen]]; // there is room: at once
+          steps.push([scroller.step(2, 40, 10), scroller.seen]);
+          steps.push([scroller.step(3, 40, 1000), scroller.seen]); // 40 characters take 2.2 s
+          steps.push([scroller.step(3, 40, 2210), scroller.seen, scroller.above]);
+          steps.push([scroller.step(13, 40, 2210), scroller.seen]); // ten wait
+          steps.push([scroller.step(13, 40, 2710), scroller.seen]);
+          scroller.drop(1);
+          steps.push([scroller.step(2, 40, 2710), scroller.seen, scroller.above]); // shorter
           return steps.map(([ms, ...rest]) => [ms === Infinity ? -1 : Math.round(ms), ...rest]);
         }"""
     )

@@ -174,11 +174,15 @@ def test_the_list_is_bounded_and_an_older_revision_changes_nothing(page: Page) -
 
 def test_a_hello_keeps_the_records_of_its_own_session_only(page: Page) -> None:
     hello = {"session": "a", "resumed": False, "captions": [caption(1, "uno", 1)]}
-    steps: list[tuple[str, Any]] = [("greet", hello), ("record", record(1)), ("record", record(2))]
+    steps: list[tuple[str, Any]] = [
+        ("onHello", hello),
+        ("record", record(1)),
+        ("record", record(2)),
+    ]
     again = {"session": "a", "resumed": False, "captions": [caption(2, "dos", 5)]}
-    found = entries(page, *steps, ("greet", again))
+    found = entries(page, *steps, ("onHello", again))
     assert [(entry["id"], entry["standing"]) for entry in found] == [(1, "hidden"), (2, "final")]
-    found = entries(page, *steps, ("greet", {**again, "session": "b"}))
+    found = entries(page, *steps, ("onHello", {**again, "session": "b"}))
     assert [(entry["id"], len(entry["versions"])) for entry in found] == [(2, 1)]
 
 
@@ -188,8 +192,8 @@ def test_a_caption_without_a_record_is_gone_with_a_hello_that_has_it_not(page: P
         page,
         "operator/utterances",
         """const all = new m.Utterances(9);
-           all.greet(v[0]); all.caption(v[1]); const there = all.get(1) !== undefined;
-           all.greet(v[0]); return [there, all.get(1) === undefined];""",
+           all.onHello(v[0]); all.caption(v[1]); const there = all.get(1) !== undefined;
+           all.onHello(v[0]); return [there, all.get(1) === undefined];""",
         hello,
         caption(1, "uno", 1),
     ) == [True, True]

@@ -44,11 +44,11 @@ def visit(browser: Browser, served: Reviewing) -> Iterator[Open]:
     contexts = []
     complaints: list[str] = []
 
-    def visit(token: str = TOKEN, **options: Any) -> Page:
+    def visit(token: str = TOKEN, script: str = "", **options: Any) -> Page:
         context = browser.new_context(**{"viewport": DESK, "locale": "en-GB", **options})
         contexts.append(context)
         context.set_default_timeout(10_000)
-        context.add_init_script(WATCH_POLICY)
+        context.add_init_script(WATCH_POLICY + script)
         page = context.new_page()
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on(
@@ -272,3 +272,17 @@ def test_it_fits(visit: Open, width: int) -> None:
     sticks = page.locator(".top").evaluate("(top) => getComputedStyle(top).position")
     assert sticks == ("static" if width == 320 else "sticky")
     assert width == 320 or top["height"] < 140
+
+
+def test_it_works_where_the_browser_keeps_nothing(visit: Open) -> None:
+    forbidden = "get() { throw new DOMException('no', 'SecurityError'); }"
+    script = "".join(
+        f"Object.defineProperty(window, '{name}Storage', {{{forbidden}}});"
+        for name in ("local", "session")
+    )
+    page = visit(script=script)
+    expect(page.locator(".item").first).to_be_visible()
+    page.locator("#reviewer").fill("Ana")
+    page.locator("#reviewer").blur()
+    page.locator("#keys").uncheck()
+    expect(page.locator("body")).to_have_class("no-keys")

@@ -14,7 +14,7 @@ export function announce({ text, lang }) {
   while (log.childElementCount > KEPT) log.firstElementChild.remove();
 }
 
-/** Have nothing any more of what was read out. */
-export function hush() {
+/** Forget what was read out: a screen reader could go back to it. */
+export function clearAnnouncer() {
   log.replaceChildren();
 }

@@ -1,11 +1,12 @@
 // The audience page: captions on a phone, with their history.
 
-import { Feed } from "../render/follow_list.js";
+import { FollowList } from "../render/follow_list.js";
 import { blocksOf } from "../shared/blocks.js";
-import { Captions, textFor } from "../shared/captions.js";
+import { textFor } from "../shared/captions.js";
 import { afterPaint, Connection } from "../shared/connection.js";
-import { pickLang, speakPage, words } from "../shared/i18n.js";
-import { condition, tone } from "../shared/status.js";
+import { pickLang, translatePage, words } from "../shared/i18n.js";
+import { Session } from "../shared/session.js";
+import { statusName, statusTone } from "../shared/status.js";
 import { loadPreferences, savePreferences } from "./preferences.js";
 
 const HISTORY = 500;
@@ -16,139 +17,127 @@ const [status, statusText, notice, list, live, open] = [
   "status", "status-text", "notice", "captions", "live", "open",
 ].map((id) => document.getElementById(id));
 
-const captions = new Captions(HISTORY);
-const server = { link: "connecting", mode: "", state: "", lang: "", source: "", langs: [] };
+const session = new Session({ limit: HISTORY });
 let preferences = loadPreferences();
 let table = words("en");
 // What is not needed for the first captions is fetched after them.
-let furnished = false;
+let isRestAsked = false;
 let sheet = null;
 let announce = () => {};
-let hush = () => {};
-let awake = true;
+let clearAnnouncer = () => {};
+let staysAwake = true;
 
-const feed = new Feed(document.getElementById("scroller"), list, (following) => {
-  live.hidden = following;
+const followList = new FollowList(document.getElementById("scroller"), list, (isFollowing) => {
+  live.hidden = isFollowing;
 });
-live.addEventListener("click", () => feed.toEnd());
-open.addEventListener("click", async () => (await settings()).open());
+live.addEventListener("click", () => followList.toEnd());
+open.addEventListener("click", async () => (await loadSettings()).open());
 
 function choose(name, value) {
   preferences = { ...preferences, [name]: value };
   savePreferences(preferences);
   if (name === "lang") connection.subscribe(value);
-  dress();
+  applyPreferences();
 }
 
-async function settings() {
+async function loadSettings() {
   if (!sheet) {
     const { Settings } = await import("./settings.js");
     sheet ??= new Settings(choose);
-    reflect();
+    updateSettings();
   }
   return sheet;
 }
 
-function reflect() {
-  const { langs, lang, source } = server;
-  sheet?.reflect({ preferences, langs, lang, source, page: root.lang, awake });
+function updateSettings() {
+  const { langs, lang, source } = session;
+  sheet?.update({ preferences, langs, lang, source, page: root.lang, awake: staysAwake });
 }
 
 /** Fetch what the reader may want later. The page works without, should the network be gone by then. */
-async function furnish() {
+async function loadRest() {
   try {
-    ({ announce, hush } = await import("./announcer.js"));
-    await settings();
+    ({ announce, clearAnnouncer } = await import("./announcer.js"));
+    await loadSettings();
     const { keepAwake } = await import("../shared/wakelock.js");
-    awake = await keepAwake();
-    reflect();
+    staysAwake = await keepAwake();
+    updateSettings();
   } catch (error) {
     console.info("not fetched:", error.message);
   }
 }
 
 /** Apply what the reader chose. */
-function dress() {
+function applyPreferences() {
   const { size, theme, source, page } = preferences;
-  const lang = pickLang([page, ...navigator.languages, server.lang]);
+  const lang = pickLang([page, ...navigator.languages, session.lang]);
   table = words(lang);
   root.lang = lang;
   document.title = table.title;
-  speakPage(document.body, table);
-  feed.change(() => {
+  translatePage(document.body, table);
+  followList.change(() => {
     root.dataset.size = size;
     root.dataset.theme = theme;
     root.classList.toggle("with-source", source);
   });
-  reflect();
-  tell();
+  updateSettings();
+  renderStatus();
 }
 
 /** Say how it goes: in the status line, and in the middle where there are no captions to read. */
-function tell() {
-  const name = condition(server);
+function renderStatus() {
+  const name = statusName(session);
   const word = table[name] ?? "";
-  status.dataset.tone = tone(name);
-  status.classList.toggle("speech", server.link === "open" && server.state === "speech");
+  status.dataset.tone = statusTone(name);
+  status.classList.toggle("speech", session.isSpeaking);
   if (statusText.textContent !== word) statusText.textContent = word;
-  const blank = server.state === "blank";
-  if (blank) hush(); // A screen reader could go back to it.
-  if (list.hidden !== blank) feed.change(() => (list.hidden = blank));
+  if (session.isBlank) clearAnnouncer(); // A screen reader could go back to it.
+  if (list.hidden !== session.isBlank) followList.change(() => (list.hidden = session.isBlank));
   notice.hidden = list.childElementCount > 0 && !list.hidden;
   notice.textContent = name === "listening" ? table.waiting : word;
 }
 
-function show() {
-  feed.render(blocksOf(captions.visible(server.lang), server.lang), server.lang);
-  tell();
+function renderCaptions() {
+  followList.render(blocksOf(session.captions.visible(session.lang), session.lang), session.lang);
+  renderStatus();
 }
 
-function greet(hello) {
-  const { mode, state, lang, source, targets } = hello;
-  Object.assign(server, { mode, state, lang, source, langs: [...targets, source] });
-  captions.greet(hello);
-  reflect();
-  show();
-  if (!furnished) afterPaint(furnish);
-  furnished = true;
+function onHello() {
+  updateSettings();
+  renderCaptions();
+  if (!isRestAsked) afterPaint(loadRest);
+  isRestAsked = true;
 }
 
 /** Show a caption, say it if it has just become final, and tell the server once it can be read. */
-function take(caption) {
-  const known = captions.get(caption.id);
-  if (!captions.put(caption)) return;
-  show();
-  if (caption.final && !known?.final && server.state !== "blank") announce(textFor(caption, server.lang));
-  if (feed.following && !list.hidden) connection.painted(caption.seq);
+function onCaption({ caption, isNew, isNewlyFinal }) {
+  if (!isNew) return;
+  renderCaptions();
+  if (isNewlyFinal && !session.isBlank) announce(textFor(caption, session.lang));
+  if (followList.isFollowing && !list.hidden) connection.painted(caption.seq);
 }
 
-function receive(message) {
-  if (message.type === "hello") {
-    greet(message);
-  } else if (message.type === "earlier") {
-    captions.add(message);
-    afterPaint(show); // First the newest, which are what the reader came for.
-  } else if (message.type === "caption") {
-    take(message);
-  } else if (message.type === "status") {
-    Object.assign(server, { mode: message.mode, state: message.state });
-    tell();
-  } else if (message.type === "error" && message.code === "unknown-lang") {
-    choose("lang", ""); // Another Sunday, another language: take the server's own.
-  }
+function onMessage(message) {
+  const change = session.receive(message);
+  if (change?.type === "hello") onHello();
+  else if (change?.type === "earlier") afterPaint(renderCaptions); // First the newest, which are what the reader came for.
+  else if (change?.type === "caption") onCaption(change);
+  else if (change?.type === "status") renderStatus();
+  // Another Sunday, another language: take the server's own.
+  else if (change?.code === "unknown-lang") choose("lang", "");
 }
 
-const { early = null } = window;
-window.early = null; // Should the socket still come, it comes too late.
+const { preconnect = null } = window;
+window.preconnect = null; // Should the socket still come, it comes too late.
 const connection = new Connection({
   kind: "audience",
   lang: preferences.lang,
   history: FIRST_CAPTIONS,
-  early,
-  onMessage: receive,
+  preconnect,
+  onMessage,
   onLink: (link) => {
-    server.link = link;
-    tell();
+    session.setLink(link);
+    renderStatus();
   },
 });
-dress();
+applyPreferences();

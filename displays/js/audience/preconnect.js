@@ -2,7 +2,7 @@
 // first: on a slow phone both together save the better part of a second. No module, since those wait for one another.
 // js/audience/main.js takes the socket over, with what has come by then.
 
-if (!("early" in window)) {
+if (!("preconnect" in window)) {
   const query = new URLSearchParams({ kind: "audience", history: 16 });
   try {
     const { lang } = JSON.parse(localStorage.getItem("stark-translate")) ?? {};
@@ -13,5 +13,5 @@ if (!("early" in window)) {
   const events = [];
   const socket = new WebSocket(`${location.origin.replace("http", "ws")}/ws?${query}`);
   socket.onopen = socket.onmessage = socket.onclose = (event) => events.push(event);
-  window.early = { socket, events };
+  window.preconnect = { webSocket: socket, events };
 }

@@ -10,7 +10,7 @@ function option(value, text) {
   return element;
 }
 
-/** `onChoose(name, value)` hears what the reader chose; the page then says with `reflect` how things are. */
+/** `onChoose(name, value)` hears what the reader chose; the page then says with `update` how things are. */
 export class Settings {
   #dialog = document.getElementById("settings");
   #onChoose;
@@ -45,7 +45,7 @@ export class Settings {
    * Show the reader's `preferences`; the `langs` that the server has captions in, `lang` in use, `source` spoken; the
    * `page`'s own language; and whether the browser lets a page keep the screen on (`awake`).
    */
-  reflect({ preferences, langs, lang, source, page, awake }) {
+  update({ preferences, langs, lang, source, page, awake }) {
     this.#size = preferences.size;
     this.#find("smaller").disabled = this.#size <= SIZES.smallest;
     this.#find("larger").disabled = this.#size >= SIZES.largest;

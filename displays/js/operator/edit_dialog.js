@@ -1,6 +1,6 @@
 // The dialog that corrects a caption on every screen.
 
-import { direction } from "../render/caption_view.js";
+import { setLanguage } from "../shared/i18n.js";
 import { make } from "./row.js";
 import { shownText, versions } from "./utterances.js";
 
@@ -38,8 +38,7 @@ export class EditDialog {
     this.#heard.textContent = record?.text ?? caption.source.text;
     this.#heard.lang = record?.lang ?? caption.source.lang;
     this.#text.value = text;
-    this.#text.lang = lang;
-    this.#text.dir = direction(lang);
+    setLanguage(this.#text, lang);
     // Another engine's text is one press away.
     const others = versions(entry).filter((version) => version.text !== text);
     this.#choices.replaceChildren(...others.map((version) => this.#choice(version)));

@@ -1,18 +1,21 @@
 // The operator's list of utterances: one is chosen, by touch or by the arrow keys; without a choice the newest
 // that is complete and was shown, since nobody can aim at what still changes.
 
-import { Feed } from "../render/follow_list.js";
+import { FollowList } from "../render/follow_list.js";
 import { Row } from "./row.js";
 
 const AIMED_AT = ".row:not([data-standing=partial], [data-standing=filtered])";
 const STEPS = { ArrowUp: -1, ArrowDown: 1, Home: -Infinity, End: Infinity };
 
+function heardAround(node) {
+  return (node?.nodeType === Node.TEXT_NODE ? node.parentElement : node)?.closest?.(".heard");
+}
+
 /** The selected text, if all of it lies in what was heard in one row: `{id, text}`. */
 export function selectedWords(selection = getSelection()) {
-  const within = (node) => (node?.nodeType === Node.TEXT_NODE ? node.parentElement : node)?.closest?.(".heard");
   const text = selection.toString().replace(/\s+/g, " ").trim();
-  const heard = within(selection.anchorNode);
-  if (!text || !heard || heard !== within(selection.focusNode)) return null;
+  const heard = heardAround(selection.anchorNode);
+  if (!text || !heard || heard !== heardAround(selection.focusNode)) return null;
   return { id: Number(heard.closest(".row").dataset.id), text };
 }
 
@@ -21,7 +24,7 @@ export class List {
   #rows = new Map();
   #scroller = document.getElementById("scroller");
   #list = document.getElementById("rows");
-  #feed;
+  #followList;
   #onChoose;
   #onOpen;
   #pinned = null;
@@ -34,10 +37,10 @@ export class List {
     this.#onChoose = onChoose;
     this.#onOpen = onOpen;
     const live = document.getElementById("live");
-    this.#feed = new Feed(this.#scroller, this.#list, (following) => (live.hidden = following));
+    this.#followList = new FollowList(this.#scroller, this.#list, (isFollowing) => (live.hidden = isFollowing));
     live.addEventListener("click", () => {
       this.#pin(null);
-      this.#feed.toEnd();
+      this.#followList.toEnd();
     });
     this.#list.addEventListener("click", (event) => this.#clicked(event));
     this.#list.addEventListener("dblclick", (event) => !event.target.closest(".heard") && this.#onOpen());
@@ -56,7 +59,7 @@ export class List {
 
   /** Show these entries and no others, without moving what is being read. */
   render(entries) {
-    this.#feed.change(() => this.#reconcile(entries));
+    this.#followList.change(() => this.#reconcile(entries));
     // A button must never act on a row that has been carried out of sight.
     if (this.#pinned !== null && !this.#inSight(this.#pinned)) this.#pinned = null;
     this.#choose();
@@ -64,7 +67,7 @@ export class List {
 
   #inSight(id) {
     const row = this.#rows.get(id)?.element;
-    if (!row || !this.#feed.following) return row !== undefined;
+    if (!row || !this.#followList.isFollowing) return row !== undefined;
     return row.offsetTop + row.offsetHeight > this.#scroller.scrollTop; // where it will be once the list has glided
   }
 
@@ -133,7 +136,7 @@ export class List {
     this.#pin(by === Infinity ? null : this.#idOf(all[Math.min(all.length - 1, Math.max(0, at + by))]));
     const chosen = this.#rows.get(this.chosen)?.element;
     chosen?.focus({ preventScroll: true });
-    if (by === Infinity) this.#feed.toEnd();
+    if (by === Infinity) this.#followList.toEnd();
     else chosen?.scrollIntoView({ block: "nearest" });
   }
 

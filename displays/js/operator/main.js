@@ -12,12 +12,12 @@ import { Panel } from "./panel.js";
 import { RuleDialog } from "./rule_dialog.js";
 import { listenForKeys } from "./shortcuts.js";
 import { banner, glance, offRecordWords, refusal, reloaded } from "./state.js";
-import { Tip } from "./tooltip.js";
+import { explainMarks } from "./tooltip.js";
 import { shownText, standing, Utterances } from "./utterances.js";
 
 const HISTORY = 200;
 const NOTICE_MS = 12_000;
-const SILENCE_MS = 8_000; // `health` comes every two seconds
+const SILENCE_MS = 8000; // `health` comes every two seconds
 
 const element = Object.fromEntries([...document.querySelectorAll("[id]")].map((one) => [one.id, one]));
 const utterances = new Utterances(HISTORY);
@@ -29,34 +29,34 @@ let noticeTimer = 0;
 let silenceTimer = 0;
 let drawing = false;
 
-const list = new List({ onChoose: () => tellChosen(), onOpen: () => element.edit.click() });
+const list = new List({ onChoose: () => renderChosen(), onOpen: () => element.edit.click() });
 const editDialog = new EditDialog((id, text) => command("edit", { id, text }));
 const ruleDialog = new RuleDialog((heard, write) => command("add-rule", { heard, write }));
-new Tip(element.rows);
+explainMarks(element.rows);
 listenForKeys(element.keys);
 
 // What the page says
 
-function tell() {
+function renderStatus() {
   const { word, icon, tone, reason } = glance({ ...server, offRecord: operator.offRecord });
   element.glance.dataset.tone = tone;
   element["state-icon"].setAttribute("href", `#icon-${icon}`);
-  write(element.state, word);
-  write(element.reason, reason);
+  setText(element.state, word);
+  setText(element.reason, reason);
   // Speech comes and goes with every sentence: nobody wants that read out.
-  if (server.state !== "speech" || server.link !== "open") write(element.said, `${word}. ${reason}`);
+  if (server.state !== "speech" || server.link !== "open") setText(element.said, `${word}. ${reason}`);
   const up = server.link === "open" || server.state === "ended";
   document.title = up ? `${word}: captions` : `⚠ ${word}: captions`;
   document.body.classList.toggle("down", !up);
-  write(element.banner, banner(server.mode));
+  setText(element.banner, banner(server.mode));
   element.banner.hidden = element.banner.textContent === "";
   element.login.hidden = !up || operator.authorized || !operator.asked;
   element.enter.disabled = operator.token !== "";
   if (!["listening", "speech", "behind"].includes(server.state)) meter.rest();
-  tellControls();
+  renderControls();
 }
 
-function tellControls() {
+function renderControls() {
   const able = server.link === "open" && operator.authorized;
   button(element.pause, able, operator.paused ? "Resume" : "Pause", operator.paused ? "play" : "paused");
   button(element.blank, able, operator.blank ? "Unblank" : "Blank", operator.blank ? "screen" : "blank");
@@ -66,17 +66,17 @@ function tellControls() {
   element["off-record"].classList.toggle("on", operator.offRecord);
   element.pause.classList.toggle("on", operator.paused);
   element.blank.classList.toggle("on", operator.blank);
-  tellChosen();
+  renderChosen();
 }
 
 function button(one, able, word, icon) {
   one.disabled = !able;
-  write(one.querySelector(".word"), word);
+  setText(one.querySelector(".word"), word);
   one.querySelector("use")?.setAttribute("href", `#icon-${icon}`);
 }
 
 /** Say what the buttons below the list are about. */
-function tellChosen() {
+function renderChosen() {
   const entry = utterances.get(list.chosen);
   const able = server.link === "open" && operator.authorized && entry !== undefined;
   const now = entry && standing(entry);
@@ -85,10 +85,10 @@ function tellChosen() {
   button(element.hide, able && now !== "filtered", now === "hidden" ? "Bring back" : "Hide");
   const words = list.words.length > 24 ? `${list.words.slice(0, 24)}…` : list.words;
   button(element["add-rule"], able && operator.dictionary !== "", words ? `Dictionary: “${words}”` : "Dictionary");
-  write(element.chosen, entry ? (entry.record?.text ?? entry.caption.source.text) : "No caption is selected");
+  setText(element.chosen, entry ? (entry.record?.text ?? entry.caption.source.text) : "No caption is selected");
 }
 
-function write(one, text) {
+function setText(one, text) {
   if (one.textContent !== text) one.textContent = text;
 }
 
@@ -118,7 +118,7 @@ function draw() {
 const RECEIVE = {
   hello(hello) {
     Object.assign(server, { mode: hello.mode, state: hello.state, reason: hello.reason });
-    utterances.greet(hello);
+    utterances.onHello(hello);
     render();
   },
   status: ({ mode, state, reason }) => Object.assign(server, { mode, state, reason }),
@@ -143,7 +143,7 @@ const RECEIVE = {
     element.desk.hidden = false;
   },
   console({ utterances: records, compares, address, check, ...message }) {
-    takeDone(message);
+    onDone(message);
     operator.dictionary = message.dictionary;
     operator.offRecordS = message.off_record_s;
     message.purged.forEach(forget);
@@ -155,9 +155,9 @@ const RECEIVE = {
   },
   health(message) {
     panel.put(message);
-    listen();
+    awaitHealth();
   },
-  done: (message) => takeDone(message),
+  done: (message) => onDone(message),
   purged: (message) => forget(message),
   rule: ({ heard, write: written, removed }) =>
     notify(removed ? `“${heard}” is left alone again.` : `From now on “${heard}” is written “${written}”.`),
@@ -169,7 +169,7 @@ const RECEIVE = {
   },
 };
 
-function takeDone({ undo, paused, blank, off_record: offRecord }) {
+function onDone({ undo, paused, blank, off_record: offRecord }) {
   Object.assign(operator, { undo, paused, blank, offRecord });
 }
 
@@ -186,20 +186,20 @@ function refuse(message) {
   Object.assign(operator, { token: "", asked: true });
   element.desk.hidden = true;
   element["login-problem"].textContent = refusal(message);
-  tell();
+  renderStatus();
   element.token.select();
 }
 
 /** `health` has come, so more must follow; if it does not, the link is as good as lost. */
-function listen() {
+function awaitHealth() {
   clearTimeout(silenceTimer);
-  silenceTimer = setTimeout(() => link("lost"), SILENCE_MS);
+  silenceTimer = setTimeout(() => onLink("lost"), SILENCE_MS);
 }
 
-function link(state) {
+function onLink(state) {
   server.link = state;
   clearTimeout(silenceTimer);
-  tell();
+  renderStatus();
 }
 
 const connection = new Connection({
@@ -208,9 +208,9 @@ const connection = new Connection({
     // A line that was silent has come back by itself.
     if (server.link === "lost") server.link = "open";
     RECEIVE[message.type]?.(message);
-    if (message.type !== "level") tell();
+    if (message.type !== "level") renderStatus();
   },
-  onLink: link,
+  onLink,
   onOpen() {
     operator.authorized = false;
     authorize();
@@ -232,12 +232,12 @@ element.login.addEventListener("submit", (event) => {
   event.preventDefault();
   operator.token = element.token.value.trim();
   authorize();
-  tell();
+  renderStatus();
 });
 onToken((token) => {
   operator.token = token;
   authorize();
-  tell();
+  renderStatus();
 });
 element.pause.addEventListener("click", () => command(operator.paused ? "resume" : "pause"));
 element.blank.addEventListener("click", () => command(operator.blank ? "unblank" : "blank"));

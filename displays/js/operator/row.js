@@ -1,7 +1,7 @@
 // One utterance in the operator's list: what was heard, and every translation of it side by side.
 
 import { splitAt } from "../render/caption_text.js";
-import { direction } from "../render/caption_view.js";
+import { setLanguage } from "../shared/i18n.js";
 import { pieces } from "./marks.js";
 import { remarks, standing, versions } from "./utterances.js";
 
@@ -22,12 +22,6 @@ export function time(ms) {
 export function clock(seconds) {
   const [h, m, s] = [seconds / 3600, (seconds % 3600) / 60, seconds % 60].map((part) => String(Math.floor(part)));
   return h === "0" ? `${m}:${s.padStart(2, "0")}` : `${h}:${m.padStart(2, "0")}:${s.padStart(2, "0")}`;
-}
-
-function speak(element, lang) {
-  element.lang = lang;
-  element.dir = direction(lang);
-  return element;
 }
 
 function mark({ text, kind, heard, note }) {
@@ -62,7 +56,8 @@ function cell({ by, lang, text, workMs, afterMs, alike, onScreen }, caption) {
   if (onScreen) line.append(make("span", "badge", "on screen"), " ");
   line.append(make("span", "figures", figures.filter(Boolean).join(" · ")));
   line.title = "How long it took · from the last syllable until it was ready";
-  const body = speak(make("p", "text", ...target(text, onScreen ? caption : null)), lang);
+  const body = make("p", "text", ...target(text, onScreen ? caption : null));
+  setLanguage(body, lang);
   return make("div", onScreen ? "version shown" : "version", line, body);
 }
 
@@ -93,7 +88,8 @@ export class Row {
     this.#when.textContent = clock((record ?? caption).start_s);
     if (heardAnew) {
       const { lang, nodes } = sourceOf(entry);
-      speak(this.#heard, lang).replaceChildren(...nodes);
+      setLanguage(this.#heard, lang);
+      this.#heard.replaceChildren(...nodes);
       this.choose(this.element.tabIndex === 0);
     }
     this.#versions.replaceChildren(...versions(entry).map((version) => cell(version, caption)));

@@ -1,6 +1,6 @@
 // What the operator's page says about how it goes, so that one glance is enough: a word, an icon, a tone, a reason.
 
-import { tone } from "../shared/status.js";
+import { statusTone } from "../shared/status.js";
 
 const GLANCES = {
   connecting: ["Connecting", "wait", ""],
@@ -38,14 +38,14 @@ export function glance({ link, state, reason, offRecord = false }) {
   const [word, icon, help] = GLANCES[name] ?? [name, "wait", ""];
   if (name === "lost") return { word, icon, tone: "bad", reason: help };
   const told = link === "open" && reason !== OFF_RECORD ? sentence(reason) : "";
+  return { word, icon, tone: glanceTone(name, told), reason: [told, help].filter(Boolean).join(" ") };
+}
+
+function glanceTone(name, told) {
+  if (name === "off-record") return "bad";
   // Well, but with a reason: the machine gives something up already.
-  const strained = (name === "listening" || name === "speech") && told !== "";
-  return {
-    word,
-    icon,
-    tone: name === "off-record" ? "bad" : strained ? "wait" : name === "speech" ? "good" : tone(name),
-    reason: [told, help].filter(Boolean).join(" "),
-  };
+  if ((name === "listening" || name === "speech") && told !== "") return "wait";
+  return name === "speech" ? "good" : statusTone(name);
 }
 
 /** What `mode` means for the audience, or "" in a service. */

@@ -2,13 +2,15 @@
 
 const GAP_PX = 6;
 
-export class Tip {
+function note(event) {
+  return event.target.closest("[data-note]");
+}
+
+class Tooltip {
   #tip = document.getElementById("tip");
   #of = null;
 
-  /** Serve every element with `data-note` inside `root`. */
   constructor(root) {
-    const note = (event) => event.target.closest("[data-note]");
     root.addEventListener("pointerover", (event) => this.#show(note(event)));
     root.addEventListener("focusin", (event) => this.#show(note(event)));
     root.addEventListener("click", (event) => this.#show(note(event)));
@@ -41,4 +43,9 @@ export class Tip {
     this.#of = null;
     this.#tip.hidden = true;
   }
+}
+
+/** Explain every element with `data-note` inside `root`. */
+export function explainMarks(root) {
+  return new Tooltip(root);
 }

@@ -11,7 +11,7 @@ export class Utterances {
   }
 
   /** Take a `hello`: what changed since we left, or all captions there are. */
-  greet({ session, resumed, captions }) {
+  onHello({ session, resumed, captions }) {
     if (session !== this.#session) this.#entries.clear();
     this.#session = session;
     if (!resumed) this.#forgetCaptions();

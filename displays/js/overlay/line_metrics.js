@@ -1,7 +1,7 @@
 // A list whose text is all in lines of one height, measured and moved in lines.
 
 /** The lines of `list`. */
-export class Lines {
+export class LineMetrics {
   #list;
 
   constructor(list) {
@@ -10,11 +10,11 @@ export class Lines {
 
   /** How many lines the whole list has. */
   total() {
-    return this.of(this.#list);
+    return this.countIn(this.#list);
   }
 
   /** How many lines an element in it has. */
-  of(element) {
+  countIn(element) {
     return Math.round(element.offsetHeight / this.#px());
   }
 

@@ -10,7 +10,7 @@ const LANGUAGE = /^[a-z]{2,3}(-[a-z0-9]{2,8})*$/;
 /** A reader returns the value, or undefined for what it does not understand. That of a choice has its `words`. */
 function number(least, most) {
   return (text) => {
-    const value = /^\d+(\.\d+)?$/.test(text) ? Number(text) : NaN;
+    const value = /^\d+(\.\d+)?$/.test(text) ? Number(text) : Number.NaN;
     return value >= least && value <= most ? value : undefined;
   };
 }

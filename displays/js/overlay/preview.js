@@ -16,9 +16,14 @@ const SAID = [
 const WORD_MS = 320;
 const PAUSE_MS = 700;
 
+function wait(ms) {
+  return new Promise((done) => {
+    setTimeout(done, ms);
+  });
+}
+
 /** Play the captions into `receive` for ever, as a server would send them. */
 async function play(receive, hideS) {
-  const wait = (ms) => new Promise((done) => setTimeout(done, ms));
   let seq = 0;
   let id = 0;
   receive({ type: "hello", source: "en", lang: "es", mode: "demo", state: "listening", resumed: false, seq, captions: [] });
@@ -73,7 +78,8 @@ function helpPanel(query) {
     const field = read.words ? make("select") : make("input", "", { placeholder: fallback, spellcheck: "false", autocomplete: "off" });
     field.id = `try-${name}`;
     field.append(...(read.words ?? []).map((word) => make("option", word)));
-    field.value = given.has(name) ? written : read.words ? fallback : "";
+    const unset = read.words ? fallback : "";
+    field.value = given.has(name) ? written : unset;
     fields.set(name, field);
     const head = make("th", "", { scope: "row" });
     head.append(make("label", name, { for: field.id }));

@@ -1,14 +1,14 @@
-// The overlay's lines rolling upward, each for as long as it takes to read it. Between Roll, which touches the
-// document, and Roller, which only counts lines and milliseconds.
+// The overlay's lines rolling upward, each for as long as it takes to read it. Between Rollup, which touches the
+// document, and LineScroller, which only counts lines and milliseconds.
 
-import { glide } from "../render/animate.js";
+import { animateMove } from "../render/animate.js";
 import { reconcile } from "../render/caption_view.js";
 import { dwellMs } from "../render/pacing.js";
 import { blocksOf, blockText } from "../shared/blocks.js";
-import { Lines } from "./line_metrics.js";
+import { LineMetrics } from "./line_metrics.js";
 
 /** How many lines of a text have come in through the bottom of a window that is `height` lines high. */
-export class Roller {
+export class LineScroller {
   #height;
   #movedMs = -Infinity;
 
@@ -18,7 +18,7 @@ export class Roller {
     this.#height = height;
   }
 
-  /** Lines that have left through the top. */
+  /** LineMetrics that have left through the top. */
   get above() {
     return Math.max(0, this.seen - this.#height);
   }
@@ -46,31 +46,31 @@ export class Roller {
 }
 
 /** The presenter of `mode=rollup`, in a `list` that is `height` lines high at `anchor` (0 top to 1 bottom). */
-export class Roll {
+export class Rollup {
   #list;
   #lines;
   #height;
   #anchor;
   #views = new Map();
-  #roller;
+  #scroller;
   #gone = -1; // The highest id that has rolled out: what is edited there stays away.
 
   constructor({ list, height, anchor }) {
     this.#list = list;
-    this.#lines = new Lines(list);
+    this.#lines = new LineMetrics(list);
     this.#height = height;
     this.#anchor = anchor;
-    this.#roller = new Roller(height);
+    this.#scroller = new LineScroller(height);
   }
 
   /** Show what may be seen of `captions`, oldest first. Milliseconds until there is more to do. */
   advance(captions, lang, nowMs) {
     let waitMs = Infinity;
-    glide(this.#list, () => {
+    animateMove(this.#list, () => {
       const blocks = this.#show(captions, lang);
       const total = this.#lines.total();
       const characters = blocks.reduce((sum, block) => sum + blockText(block, lang).length, 0);
-      waitMs = this.#roller.step(total, characters / Math.max(1, total), nowMs);
+      waitMs = this.#scroller.step(total, characters / Math.max(1, total), nowMs);
       this.#prune(blocks, captions, lang);
     });
     return waitMs;
@@ -80,14 +80,14 @@ export class Roll {
   jump(captions, lang) {
     this.#gone = -1;
     const blocks = this.#show(captions, lang);
-    this.#roller.seen = this.#lines.total();
+    this.#scroller.seen = this.#lines.total();
     this.#prune(blocks, captions, lang);
   }
 
   /** Begin with an empty window. */
   reset() {
     this.#gone = -1;
-    this.#roller.seen = 0;
+    this.#scroller.seen = 0;
   }
 
   /** Have all blocks in the document that are not gone. */
@@ -102,13 +102,13 @@ export class Roll {
     const before = this.#gone;
     const elements = [...this.#list.children];
     for (const [at, block] of blocks.entries()) {
-      const count = this.#lines.of(elements[at]);
-      if (count > this.#roller.above || !block.final) break;
-      this.#roller.drop(count);
+      const count = this.#lines.countIn(elements[at]);
+      if (count > this.#scroller.above || !block.final) break;
+      this.#scroller.drop(count);
       this.#gone = block.captions.at(-1).id;
     }
     if (this.#gone !== before) this.#show(captions, lang);
-    const free = this.#height - this.#roller.seen;
+    const free = this.#height - this.#scroller.seen;
     this.#lines.moveTo(free > 0 ? free * this.#anchor : free);
   }
 }

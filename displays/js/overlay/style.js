@@ -14,7 +14,7 @@ const PROPERTIES = {
 const ATTRIBUTES = ["position", "align", "show", "case", "partials"];
 
 /** Give `root` the looks that `values` (of js/overlay/options.js) ask for. */
-export function dress(root, values) {
+export function applyStyle(root, values) {
   for (const [name, property] of Object.entries(PROPERTIES)) {
     if (values[name]) root.style.setProperty(property, values[name]);
   }

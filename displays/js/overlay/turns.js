@@ -4,7 +4,7 @@
 import { reconcile } from "../render/caption_view.js";
 import { dwellMs } from "../render/pacing.js";
 import { blocksOf, blockText } from "../shared/blocks.js";
-import { Lines } from "./line_metrics.js";
+import { LineMetrics } from "./line_metrics.js";
 
 /** The presenter of `mode=blocks`, in a `list` that is `height` lines high at `anchor` (0 top to 1 bottom). */
 export class Turns {
@@ -20,7 +20,7 @@ export class Turns {
 
   constructor({ list, height, anchor }) {
     this.#list = list;
-    this.#lines = new Lines(list);
+    this.#lines = new LineMetrics(list);
     this.#height = height;
     this.#anchor = anchor;
   }

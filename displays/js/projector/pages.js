@@ -1,6 +1,6 @@
 // Blocks of finals as the projector shows them one at a time: folded into lines, and a long one into pages.
 
-import { fold, paginate } from "../render/line_breaking.js";
+import { breakLines, paginate } from "../render/line_breaking.js";
 import { blockText } from "../shared/blocks.js";
 import { textFor } from "../shared/captions.js";
 
@@ -21,7 +21,7 @@ export function pagesOf(block, lang, { lines, most, widthOf }) {
   const texts = paginate(blockText(block, lang), textLang, lines, most, widthOf);
   return texts.map((text, at) => {
     const id = block.id + at * PER_PAGE;
-    const folded = fold(text, textLang, most, widthOf).join("\n");
+    const folded = breakLines(text, textLang, most, widthOf).join("\n");
     return page(block, id, at === texts.length - 1 ? block.lastId : id, lang, folded);
   });
 }

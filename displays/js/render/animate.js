@@ -4,7 +4,7 @@ const GLIDE_MS = 160;
 const running = new WeakMap();
 
 /** Run `change`, and let `list` glide from where its last item was to where it is now. */
-export function glide(list, change) {
+export function animateMove(list, change) {
   const last = list.lastElementChild;
   const before = last?.getBoundingClientRect().top;
   running.get(list)?.cancel();

@@ -3,8 +3,10 @@
 /** Split after `count` characters as the server counts them: code points, where JavaScript has UTF-16 units. */
 export function splitAt(text, count) {
   let end = 0;
+  let left = count;
   for (const character of text) {
-    if (count-- <= 0) break;
+    if (left <= 0) break;
+    left -= 1;
     end += character.length;
   }
   return [text.slice(0, end), text.slice(end)];
@@ -23,13 +25,13 @@ const ENDING = /^(\S+\s+\S+.*\s)(\S+ \S+)$/s;
 const LONGEST_ENDING = 24;
 
 /** Split off the last two words of a sentence, which stay on one line: a line of one word is hard to read. */
-export function ending(text) {
+export function splitEnding(text) {
   const [, head, tail] = ENDING.exec(text) ?? [];
   return tail && tail.length <= LONGEST_ENDING ? [head, tail] : [text, ""];
 }
 
 /** Change a text node only if it says something else: untouched text is neither laid out nor painted again. */
-export function write(node, text) {
+export function setText(node, text) {
   if (node.data !== text) node.data = text;
 }
 
@@ -41,7 +43,7 @@ function span(className) {
 }
 
 /** The nodes of one caption: a space before it where it follows another, its solid text with the ending, the rest. */
-export class Part {
+export class CaptionText {
   #gap = document.createTextNode("");
   #stable = span("stable");
   #ending = span("ending");
@@ -66,11 +68,11 @@ export class Part {
     this.#text = text;
     this.#lang = lang;
     this.#solid = Math.max(certain.length, kept);
-    write(this.#gap, follows ? " " : "");
+    setText(this.#gap, follows ? " " : "");
     // Only a final's: the end of a growing text is a new one with every word.
-    const [head, tail] = final ? ending(text) : [text.slice(0, this.#solid), ""];
-    write(this.#stable.firstChild, head);
-    write(this.#ending.firstChild, tail);
-    write(this.#rest.firstChild, text.slice(this.#solid));
+    const [head, tail] = final ? splitEnding(text) : [text.slice(0, this.#solid), ""];
+    setText(this.#stable.firstChild, head);
+    setText(this.#ending.firstChild, tail);
+    setText(this.#rest.firstChild, text.slice(this.#solid));
   }
 }

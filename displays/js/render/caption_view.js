@@ -2,20 +2,8 @@
 // replaces its partial in place.
 
 import { textFor } from "../shared/captions.js";
-import { Part, write } from "./caption_text.js";
-
-const RIGHT_TO_LEFT = new Set(["ar", "ckb", "dv", "fa", "he", "ps", "sd", "ug", "ur", "yi"]);
-
-/** The `dir` of a language tag such as "es" or "ar-EG". */
-export function direction(lang) {
-  return RIGHT_TO_LEFT.has(lang.split("-")[0].toLowerCase()) ? "rtl" : "ltr";
-}
-
-function speak(element, lang) {
-  if (element.lang === lang) return;
-  element.lang = lang;
-  element.dir = direction(lang);
-}
+import { setLanguage } from "../shared/i18n.js";
+import { CaptionText, setText } from "./caption_text.js";
 
 /** A list item with the text (its stable part solid, the rest dimmed) and the source text under it. */
 export class CaptionView {
@@ -54,9 +42,9 @@ export class CaptionView {
     });
     const { source } = captions[0];
     const shown = textFor(captions[0], lang);
-    write(this.#source, shown.lang === source.lang ? "" : captions.map((each) => each.source.text).join(" "));
-    speak(this.#text, shown.lang);
-    speak(this.#under, source.lang);
+    setText(this.#source, shown.lang === source.lang ? "" : captions.map((each) => each.source.text).join(" "));
+    setLanguage(this.#text, shown.lang);
+    setLanguage(this.#under, source.lang);
     this.element.classList.toggle("partial", !item.final);
   }
 
@@ -64,7 +52,7 @@ export class CaptionView {
   #hold(captions) {
     const known = [...this.#parts.keys()].join();
     if (known === captions.map((caption) => caption.id).join()) return;
-    const parts = captions.map(({ id }) => [id, this.#parts.get(id) ?? new Part()]);
+    const parts = captions.map(({ id }) => [id, this.#parts.get(id) ?? new CaptionText()]);
     this.#parts = new Map(parts);
     this.#text.replaceChildren(...parts.flatMap(([, part]) => part.nodes));
   }

@@ -1,25 +1,25 @@
 // The audience page's history: it follows the newest caption until the reader scrolls up, and then stays put.
 
-import { glide } from "./animate.js";
+import { animateMove } from "./animate.js";
 import { reconcile } from "./caption_view.js";
 
 const AT_END_PX = 12;
 
-/** Captions in `list`, the last thing inside `scroller`. `onFollow(following)` hears when the reader leaves or reaches the end. */
-export class Feed {
+/** Captions in `list`, the last thing inside `scroller`. `onFollow(isFollowing)` hears when the reader leaves or reaches the end. */
+export class FollowList {
   #scroller;
   #list;
   #onFollow;
   #views = new Map();
 
-  following = true;
+  isFollowing = true;
 
   constructor(scroller, list, onFollow) {
     this.#scroller = scroller;
     this.#list = list;
     this.#onFollow = onFollow;
-    scroller.addEventListener("scroll", () => this.#look(), { passive: true });
-    new ResizeObserver(() => this.following && this.toEnd()).observe(scroller);
+    scroller.addEventListener("scroll", () => this.#checkFollowing(), { passive: true });
+    new ResizeObserver(() => this.isFollowing && this.toEnd()).observe(scroller);
   }
 
   /** Show exactly these captions to a reader of `lang`. */
@@ -29,8 +29,8 @@ export class Feed {
 
   /** Run `mutate`, which changes what is above or below, without moving what the reader looks at. */
   change(mutate) {
-    if (this.following) {
-      glide(this.#list, () => {
+    if (this.isFollowing) {
+      animateMove(this.#list, () => {
         mutate();
         this.toEnd();
       });
@@ -45,17 +45,17 @@ export class Feed {
   /** Go to the newest caption and follow again. */
   toEnd() {
     this.#scroller.scrollTop = this.#scroller.scrollHeight;
-    this.#look();
+    this.#checkFollowing();
   }
 
-  #look() {
+  #checkFollowing() {
     // Not by scrollHeight: while the list glides that counts where it comes from as well.
     const { scrollTop, clientHeight } = this.#scroller;
     const { offsetTop, offsetHeight } = this.#list;
-    const following = offsetTop + offsetHeight - scrollTop - clientHeight < AT_END_PX;
-    if (following === this.following) return;
-    this.following = following;
-    this.#onFollow(following);
+    const isFollowing = offsetTop + offsetHeight - scrollTop - clientHeight < AT_END_PX;
+    if (isFollowing === this.isFollowing) return;
+    this.isFollowing = isFollowing;
+    this.#onFollow(isFollowing);
   }
 
   #inView() {

@@ -74,7 +74,7 @@ function divide({ words, width, breakAfter }, count, full, fits) {
   return ways[total];
 }
 
-function rows({ words }, { starts }) {
+function rowTexts({ words }, { starts }) {
   return starts.map((start, at) => words.slice(start, starts[at + 1]).join(" "));
 }
 
@@ -82,11 +82,11 @@ function rows({ words }, { starts }) {
  * Split `text` of `lang` into as few lines as it needs, none wider than `most` unless a single word is.
  * `widthOf(text)` measures in the unit of `most`.
  */
-export function fold(text, lang, most, widthOf) {
+export function breakLines(text, lang, most, widthOf) {
   const all = measured(text, lang, widthOf);
   if (all.words.length === 0) return [];
   const fits = (start, end) => all.width(start, end) <= most;
-  return rows(all, divide(all, fewest(0, all.words.length, fits), most, fits));
+  return rowTexts(all, divide(all, fewest(0, all.words.length, fits), most, fits));
 }
 
 /**
@@ -103,5 +103,5 @@ export function paginate(text, lang, lines, most, widthOf) {
   if (count === 1) return [text];
   const tight = divide(all, count, most * lines, inPage);
   const loose = count < total ? divide(all, count + 1, most * lines, inPage) : tight;
-  return rows(all, loose.cost + ONE_MORE < tight.cost ? loose : tight);
+  return rowTexts(all, loose.cost + ONE_MORE < tight.cost ? loose : tight);
 }

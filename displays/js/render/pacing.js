@@ -1,8 +1,8 @@
 // How long a caption (or a block of them, or a page of one) stays on the projector. No document in here; the clock is given, in milliseconds.
 
 const READ_MS_PER_CHARACTER = 55; // 18 characters a second: fast, but usual for subtitles.
-const SHORTEST_MS = 1_000;
-const LONGEST_MS = 7_000; // The usual limit of a subtitle: who has not read it by then is not reading.
+const SHORTEST_MS = 1000;
+const LONGEST_MS = 7000; // The usual limit of a subtitle: who has not read it by then is not reading.
 const HURRIED_MS = 500; // However far behind, every caption is seen for so long.
 const TAIL = 5;
 const PATIENCE_MS = 10_000; // A partial waits for its final on the screen, but not for ever.

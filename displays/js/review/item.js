@@ -22,10 +22,13 @@ function put(parent, name, text) {
   return made;
 }
 
+function twoDigits(number) {
+  return String(number).padStart(2, "0");
+}
+
 function clock(seconds) {
   const s = Math.floor(seconds);
-  const two = (n) => String(n).padStart(2, "0");
-  return `${Math.floor(s / 3600)}:${two(Math.floor(s / 60) % 60)}:${two(s % 60)}`;
+  return `${Math.floor(s / 3600)}:${twoDigits(Math.floor(s / 60) % 60)}:${twoDigits(s % 60)}`;
 }
 
 export class ReviewItem {

@@ -1,13 +1,16 @@
 // The review page: what a session left in doubt, decided by a person.
 
 import { forgetToken, keepToken, loadToken, onToken } from "../shared/operator_token.js";
-import { ReviewConnection, enter } from "./connection.js";
+import { recall, remember } from "../shared/storage.js";
+import { enter, ReviewConnection } from "./connection.js";
 import { ReviewList } from "./list.js";
 
 const at = (id) => document.getElementById(id);
 const REVIEWER = "reviewer";
 const KEYS = "review-keys";
 const LETTERS = { a: "approve", r: "reject", e: "edit", u: "reopen" };
+const ARROWS = { ArrowDown: 1, ArrowUp: -1 };
+const STEPS = { j: 1, k: -1 };
 const SAID = { approved: "Approved", corrected: "Corrected", rejected: "Rejected", open: "Taken back" };
 const LOGIN = {
   needed: "",
@@ -74,24 +77,32 @@ function act(item, what) {
   list.advance(item, what);
 }
 
-function press(event) {
-  const writing = event.target.closest("textarea, input:not([type=checkbox])");
+function onKey(event) {
+  const field = event.target.closest("textarea, input:not([type=checkbox])");
+  if (field) onKeyInField(event, field);
+  else if (!event.ctrlKey && !event.metaKey && !event.altKey && !at("tools").hidden) onShortcut(event);
+}
+
+function onKeyInField({ key, ctrlKey, metaKey }, field) {
   const item = list.current;
-  if (writing) {
-    if (event.key === "Escape" && item?.element.contains(writing)) item.focus();
-    else if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && item?.element.contains(writing)) act(item, "approve");
-    return;
-  }
-  if (event.ctrlKey || event.metaKey || event.altKey || at("tools").hidden) return;
-  const step = { ArrowDown: 1, ArrowUp: -1 }[event.key] ?? (at("keys").checked ? { j: 1, k: -1 }[event.key.toLowerCase()] : undefined);
-  const what = at("keys").checked ? LETTERS[event.key.toLowerCase()] : undefined;
+  if (!item?.element.contains(field)) return;
+  if (key === "Escape") item.focus();
+  else if (key === "Enter" && (ctrlKey || metaKey)) act(item, "approve");
+}
+
+function onShortcut(event) {
+  const letter = at("keys").checked ? event.key.toLowerCase() : "";
+  const step = ARROWS[event.key] ?? STEPS[letter];
+  const what = LETTERS[letter];
+  const item = what === "reopen" ? list.toReopen() : list.current;
   if (step) list.move(step);
-  else if (what === "reopen") {
-    const last = list.toReopen();
-    if (last) act(last, what);
-  } else if (what && item && !item.element.querySelector(`.${what}`).disabled) act(item, what);
-  else return;
+  else if (!what || (what !== "reopen" && isDisabled(item, what))) return;
+  else if (item) act(item, what);
   event.preventDefault();
+}
+
+function isDisabled(item, what) {
+  return !item || item.element.querySelector(`.${what}`).disabled;
 }
 
 function complain(text) {
@@ -103,11 +114,12 @@ function say(text) {
   at("said").textContent = text;
 }
 
-async function letIn(token = "") {
+async function letIn(given = "") {
+  let token = given;
   let how = await enter(token);
-  if (how === "needed" && !token && loadToken()) {
+  if (how === "needed" && !token) {
     token = loadToken();
-    how = await enter(token);
+    if (token) how = await enter(token);
   }
   at("login").hidden = how === "in" || how === "none";
   if (how === "none") complain("No review is running here. Start one with: stark-translate review");
@@ -126,17 +138,17 @@ at("login").addEventListener("submit", (event) => {
   event.preventDefault();
   letIn(at("token").value.trim());
 });
-at("reviewer").value = localStorage.getItem(REVIEWER) ?? "";
-at("reviewer").addEventListener("change", () => localStorage.setItem(REVIEWER, at("reviewer").value.trim()));
+at("reviewer").value = recall("localStorage", REVIEWER);
+at("reviewer").addEventListener("change", () => remember("localStorage", REVIEWER, at("reviewer").value.trim()));
 at("show-all").addEventListener("change", () => {
   list.showAll = at("show-all").checked;
 });
-at("keys").checked = localStorage.getItem(KEYS) !== "off";
+at("keys").checked = recall("localStorage", KEYS) !== "off";
 at("keys").addEventListener("change", () => {
-  localStorage.setItem(KEYS, at("keys").checked ? "on" : "off");
+  remember("localStorage", KEYS, at("keys").checked ? "on" : "off");
   document.body.classList.toggle("no-keys", !at("keys").checked);
 });
 document.body.classList.toggle("no-keys", !at("keys").checked);
-document.addEventListener("keydown", press);
+document.addEventListener("keydown", onKey);
 onToken((token) => letIn(token));
 letIn();

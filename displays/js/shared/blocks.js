@@ -11,7 +11,7 @@ function countWords(text) {
 }
 
 /** A block says of its captions together what a caption says of itself; `id` is that of the first, `lastId` of the last. */
-function block(captions) {
+function blockOf(captions) {
   return {
     id: captions[0].id,
     lastId: captions[captions.length - 1].id,
@@ -48,5 +48,5 @@ export function blocksOf(captions, lang) {
     else groups.push([caption]);
     words = (joins ? words : 0) + countWords(text);
   }
-  return groups.map(block);
+  return groups.map(blockOf);
 }

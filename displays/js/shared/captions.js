@@ -15,7 +15,7 @@ export class Captions {
   }
 
   /** Take a `hello`: what changed since we left, or all there is. */
-  greet(hello) {
+  onHello(hello) {
     if (!hello.resumed) this.#byId.clear();
     this.add(hello);
   }

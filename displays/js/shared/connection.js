@@ -1,7 +1,7 @@
 // The connection to the server: it comes back by itself, resumes where it was, and reports what was painted.
 // docs/PROTOCOL.md has the messages.
 
-import { Line } from "./socket.js";
+import { Socket } from "./socket.js";
 
 const PROTOCOL = 1;
 const FIRST_RETRY_MS = 500;
@@ -27,7 +27,7 @@ export function afterPaint(task) {
  * `onMessage` gets every message of the server in order. `onLink` gets "connecting", "open", "lost" (it will
  * try again), or "outdated" (the server speaks another protocol version; it will not). `onOpen` is called when a new
  * socket is open, before anything has come over it: the place to `send` a token. `history` is how many captions
- * `hello` may hold, "" for all. `early` is the first socket where the page has opened one already (js/shared/socket.js).
+ * `hello` may hold, "" for all. `preconnect` is the first socket where the page has opened one already (js/shared/socket.js).
  */
 export class Connection {
   #kind;
@@ -36,18 +36,18 @@ export class Connection {
   #onMessage;
   #onLink;
   #onOpen;
-  #line = null;
+  #socket = null;
   #session = "";
   #seq = 0;
-  #whole = false; // We have all captions up to #seq, not only the newest of them.
+  #isWhole = false; // We have all captions up to #seq, not only the newest of them.
   #attempt = 0;
   #retryTimer = 0;
   #silenceTimer = 0;
-  #watched = false; // The server gives signs of life, so their absence means something.
+  #isWatched = false; // The server gives signs of life, so their absence means something.
   #painted = 0;
   #hiddenAt = 0;
 
-  constructor({ kind, lang = "", history = "", early = null, onMessage, onLink, onOpen = () => {} }) {
+  constructor({ kind, lang = "", history = "", preconnect = null, onMessage, onLink, onOpen = () => {} }) {
     this.#kind = kind;
     this.#lang = lang;
     this.#history = history;
@@ -57,7 +57,7 @@ export class Connection {
     window.addEventListener("online", () => this.#open());
     document.addEventListener("visibilitychange", () => this.#wake());
     onLink("connecting");
-    this.#open(early);
+    this.#open(preconnect);
   }
 
   /** Subscribe to another language, "" for the server's target, from its snapshot on. */
@@ -75,9 +75,8 @@ export class Connection {
 
   /** Send a message. False if the link is down: nothing is kept for later. */
   send(message) {
-    const socket = this.#line?.socket;
-    if (socket?.readyState !== WebSocket.OPEN) return false;
-    socket.send(JSON.stringify(message));
+    if (!this.#socket?.isOpen) return false;
+    this.#socket.send(JSON.stringify(message));
     return true;
   }
 
@@ -86,16 +85,16 @@ export class Connection {
     this.#painted = 0;
   }
 
-  #open(early = null) {
+  #open(preconnect = null) {
     this.#drop();
-    const resume = this.#session && this.#whole ? { session: this.#session, since: this.#seq } : {};
+    const resume = this.#session && this.#isWhole ? { session: this.#session, since: this.#seq } : {};
     const asked = { kind: this.#kind, lang: this.#lang, history: this.#history, ...resume };
-    const line = new Line(asked, early);
-    this.#line = line;
+    const socket = new Socket(asked, preconnect);
+    this.#socket = socket;
     this.#awaitSign();
-    // A line that was let go of may still have something to say: nobody listens.
-    const current = (act) => (event) => line === this.#line && act(event);
-    line.listen({
+    // A socket that was let go of may still have something to say: nobody listens.
+    const current = (act) => (event) => socket === this.#socket && act(event);
+    socket.listen({
       open: current(() => this.#onOpen()),
       message: current((event) => this.#receive(JSON.parse(event.data))),
       close: current((event) => this.#lost(event.code)),
@@ -106,9 +105,9 @@ export class Connection {
   #drop() {
     clearTimeout(this.#retryTimer);
     clearTimeout(this.#silenceTimer);
-    const line = this.#line;
-    this.#line = null;
-    line?.socket.close();
+    const socket = this.#socket;
+    this.#socket = null;
+    socket?.close();
   }
 
   /** A link may be dead without the browser knowing it: Wi-Fi out of reach, a router that forgot about us. */
@@ -128,20 +127,20 @@ export class Connection {
         return;
       }
       this.#session = message.session;
-      this.#whole = message.resumed || this.#history === "";
+      this.#isWhole = message.resumed || this.#history === "";
       this.#attempt = 0;
       this.#onLink("open");
     }
-    this.#whole ||= message.type === "earlier";
+    this.#isWhole ||= message.type === "earlier";
     if (message.type === "hello" || message.type === "caption") this.#seq = message.seq;
-    this.#watched ||= message.type === "alive";
-    if (this.#watched) this.#awaitSign();
+    this.#isWatched ||= message.type === "alive";
+    if (this.#isWatched) this.#awaitSign();
     else clearTimeout(this.#silenceTimer);
     this.#onMessage(message);
   }
 
   #lost(code) {
-    this.#line = null;
+    this.#socket = null;
     clearTimeout(this.#silenceTimer);
     this.#onLink("lost");
     const delayMs = REFUSED_CODES.has(code) ? REFUSED_MS : retryDelayMs(this.#attempt++);
@@ -152,7 +151,7 @@ export class Connection {
   #wake() {
     if (document.visibilityState === "hidden") {
       this.#hiddenAt = Date.now();
-    } else if (this.#line === null || Date.now() - this.#hiddenAt > ASLEEP_MS) {
+    } else if (this.#socket === null || Date.now() - this.#hiddenAt > ASLEEP_MS) {
       this.#open();
     }
   }

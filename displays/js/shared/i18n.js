@@ -67,6 +67,20 @@ const TABLE = {
   },
 };
 
+const RIGHT_TO_LEFT = new Set(["ar", "ckb", "dv", "fa", "he", "ps", "sd", "ug", "ur", "yi"]);
+
+/** The `dir` of a language tag such as "es" or "ar-EG". */
+export function direction(lang) {
+  return RIGHT_TO_LEFT.has(lang.split("-")[0].toLowerCase()) ? "rtl" : "ltr";
+}
+
+/** Give an element's text its language, and the direction that it is written in. */
+export function setLanguage(element, lang) {
+  if (element.lang === lang) return;
+  element.lang = lang;
+  element.dir = direction(lang);
+}
+
 /** Language tags that the pages speak. */
 export const PAGE_LANGS = Object.keys(TABLE);
 
@@ -92,7 +106,7 @@ export function languageName(lang) {
 }
 
 /** Write words into every element below `root` marked data-word (its text) or data-label (its accessible name). */
-export function speakPage(root, table) {
+export function translatePage(root, table) {
   for (const element of root.querySelectorAll("[data-word]")) {
     element.textContent = table[element.dataset.word];
   }

@@ -1,4 +1,4 @@
-// The one thing a page says about how it goes: a word of words.js and a tone for its colour.
+// The one thing a page says about how it goes: the name of a word in js/shared/i18n.js, and a tone for its colour.
 
 const TONES = {
   connecting: "wait",
@@ -15,8 +15,8 @@ const TONES = {
   ended: "off",
 };
 
-/** The condition of a page whose link is `link`, with the server's last `mode` and `state` ("" before the first). */
-export function condition({ link, mode, state }) {
+/** The status of a page whose link is `link`, with the server's last `mode` and `state` ("" before the first). */
+export function statusName({ link, mode, state }) {
   if (link === "connecting" || link === "outdated") return link;
   // After the service the server goes away, and nobody needs to hear that we look for it.
   if (state === "ended") return "ended";
@@ -26,7 +26,7 @@ export function condition({ link, mode, state }) {
   return state === "speech" ? "listening" : state;
 }
 
-/** "good", "wait", "bad" or "off". A condition of a newer server that we do not know waits. */
-export function tone(name) {
+/** "good", "wait", "bad" or "off". A status of a newer server that we do not know waits. */
+export function statusTone(name) {
   return TONES[name] ?? "wait";
 }

@@ -1,4 +1,4 @@
-// What a page of the desk remembers. Where a browser forbids it, the page works and forgets.
+// What a page remembers. Where a browser forbids it, the page works and forgets.
 
 /** The value kept in `place`, "sessionStorage" or "localStorage", or "". */
 export function recall(place, key) {

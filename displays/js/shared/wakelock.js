@@ -21,12 +21,15 @@ function playVideo() {
   play();
 }
 
+function requestLock() {
+  return navigator.wakeLock.request("screen");
+}
+
 /** Keep the screen on from now on. True if the browser promises to, false if all we could do is play the video. */
 export async function keepAwake() {
-  const hold = () => navigator.wakeLock.request("screen");
   try {
     if (!("wakeLock" in navigator)) throw new Error("not a secure page");
-    await hold();
+    await requestLock();
   } catch (error) {
     console.info("no wake lock:", error.message);
     playVideo();
@@ -34,7 +37,7 @@ export async function keepAwake() {
   }
   // The browser drops the lock when the page is hidden.
   document.addEventListener("visibilitychange", () => {
-    if (document.visibilityState === "visible") hold().catch((error) => console.info("no wake lock:", error.message));
+    if (document.visibilityState === "visible") requestLock().catch((error) => console.info("no wake lock:", error.message));
   });
   return true;
 }
