@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from playwright.sync_api import Page
 
-from tests.displays.conftest import Visit
+from tests.browser.conftest import Visit
 
 pytestmark = pytest.mark.browser
 
