@@ -8,6 +8,7 @@ from dataclasses import replace
 from pipeline.audio.level import level_dbfs, peak_dbfs
 from pipeline.core.types import Caption, Span, Transcript, Utterance
 from pipeline.engines.protocols import Recognizer, Translator
+from pipeline.text.overlay import lay_over
 
 Clock = Callable[[], float]
 """Monotonic seconds."""
@@ -67,7 +68,5 @@ def as_final(caption: Caption) -> Caption:
 
 
 def blend(beginning: str, draft: Caption) -> Caption:
-    """Lay the beginning of a final over the draft on screen, so that the text never shrinks."""
-    done = len(beginning.split())
-    rest = " ".join(draft.text.split()[done:])
-    return replace(draft, text=f"{beginning} {rest}".strip(), stable=len(beginning))
+    """Lay the beginning of a final over the draft on screen, so that the text does not collapse."""
+    return replace(draft, text=lay_over(beginning, draft.text), stable=len(beginning))
