@@ -58,7 +58,7 @@ test: .venv/dev  ## Run all tests
 	$(BIN)/python -m pytest $(ARGS)
 
 check: lint  ## Format, lint, types and the fast tests
-	$(BIN)/python -m pytest -q -m "not slow and not browser and not sound and not train" $(ARGS)
+	$(BIN)/python -m pytest -q -n 4 -m "not slow and not browser and not sound and not train" $(ARGS)
 
 lint: .venv/dev
 	$(BIN)/ruff format --check .
