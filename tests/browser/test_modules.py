@@ -209,6 +209,63 @@ def test_a_caption_of_a_word_or_two_joins_the_next(page: Page) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("lang", "sentence", "amen"),
+    [
+        ("zh", "愿上帝赐给你们恩惠和平安。", "阿们。"),
+        ("ja", "神の恵みと平安がありますように。", "アーメン。"),
+        ("th", "ขอพระคุณและสันติสุขมีแก่ท่านทั้งหลาย", "อาเมน"),
+    ],
+)
+@pytest.mark.parametrize("segmenter", ["Intl.Segmenter", "undefined"])
+def test_sentences_without_spaces_are_more_than_a_word_or_two(
+    page: Page, lang: str, sentence: str, amen: str, segmenter: str
+) -> None:
+    """Each is a line of its own, as in other languages; without end they would grow into one."""
+    blocks, texts, few = run(
+        page,
+        "shared/blocks",
+        f"""Intl.Segmenter = {segmenter};
+        const say = (id, text) => ({{id, seq: id, final: true, start_s: id * 3, end_s: id * 3 + 2,
+          source: {{lang: "en", text: "x"}}, target: {{lang: "{lang}", text}}}});
+        const said = ["{sentence}", "{amen}", "{sentence}", "{sentence}"].map((t, i) => say(i, t));
+        const blocks = m.blocksOf(said, "{lang}");
+        return [blocks.map((block) => block.captions.map(({{id}}) => id)),
+          blocks.map((block) => m.blockText(block, "{lang}")),
+          (await import("/js/shared/words.js")).countWords("{amen}", "{lang}")];""",
+    )
+    gap = " " if lang == "th" else ""
+    if few <= 2:
+        assert blocks == [[0], [1, 2], [3]]
+        assert texts[1] == f"{amen}{gap}{sentence}"
+    else:
+        assert (segmenter, blocks) == ("undefined", [[0], [1], [2], [3]])
+
+
+@pytest.mark.parametrize(
+    ("lang", "text"),
+    [
+        ("zh", "“愿上帝赐给你们恩惠和平安”，保罗写信给罗马的教会说。我们今天读 Romans 8 章。"),
+        ("ja", "神の恵みと平安が、皆さんの上に（いつも）ありますように。"),
+        ("th", "ขอพระคุณและสันติสุขมีแก่ท่านทั้งหลาย จากพระเจ้าพระบิดาของเรา"),
+    ],
+)
+def test_sentences_without_spaces_break_between_words(page: Page, lang: str, text: str) -> None:
+    for most in (9, 14, 22, 99):
+        body = f"return m.breakLines({text!r}, '{lang}', {most}, (t) => t.length)"
+        lines = run(page, "render/line_breaking", body)
+        assert max(len(line) for line in lines) <= most
+        assert "".join(lines).replace(" ", "") == text.replace(" ", "")
+        assert not any(line[0] in "，。、）”" or line[-1] in "“（" for line in lines), lines
+    assert lines == [text]
+    parts = run(
+        page,
+        "render/line_breaking",
+        f"return m.paginate({text!r}, '{lang}', 2, 12, (t) => t.length)",
+    )
+    assert len(parts) > 1
+
+
 def test_the_pages_language_is_one_that_they_speak(page: Page) -> None:
     picked = run(
         page,

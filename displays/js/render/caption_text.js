@@ -1,5 +1,7 @@
 // One caption's text in the document: its solid part and the rest, which is dimmed.
 
+import { gapOf } from "../shared/words.js";
+
 /** Split after `count` characters as the server counts them: code points, where JavaScript has UTF-16 units. */
 export function splitAt(text, count) {
   let end = 0;
@@ -68,7 +70,7 @@ export class CaptionText {
     this.#text = text;
     this.#lang = lang;
     this.#solid = Math.max(certain.length, kept);
-    setText(this.#gap, follows ? " " : "");
+    setText(this.#gap, follows ? gapOf(lang) : "");
     // Only a final's: the end of a growing text is a new one with every word.
     const [head, tail] = final ? splitEnding(text) : [text.slice(0, this.#solid), ""];
     setText(this.#stable.firstChild, head);

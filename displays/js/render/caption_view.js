@@ -3,6 +3,7 @@
 
 import { textFor } from "../shared/captions.js";
 import { setLanguage } from "../shared/i18n.js";
+import { gapOf } from "../shared/words.js";
 import { CaptionText, setText } from "./caption_text.js";
 
 /** A list item with the text (its stable part solid, the rest dimmed) and the source text under it. */
@@ -42,7 +43,7 @@ export class CaptionView {
     });
     const { source } = captions[0];
     const shown = textFor(captions[0], lang);
-    setText(this.#source, shown.lang === source.lang ? "" : captions.map((each) => each.source.text).join(" "));
+    setText(this.#source, shown.lang === source.lang ? "" : captions.map((each) => each.source.text).join(gapOf(source.lang)));
     setLanguage(this.#text, shown.lang);
     setLanguage(this.#under, source.lang);
     this.element.classList.toggle("partial", !item.final);

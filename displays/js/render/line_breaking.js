@@ -1,13 +1,15 @@
 // Where a line of a whole sentence may end: lines of about the same length, phrases kept together, no word left alone.
 // No document in here. The optimum over all breaks, as Knuth and Plass find it for paragraphs (1981).
 
+import { piecesOf } from "../shared/words.js";
+
 // Words that lean on the next one. To add a language, add a line; the key is its language tag.
 const LEANING = {
   en: "a an and are as at but by for from has have he her his i if in is it its my nor not of on or our she so than that the their they this to was we were when which who with you your",
   es: "a al aunque como con cuando de del desde donde e el ella en entre era es esta este fue ha han hasta he la las le les lo los me mi mis ni no nos nuestra nuestro o para pero por porque que quien se según si sin sobre son su sus te tu tus u un una y ya yo",
 };
-const SENTENCE_END = /[.!?…]["'”’»)]*$/;
-const CLAUSE_END = /[,;:—–)]["'”’»)]*$/;
+const SENTENCE_END = /[.!?…。！？]["'”’»)」』）]*$/;
+const CLAUSE_END = /[,;:—–)，、；：]["'”’»)」』）]*$/;
 
 // What a break costs, in units of the square of the whole width of a line or page.
 const AFTER_CLAUSE = 0.01;
@@ -27,14 +29,15 @@ function breakCost(word, lang) {
 
 /** The words of a text with what there is to know about them. */
 function measured(text, lang, widthOf) {
-  const words = text.split(/\s+/).filter(Boolean);
+  const words = piecesOf(text, lang);
   const space = widthOf(" ");
+  const gaps = words.map(({ gap }) => (gap === "" ? 0 : space));
   const ends = [0]; // ends[i]: the width of the first i words, each with its space.
-  for (const word of words) ends.push(ends[ends.length - 1] + widthOf(word) + space);
+  words.forEach((word, at) => ends.push(ends[at] + widthOf(word.text) + gaps[at]));
   return {
     words,
-    width: (start, end) => ends[end] - ends[start] - space,
-    breakAfter: words.map((word) => breakCost(word, lang)),
+    width: (start, end) => ends[end] - ends[start] - gaps[end - 1],
+    breakAfter: words.map((word) => breakCost(word.text, lang)),
   };
 }
 
@@ -74,8 +77,12 @@ function divide({ words, width, breakAfter }, count, full, fits) {
   return ways[total];
 }
 
+function textOf(row) {
+  return row.map(({ text, gap }) => text + gap).join("").trimEnd();
+}
+
 function rowTexts({ words }, { starts }) {
-  return starts.map((start, at) => words.slice(start, starts[at + 1]).join(" "));
+  return starts.map((start, at) => textOf(words.slice(start, starts[at + 1])));
 }
 
 /**

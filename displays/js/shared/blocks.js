@@ -2,13 +2,10 @@
 // No document in here.
 
 import { textFor } from "./captions.js";
+import { countWords, gapOf } from "./words.js";
 
 const FEW_WORDS = 2;
 const JOIN_WITHIN_S = 6; // "Amen." before a long silence stands alone: the next has nothing to do with it.
-
-function countWords(text) {
-  return text.split(/\s+/).filter(Boolean).length;
-}
 
 /** A block says of its captions together what a caption says of itself; `id` is that of the first, `lastId` of the last. */
 function blockOf(captions) {
@@ -23,12 +20,13 @@ function blockOf(captions) {
 
 /** The text of a block for a reader of `lang`. */
 export function blockText({ captions }, lang) {
-  return captions.map((caption) => textFor(caption, lang).text).join(" ");
+  const texts = captions.map((caption) => textFor(caption, lang));
+  return texts.map(({ text }) => text).join(gapOf(texts[0].lang));
 }
 
 /** Whether `block` is so short that it should wait a moment for the next to join it. */
 export function isShort(block, lang) {
-  return countWords(blockText(block, lang)) <= FEW_WORDS;
+  return countWords(blockText(block, lang), textFor(block.captions[0], lang).lang) <= FEW_WORDS;
 }
 
 /** Group `captions`, oldest first, into blocks for a reader of `lang`. */
@@ -46,7 +44,7 @@ export function blocksOf(captions, lang) {
       caption.start_s - last.end_s <= JOIN_WITHIN_S;
     if (joins) group.push(caption);
     else groups.push([caption]);
-    words = (joins ? words : 0) + countWords(text);
+    words = (joins ? words : 0) + countWords(text, textLang);
   }
   return groups.map(blockOf);
 }

@@ -1,0 +1,57 @@
+// The words of a text, also where the script does not set them apart. No document in here.
+
+const UNSPACED = new Set(["ja", "km", "lo", "my", "th", "zh"]); // written without spaces between words
+const GAPLESS = new Set(["ja", "zh"]); // nor between sentences
+const OPENING = /^[\p{Ps}\p{Pi}]+$/u; // belongs to the word after it
+const WORDLIKE = /[\p{L}\p{N}]/u;
+
+const segmenters = new Map();
+
+function baseOf(lang) {
+  return lang.split("-")[0].toLowerCase();
+}
+
+/** The text in segments, `{segment, isWordLike}`, as the browser's dictionary of the language has them. */
+function segmentsOf(text, lang) {
+  if (!Intl.Segmenter) {
+    // Firefox before 125: every letter counts as a word, with what is written above and below it.
+    return [...text.matchAll(/\P{M}\p{M}*/gu)].map(([segment]) => ({ segment, isWordLike: WORDLIKE.test(segment) }));
+  }
+  if (!segmenters.has(lang)) segmenters.set(lang, new Intl.Segmenter(lang, { granularity: "word" }));
+  return [...segmenters.get(lang).segment(text)];
+}
+
+/** What stands between two sentences of a language in one line. */
+export function gapOf(lang) {
+  return GAPLESS.has(baseOf(lang)) ? "" : " ";
+}
+
+/** How many words a text has. */
+export function countWords(text, lang) {
+  if (!UNSPACED.has(baseOf(lang))) return text.split(/\s+/).filter(Boolean).length;
+  return segmentsOf(text, lang).filter(({ isWordLike }) => isWordLike).length;
+}
+
+/** The pieces of a text between which a line may end, `{text, gap}`: a word with its punctuation, and the space after it. */
+export function piecesOf(text, lang) {
+  if (!UNSPACED.has(baseOf(lang))) {
+    return text.split(/\s+/).filter(Boolean).map((word) => ({ text: word, gap: " " }));
+  }
+  const pieces = [];
+  let opening = "";
+  for (const { segment, isWordLike } of segmentsOf(text, lang)) {
+    const last = pieces[pieces.length - 1];
+    if (segment.trim() === "") {
+      if (last && opening === "") last.gap = " ";
+    } else if (OPENING.test(segment)) {
+      opening += segment;
+    } else if (isWordLike || !last || last.gap !== "" || opening !== "") {
+      pieces.push({ text: opening + segment, gap: "" });
+      opening = "";
+    } else {
+      last.text += segment;
+    }
+  }
+  if (opening !== "") pieces.push({ text: opening, gap: "" });
+  return pieces;
+}
