@@ -1,13 +1,16 @@
-"""For every test: what it starts it must end."""
+"""For every test: what it starts it must end, and which models it gets."""
 
 from __future__ import annotations
 
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from tests.support.real_models import real_model
 
 settings.register_profile("long", max_examples=2_000, deadline=None)
 """For `pytest --hypothesis-profile=long -o timeout=0 tests/fuzz`, now and then."""
@@ -32,3 +35,23 @@ def _no_leaked_thread() -> Iterator[None]:
         if time.monotonic() > deadline:
             pytest.fail(f"left running: {[thread.name for thread in leaked]}")
         time.sleep(0.02)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_models_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep what the user has pulled away from the tests: "auto" is the starter in them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
+        yield
+
+
+@pytest.fixture(scope="session")
+def whisper_base() -> Path:
+    """Return the folder of the real Whisper base."""
+    return real_model("whisper-base")
+
+
+@pytest.fixture(scope="session")
+def gemma_270m() -> Path:
+    """Return the file of the real Gemma 3 270M."""
+    return real_model("gemma-3-270m-q4_k_m")

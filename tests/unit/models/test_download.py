@@ -11,10 +11,9 @@ import huggingface_hub
 import pytest
 
 from pipeline.core.errors import ModelError
-from pipeline.models import download as pulling
-from pipeline.models import hub_client as hub_files
-from pipeline.models.hub_client import Watch
-from pipeline.models.store import Manifest, Store
+from pipeline.models import download, hub_client
+from pipeline.models.orders import Order, order, sources
+from pipeline.models.store import Manifest, Store, Watch
 from tests.support.hf_hub import COMMIT, Fault, Hub, hub_here, sha256
 from tests.support.model_fixtures import damage
 
@@ -58,7 +57,7 @@ def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     with hub_here(here) as hub:
         monkeypatch.setenv("HF_ENDPOINT", hub.endpoint)
         monkeypatch.setenv("HF_TOKEN", "hf_secret")
-        monkeypatch.setattr(hub_files, "_WAITS_S", (0.01, 0.01, 0.01))
+        monkeypatch.setattr(hub_client, "_WAITS_S", (0.01, 0.01, 0.01))
         yield hub
 
 
@@ -69,7 +68,12 @@ def store(tmp_path: Path) -> Store:
 
 
 def pull(store: Store, name: str = "ours", revision: str = "") -> Manifest:
-    return pulling.pull(pulling.order(name, store, revision), store)
+    return download.obtain(name, store, revision)
+
+
+def ordered_here(store: Store, name: str = "ours") -> Order:
+    """Return the order for the first source of a model."""
+    return order(sources(name, store)[0])
 
 
 def refused(store: Store, code: str, name: str = "ours", revision: str = "") -> ModelError:
@@ -85,9 +89,9 @@ def refused(store: Store, code: str, name: str = "ours", revision: str = "") -> 
 def test_a_model_of_the_registry(hub: Hub, store: Store) -> None:
     told: list[int] = []
     checked: list[int] = []
-    ordered = pulling.order("ours", store)
+    ordered = ordered_here(store)
     assert (ordered.commit, ordered.licence, ordered.role) == (COMMIT, "apache-2.0", "stt")
-    manifest = pulling.pull(ordered, store, Watch(told.append, checked.append))
+    manifest = download.pull(ordered, store, Watch(told.append, checked.append))
     assert sum(told) == sum(checked) == ordered.size_bytes == manifest.size_bytes
     assert store.manifest("ours") == manifest
     assert (manifest.repository, manifest.revision) == ("church/whisper", COMMIT)
@@ -158,7 +162,7 @@ def test_what_is_here_and_right_is_not_fetched_again(hub: Hub, store: Store) -> 
     hub.requests.clear()
     told: list[int] = []
     checked: list[int] = []
-    manifest = pulling.pull(pulling.order("ours", store), store, Watch(told.append, checked.append))
+    manifest = download.pull(ordered_here(store), store, Watch(told.append, checked.append))
     assert store.faults(manifest, hashes=True) == []
     assert hub.asked("model.bin") == []
     assert sum(told) == sum(checked) == manifest.size_bytes
@@ -172,7 +176,7 @@ class TestCuts:
         refused(store, "connection-lost")
         hub.fault = Fault(file="model.bin", cut_after=400_000, cuts=1)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(hub_files, "_WAITS_S", ())
+            patch.setattr(hub_client, "_WAITS_S", ())
             error = refused(store, "connection-lost")
         assert "goes on" in error.fix
         assert store.halves() == ["ours"]
@@ -304,7 +308,7 @@ class TestDisk:
         self, hub: Hub, store: Store, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         free = shutil.disk_usage(store.directory).free
-        monkeypatch.setattr(pulling, "_SPARE_BYTES", free)
+        monkeypatch.setattr(download, "_SPARE_BYTES", free)
         error = refused(store, "disk-short")
         assert str(store.directory) in error.message
         assert hub.asked("model.bin") == []
@@ -319,7 +323,7 @@ class TestDisk:
         assert hub.asked("model.bin") == []
 
     def test_two_pulls_at_once(self, hub: Hub, store: Store) -> None:
-        ordered = pulling.order("ours", store)
+        ordered = ordered_here(store)
         with store.lock("ours"), pytest.raises(ModelError, match=r"\[model-busy\]"):
-            pulling.pull(ordered, store)
+            download.pull(ordered, store)
         assert hub.asked("model.bin") == []

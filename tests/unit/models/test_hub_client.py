@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from pipeline.core.errors import ModelError
-from pipeline.models import hub_client as hub_files
-from pipeline.models.hub_client import HubFile, Watch, get
+from pipeline.models import hub_client
+from pipeline.models.hub_client import HubFile, get
+from pipeline.models.store import Watch
 from tests.support.hf_hub import COMMIT, Fault, Hub, hub_here, sha256
 
 LARGE = random.Random(2).randbytes(1_000_000)
@@ -22,7 +23,7 @@ SMALL = b'{"a": 1}\n' * 100
 def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     files = {"model.bin": LARGE, "config.json": SMALL, "empty.txt": b"", "ä b/ñ.bin": b"12"}
     with hub_here({"church/model": files}) as hub:
-        monkeypatch.setattr(hub_files, "_WAITS_S", (0.01, 0.01))
+        monkeypatch.setattr(hub_client, "_WAITS_S", (0.01, 0.01))
         yield hub
 
 

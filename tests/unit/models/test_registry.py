@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.core.errors import ModelError
-from pipeline.models.registry import KEYS, hub_id, near, read_registry
+from pipeline.models.registry import KEYS, hub_id, near, read_registry, terms_of
 from tests.support.paths import ROOT
 
 OWN = """
@@ -17,16 +17,25 @@ role = "gemma"
 repository = "our-church/fine-tune"
 files = ["model.gguf"]
 """
+WHEEL = """
+[[models.wheels]]
+name = "w"
+version = "1.0.0"
+size_bytes = 9
+parts = { "w/part" = "model.gguf" }
+"""
 
 
 def test_the_shipped_registry_names_what_churches_use() -> None:
     known = read_registry()
     assert set(known) == {
+        "whisper-base",
         "base.en",
         "small.en",
         "distil-large-v3",
         "large-v3-turbo",
         "opus-mt-en-es",
+        "gemma-3-270m-q4_k_m",
         *(f"translategemma-{s}-{q}" for s in ("4b", "12b") for q in ("q4_k_m", "q5_k_m", "q8_0")),
     }
     assert {model.role for model in known.values()} == set(KEYS)
@@ -34,15 +43,41 @@ def test_the_shipped_registry_names_what_churches_use() -> None:
 
 def test_every_shipped_model_is_fully_described_and_fixed_to_a_commit() -> None:
     for model in read_registry().values():
-        assert len(model.revision) == 40, f"{model.name}: pinned, so that it never changes"
+        if model.repository:
+            assert len(model.revision) == 40, f"{model.name}: pinned, so that it never changes"
         assert model.licence
         assert model.choose
         assert 0 < model.size_bytes < model.memory_bytes
-        assert len(model.files) == 1 if model.role == "gemma" else "model.bin" in model.files
+        paths = {file.path for file in model.files}
+        assert len(paths) == 1 if model.role == "gemma" else "model.bin" in paths
         if model.role == "marian":
-            assert {"source.spm", "target.spm", "config.json"} <= set(model.files)
+            assert {"source.spm", "target.spm", "config.json"} <= paths
         if model.role == "stt":
-            assert {"tokenizer.json", "config.json"} <= set(model.files)
+            assert {"tokenizer.json", "config.json"} <= paths
+        if all(file.sha256 for file in model.files):
+            assert sum(file.size_bytes for file in model.files) == model.size_bytes
+
+
+def test_hashes_are_known_wherever_somebody_gives_them() -> None:
+    without = {m.name for m in read_registry().values() if not all(f.sha256 for f in m.files)}
+    quantized = {f"translategemma-{s}-{q}" for s in ("4b", "12b") for q in ("q5_k_m", "q8_0")}
+    assert without == quantized
+
+
+def test_what_a_model_was_made_for() -> None:
+    known = read_registry()
+    assert known["base.en"].can("en", "es")
+    assert not known["base.en"].can("es", "en")
+    assert known["whisper-base"].can("ko", "es")
+    assert known["opus-mt-en-es"].can("en", "es")
+    assert not known["opus-mt-en-es"].can("en", "fr")
+    assert not known["gemma-3-270m-q4_k_m"].can("en", "pt")
+    assert known["translategemma-4b-q4_k_m"].can("ko", "ht")
+
+
+def test_terms_that_must_be_accepted() -> None:
+    assert terms_of("Gemma") == terms_of("gemma") == "https://ai.google.dev/gemma/terms"
+    assert terms_of("MIT") == terms_of("") == ""
 
 
 def test_a_registry_of_ones_own_adds_and_wins(tmp_path: Path) -> None:
@@ -63,6 +98,11 @@ def test_a_registry_of_ones_own_adds_and_wins(tmp_path: Path) -> None:
         (OWN.format(name="a").replace("model.gguf", "../../etc/passwd"), "files"),
         (OWN.format(name="a").replace("model.gguf", "/etc/passwd"), "files"),
         (OWN.format(name="a") + 'licence_url = "x"', "licence_url"),
+        (OWN.format(name="a").replace('repository = "our-church/fine-tune"', ""), "repository"),
+        (OWN.format(name="a") + WHEEL, "size_bytes and sha256"),
+        (OWN.format(name="a") + WHEEL.replace("model.gguf", "other"), "no others"),
+        (OWN.format(name="a") + WHEEL.replace('"w"', '"-r /etc/passwd"'), "wheels"),
+        (OWN.format(name="a") + WHEEL.replace("1.0.0", "--index-url"), "version"),
         ("models = 3", "models"),
         ("\udcff", "codec"),
     ],

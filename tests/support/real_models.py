@@ -1,0 +1,44 @@
+"""Real models for tests, fetched once by the product's own pull into the user's cache."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+from pipeline.core.errors import ModelError
+from pipeline.models.download import obtain
+from pipeline.models.store import Manifest, Store
+from tests.support.needs import without
+
+_CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+"""Read once, before a test sets a home of its own."""
+_BUSY_S = 200.0
+"""Another test run may be fetching the same model."""
+
+
+def real_model(name: str) -> Path:
+    """Return where a model of the registry is; skip where it cannot be had, fail under CI=true.
+
+    Terms are accepted here for the tests on this machine alone.
+    """
+    store = Store(_CACHE / "stark-translate" / "test-models")
+    try:
+        return store.path(_here(name, store))
+    except ModelError as error:
+        without(f"{name} cannot be had: {error}")
+        raise
+
+
+def _here(name: str, store: Store) -> Manifest:
+    until_s = time.monotonic() + _BUSY_S
+    while True:
+        manifest = store.manifest(name)
+        if manifest is not None and not store.faults(manifest):
+            return manifest
+        try:
+            return obtain(name, store, accept=lambda _: True)
+        except ModelError as error:
+            if error.code != "model-busy" or time.monotonic() > until_s:
+                raise
+            time.sleep(1)
