@@ -71,19 +71,19 @@ format: .venv/dev  ## Format the code and mend what can be mended
 	$(BIN)/ruff check --fix .
 
 screenshots: .venv/dev  ## Take pictures of the pages into docs/images
-	$(BIN)/python -m scripts.screenshots
+	$(BIN)/python -m scripts.docs.screenshots
 
 faults: .venv/dev  ## Run the fault matrix of docs/RELIABILITY.md and print it with results and times
-	$(BIN)/python -m scripts.faults $(ARGS)
+	$(BIN)/python -m scripts.reliability.faults $(ARGS)
 
 soak: .venv/dev  ## Eight hours of a church's sound in half an hour, watched for growth
-	$(BIN)/python -m scripts.soak $(ARGS)
+	$(BIN)/python -m scripts.reliability.soak $(ARGS)
 
 crowd: .venv/dev  ## A hall of 450 displays, with 50 vandals in it and without (3 minutes)
-	$(BIN)/python -m scripts.crowd --markdown docs/BENCHMARKS.md $(ARGS)
+	$(BIN)/python -m scripts.bench.crowd --markdown docs/BENCHMARKS.md $(ARGS)
 
 bench: .venv/runtime  ## Measure latency on the demo sermon, Gemma against Marian finals (5 minutes)
-	$(BIN)/python scripts/benchmark_latency.py --against translate.final.engine=marian \
+	$(BIN)/python -m scripts.bench.latency --against translate.final.engine=marian \
 	  --markdown docs/BENCHMARKS.md $(ARGS)
 
 lock: .venv/dev  ## Pin the newest versions that fit pyproject.toml

@@ -1,1 +1,1 @@
-"""A decoder-only checkpoint as GGUF files for llama.cpp, each checked against the checkpoint."""
+"""Decoder-only checkpoints as GGUF files, each checked against its checkpoint."""

@@ -13,10 +13,10 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 
-from gguf_export import naming
-from gguf_export.naming import Naming, some
-from gguf_export.shape import Shape, layers_of, work_out
 from pipeline.core.errors import ModelError
+from scripts.gguf_export import naming
+from scripts.gguf_export.naming import Naming, some
+from scripts.gguf_export.shape import Shape, layers_of, work_out
 
 Tensors = dict[str, torch.Tensor]
 _INSIDE = ("model", "state_dict", "model_state_dict")

@@ -8,8 +8,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from gguf_export.progress import growing, unfinished
 from pipeline.core.errors import ModelError
+from scripts.gguf_export.progress import growing, unfinished
 
 SCRIPT = "convert_hf_to_gguf.py"
 

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import gelu, linear, silu
 
-from gguf_export.checkpoint import Checkpoint, Tensors
-from gguf_export.shape import Shape
+from scripts.gguf_export.checkpoint import Checkpoint, Tensors
+from scripts.gguf_export.shape import Shape
 
 
 @torch.no_grad()

@@ -17,8 +17,8 @@ from peft import PeftModel, get_peft_model_state_dict
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 
-from gguf_export.progress import console, growing, unfinished
 from pipeline.core.errors import ModelError
+from scripts.gguf_export.progress import console, growing, unfinished
 
 ARCHITECTURES = ("Gemma3ForCausalLM", "Gemma3ForConditionalGeneration")
 _TOKENIZER = ("tokenizer.model", "tokenizer.json", "tokenizer_config.json", "added_tokens.json",

@@ -96,7 +96,7 @@ def recognize(names: Iterable[str]) -> Naming:
         raise ModelError(
             "checkpoint-adapter",
             "The file is a LoRA adapter, not a whole model.",
-            "Merge it into its base first: scripts/convert_translategemma.py does.",
+            "Merge it into its base first: scripts/gguf_export/convert_translategemma.py does.",
         )
     for naming, telling in ((GEMMA, "ffn_norm"), (LLAMA, "attn_q"), (GPT, "attn_q")):
         if naming.names[f"blk.{{}}.{telling}"].format(0) in found:

@@ -13,11 +13,11 @@ import torch
 from gguf import TokenType
 from numpy.typing import NDArray
 
-from gguf_export.checkpoint import Checkpoint
-from gguf_export.forward import logits
-from gguf_export.vocabulary import Vocabulary
 from pipeline.core.errors import ModelError
 from pipeline.engines.llama import Llama, LlamaError
+from scripts.gguf_export.checkpoint import Checkpoint
+from scripts.gguf_export.forward import logits
+from scripts.gguf_export.vocabulary import Vocabulary
 
 TOLERANCE = 0.01
 """How far the logits of an F16 file may be from the checkpoint's: at half of the positions, the

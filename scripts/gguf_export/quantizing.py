@@ -9,9 +9,9 @@ from pathlib import Path
 
 import gguf
 
-from gguf_export.progress import console, growing, unfinished
 from pipeline.core.errors import ModelError, UsageError
 from pipeline.engines import llama
+from scripts.gguf_export.progress import console, growing, unfinished
 
 F16 = "F16"
 # Level -> llama.cpp's number for it, and about how many bits a weight takes.

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gguf_export.naming import Architecture
 from pipeline.core.errors import ModelError
+from scripts.gguf_export.naming import Architecture
 
 # Our name -> where a config.json has it: Hugging Face's key first.
 _LAYERS = ("num_hidden_layers", "n_layer", "n_layers")

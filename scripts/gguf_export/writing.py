@@ -11,10 +11,10 @@ import torch
 from gguf import GGMLQuantizationType
 from numpy.typing import NDArray
 
-from gguf_export.checkpoint import Checkpoint
-from gguf_export.shape import Shape
-from gguf_export.vocabulary import Vocabulary
 from pipeline.core.errors import ModelError
+from scripts.gguf_export.checkpoint import Checkpoint
+from scripts.gguf_export.shape import Shape
+from scripts.gguf_export.vocabulary import Vocabulary
 
 
 def write(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import orjson
 import pytest
 from jsonschema import Draft202012Validator
-from make_schema import DIALECT, schemas, text
 
+from scripts.docs.make_schema import DIALECT, schemas, text
 from tests.support.schemas import SCHEMA
 
 MADE = schemas()
@@ -15,7 +15,7 @@ MADE = schemas()
 def test_the_files_are_those_that_the_types_make() -> None:
     kept = {str(p.relative_to(SCHEMA).with_suffix("")): p.read_bytes() for p in SCHEMA.rglob("*.*")}
     made = {name: text(schema) for name, schema in MADE.items()}
-    assert kept == made, "run: python -m scripts.make_schema"
+    assert kept == made, "run: python -m scripts.docs.make_schema"
 
 
 @pytest.mark.parametrize("name", MADE)

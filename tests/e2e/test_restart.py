@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts.kills import kill_again_and_again
+from scripts.reliability.crash_recovery import kill_again_and_again
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 

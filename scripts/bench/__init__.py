@@ -1,0 +1,1 @@
+"""Measurements of the program: latency, streaming metrics, a hall full of displays."""

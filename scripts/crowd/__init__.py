@@ -1,1 +1,0 @@
-"""Are captions as quick with vandals in the hall? See `python -m scripts.crowd --help`."""

@@ -1,0 +1,1 @@
+"""The demo sermon, made of its text."""

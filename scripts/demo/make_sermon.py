@@ -1,0 +1,208 @@
+"""Builds the demo sermon: demo/sermon.toml in, demo/sermon.flac and demo/sermon.json out.
+
+Needs the programs espeak-ng and flite, and numpy, soundfile and soxr. The same text, voices and
+program versions give the same samples. `--only SECTION` renders one section by itself.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import soundfile
+import soxr
+
+from scripts.demo.music import Samples, SermonError, Table, amplitude, music, rms
+
+DEMO = Path(__file__).resolve().parents[2] / "demo"
+# Speech begins and ends at the first and last sample above this level, relative to the
+# sentence's peak.
+SPEECH_THRESHOLD_DB = -40.0
+FADE_S = 0.02  # kept on each side of the threshold and faded, so that no cut clicks
+
+
+def speak(text: str, voice: Table, rate_hz: int) -> tuple[Samples, int, int]:
+    """One sentence at its voice's level: mono samples, and where speech starts and ends in them."""
+    with tempfile.TemporaryDirectory() as folder:
+        wav = Path(folder) / "sentence.wav"
+        subprocess.run(_speech_command(text, voice, wav), check=True, capture_output=True)
+        samples, native_hz = soundfile.read(wav, dtype="float64")
+    samples = soxr.resample(samples - np.mean(samples), native_hz, rate_hz)
+    loud = np.flatnonzero(
+        np.abs(samples) > amplitude(SPEECH_THRESHOLD_DB) * np.max(np.abs(samples))
+    )
+    fade = int(FADE_S * rate_hz)
+    first = max(0, int(loud[0]) - fade)
+    start, end = int(loud[0]) - first, int(loud[-1]) + 1 - first
+    samples = samples[first : first + end + fade].copy()
+    # Only what lies outside the speech is faded: the ramp may be shorter than `fade` at the start.
+    samples[:start] *= np.linspace(0, 1, start, endpoint=False)
+    samples[end:] *= np.linspace(1, 0, len(samples) - end)
+    return samples * amplitude(voice["speech_dbfs"]) / rms(samples[start:end]), start, end
+
+
+def _speech_command(text: str, voice: Table, wav: Path) -> list[str]:
+    if voice["engine"] == "espeak-ng":
+        options = ["-v", voice["voice"], "-s", str(voice["rate_wpm"]), "-p", str(voice["pitch"])]
+        return ["espeak-ng", *options, "-w", str(wav), "--", text]
+    if voice["engine"] == "flite":
+        stretch = f"duration_stretch={voice['stretch']}"
+        return ["flite", "-voice", voice["voice"], "--setf", stretch, "-o", str(wav), "-t", text]
+    raise SermonError(
+        "unknown-engine", f"voices: engine is {voice['engine']!r}; use 'espeak-ng' or 'flite'"
+    )
+
+
+def room_noise(length: int, level_dbfs: float, seed: int) -> Samples:
+    """Noise whose power falls with frequency, as in a quiet hall."""
+    noise = np.random.default_rng(seed).standard_normal(length)
+    spectrum = np.fft.rfft(noise)
+    spectrum /= 1 + np.arange(len(spectrum)) / (0.02 * len(spectrum))
+    noise = np.fft.irfft(spectrum, length)
+    return noise * amplitude(level_dbfs) / rms(noise)
+
+
+class Tape:
+    """Pieces of sound joined end to end; `sections` and `sentences` say what lies where."""
+
+    def __init__(self, rate_hz: int) -> None:
+        self.rate_hz = rate_hz
+        self.length = 0
+        self.pieces: list[Samples] = []
+        self.sections: list[Table] = []
+        self.sentences: list[Table] = []
+
+    def append(self, samples: Samples) -> None:
+        """Add sound at the end."""
+        self.pieces.append(samples)
+        self.length += len(samples)
+
+    def silence(self, duration_s: float) -> None:
+        """Add digital silence; the room noise comes over everything at the end."""
+        self.append(np.zeros(round(duration_s * self.rate_hz)))
+
+    def seconds(self, sample: int) -> float:
+        """A position in samples as seconds, to a tenth of a millisecond."""
+        return round(sample / self.rate_hz, 4)
+
+    def section(self, section: Table, voices: Table) -> None:
+        """Add a pause, a piece of music or the sentences of a section."""
+        begin = self.length
+        if section["kind"] == "pause":
+            self.silence(section["duration_s"])
+        elif section["kind"] == "music":
+            self.append(music(section, self.rate_hz))
+            self.silence(section["pause_s"])
+        else:
+            for sentence in section["sentence"]:
+                self.sentence(sentence, section, voices[section["voice"]])
+        bounds = {"start_s": self.seconds(begin), "end_s": self.seconds(self.length)}
+        self.sections.append({"name": section["name"], "kind": section["kind"], **bounds})
+
+    def sentence(self, sentence: Table, section: Table, voice: Table) -> None:
+        """Speak one sentence and the silence after it."""
+        samples, start, end = speak(sentence["en"], voice, self.rate_hz)
+        self.sentences.append(
+            {
+                "section": section["name"],
+                "start_s": self.seconds(self.length + start),
+                "end_s": self.seconds(self.length + end),
+                "voice": section["voice"],
+                "en": sentence["en"],
+                "es": sentence["es"],
+                "terms": [{"en": en, "es": es} for en, es in sentence.get("terms", ())],
+            }
+        )
+        self.append(samples)
+        self.silence((section | sentence)["pause_s"])
+        print(f"\r{len(self.sentences)} sentences", end="", file=sys.stderr, flush=True)
+
+
+def render(source: Table, only: str | None = None) -> tuple[Samples, Table]:
+    """The whole sermon or one section: mono samples in [-1, 1], and what the JSON says of them."""
+    chosen = [s for s in source["section"] if only in (None, s["name"])]
+    if not chosen:
+        names = ", ".join(s["name"] for s in source["section"])
+        raise SermonError("unknown-section", f"--only {only}: there is none; choose from {names}")
+    tape = Tape(source["sample_rate"])
+    tape.silence(source["lead_in_s"])
+    for section in chosen:
+        tape.section(section, source["voices"])
+    tape.silence(source["lead_out_s"])
+    print(file=sys.stderr)
+    whole = np.concatenate(tape.pieces)
+    loudest = np.max(np.abs(whole))
+    if loudest > 0:  # the pause alone has no peak to bring to a level
+        whole *= amplitude(source["peak_dbfs"]) / loudest
+    whole += room_noise(len(whole), source["noise_dbfs"], source["noise_seed"])
+    return whole, {
+        "title": source["title"],
+        "licence": source["licence"],
+        "sample_rate": tape.rate_hz,
+        "duration_s": tape.seconds(len(whole)),
+        "speech_threshold_db": SPEECH_THRESHOLD_DB,
+        "sections": tape.sections,
+        "sentences": tape.sentences,
+    }
+
+
+REFUSALS = (
+    SermonError,
+    KeyError,
+    FileNotFoundError,
+    tomllib.TOMLDecodeError,
+    subprocess.CalledProcessError,
+)
+
+
+def explain(error: Exception, source: Path) -> str:
+    """One line for a person: the code, the file and what to do."""
+    if isinstance(error, KeyError):
+        return f"missing-key: {source}: add the key {error}"
+    if isinstance(error, FileNotFoundError):
+        return f"file-not-found: {error.filename}: install this program or create this file"
+    if isinstance(error, subprocess.CalledProcessError):
+        return f"speech-failed: {error.cmd}: {error.stderr.decode(errors='replace').strip()}"
+    code = error.code if isinstance(error, SermonError) else "bad-source"
+    return f"{code}: {source}: {error}"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Render, write both files, and return 0, or 2 with one line on stderr."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--source", type=Path, default=DEMO / "sermon.toml", help="the text (TOML)")
+    parser.add_argument(
+        "--out", type=Path, default=DEMO, help="folder for sermon.flac and sermon.json"
+    )
+    parser.add_argument(
+        "--only", metavar="SECTION", help="render one section, as sermon-SECTION.flac and .json"
+    )
+    options = parser.parse_args(arguments)
+    try:
+        samples, description = render(
+            tomllib.loads(options.source.read_text("utf-8")), options.only
+        )
+    except REFUSALS as error:
+        print(explain(error, options.source), file=sys.stderr)
+        return 2
+    stem = "sermon" if options.only is None else f"sermon-{options.only}"
+    options.out.mkdir(parents=True, exist_ok=True)
+    audio = options.out / f"{stem}.flac"
+    soundfile.write(audio, samples, description["sample_rate"], "PCM_16", compression_level=1.0)
+    text = json.dumps(description, ensure_ascii=False, indent=1)
+    (options.out / f"{stem}.json").write_text(text + "\n", "utf-8")
+    size_mb = audio.stat().st_size / 1e6
+    print(f"{audio}: {description['duration_s']:.1f} s, {size_mb:.2f} MB", file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""What the documentation shows: pictures of the pages, schemas."""

@@ -1,0 +1,131 @@
+"""Make schema/: a JSON Schema for every record and every protocol message, out of their types.
+
+    python -m scripts.docs.make_schema
+
+The schemas of what the daemon writes and sends say exactly what this version does: every field is
+required and no other occurs. A reader should still ignore fields that it does not know. Those of
+what displays send allow further fields, as the daemon does.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import orjson
+from pydantic import ConfigDict, RootModel
+
+from pipeline.evaluation.rescore import QualityRecord
+from pipeline.protocol import codec as wire
+from pipeline.protocol import messages
+from pipeline.records.comparison import CompareRecord
+from pipeline.records.events import EventRecord, HealthRecord, SummaryRecord
+from pipeline.records.utterance import UtteranceRecord
+from pipeline.review.store import Reviewed
+from pipeline.session.training_pairs import Pair, ReviewItem
+
+SCHEMA = Path(__file__).parents[2] / "schema"
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+WRITTEN: dict[str, Any] = {
+    "records/utterance": UtteranceRecord,
+    "records/compare": CompareRecord,
+    "records/health": HealthRecord,
+    "records/event": EventRecord,
+    "records/summary": SummaryRecord,
+    "records/pair": Pair,
+    "records/review": ReviewItem,
+    "records/reviewed": Reviewed,
+    "records/quality": QualityRecord,
+    "messages/caption": wire.Message,
+    "messages/hello": messages.HelloMessage,
+    "messages/status": messages.StatusMessage,
+    "messages/level": messages.LevelMessage,
+    "messages/earlier": messages.EarlierMessage,
+    "messages/alive": messages.AliveMessage,
+    "messages/authorized": messages.AuthorizedMessage,
+    "messages/console": messages.ConsoleMessage,
+    "messages/health": messages.HealthMessage,
+    "messages/done": messages.DoneMessage,
+    "messages/fault": messages.FaultMessage,
+    "messages/purged": messages.PurgedMessage,
+    "messages/rule": messages.RuleMessage,
+    "messages/reloaded": messages.ReloadedMessage,
+    "messages/error": messages.ErrorMessage,
+}
+"""What the daemon writes or sends; an `utterance` or `compare` message is the record."""
+
+RECEIVED: dict[str, Any] = {
+    "messages/ack": messages.AckMessage,
+    "messages/auth": messages.AuthMessage,
+    "messages/command": messages.CommandMessage,
+}
+"""What displays send."""
+
+
+def schemas() -> dict[str, dict[str, Any]]:
+    """Return every schema by its name."""
+    made = {name: _schema(name, kind, exact=True) for name, kind in WRITTEN.items()}
+    return made | {name: _schema(name, kind, exact=False) for name, kind in RECEIVED.items()}
+
+
+def text(schema: dict[str, Any]) -> bytes:
+    """Return a schema as it stands in its file."""
+    return orjson.dumps(schema, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+
+
+def main() -> None:
+    """Write the files, and remove those of what is no more."""
+    made = {SCHEMA / f"{name}.json": text(schema) for name, schema in schemas().items()}
+    for path in SCHEMA.rglob("*.json"):
+        if path not in made:
+            path.unlink()
+    for path, content in made.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+
+
+def _schema(name: str, kind: Any, *, exact: bool) -> dict[str, Any]:
+    # Only a model carries this setting to the types inside it: their docstrings then describe.
+    holder: Any = type(
+        "Holder",
+        (RootModel[kind],),
+        {"model_config": ConfigDict(use_attribute_docstrings=True), "__module__": __name__},
+    )
+    made = holder.model_json_schema(ref_template="#/$defs/{model}")
+    made.pop("title")
+    root = made.pop("$ref", None)
+    if root is not None:  # the type itself stands among the definitions: bring it to the top
+        made = made["$defs"].pop(root.rsplit("/", 1)[1]) | made
+    if not made.get("$defs", True):
+        del made["$defs"]
+    _tidy(made, exact=exact)
+    group, word = name.split("/")
+    head = {"$schema": DIALECT, "$id": f"{name}.json", "title": f"{word}, of {group}"}
+    return {**head, **made}
+
+
+def _tidy(schema: Any, *, exact: bool) -> None:
+    """Take away titles that repeat names; state exactly which fields there are."""
+    if isinstance(schema, list):
+        for each in schema:
+            _tidy(each, exact=exact)
+    if not isinstance(schema, dict):
+        return
+    for key, inner in schema.items():
+        if key in ("properties", "$defs"):
+            for each in inner.values():
+                each.pop("title", None)
+                each.pop("default", None)
+                _tidy(each, exact=exact)
+        elif key not in ("enum", "required"):
+            _tidy(inner, exact=exact)
+    if "properties" in schema:
+        schema.pop("title", None)
+        schema["required"] = list(schema["properties"])
+        if exact:
+            schema["additionalProperties"] = False
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The gate that tells whether one translator is as good as another."""

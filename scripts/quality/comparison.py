@@ -1,0 +1,147 @@
+"""Is one translator worse than another? Scores, and how much of a difference is chance. Pure.
+
+BLEU: Papineni et al. 2002; chrF++: Popović 2017 (character 6-grams with word bigrams); both as
+sacrebleu computes them. The difference of two sides on the same sentences is bootstrapped in pairs:
+Koehn 2004, "Statistical Significance Tests for Machine Translation Evaluation", EMNLP.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
+
+from scripts.quality.sentences import Sentence
+
+Verdict = Literal["same", "better", "worse", "cannot tell"]
+Statistics = npt.NDArray[np.float64]
+"""One row for each sentence; a corpus is the sum of its rows."""
+
+RESAMPLES = 2000
+SEED = 20241120
+LIMITS = {"BLEU": 2.0, "chrF++": 2.0, "terms, %": 5.0}
+"""How far a measure may fall; points."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A score of 0..100 that a corpus's summed statistics give."""
+
+    name: str
+    statistics: Callable[[Sequence[str], Sequence[Sentence]], Statistics]
+    score: Callable[[Statistics], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What side B has more than side A, in points, and how much of it may be chance."""
+
+    a: float
+    b: float
+    difference: float
+    low: float
+    """From here ..."""
+    high: float
+    """... to here, the difference lies in 95 % of the resamples."""
+    limit: float
+    verdict: Verdict
+
+
+def compare(
+    a: Sequence[str],
+    b: Sequence[str],
+    sentences: Sequence[Sentence],
+    limits: dict[str, float],
+    resamples: int = RESAMPLES,
+) -> dict[str, Difference]:
+    """Return the difference of two translations of the same sentences, for each measure."""
+    draws = np.random.default_rng(SEED).integers(len(sentences), size=(resamples, len(sentences)))
+    found = {}
+    for measure in MEASURES:
+        first, second = (measure.statistics(texts, sentences) for texts in (a, b))
+        gains = [
+            measure.score(second[draw].sum(axis=0)) - measure.score(first[draw].sum(axis=0))
+            for draw in draws
+        ]
+        low, high = (float(end) for end in np.percentile(gains, (2.5, 97.5)))
+        scores = measure.score(first.sum(axis=0)), measure.score(second.sum(axis=0))
+        limit = limits[measure.name]
+        gain = scores[1] - scores[0]
+        found[measure.name] = Difference(
+            *(round(value, 2) for value in (*scores, gain, low, high)),
+            limit,
+            judge(gain, low, high, limit),
+        )
+    return found
+
+
+def judge(gain: float, low: float, high: float, limit: float) -> Verdict:
+    """Return what a difference means.
+
+    A loss or a gain counts when it is beyond the limit and chance alone does not explain it. A
+    loss beyond the limit that may be chance is "cannot tell"; such a gain is "same": nothing is
+    lost.
+    """
+    if gain < -limit:
+        return "worse" if high < 0 else "cannot tell"
+    return "better" if gain > limit and low > 0 else "same"
+
+
+def overall(found: dict[str, Difference]) -> Verdict:
+    """Return the verdict of all measures together: the worst news first."""
+    verdicts = {difference.verdict for difference in found.values()}
+    ranking: tuple[Verdict, ...] = ("worse", "cannot tell", "better")
+    return next((verdict for verdict in ranking if verdict in verdicts), "same")
+
+
+def scores(texts: Sequence[str], sentences: Sequence[Sentence]) -> dict[str, float]:
+    """Return every measure of one side."""
+    return {
+        measure.name: round(measure.score(measure.statistics(texts, sentences).sum(axis=0)), 2)
+        for measure in MEASURES
+    }
+
+
+def losses(
+    a: Sequence[str], b: Sequence[str], sentences: Sequence[Sentence]
+) -> list[tuple[float, int]]:
+    """Return (chrF++ points of B above A, the sentence's index), the greatest loss first."""
+    _, chrf, _ = MEASURES
+    first, second = (chrf.statistics(texts, sentences) for texts in (a, b))
+    gains = [chrf.score(y) - chrf.score(x) for x, y in zip(first, second, strict=True)]
+    return sorted((round(gain, 1), index) for index, gain in enumerate(gains))
+
+
+def _of_sacrebleu(name: str, metric: Any) -> Measure:
+    # The two private functions are those that sacrebleu's own paired tests are made of; its tests
+    # give a p-value only, and the verdict needs the interval of the difference.
+    def statistics(texts: Sequence[str], sentences: Sequence[Sentence]) -> Statistics:
+        references = [[sentence.target for sentence in sentences]]
+        rows = metric._extract_corpus_statistics(texts, references)  # noqa: SLF001
+        return np.asarray(rows, np.float64)
+
+    def score(total: Statistics) -> float:
+        return float(metric._compute_score_from_stats(total.tolist()).score)  # noqa: SLF001
+
+    return Measure(name, statistics, score)
+
+
+def _terms(texts: Sequence[str], sentences: Sequence[Sentence]) -> Statistics:
+    pairs = zip(texts, sentences, strict=True)
+    return np.asarray([(s.found(text), len(s.terms)) for text, s in pairs], np.float64)
+
+
+def _share(total: Statistics) -> float:
+    return float(100 * total[0] / total[1]) if total[1] else 100.0
+
+
+MEASURES = (
+    _of_sacrebleu("BLEU", BLEU()),
+    _of_sacrebleu("chrF++", CHRF(word_order=2)),
+    Measure("terms, %", _terms, _share),
+)

@@ -1,0 +1,285 @@
+"""The quality gate: is translator B as good as translator A? On 100 sentences with references.
+
+    python -m scripts.quality.evaluate                         what config.toml translates with
+    python -m scripts.quality.evaluate --a marian --b gemma    the quick one against the final one
+    python -m scripts.quality.evaluate --a translate.final.model=/models/q8.gguf \\
+                                       --b translate.final.model=/models/q4.gguf
+    python -m scripts.quality.evaluate --a translate.final.model=old.gguf --json old.json
+    python -m scripts.quality.evaluate --a old.json --b translate.final.model=new.gguf
+    python -m scripts.quality.evaluate --a gemma --stress --rounds 10
+
+A side is any number of KEY=VALUE as in config.toml, the words `marian` or `gemma` for
+translate.final.engine, or the .json file of an earlier run: its side B, or A where it has no other.
+All else is as config.toml, the environment and --set say; the program's own engines translate.
+
+Scores are BLEU and chrF++ (sacrebleu) and the share of the terms that must appear. B is worse where
+a score falls by more than its limit and a paired bootstrap (Koehn 2004) rules chance out; "cannot
+tell" where it falls as far, but may have done so by chance; else it is the same or better.
+
+exit codes: 0 same or better, 1 worse or failed under stress, 2 could not be measured, 3 cannot tell
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import orjson
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import track
+from rich.table import Table
+from rich.text import Text
+
+from pipeline.core import logs
+from pipeline.core.errors import StarkError, UsageError
+from scripts.bench.latency import machine
+from scripts.quality import comparison, sides
+from scripts.quality import sentences as data
+from scripts.quality.comparison import Difference
+from scripts.quality.sentences import Sentence
+from scripts.quality.sides import Side
+from scripts.quality.stress import SAME_WORK, Stress, stress
+
+EXITS = {"same": 0, "better": 0, "worse": 1, "cannot tell": 3}
+COLORS = {"same": "green", "better": "green", "worse": "bold red", "cannot tell": "yellow"}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measure, compare, print; return the exit code."""
+    arguments = _parser().parse_args(argv)
+    logs.configure("warning", "auto")
+    try:
+        return _gate(arguments)
+    except StarkError as error:
+        print(f"evaluate_quality: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 2
+
+
+def _gate(arguments: argparse.Namespace) -> int:
+    sentences = data.read(arguments.sentences)
+    if arguments.few:
+        sentences = data.few(sentences, arguments.few)
+    limits = dict(
+        zip(comparison.LIMITS, (arguments.bleu, arguments.chrf, arguments.terms), strict=True)
+    )
+    asked = {"a": arguments.a, "b": arguments.b}
+    measured = {
+        name: side(what, sentences, arguments) for name, what in asked.items() if what is not None
+    }
+    texts = {name: each.texts(sentences) for name, each in measured.items()}
+    found = None
+    if arguments.b is not None:
+        found = comparison.compare(texts["a"], texts["b"], sentences, limits)
+    held = {name: stress(each) for name, each in measured.items() if arguments.stress}
+    console = Console()
+    for name, each in measured.items():
+        note = " (earlier)" if each.earlier else f" ({each.setback})" if each.setback else ""
+        console.print(Text(f"{name.upper()}: {each.label}{note}"), soft_wrap=True)
+    console.print(scores_table(measured, texts, sentences))
+    if found:
+        console.print(verdict_table(found))
+        console.print(losses(texts, sentences, arguments.losses), soft_wrap=True)
+    complaints = []
+    for name, each in held.items():
+        if each is not None:
+            grown_mb, slower = arguments.grown_mb, arguments.slower
+            failed = each.complaints(grown_mb=grown_mb, slower=slower)
+            complaints += [f"{name.upper()}: {complaint}" for complaint in failed]
+            console.print(stress_line(name, each, failed), soft_wrap=True)
+    if arguments.json:
+        result = report(measured, texts, sentences, found, held)
+        _write(arguments.json, orjson.dumps(result, option=orjson.OPT_INDENT_2))
+    if complaints:
+        return 1
+    return EXITS[comparison.overall(found)] if found else 0
+
+
+def side(what: Sequence[str], sentences: Sequence[Sentence], options: argparse.Namespace) -> Side:
+    """Read or measure one side. Raises StarkError."""
+    if any(each.endswith(".json") and "=" not in each for each in what):
+        if len(what) > 1:
+            raise UsageError("side-unknown", f"{' '.join(what)}: a .json file is a whole side.")
+        return sides.read(Path(what[0]))
+    label = " ".join(what) or "config.toml"
+    settings = sides.settings_of([*options.set, *what], options.config)
+    translator = sides.engine(settings)
+    translator.load()
+    work = list(sentences) * options.rounds
+    count = len(work)
+    work += sentences[:SAME_WORK] if options.stress else ()
+    console = Console(stderr=True)
+    answers = tuple(track(sides.ask(translator, work), escape(label), len(work), console=console))
+    if failed := [answer.error for answer in answers if answer.error]:
+        said = f"{label}: {len(failed)} sentences failed, the first with: {failed[0]}"
+        console.print(Text(said), soft_wrap=True)
+    return Side(
+        label=label,
+        engine=translator.name,
+        settings=settings.translate.model_dump(mode="json"),
+        setback=translator.setback,
+        answers=answers[:count],
+        repeated=answers[count:],
+    )
+
+
+def scores_table(
+    measured: dict[str, Side], texts: dict[str, list[str]], sentences: Sequence[Sentence]
+) -> Table:
+    """Return what each side reached."""
+    table = Table(title=f"{len(sentences)} sentences")
+    table.add_column("")
+    for name in measured:
+        table.add_column(name.upper(), justify="right")
+    for kind, indices in _groups(sentences).items():
+        of_kind = [sentences[index] for index in indices]
+        columns = [
+            comparison.scores([told[index] for index in indices], of_kind)
+            for told in texts.values()
+        ]
+        for measure in comparison.LIMITS:
+            cells = [f"{column[measure]:.1f}" for column in columns]
+            table.add_row(f"{measure}{kind and f', {kind}'}", *cells)
+    table.add_section()
+    every = measured.values()
+    table.add_row("engine", *(each.engine for each in every))
+    table.add_row("ms a sentence: p50 / p95 / p99", *(_latency(each) for each in every))
+    table.add_row("tokens/s", *(f"{each.tokens_per_s or 0:g}" for each in every))
+    table.add_row("without a translation", *(str(each.lost) for each in every))
+    table.add_row("cut: token cap or loop", *(str(each.cut) for each in every))
+    return table
+
+
+def verdict_table(found: dict[str, Difference]) -> Table:
+    """Return how B compares, measure by measure."""
+    verdict = comparison.overall(found)
+    table = Table(title=Text.assemble("B against A: ", (verdict, COLORS[verdict])))
+    for heading in ("measure", "difference", "95 % of resamples", "limit", "verdict"):
+        table.add_column(heading, justify="left" if heading in ("measure", "verdict") else "right")
+    for name, each in found.items():
+        table.add_row(
+            name,
+            f"{each.difference:+.1f}",
+            f"{each.low:+.1f} to {each.high:+.1f}",
+            f"-{each.limit:g}",
+            Text(each.verdict, COLORS[each.verdict]),
+        )
+    return table
+
+
+def losses(texts: dict[str, list[str]], sentences: Sequence[Sentence], count: int) -> Text:
+    """Return the sentences in which B loses most."""
+    lines = Text()
+    for gain, index in comparison.losses(texts["a"], texts["b"], sentences)[:count]:
+        sentence, b = sentences[index], texts["b"][index]
+        if gain >= 0:
+            break
+        lines.append(f"\n{gain:+.0f} chrF++  {sentence.source}\n", "bold")
+        lines.append(f"  reference  {sentence.target}\n", "dim")
+        lines.append(f"  A  {texts['a'][index]}\n  B  {b}\n")
+        if missing := sentence.missing(b):
+            lines.append(f"  B lacks    {', '.join(missing)}\n", "red")
+    return lines
+
+
+def stress_line(name: str, held: Stress, failed: Sequence[str]) -> Text:
+    """Return how a side held out, in one line."""
+    return Text.assemble(
+        f"{name.upper()}, {held.sentences} sentences in a row: ",
+        f"{held.memory_start_mb:.0f} MB at the start, {held.memory_end_mb:.0f} at the end; ",
+        f"{held.start_ms:g} ms a sentence, {held.end_ms:g} at the end. ",
+        ("; ".join(failed), "bold red") if failed else ("Steady.", "green"),
+    )
+
+
+def report(
+    measured: dict[str, Side],
+    texts: dict[str, list[str]],
+    sentences: Sequence[Sentence],
+    found: dict[str, Difference] | None,
+    held: dict[str, Stress | None],
+) -> dict[str, Any]:
+    """Return everything, for --json and for later runs."""
+    return {
+        "machine": machine(),
+        "sentences": len(sentences),
+        "verdict": comparison.overall(found) if found else None,
+        "differences": found and {name: asdict(each) for name, each in found.items()},
+        "scores": {
+            kind or "all": {
+                name: comparison.scores([told[i] for i in of], [sentences[i] for i in of])
+                for name, told in texts.items()
+            }
+            for kind, of in _groups(sentences).items()
+        },
+        "stress": {name: each and asdict(each) for name, each in held.items()},
+        "sides": {name: sides.dump(each) for name, each in measured.items()},
+    }
+
+
+def _groups(sentences: Sequence[Sentence]) -> dict[str, list[int]]:
+    """Return the indices of all sentences under "", and those of each kind under its name."""
+    groups: dict[str, list[int]] = {"": list(range(len(sentences)))}
+    for index, sentence in enumerate(sentences):
+        groups.setdefault(sentence.kind, []).append(index)
+    return groups
+
+
+def _latency(each: Side) -> str:
+    times = each.latency
+    return f"{times.p50:.0f} / {times.p95:.0f} / {times.p99:.0f}" if times else "-"
+
+
+def _write(path: Path, content: bytes) -> None:
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        raise UsageError("json-unwritable", f"{path}: {error.strerror}.") from None
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add = parser.add_argument
+    add("--a", nargs="+", default=[], metavar="SIDE", help="what is held to be good (config.toml)")
+    add("--b", nargs="+", metavar="SIDE", help="what is compared with it; without: A is scored")
+    add("--set", nargs="+", default=[], metavar="KEY=VALUE", help="settings of both sides")
+    add("--config", type=Path, metavar="FILE", help="settings, not ./config.toml")
+    add("--sentences", type=Path, metavar="FILE", default=data.FILE,
+        help="own sentences, in the form of scripts/quality/sentences.toml")  # fmt: skip
+    add("--few", type=_count, metavar="N", help="only the first N sentences of each kind")
+    add("--rounds", type=_count, default=1, metavar="N", help="all sentences N times (1)")
+    limits = comparison.LIMITS
+    add("--bleu", type=float, default=limits["BLEU"], metavar="POINTS",
+        help="BLEU may fall so far (%(default)g)")  # fmt: skip
+    add("--chrf", type=float, default=limits["chrF++"], metavar="POINTS",
+        help="chrF++ may fall so far (%(default)g)")  # fmt: skip
+    add("--terms", type=float, default=limits["terms, %"], metavar="POINTS",
+        help="the share of terms may fall so far, in percent (%(default)g)")  # fmt: skip
+    add("--losses", type=int, default=3, metavar="N", help="print where B loses most (3)")
+    add("--stress", action="store_true",
+        help="also check that memory and time do not grow; the first ten come again")  # fmt: skip
+    add("--grown-mb", type=float, default=50.0, metavar="MB",
+        help="under --stress, memory may grow so far (%(default)g)")  # fmt: skip
+    add("--slower", type=float, default=1.5, metavar="TIMES",
+        help="under --stress, the first ten may take so much longer (%(default)g)")  # fmt: skip
+    add("--json", type=Path, metavar="FILE", help="write every figure and answer to this file")
+    return parser
+
+
+def _count(text: str) -> int:
+    count = int(text)
+    if count < 1:
+        raise argparse.ArgumentTypeError(f"at least 1, not {count}")
+    return count
+
+
+if __name__ == "__main__":
+    sys.exit(main())

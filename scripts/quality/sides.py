@@ -1,0 +1,171 @@
+"""A side of the quality gate: what it is made of, and all that it answered."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+import psutil
+
+from pipeline.config.loader import load
+from pipeline.config.schema import Settings
+from pipeline.core.errors import EngineError, UsageError
+from pipeline.core.percentiles import Spread, spread
+from pipeline.engines.factory import final_translator, partial_translator
+from pipeline.engines.protocols import Translator
+from scripts.quality.sentences import Sentence
+
+PRESETS = {
+    "marian": {"translate.final.engine": "marian"},
+    "gemma": {"translate.final.engine": "gemma"},
+}
+"""Short names for settings."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What became of one sentence. An engine's error leaves `text` empty."""
+
+    source: str
+    text: str
+    tokens: int
+    ms: float
+    memory_mb: float
+    """Resident memory of the process after it."""
+    stopped: str
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Side:
+    """One engine's answers: a round is all sentences once, `repeated` the first ones after all."""
+
+    label: str
+    engine: str
+    settings: Mapping[str, Any]
+    """The section [translate], as it was in force."""
+    setback: str
+    answers: tuple[Answer, ...]
+    repeated: tuple[Answer, ...] = ()
+    earlier: bool = False
+    """Read from a file: its times are another sitting's."""
+
+    @property
+    def latency(self) -> Spread | None:
+        """Milliseconds for a sentence."""
+        return spread(answer.ms for answer in self.answers if not answer.error)
+
+    @property
+    def tokens_per_s(self) -> float | None:
+        """Tokens made in a second of translating."""
+        took_s = sum(answer.ms for answer in self.answers) / 1000
+        return round(sum(a.tokens for a in self.answers) / took_s, 1) if took_s else None
+
+    @property
+    def lost(self) -> int:
+        """Sentences for which nothing came: an error, or no text."""
+        return sum(not answer.text for answer in self.answers)
+
+    @property
+    def cut(self) -> int:
+        """Translations that ended at the token cap or at the repetition guard."""
+        return sum(answer.stopped != "end" for answer in self.answers)
+
+    def texts(self, sentences: Sequence[Sentence]) -> list[str]:
+        """Return its translation of each sentence. Raises UsageError where one is missing."""
+        by_source = {answer.source: answer.text for answer in self.answers}
+        missing = [s.source for s in sentences if s.source not in by_source]
+        if missing:
+            raise UsageError(
+                "sentences-differ",
+                f"{self.label} was measured without {missing[0]!r} and {len(missing) - 1} others.",
+                "Measure it again with these sentences.",
+            )
+        return [by_source[sentence.source] for sentence in sentences]
+
+
+def settings_of(what: Sequence[str], config: Path | None) -> Settings:
+    """Return the settings that presets and KEY=VALUE make of a file. Raises StarkError."""
+    flags: dict[str, Any] = {}
+    for each in what:
+        key, equals, value = each.partition("=")
+        if equals:
+            flags[key] = value
+        elif each in PRESETS:
+            flags |= PRESETS[each]
+        else:
+            raise UsageError(
+                "side-unknown",
+                f"{each!r} is no side.",
+                f"Write KEY=VALUE, {', '.join(PRESETS)}, or the .json file of an earlier run.",
+            )
+    return load(config, flags).settings
+
+
+def engine(settings: Settings) -> Translator:
+    """Return the translator that makes the finals. Raises ModelError, UsageError."""
+    translator = final_translator(settings) or partial_translator(settings)
+    if translator is None:  # the settings refuse this, as long as they know these two engines
+        raise UsageError("side-empty", "These settings have no translator.")
+    return translator
+
+
+def ask(translator: Translator, sentences: Iterable[Sentence]) -> Iterable[Answer]:
+    """Yield what a loaded translator makes of each sentence."""
+    process = psutil.Process()
+    for sentence in sentences:
+        text, tokens, stopped, failed = "", 0, "end", ""
+        began_s = time.perf_counter()
+        try:
+            translation = translator.translate(sentence.source)
+            text, tokens, stopped = translation.text, translation.tokens, translation.stopped
+        except EngineError as error:
+            failed = str(error)
+        took_ms = (time.perf_counter() - began_s) * 1000
+        yield Answer(
+            source=sentence.source,
+            text=text,
+            tokens=tokens,
+            ms=round(took_ms, 2),
+            memory_mb=round(process.memory_info().rss / 1e6, 1),
+            stopped=stopped,
+            error=failed,
+        )
+
+
+def dump(measured: Side) -> dict[str, Any]:
+    """Return a side as JSON takes it, its figures beside its answers."""
+    figures = {
+        "latency": measured.latency and asdict(measured.latency),
+        "tokens_per_s": measured.tokens_per_s,
+        "lost": measured.lost,
+        "cut": measured.cut,
+    }
+    return {"figures": figures, **asdict(measured)}
+
+
+def read(path: Path) -> Side:
+    """Read the last side of an earlier run, `b` where it has one. Raises UsageError."""
+    try:
+        sides = orjson.loads(path.read_bytes())["sides"]
+        saved = sides.get("b") or sides["a"]
+        return Side(
+            label=f"{path.name} ({saved['label']})",
+            engine=saved["engine"],
+            settings=saved["settings"],
+            setback=saved["setback"],
+            answers=tuple(Answer(**answer) for answer in saved["answers"]),
+            repeated=tuple(Answer(**answer) for answer in saved["repeated"]),
+            earlier=True,
+        )
+    except OSError as error:
+        raise UsageError("run-unreadable", f"{path}: {error.strerror}.") from None
+    except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
+        raise UsageError(
+            "run-unreadable",
+            f"{path} is not what --json of this script writes: {error!r}.",
+        ) from None

@@ -1,1 +1,0 @@
-"""What the quality gate is made of; scripts/evaluate_quality.py is its command."""

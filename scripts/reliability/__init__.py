@@ -1,0 +1,1 @@
+"""Long and hostile runs of the real program: the fault matrix, kills, the soak."""

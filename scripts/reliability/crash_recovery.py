@@ -1,0 +1,165 @@
+"""Kills the daemon at random moments of the demo sermon and starts it again, a display watching.
+
+    python -m scripts.reliability.crash_recovery                20 kills, about eight minutes
+    python -m scripts.reliability.crash_recovery --kills 3
+
+After each kill -9: is every final that the display showed still there, in the journal and in the
+history that the next run sends, and how long until it serves and until it captions again? Ends with
+code 1 when a final is missing or something took longer than --limit seconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import tempfile
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
+
+from tests.support.program import SERMON, Program, started
+
+_SHORTEST_S = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Kill:
+    """One kill and what followed."""
+
+    after_s: float
+    """Seconds after READY."""
+    shown: int
+    """Finals that the display had shown in this run."""
+    history: int
+    """Captions in the history that the next run sent."""
+    missing: tuple[int, ...]
+    """Finals that a display has shown and the history lacks."""
+    serving_s: float
+    """From the kill until the next run serves pages."""
+    ready_s: float
+    """... until it captions."""
+
+
+class Display:
+    """What a display shows: the newest final version of each caption."""
+
+    def __init__(self) -> None:
+        self.finals: dict[int, str] = {}
+
+    def watch(self, address: str, until_s: float) -> int:
+        """Show captions until then (monotonic); return how many messages were finals."""
+        count = 0
+        with connect(address) as socket:
+            while (left_s := until_s - time.monotonic()) > 0:
+                try:
+                    message = orjson.loads(socket.recv(timeout=left_s))
+                except TimeoutError:
+                    break
+                count += self.take(message)
+        return count
+
+    def take(self, message: dict[str, Any]) -> int:
+        """Take a message in; return how many finals were in it."""
+        captions = message["captions"] if message["type"] == "hello" else [message]
+        finals = [c for c in captions if c["type"] == "caption" and c["final"]]
+        self.finals.update({c["id"]: c["target"]["text"] for c in finals})
+        return len(finals)
+
+
+def history(program: Program) -> dict[int, str]:
+    """Return the finals that a new display gets."""
+    latecomer = Display()
+    with connect(program.socket()) as socket:
+        latecomer.take(orjson.loads(socket.recv(timeout=10)))
+    return latecomer.finals
+
+
+def kill_again_and_again(
+    kills: int, folder: Path, draw: random.Random, longest_s: float = 20.0
+) -> list[Kill]:
+    """Run, kill, run; one session and one display through all of it."""
+    display, found = Display(), []
+    arguments = ("run", "--input", str(SERMON), "--sessions", str(folder))
+    killed_s = 0.0
+    after_s = shown = 0.0
+    for number in track(range(kills + 1), "killing", console=Console(stderr=True)):
+        with started(*arguments, cwd=folder) as program:
+            address = program.socket()
+            serving_s = time.monotonic()
+            if number:
+                kept = history(program)
+                journal = {line["id"]: line["target"]["text"] for line in program.journal()}
+                # The history is bounded, as is what anybody could scroll back to; the journal not.
+                wanted = {key: text for key, text in display.finals.items() if key in kept}
+                lost = [key for key, text in display.finals.items() if journal.get(key) != text]
+                lost += [key for key, text in wanted.items() if kept[key] != text]
+                newest = sorted(display.finals)[-len(kept) :] if kept else sorted(display.finals)
+                lost += [key for key in newest if key not in kept]
+            program.wait_for("ready", 60)
+            ready_s = time.monotonic()
+            if number:
+                found.append(
+                    Kill(
+                        round(after_s, 1), int(shown), len(kept), tuple(sorted(set(lost))),
+                        round(serving_s - killed_s, 2), round(ready_s - killed_s, 2),
+                    )
+                )  # fmt: skip
+            if number == kills:
+                break
+            after_s = draw.uniform(_SHORTEST_S, longest_s)
+            shown = _watch(display, address, ready_s + after_s)
+            killed_s = time.monotonic()
+            program.process.kill()
+    return found
+
+
+def _watch(display: Display, address: str, until_s: float) -> int:
+    try:
+        return display.watch(address, until_s)
+    except ConnectionClosed as closed:
+        raise SystemExit(f"The daemon left before it was killed: {closed}") from None
+
+
+def main() -> int:
+    """Kill, print, judge; return the exit code."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--longest", type=float, default=40.0, metavar="S",
+                        help="seconds after READY, at most, that it is killed (40)")  # fmt: skip
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--limit", type=float, default=10.0, help="seconds until READY (10)")
+    parser.add_argument("--json", type=Path, metavar="FILE")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        draw = random.Random(arguments.seed)
+        kills = kill_again_and_again(arguments.kills, Path(folder), draw, arguments.longest)
+    table = Table("killed after, s", "finals shown", "history", "missing", "serves, s", "ready, s")
+    for kill in kills:
+        table.add_row(*(str(value) for value in asdict(kill).values()))
+    console = Console()
+    console.print(table)
+    ready = [kill.ready_s for kill in kills]
+    missing = sum(len(kill.missing) for kill in kills)
+    console.print(
+        f"{len(kills)} kills, {sum(kill.shown for kill in kills)} finals shown, {missing} missing; "
+        f"ready after p50 {np.median(ready):.1f} s, at most {max(ready):.1f} s"
+    )
+    if arguments.json:
+        arguments.json.write_bytes(orjson.dumps(kills, option=orjson.OPT_INDENT_2))
+    return 1 if missing or max(ready) > arguments.limit else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,208 @@
+"""Hours of sermon, music, silence, noise and loose cables through the real program, sped up.
+
+    python -m scripts.reliability.soak --hours 8 --speed 16 --out soak/    half an hour of real time
+    python -m scripts.reliability.soak --hours 0.5 --speed 1               in real time
+
+Displays stay, come and go, and some never read. Memory, threads, handles and latency are sampled;
+a slope, a dropped record or an utterance without an end fails the soak. Writes soak.json and
+soak.png.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+import tempfile
+import time
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import orjson
+import psutil
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+from scripts.reliability.soak.displays import Crowd
+from scripts.reliability.soak.verdict import judge
+
+_EVERY_S = 2.0
+console = Console()
+
+
+def main() -> int:
+    """Soak, judge, write; return the exit code."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--hours", type=float, default=8.0, help="of the programme (default 8)")
+    parser.add_argument("--speed", type=float, default=16.0, help="times its pace (default 16)")
+    parser.add_argument("--staying", type=int, default=20, help="displays that stay (default 20)")
+    parser.add_argument("--changing", type=int, default=10, help="... that come and go")
+    parser.add_argument("--deaf", type=int, default=3, help="... that never read")
+    parser.add_argument("--out", type=Path, default=Path("soak"), help="folder (default soak)")
+    arguments = parser.parse_args()
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        result = asyncio.run(soak(arguments, Path(folder)))
+    (arguments.out / "soak.json").write_bytes(orjson.dumps(result, option=orjson.OPT_INDENT_2))
+    plot(result, arguments.out / "soak.png")
+    show(result)
+    return 0 if result["ok"] else 1
+
+
+async def soak(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
+    """Run the program to the end of its programme and gather what it was like."""
+    command = [sys.executable, "-m", "scripts.reliability.soak.service", "--sessions", str(folder)]
+    command += ["--hours", str(arguments.hours), "--speed", str(arguments.speed)]
+    process = await asyncio.create_subprocess_exec(
+        *command, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE
+    )
+    try:
+        log, address = await _address(process)
+        crowd = Crowd(
+            address, staying=arguments.staying, changing=arguments.changing, deaf=arguments.deaf
+        )
+        people = asyncio.create_task(crowd.attend())
+        rest = asyncio.create_task(log.read())  # or a full pipe would stop it
+        samples = await _sample(process, address, arguments.hours)
+        code = await process.wait()
+        people.cancel()
+        await asyncio.gather(people, return_exceptions=True)
+        said = (await rest).decode(errors="replace").splitlines()
+    finally:
+        if process.returncode is None:
+            process.kill()
+    return {
+        "hours": arguments.hours,
+        "speed": arguments.speed,
+        "exit_code": code,
+        "visits": crowd.visits,
+        "captions_received": crowd.captions,
+        "deaf_cut_off": crowd.cut_off,
+        "log": said[-20:],
+        **_result(samples, _records(folder), code),
+    }
+
+
+async def _address(process: asyncio.subprocess.Process) -> tuple[asyncio.StreamReader, str]:
+    """Return the program's log and where it serves."""
+    log = process.stderr
+    while log is not None and (line := await log.readline()):
+        found = orjson.loads(line) if line.startswith(b"{") else {}
+        if found.get("event") == "serving":
+            return log, str(found["address"])
+    raise SystemExit(f"The program ended with code {await process.wait()} before it served.")
+
+
+def _records(sessions: Path) -> list[dict[str, Any]]:
+    (file,) = sessions.glob("*/diagnostics.jsonl")
+    return [orjson.loads(line) for line in file.read_bytes().splitlines()]
+
+
+async def _sample(
+    process: asyncio.subprocess.Process, address: str, hours: float
+) -> list[dict[str, float]]:
+    samples: list[dict[str, float]] = []
+    its = psutil.Process(process.pid)
+    began_s = time.monotonic()
+    with Progress(console=Console(stderr=True)) as progress:
+        bar = progress.add_task("soaking", total=hours)
+        while process.returncode is None:
+            try:
+                health = await asyncio.to_thread(_health, address)
+                sample = {
+                    "hours": health["audio_s"] / 3600,
+                    "real_s": round(time.monotonic() - began_s, 1),
+                    "memory_mb": its.memory_info().rss / 1e6,
+                    "threads": its.num_threads(),
+                    "handles": its.num_fds(),
+                    "lag_s": health["lag_s"],
+                    "clients": sum(health["clients"].values()),
+                }
+            except (OSError, psutil.Error):  # it is ending, or has no time for us
+                pass
+            else:
+                samples.append(sample)
+                progress.update(bar, completed=sample["hours"])
+            await asyncio.sleep(_EVERY_S)
+    return samples
+
+
+def _health(address: str) -> dict[str, Any]:
+    with urllib.request.urlopen(f"{address.rstrip('/')}/healthz", timeout=5) as answer:  # noqa: S310
+        told: dict[str, Any] = orjson.loads(answer.read())
+        return told
+
+
+def _result(
+    samples: list[dict[str, float]], records: list[dict[str, Any]], code: int
+) -> dict[str, Any]:
+    spoken = [record for record in records if record["type"] == "utterance"]
+    utterances = [
+        (record["end_s"] / 3600, record["last_syllable_to_final_ms"])
+        for record in spoken
+        if record["last_syllable_to_final_ms"] is not None
+    ]
+    end = next(r for r in reversed(records) if r["type"] == "event" and r["event"] == "end")
+    summary = next(r for r in reversed(records) if r["type"] == "summary")
+    courses = judge(samples, utterances)
+    ok = all(course["ok"] for course in courses.values())
+    return {
+        "ok": ok and code == 0 and not summary["dropped"]["records"] and not end["unfinished"],
+        "real_minutes": round(samples[-1]["real_s"] / 60, 1),
+        "utterances": len(spoken),
+        "finals": len(utterances),
+        "unfinished": end["unfinished"],
+        "dropped": summary["dropped"],
+        "faults": summary["faults"],
+        "unplugged": sum(r.get("event") == "source" and r["lost"] for r in records),
+        "courses": courses,
+        "samples": samples,
+        "latency": utterances,
+    }
+
+
+def plot(result: dict[str, Any], path: Path) -> None:
+    """Draw memory, threads and handles, and latency over the hours."""
+    import matplotlib as mpl  # noqa: PLC0415 - takes a second
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt  # noqa: PLC0415
+
+    figure, (memory, handles, latency) = plt.subplots(3, 1, sharex=True, figsize=(9, 8))
+    hours = [sample["hours"] for sample in result["samples"]]
+    memory.plot(hours, [sample["memory_mb"] for sample in result["samples"]])
+    memory.set_ylabel("memory, MB")
+    memory.set_ylim(bottom=0)
+    for name in ("handles", "threads", "clients"):
+        handles.plot(hours, [sample[name] for sample in result["samples"]], label=name)
+    handles.set_ylim(bottom=0)
+    handles.legend()
+    when, ms = zip(*result["latency"], strict=True)
+    latency.plot(when, ms, ",")
+    latency.set_ylabel("last syllable to final, ms")
+    latency.set_ylim(0, 2000)
+    latency.set_xlabel("hours of the programme")
+    figure.suptitle(f"{result['hours']:g} hours at {result['speed']:g} times the pace")
+    figure.tight_layout()
+    figure.savefig(path, dpi=100)
+
+
+def show(result: dict[str, Any]) -> None:
+    """Print the verdict."""
+    rows = Table("figure", "median", "grown", "allowed", "", box=None)
+    for name, course in result["courses"].items():
+        figures = (f"{course[key]:g}" for key in ("median", "grown", "allowed"))
+        rows.add_row(name, *figures, "ok" if course["ok"] else "GROWS")
+    console.print(rows)
+    shown = ("exit_code", "real_minutes", "utterances", "finals", "unfinished", "unplugged")
+    shown += ("visits", "captions_received", "deaf_cut_off", "dropped", "faults")
+    console.print({key: result[key] for key in shown})
+    console.print("ok" if result["ok"] else "FAILED")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,48 @@
+"""The program under the soak: the real App and engines, fed by the programme instead of a device.
+
+python -m scripts.reliability.soak.service --hours 8 --speed 16 --sessions DIR
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+from pathlib import Path
+
+from pipeline.cli.screens import LineScreen
+from pipeline.config.loader import load
+from pipeline.core import logs
+from pipeline.core.resources import bundled
+from pipeline.daemon.app import App
+from pipeline.dictionary.store import Dictionary
+from pipeline.engines import factory as assembly
+from pipeline.workers.group import Engines
+from scripts.reliability.soak.scenario import Cable, programme
+
+
+def main() -> int:
+    """Run until the programme is over; return the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--hours", type=float, required=True)
+    parser.add_argument("--speed", type=float, required=True)
+    parser.add_argument("--sessions", type=Path, required=True)
+    arguments = parser.parse_args()
+    flags = {"session.directory": str(arguments.sessions), "server.port": 0}
+    settings = load(flags=flags).settings
+    logs.configure("warning", "json")
+    dictionary = Dictionary(settings)
+    parts = programme(bundled("demo", "sermon.flac"))
+    engines = Engines(
+        source=Cable(parts, hours=arguments.hours, speed=arguments.speed),
+        detector=assembly.speech_detector(),
+        recognizer=assembly.recognizer(settings, dictionary),
+        partial=assembly.partial_translator(settings),
+        final=assembly.final_translator(settings),
+    )
+    app = App(settings, engines, dictionary=dictionary, screen=LineScreen(), mode="live")
+    return asyncio.run(app.run())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

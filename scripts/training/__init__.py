@@ -1,0 +1,1 @@
+"""How the starter models are made: data, models, training, evaluation, export."""

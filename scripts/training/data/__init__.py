@@ -1,0 +1,1 @@
+"""Text and sound to train on, and what of it is held out."""

@@ -1,0 +1,1 @@
+"""Figures of the starter models on held-out data."""

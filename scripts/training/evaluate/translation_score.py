@@ -1,0 +1,41 @@
+"""chrF, BLEU and speed of a translator on the held-out pairs."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator
+
+import sacrebleu
+
+from scripts.training.data import corpora
+
+VERSES = 400
+SEED = 7
+
+Translate = Callable[[str], tuple[str, int]]
+"""English -> Spanish and the number of tokens produced for it."""
+
+
+def held_out(split: corpora.Split) -> dict[str, tuple[corpora.Pair, ...]]:
+    """All held-out Tatoeba pairs, and up to VERSES verses of the held-out books, fixed seed."""
+    count = min(VERSES, len(split.held_out_books))
+    verses = tuple(random.Random(SEED).sample(split.held_out_books, count))
+    return {"Tatoeba": split.held_out_tatoeba, "books": verses}
+
+
+def score(name: str, translate: Translate, split: corpora.Split) -> Iterator[tuple[str, str, str]]:
+    """Rows of the table: quality on both sets, tokens per second over both."""
+    produced, spent_s = 0, 0.0
+    for where, pairs in held_out(split).items():
+        began = time.perf_counter()
+        answers = [translate(pair.en) for pair in pairs]
+        spent_s += time.perf_counter() - began
+        produced += sum(tokens for _, tokens in answers)
+        texts, wanted = [text for text, _ in answers], [[pair.es for pair in pairs]]
+        chrf = sacrebleu.corpus_chrf(texts, wanted).score
+        bleu = sacrebleu.corpus_bleu(texts, wanted).score
+        label = f"held-out {where}, {len(pairs)} pairs"
+        yield name, f"chrF, {label}", f"{chrf:.1f}"
+        yield name, f"BLEU, {label}", f"{bleu:.1f}"
+    yield name, "speed", f"{produced / spent_s:.0f} tokens/s"

@@ -1,0 +1,1 @@
+"""The architectures of the starter models in PyTorch."""

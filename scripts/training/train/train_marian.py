@@ -1,0 +1,169 @@
+"""Train the starter Marian, English to Spanish, from scratch or from a CTranslate2 Marian.
+
+    python -m scripts.training.train.train_marian --bible FILE --tatoeba FILE --out DIR \\
+        --minutes 35 --init OLD_MARIAN_DIR
+
+With `--init` the old model's pieces are kept, except that the rarest 256 become byte pieces if it
+had none: then nothing is unknown any more, and all other embeddings keep their meaning.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import sentencepiece
+import torch
+from torch import Tensor
+
+from scripts.training.data import corpora, pieces
+from scripts.training.data.mixture import one_pass
+from scripts.training.data.packing import Packed, lay_out, pack
+from scripts.training.evaluate.development import Development
+from scripts.training.models.marian_model import Marian, MarianShape, from_ctranslate2, from_state
+from scripts.training.train.training import Plan, optimizers, parser, smoothed_loss, to, train
+
+# One static shape, because each is compiled for a minute; longer pairs are left out.
+ROW_TOKENS = 96
+ROWS = 40
+DEV_LENGTH = 80
+
+Example = tuple[list[int], list[int]]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Packed sources and targets: the same sequence numbers in the same rows."""
+
+    source: Packed
+    target: Packed
+
+
+def encode(
+    processor: sentencepiece.SentencePieceProcessor, pairs: Sequence[tuple[str, str]]
+) -> list[Example]:
+    """Token ids of source and target, each with its end."""
+    end = processor.eos_id()
+    english = processor.encode([pair[0] for pair in pairs])
+    spanish = processor.encode([pair[1] for pair in pairs])
+    return [([*s, end], [*t, end]) for s, t in zip(english, spanish, strict=True)]
+
+
+def longest(example: Example) -> int:
+    """Tokens of its longer side."""
+    return max(len(example[0]), len(example[1]))
+
+
+def make_batch(rows: list[list[Example]], length: int) -> Batch:
+    """Both sides in rows of one static length."""
+    source, target = (lay_out([[e[side] for e in row] for row in rows], length) for side in (0, 1))
+    return Batch(source, target)
+
+
+def batches(
+    split: corpora.Split, processor: sentencepiece.SentencePieceProcessor, rng: random.Random
+) -> Iterator[Batch]:
+    """Batches without end, every pass newly mixed."""
+    while True:
+        examples = encode(processor, one_pass(split.training, rng))
+        rows = pack((e for e in examples if longest(e) <= ROW_TOKENS), longest, ROW_TOKENS)
+        rng.shuffle(rows)
+        for first in range(0, len(rows) - ROWS + 1, ROWS):
+            yield make_batch(rows[first : first + ROWS], ROW_TOKENS)
+
+
+def loss_of(model: Marian, batch: Batch, autocast: torch.autocast) -> Tensor:
+    """Mean loss of the target tokens."""
+    with autocast:
+        logits = model.logits(model(batch.source, batch.target).flatten(0, 1))
+    weights = (batch.target.sequence > 0).flatten().float()
+    return smoothed_loss(logits, batch.target.ids.flatten(), weights)
+
+
+@torch.no_grad()
+def greedy(
+    model: Marian, processor: sentencepiece.SentencePieceProcessor, texts: list[str]
+) -> list[str]:
+    """Translate for the log: no cache, all sentences at once, up to DEV_LENGTH tokens."""
+    device = model.embeddings.weight.device.type
+    end = processor.eos_id()
+    sources = [tokens for tokens, _ in encode(processor, [(text, "") for text in texts])]
+    source = to(lay_out([[s] for s in sources], max(map(len, sources))), device)
+    memory = model.encode(source)
+    answers: list[list[int]] = [[] for _ in texts]
+    for _ in range(DEV_LENGTH):
+        # What stands at the last position is not seen yet: any id will do.
+        target = to(lay_out([[[*a, end]] for a in answers], len(answers[0]) + 1), device)
+        chosen = model.logits(model.decode(memory, source, target)[:, -1]).argmax(-1).tolist()
+        for answer, token in zip(answers, chosen, strict=True):
+            answer.append(end if end in answer else token)
+        if all(end in answer for answer in answers):
+            break
+    return [processor.decode(a[: a.index(end)] if end in a else a) for a in answers]
+
+
+def main() -> None:
+    """Train as the options say."""
+    options = parser(__doc__, minutes=35)
+    options.add_argument(
+        "--init", type=Path, help="continue from this CTranslate2 Marian directory"
+    )
+    args = options.parse_args()
+    torch.set_num_threads(args.threads)
+    torch.manual_seed(1)
+    split = corpora.load(args.bible, args.tatoeba)
+    model, processor = prepare(args, split)
+    model.to(args.device)
+    count = sum(p.numel() for p in model.parameters())
+    sizes = {name: len(pairs) for name, pairs in split.training.items()}
+    print(f"{count / 1e6:.2f} M parameters, training pairs: {sizes}", flush=True)
+    autocast = torch.autocast(args.device, torch.bfloat16)
+    loss = functools.partial(loss_of, model, autocast=autocast)
+    development = Development(split)
+
+    def evaluate() -> str:
+        examples = encode(processor, development.pairs)
+        batch = make_batch([[e] for e in examples], max(map(longest, examples)))
+        with torch.no_grad():
+            value = loss(to(batch, args.device)).item()
+        return development.line(value, greedy(model, processor, development.english))
+
+    if not args.resume:
+        print(f"before training: {evaluate()}", flush=True)
+    train(
+        model,
+        optimizers(model, "layer_", args.muon_rate, args.adam_rate),
+        batches=lambda rng: (to(batch, args.device) for batch in batches(split, processor, rng)),
+        loss_of=torch.compile(loss, dynamic=False) if args.compile else loss,
+        evaluate=evaluate,
+        plan=Plan(args.out, args.minutes, args.evaluate_minutes, args.resume),
+    )
+
+
+def prepare(
+    args: argparse.Namespace, split: corpora.Split
+) -> tuple[Marian, sentencepiece.SentencePieceProcessor]:
+    """A new model and vocabulary, or those of `--init`, or those of `--out` when resuming."""
+    vocabulary = args.out / "marian.spm"
+    if args.resume:
+        processor = sentencepiece.SentencePieceProcessor(model_file=str(vocabulary))
+        weights = torch.load(args.out / "checkpoint.pt", weights_only=False)["model"]
+        return from_state(weights), processor
+    if not args.init:
+        texts = (text for pair in one_pass(split.training, random.Random(0)) for text in pair)
+        processor = pieces.train_unigram(texts, args.vocabulary, vocabulary)
+        return Marian(MarianShape(args.vocabulary)), processor
+    model = from_ctranslate2(args.init)
+    processor, replaced = pieces.add_bytes(args.init / "source.spm", vocabulary)
+    with torch.no_grad():
+        table = model.embeddings.weight
+        table[replaced] = table.mean(0) + 0.02 * torch.randn(len(replaced), model.shape.width)
+    return model, processor
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,68 @@
+"""The hall with vandals in it: the arithmetic, the document, and a small hall of real processes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from scripts.bench.crowd.__main__ import TITLE, judge, rows, run, section, with_section
+
+
+def told(slowest_ms: float, *, missed: int = 0) -> dict[str, Any]:
+    return {
+        "delivery_ms": [10.0] * 90 + [slowest_ms] * 10,
+        "missed": missed,
+        "lost": 0,
+        "cut_off": 1,
+        "flooding": 2,
+        "wrong_tokens": 3,
+        "cpu_share": 0.25,
+    }
+
+
+def result(alone: list[dict[str, Any]], beset: list[dict[str, Any]]) -> dict[str, Any]:
+    found = judge({"alone": alone, "with vandals": beset}, 2.0)
+    return found | {"displays": 450, "vandals": 50, "made": "2026-11-20, two cores"}
+
+
+def test_p99_decides_and_so_does_a_caption_missed() -> None:
+    good = result([told(20.0)], [told(39.0)])
+    assert (good["ratio"], good["ok"]) == (1.95, True)
+    assert good["figures"]["alone"]["delivery_ms"] == {
+        "p50": 10.0, "p95": 20.0, "p99": 20.0, "most": 20.0,
+    }  # fmt: skip
+    assert not result([told(20.0)], [told(41.0)])["ok"]
+    assert not result([told(20.0)], [told(20.0, missed=1)])["ok"]
+
+
+def test_turns_are_taken_together() -> None:
+    both = result([told(20.0), told(30.0)], [told(20.0), told(30.0)])
+    assert both["figures"]["with vandals"]["delivered"] == 200
+    assert both["figures"]["with vandals"]["wrong_tokens"] == 6
+    assert both["figures"]["with vandals"]["hub_cpu_share"] == 0.25
+
+
+def test_the_section_is_added_once_and_the_others_stay() -> None:
+    ours = section(result([told(20.0)], [told(30.0)]))
+    assert "| delivery p99, ms | 20.0 | 30.0 | 1.50 |" in ours
+    text = "# Benchmarks\n\n| latency |\n"
+    once = with_section(text, ours)
+    assert once == f"{text}\n{ours}"
+    assert with_section(once, ours) == once
+    between = f"{text}\n{TITLE}\n\nold\n\n## Another\n\nstays\n"
+    assert with_section(between, ours) == f"{text}\n{ours}\n## Another\n\nstays\n"
+    assert with_section("", ours) == ours
+
+
+@pytest.mark.slow
+def test_a_small_hall_gets_every_caption_whatever_the_vandals_do() -> None:
+    alone, beset = run(20, 0, 2.0), run(20, 12, 4.0)
+    for found, captions in ((alone, 12), (beset, 24)):
+        assert (found["missed"], found["lost"]) == (0, 0)
+        assert len(found["delivery_ms"]) == 20 * captions
+        assert min(found["delivery_ms"]) > 0
+    assert (alone["flooding"], alone["wrong_tokens"]) == (0, 0)
+    assert beset["flooding"] > 0
+    assert beset["wrong_tokens"] > 0
+    assert len(rows(result([alone], [beset]))) == 11 + 1

@@ -1,0 +1,122 @@
+"""Scores are sacrebleu's; the verdict tells a loss from chance."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+import sacrebleu
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
+from sacrebleu.significance import PairedTest
+
+from scripts.quality import comparison
+from scripts.quality.sentences import read
+
+SENTENCES = read()
+GOOD = [sentence.target for sentence in SENTENCES]
+
+
+def damaged(texts: list[str], share: float, seed: int) -> list[str]:
+    """Return texts in which that share of the words is another sentence's."""
+    draw = random.Random(seed)
+    every = " ".join(GOOD).split()
+    return [
+        " ".join(draw.choice(every) if draw.random() < share else word for word in text.split())
+        for text in texts
+    ]
+
+
+def test_scores_are_those_of_sacrebleu() -> None:
+    texts = damaged(GOOD, 0.3, 1)
+    found = comparison.scores(texts, SENTENCES)
+    assert found["BLEU"] == round(sacrebleu.corpus_bleu(texts, [GOOD]).score, 2)
+    assert found["chrF++"] == round(sacrebleu.corpus_chrf(texts, [GOOD], word_order=2).score, 2)
+    assert 0 < found["terms, %"] < 100
+
+
+def test_a_perfect_and_an_empty_translation() -> None:
+    assert comparison.scores(GOOD, SENTENCES) == {"BLEU": 100, "chrF++": 100, "terms, %": 100}
+    assert set(comparison.scores([""] * 100, SENTENCES).values()) == {0}
+
+
+def test_chance_is_judged_as_sacrebleu_judges_it() -> None:
+    """Its paired bootstrap gives the p-value of one tail: an interval beside zero is p < 2.5 %."""
+    a = damaged(GOOD, 0.3, 1)
+    metrics = {"BLEU": BLEU(), "chrF++": CHRF(word_order=2)}
+    decided = set()
+    for share, seed in ((0.3, 2), (0.3, 3), (0.5, 4)):
+        b = damaged(GOOD, share, seed)
+        found = comparison.compare(a, b, SENTENCES, comparison.LIMITS)
+        _, theirs = PairedTest([("a", a), ("b", b)], metrics, [GOOD], "bs", 2000)()
+        for name, column in (("BLEU", "BLEU"), ("chrF++", "chrF2++")):
+            chance = found[name].low <= 0 <= found[name].high
+            assert chance == (theirs[column][1].p_value > 0.025)
+            decided.add(chance)
+    assert decided == {True, False}
+
+
+def test_a_side_is_the_same_as_itself() -> None:
+    a = damaged(GOOD, 0.3, 1)
+    found = comparison.compare(a, a, SENTENCES, comparison.LIMITS)
+    assert {(d.difference, d.low, d.high) for d in found.values()} == {(0, 0, 0)}
+    assert comparison.overall(found) == "same"
+
+
+def test_noise_is_not_called_a_difference() -> None:
+    """Translations damaged alike, by other dice, are not worse or better than each other."""
+    verdicts = [
+        comparison.overall(
+            comparison.compare(
+                damaged(GOOD, 0.2, 2 * n), damaged(GOOD, 0.2, 2 * n + 1), SENTENCES,
+                comparison.LIMITS, 500,
+            )
+        )
+        for n in range(10)
+    ]  # fmt: skip
+    assert sum(verdict in ("worse", "better") for verdict in verdicts) <= 2
+
+
+def test_much_damage_is_worse_and_its_absence_better() -> None:
+    bad = damaged(GOOD, 0.4, 1)
+    little = damaged(GOOD, 0.1, 2)
+    worse = comparison.compare(little, bad, SENTENCES, comparison.LIMITS)
+    assert {d.verdict for d in worse.values()} == {"worse"}
+    better = comparison.compare(bad, little, SENTENCES, comparison.LIMITS)
+    assert comparison.overall(better) == "better"
+
+
+@pytest.mark.parametrize(
+    ("gain", "low", "high", "verdict"),
+    [
+        (-1.9, -2.5, -1.0, "same"),
+        (-2.1, -4.0, -0.1, "worse"),
+        (-2.1, -4.0, 0.1, "cannot tell"),
+        (2.1, 0.1, 4.0, "better"),
+        (2.1, -0.1, 4.0, "same"),
+        (0.0, 0.0, 0.0, "same"),
+    ],
+)
+def test_what_a_difference_means(gain: float, low: float, high: float, verdict: str) -> None:
+    assert comparison.judge(gain, low, high, 2.0) == verdict
+
+
+def test_the_worst_news_is_the_verdict() -> None:
+    def found(*verdicts: comparison.Verdict) -> dict[str, comparison.Difference]:
+        return {
+            str(n): comparison.Difference(0, 0, 0, 0, 0, 2, verdict)
+            for n, verdict in enumerate(verdicts)
+        }
+
+    assert comparison.overall(found("better", "worse", "cannot tell")) == "worse"
+    assert comparison.overall(found("better", "cannot tell", "same")) == "cannot tell"
+    assert comparison.overall(found("better", "same", "same")) == "better"
+
+
+def test_the_greatest_losses_come_first() -> None:
+    worse = list(GOOD)
+    worse[7] = "Nada."
+    worse[2] = worse[2].replace("nunca", "")
+    found = comparison.losses(GOOD, worse, SENTENCES)
+    assert [index for _, index in found[:2]] == [7, 2]
+    assert found[0][0] < found[1][0] < found[2][0] == 0

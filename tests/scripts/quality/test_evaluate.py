@@ -1,0 +1,214 @@
+"""The quality gate as a whole: real engines, exit codes, what is written and read again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from pipeline.config.schema import Settings
+from pipeline.core.errors import EngineError
+from pipeline.core.types import Translation
+from scripts.quality import evaluate as evaluate_quality
+from scripts.quality import sides
+from scripts.quality.sentences import Sentence, few, read
+from scripts.quality.stress import stress
+
+SENTENCES = read()
+FEW = ["--few", "4"]
+
+
+@dataclass
+class Scripted:
+    """A translator that says of each sentence what `says` makes of it, and keeps `leak_mb`."""
+
+    says: Callable[[Sentence], str]
+    leak_mb: int = 0
+    name: str = "scripted"
+    setback: str = ""
+    deadline_s: float = 8.0
+    kept: list[bytearray] = field(default_factory=list)
+
+    def load(self) -> None: ...
+
+    def translate(
+        self, text: str, on_text: Callable[[str], None] | None = None, draft: str = ""
+    ) -> Translation:
+        if self.leak_mb:
+            self.kept.append(bytearray(b"x" * (self.leak_mb * 1_000_000)))
+        said = self.says(next(s for s in SENTENCES if s.source == text))
+        if said == "fail":
+            raise EngineError("scripted", "Told to fail.")
+        return Translation(said, self.name, tokens=len(said.split()))
+
+
+def save(path: Path, translator: Scripted, *, repeated: int = 0) -> sides.Side:
+    """Measure a scripted side and write it as --json does."""
+    answers = tuple(sides.ask(translator, [*SENTENCES, *SENTENCES[:repeated]]))
+    side = sides.Side(
+        label=path.stem,
+        engine=translator.name,
+        settings=Settings().translate.model_dump(),
+        setback="",
+        answers=answers[: len(SENTENCES)],
+        repeated=answers[len(SENTENCES) :],
+    )
+    path.write_bytes(orjson.dumps({"sides": {"a": sides.dump(side)}}))
+    return side
+
+
+def without_not(sentence: Sentence) -> str:
+    """Return the reference without the words that deny."""
+    lost = {"no", "nunca", "ni", "nadie", "tampoco"}
+    kept = [w for w in sentence.target.split() if w.lower().strip("¿¡,.;:") not in lost]
+    return " ".join(kept[: -len(kept) // 4])
+
+
+def run(*arguments: str | Path) -> int:
+    return evaluate_quality.main([str(argument) for argument in arguments])
+
+
+def test_the_real_engines_are_compared_and_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Marian against Gemma; then Gemma of that run against Gemma measured anew."""
+    first, second = tmp_path / "first.json", tmp_path / "second.json"
+    long = ["--stress", "--slower", "1000"]
+    code = run("--a", "marian", "--b", "gemma", *long, *FEW, "--json", first)
+    result: dict[str, Any] = orjson.loads(first.read_bytes())
+    assert code == evaluate_quality.EXITS[result["verdict"]]
+    assert result["sentences"] == 8
+    found = result["sides"]
+    assert (found["a"]["engine"], found["b"]["engine"]) == ("marian", "gemma")
+    assert found["a"]["settings"]["final"]["engine"] == "marian"
+    assert 20 < result["scores"]["all"]["b"]["chrF++"] < 100
+    assert set(result["scores"]) == {"all", "general", "theological"}
+    for side in found.values():
+        assert [a["source"] for a in side["answers"]] == [s.source for s in few(SENTENCES, 4)]
+        assert side["figures"]["tokens_per_s"] > 0
+        assert side["figures"]["latency"]["count"] == 8
+        assert side["figures"]["lost"] == 0
+    assert result["stress"]["b"]["memory_end_mb"] > 0
+    out = capsys.readouterr().out
+    assert "B against A" in out
+    assert "16 sentences in a row" in out
+
+    assert run("--a", first, "--b", "gemma", *FEW, "--json", second) == 0
+    again = orjson.loads(second.read_bytes())
+    assert again["verdict"] == "same"
+    assert {d["difference"] for d in again["differences"].values()} == {0}
+    assert "(earlier)" in capsys.readouterr().out
+
+
+def test_one_side_alone_is_scored(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--a", "marian", "--few", "1", "--json", tmp_path / "one.json") == 0
+    out = capsys.readouterr().out
+    assert "2 sentences" in out
+    assert "B against A" not in out
+    assert orjson.loads((tmp_path / "one.json").read_bytes())["verdict"] is None
+
+
+def test_settings_of_one_side_and_of_both(tmp_path: Path) -> None:
+    common = ["--set", "translate.final.context=1024", "translate.final.deadline_s=60"]
+    both = ["--a", "gemma", "--b", "gemma", "translate.final.context=512"]
+    assert run(*both, *common, "--few", "1", "--json", tmp_path / "r.json") == 0
+    measured = orjson.loads((tmp_path / "r.json").read_bytes())["sides"]
+    found = [(s["settings"]["final"]["context"], s["settings"]["final"]["deadline_s"])
+             for s in (measured["a"], measured["b"])]  # fmt: skip
+    assert found == [(1024, 60), (512, 60)]
+
+
+def test_a_broken_side_is_worse_and_the_gate_fails(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    save(tmp_path / "good.json", Scripted(lambda s: s.target))
+    save(tmp_path / "broken.json", Scripted(without_not))
+    assert run("--a", tmp_path / "good.json", "--b", tmp_path / "broken.json") == 1
+    out = capsys.readouterr().out
+    assert "B against A: worse" in out
+    assert "B lacks" in out
+    assert run("--a", tmp_path / "broken.json", "--b", tmp_path / "good.json") == 0
+    assert "B against A: better" in capsys.readouterr().out
+
+
+def test_a_loss_that_may_be_chance_has_an_exit_code_of_its_own(tmp_path: Path) -> None:
+    def one_lost(sentence: Sentence) -> str:
+        return "" if sentence is SENTENCES[47] else sentence.target
+
+    save(tmp_path / "a.json", Scripted(lambda s: s.target))
+    save(tmp_path / "b.json", Scripted(one_lost))
+    both: list[str | Path] = ["--a", tmp_path / "a.json", "--b", tmp_path / "b.json"]
+    assert run(*both) == 0
+    assert run(*both, "--bleu", "0.5") == 3
+
+
+def test_sentences_that_failed_count_as_lost(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    failing = save(tmp_path / "b.json", Scripted(lambda s: "fail" if "?" in s.source else s.target))
+    assert failing.lost == sum("?" in s.source for s in SENTENCES) > 5
+    late = "translate.final.deadline_s=0.001"
+    assert run("--a", "gemma", late, "--few", "1") == 0
+    captured = capsys.readouterr()
+    assert "2 sentences failed, the first with: No translation within 0.001 s" in captured.err
+    assert "without a translation" in captured.out
+
+
+def test_growing_memory_fails_the_stress_run(tmp_path: Path) -> None:
+    leaking = save(tmp_path / "b.json", Scripted(lambda s: s.target, leak_mb=4), repeated=10)
+    held = stress(leaking)
+    assert held is not None
+    assert held.grown_mb > 150
+    steady = save(tmp_path / "a.json", Scripted(lambda s: s.target), repeated=10)
+    any_time = ["--stress", "--slower", "1000"]
+    assert run("--a", tmp_path / "b.json", *any_time) == 1
+    assert run("--a", tmp_path / "a.json", *any_time) == 0
+    assert run("--a", tmp_path / "b.json", *any_time, "--grown-mb", "2000") == 0
+    assert run("--a", tmp_path / "b.json") == 0  # not asked for
+    assert stress(steady) is not None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--a", "gemini"], "'gemini' is no side. Write KEY=VALUE, marian, gemma"),
+        (["--a", "translate.final.engin=gemma"], "Did you mean translate.final.engine?"),
+        (["--a", "translate.final.model=/nowhere.gguf"], "/nowhere.gguf"),
+        (["--a", "missing.json"], "missing.json: No such file"),
+        (["--a", "missing.json", "marian"], "a .json file is a whole side"),
+        (["--sentences", "missing.toml"], "missing.toml: No such file"),
+        (["--a", "gemma", "translate.target=xx"], "translate.target"),
+    ],
+)
+def test_what_cannot_be_measured_is_named_and_exits_with_2(
+    arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(*arguments) == 2
+    assert says in capsys.readouterr().err.replace("\n", " ")
+
+
+def test_runs_on_other_sentences_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "old.json"
+    save(path, Scripted(lambda s: s.target))
+    content = orjson.loads(path.read_bytes())
+    del content["sides"]["a"]["answers"][3]
+    path.write_bytes(orjson.dumps(content))
+    assert run("--a", path) == 2
+    assert "sentences-differ" in capsys.readouterr().err
+    path.write_bytes(b'{"sides": {"a": {"label": "x"}}}')
+    assert run("--a", path) == 2
+    assert "run-unreadable" in capsys.readouterr().err
+
+
+def test_json_that_cannot_be_written_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    save(tmp_path / "a.json", Scripted(lambda s: s.target))
+    assert run("--a", tmp_path / "a.json", "--json", tmp_path / "no" / "x.json") == 2
+    assert "json-unwritable" in capsys.readouterr().err

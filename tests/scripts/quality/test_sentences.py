@@ -1,0 +1,119 @@
+"""The sentences themselves: their number, their terms, and that nothing was trained on them."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import orjson
+import pytest
+
+from pipeline.core.errors import UsageError
+from pipeline.evaluation.reference import words
+from scripts.quality import sentences as data
+from scripts.quality.sentences import KINDS, Sentence
+from scripts.training.data import references
+from tests.support.paths import ROOT
+
+SENTENCES = data.read()
+
+
+def key(text: str) -> str:
+    return " ".join(words(text))
+
+
+def test_fifty_of_each_kind_short_and_long() -> None:
+    counts = {kind: sum(s.kind == kind for s in SENTENCES) for kind in KINDS}
+    assert counts == {"general": 50, "theological": 50}
+    lengths = [len(s.source.split()) for s in SENTENCES]
+    assert (min(lengths), max(lengths)) == (5, 40)
+    assert sum(length <= 12 for length in lengths) >= 15
+    assert sum(length >= 20 for length in lengths) >= 10
+
+
+def test_no_sentence_comes_twice() -> None:
+    assert len({key(s.source) for s in SENTENCES}) == len(SENTENCES)
+    assert len({key(s.target) for s in SENTENCES}) == len(SENTENCES)
+
+
+@pytest.mark.parametrize("sentence", SENTENCES, ids=lambda s: s.source[:40])
+def test_a_reference_has_its_own_terms_and_its_source_does_not_by_chance(
+    sentence: Sentence,
+) -> None:
+    assert sentence.terms
+    assert sentence.missing(sentence.target) == []
+    assert len(set(sentence.terms)) == len(sentence.terms)
+    # A translator that hands the English back must not pass: names and numbers alone would.
+    assert sentence.found(sentence.source) < len(sentence.terms)
+
+
+@pytest.mark.parametrize("sentence", SENTENCES, ids=lambda s: s.source[:40])
+def test_references_are_written_as_spanish_is(sentence: Sentence) -> None:
+    told = sentence.target
+    assert told.count("¿") == told.count("?") == sentence.source.count("?")
+    assert told.count("¡") == told.count("!")
+    assert told == told.strip()
+    assert "  " not in told
+    assert told[-1] in ".?!"
+    of_spain = {"vosotros", "vuestro", "vuestra", "vuestros", "vuestras", "habéis", "sois"}
+    assert not of_spain & set(words(told))
+
+
+def test_no_sentence_is_in_the_demo_or_was_trained_on() -> None:
+    sermon = orjson.loads((ROOT / "demo" / "sermon.json").read_bytes())
+    known = {key(sentence["en"]) for sentence in sermon["sentences"]}
+    phrases = (ROOT / "scripts/training/data/sermon_phrases.tsv").read_text(encoding="utf-8")
+    known |= {key(line.split("\t")[0]) for line in phrases.splitlines()}
+    assert len(known) > 600
+    assert [s.source for s in SENTENCES if key(s.source) in known] == []
+
+
+def test_no_sentence_is_a_made_up_reference_of_the_training() -> None:
+    """Those are built from patterns: a sentence of ours that fits one could have been made."""
+    made = {key(pair.en) for pair in references.references(5000, random.Random(1))}
+    assert len(made) > 1000
+    assert [s.source for s in SENTENCES if key(s.source) in made] == []
+
+
+@pytest.mark.parametrize(
+    ("term", "text", "found"),
+    [
+        ("gracia", "La Gracia, dijo.", True),
+        ("gracia", "Las gracias", False),
+        ("gracia*", "Las gracias", True),
+        ("buena* noticia*", "¡Buenas noticias!", True),
+        ("no", "No, hermano", True),
+        ("no", "noche", False),
+        ("vacía|vacío", "el sepulcro vacío", True),
+        ("vacía", "el sepulcro vacío", False),
+        ("6:30|seis y media", "a las 6:30 en punto", True),
+        ("6:30|seis y media", "a las seis y media", True),
+        ("6:30", "16:30", False),
+        ("4275|4,275", "4.275 dólares", True),
+        ("reino de Dios", "el reino, de Dios", True),
+    ],
+)
+def test_terms_are_whole_words_in_any_case(term: str, text: str, found: bool) -> None:
+    assert Sentence("general", "", "", (term,)).found(text) == int(found)
+
+
+def test_the_first_of_each_kind() -> None:
+    few = data.few(SENTENCES, 2)
+    assert [s.kind for s in few] == ["general"] * 2 + ["theological"] * 2
+    assert few[2] == SENTENCES[50]
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("general = [", "is not TOML"),
+        ("general = []", "lacks 'theological'"),
+        ('general = [{en = "x", terms = []}]', "lacks 'es'"),
+    ],
+)
+def test_a_file_that_is_none_is_refused(content: str, says: str, tmp_path: Path) -> None:
+    path = tmp_path / "own.toml"
+    path.write_text(content)
+    with pytest.raises(UsageError, match=says) as raised:
+        data.read(path)
+    assert raised.value.code == "sentences-unreadable"

@@ -1,0 +1,111 @@
+"""The split of the corpora: what is held out, what is dropped, what is made modern."""
+
+from __future__ import annotations
+
+import lzma
+from pathlib import Path
+
+import pytest
+
+from scripts.training.data import corpora
+
+HEADER = "book\tchapter\tverse\tes_rv1909\ten_kjv\ten_asv\ten_nheb\ten_bbe\n"
+VERSES = [
+    'Genesis\t1\t1\tEN el principio crió Dios.\tGod made.\tGod made it.\tGod "created.\tGod did.',
+    "Ruth\t1\t1\tY ACONTECIÓ que fué hambre.\tA famine.\tThere was.\tThere was a famine.\tNeed.",
+    "I John\t4\t8\tDios es amor.\tGod is love.\tGod is love.\tGod is love.\t",
+    "Psalms\t121\t1\tAlzaré mis ojos.\tI lift.\tI will lift.\tI lift my eyes.\tMy eyes.",
+    "John\t1\t1\tEn el principio ó antes.\t\tIn the beginning.\tGod is love!\tThe Word.",
+]
+SENTENCES = [f"Sentence {n}.\tFrase {n}." for n in range(40)]
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[Path, Path]:
+    bible, tatoeba = tmp_path / "bible.tsv.xz", tmp_path / "tatoeba.tsv"
+    with lzma.open(bible, "wt", encoding="utf-8") as file:
+        file.write(HEADER + "\n".join(VERSES) + "\n")
+    tatoeba.write_text("\n".join(SENTENCES) + "\n", encoding="utf-8")
+    return bible, tatoeba
+
+
+def test_whole_books_are_held_out_and_their_english_never_trained_on(
+    files: tuple[Path, Path],
+) -> None:
+    split = corpora.load(*files, sermon=None, held_out_count=10)
+
+    assert [pair.en for pair in split.held_out_books] == ["There was a famine.", "God is love."]
+    trained = {corpora.words(pair.en) for pairs in split.training.values() for pair in pairs}
+    held = {corpora.words(pair.en) for pair in (*split.held_out_books, *split.held_out_tatoeba)}
+    assert not trained & held
+    # The same words stand in a book that is not held out; an empty cell gives no pair.
+    assert [pair.en for pair in split.training["nheb"]] == ["God created."]
+    assert [pair.en for pair in split.training["kjv"]] == ["God made."]
+
+
+def test_the_chapter_of_the_demo_is_neither_trained_on_nor_held_out(
+    files: tuple[Path, Path],
+) -> None:
+    split = corpora.load(*files, sermon=None, held_out_count=10)
+
+    pairs = [pair for found in split.training.values() for pair in found]
+    assert not [pair for pair in (*pairs, *split.held_out_books) if "lift" in pair.en]
+
+
+def test_the_choice_of_sentences_does_not_depend_on_the_order_of_the_file(
+    files: tuple[Path, Path],
+) -> None:
+    first = corpora.load(*files, sermon=None, held_out_count=10)
+    files[1].write_text("\n".join(reversed(SENTENCES)) + "\n", encoding="utf-8")
+    second = corpora.load(*files, sermon=None, held_out_count=10)
+
+    assert first.held_out_tatoeba == second.held_out_tatoeba
+    assert len(first.held_out_tatoeba) == 10
+    assert len(first.training["tatoeba"]) == 30
+
+
+def test_sermon_phrases_are_a_source_and_may_be_absent(
+    files: tuple[Path, Path], tmp_path: Path
+) -> None:
+    phrases = tmp_path / "phrases.tsv"
+    absent = corpora.load(*files, sermon=phrases, held_out_count=10)
+    phrases.write_text("# own\nGrace to you.\tGracia a vosotros.\nGod is love.\tDios es amor.\n")
+    present = corpora.load(*files, sermon=phrases, held_out_count=10)
+
+    assert absent.training["sermon"] == ()
+    assert present.training["sermon"] == (
+        corpora.Pair("Grace to you.", "Gracia a vosotros.", "sermon"),
+    )
+
+
+def test_a_line_without_a_tab_is_named(files: tuple[Path, Path]) -> None:
+    files[1].write_text("Sentence 1.\tFrase 1.\nno tab\n", encoding="utf-8")
+
+    with pytest.raises(ValueError, match=r"tatoeba\.tsv:2: expected English, a tab and Spanish"):
+        corpora.load(*files, sermon=None)
+
+
+@pytest.mark.parametrize(
+    ("old", "modern"),
+    [
+        ("Y ACONTECIÓ que dió á Él pan", "Y aconteció que dio a Él pan"),
+        ("EN el principio", "En el principio"),
+        ("¿PORQUÉ vió ó fuí?", "¿Porqué vio o fui?"),
+        ("Ezechîas fué é hizo", "Ezechías fue e hizo"),
+        ("Él está aquí", "Él está aquí"),
+    ],
+)
+def test_spanish_of_1909_becomes_modern(old: str, modern: str) -> None:
+    assert corpora.modern_spanish(old) == modern
+
+
+@pytest.mark.parametrize(
+    ("verse", "plain"),
+    [
+        ('He said, "Go.', "He said, Go."),
+        ("\u201cGo,\u201d he said.", '"Go," he said.'),
+        ("Don\u2019t go.", "Don't go."),
+    ],
+)
+def test_quotes_that_do_not_pair_up_are_dropped(verse: str, plain: str) -> None:
+    assert corpora.balanced(verse) == plain
