@@ -57,7 +57,7 @@ class Vad(Section):
 class Stt(Section):
     """[stt]"""
 
-    model: Annotated[str, Field(min_length=1)] = "starter"
+    model: Annotated[str, Field(min_length=1)] = "auto"
     device: Literal["cpu", "cuda", "auto"] = "cpu"
     compute_type: Annotated[str, Field(min_length=1)] = "int8"
     threads: Threads = 2
@@ -91,7 +91,7 @@ class Final(Section):
 
     engine: Literal["gemma", "marian"] = "gemma"
     model: Annotated[str, Field(min_length=1)] = "starter"
-    prompt: Literal["auto", "translategemma", "starter"] = "auto"
+    prompt: Literal["auto", "translategemma", "starter", "examples"] = "auto"
     gpu_layers: Annotated[int, Field(ge=-1, le=1000)] = 0
     threads: Threads = 1
     context: Annotated[int, Field(ge=256, le=131_072)] = 2048
@@ -108,7 +108,7 @@ class Compare(Section):
     engine: Literal["none", "gemma", "marian"] = "none"
     model: Annotated[str, Field(min_length=1)] = "starter"
     compute_type: Annotated[str, Field(min_length=1)] = "int8"
-    prompt: Literal["auto", "translategemma", "starter"] = "auto"
+    prompt: Literal["auto", "translategemma", "starter", "examples"] = "auto"
     gpu_layers: Annotated[int, Field(ge=-1, le=1000)] = 0
     threads: Threads = 1
     context: Annotated[int, Field(ge=256, le=131_072)] = 2048

@@ -13,10 +13,13 @@ from pipeline.core.errors import ModelError
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.gemma import Gemma
 from pipeline.engines.marian import Marian
-from pipeline.engines.prompts import style_for
+from pipeline.engines.prompts import Style, style_for
 from pipeline.engines.protocols import Recognizer, Translator
 from pipeline.engines.whisper import Whisper
+from pipeline.models.automatic import recognizer_name, require_languages
+from pipeline.models.registry import read_registry
 from pipeline.models.resolve import resolve
+from pipeline.models.store import directory_of
 
 
 def audio_source(settings: Settings, *, loop: bool = False) -> AudioSource:
@@ -33,10 +36,11 @@ def speech_detector() -> SpeechDetector:
 
 
 def recognizer(settings: Settings, dictionary: Dictionary) -> Recognizer:
-    """Return Whisper, told the dictionary's rare words. Raises ModelError."""
-    stt = settings.stt
+    """Return Whisper, told the dictionary's rare words. Raises ModelError, ConfigError."""
+    stt, name = settings.stt, recognizer_name(settings)
+    require_languages("stt", name, settings)
     return Whisper(
-        resolve("stt", stt.model, settings.models.directory),
+        resolve("stt", name, settings.models.directory),
         device=stt.device,
         compute_type=stt.compute_type,
         threads=stt.threads,
@@ -77,14 +81,16 @@ def compare_translator(settings: Settings) -> Translator | None:
 
 
 def _marian(settings: Settings, chosen: Partial | Compare) -> Marian:
+    require_languages("marian", chosen.model, settings)
     path = resolve("marian", chosen.model, settings.models.directory)
     return Marian(path, compute_type=chosen.compute_type, threads=chosen.threads)
 
 
 def _gemma(settings: Settings, chosen: Final | Compare, draft: int = 0) -> Gemma:
+    require_languages("gemma", chosen.model, settings)
     return Gemma(
         resolve("gemma", chosen.model, settings.models.directory),
-        prompt=style_for(chosen.model) if chosen.prompt == "auto" else chosen.prompt,
+        prompt=_style(settings, chosen) if chosen.prompt == "auto" else chosen.prompt,
         source=settings.translate.source,
         target=settings.translate.target,
         gpu_layers=chosen.gpu_layers,
@@ -95,6 +101,12 @@ def _gemma(settings: Settings, chosen: Final | Compare, draft: int = 0) -> Gemma
         flash_attention=chosen.flash_attention,
         deadline_s=chosen.deadline_s,
     )
+
+
+def _style(settings: Settings, chosen: Final | Compare) -> Style:
+    """Return how the model is asked: as the registry has it, else as it looks."""
+    model = read_registry(directory_of(settings.models.directory)).get(chosen.model)
+    return (model.prompt if model else "") or style_for(chosen.model)
 
 
 def of_compare(error: ModelError) -> ModelError:

@@ -48,7 +48,7 @@ class Gemma:
         self,
         path: Path,
         *,
-        prompt: Literal["auto", "translategemma", "starter"] = "auto",
+        prompt: Literal["auto", "translategemma", "starter", "examples"] = "auto",
         source: str = "en",
         target: str = "es",
         gpu_layers: int = 0,
@@ -69,6 +69,7 @@ class Gemma:
             threads=threads, context=context, batch=batch, flash_attention=flash_attention
         )
         self._most_guesses = draft
+        self._ends_at_line = False
         self.deadline_s = deadline_s
         self._on_step = on_step or (lambda step: log.warning("gpu", step=step))
         self.setback = ""
@@ -78,7 +79,8 @@ class Gemma:
 
         Raises ModelError, or ConfigError for a language that the prompt cannot name.
         """
-        prompts.render(self._style, "", self._source, self._target)
+        prompt = prompts.render(self._style, "", self._source, self._target)
+        self._ends_at_line = prompt.end == "\n"
         if self._path.is_dir():
             raise ModelError(
                 "model-wrong-kind",
@@ -158,7 +160,7 @@ class Gemma:
         loop: loops.Loop | None = None
         stopped: Literal["end", "length", "loop"] = "length"
         for token, token_logprob, foretold in self._greedy(self._tokens(draft), made):
-            if self._llama.ends(token):
+            if self._ends(token):
                 stopped = "end"
                 break
             made.append(token)
@@ -209,8 +211,15 @@ class Gemma:
         """Return the tokens that the answer would have if it were `draft`."""
         if not (draft and self._most_guesses):
             return []
-        end = self._llama.tokenize(prompts.END_OF_TURN, special=True)
-        return [*self._llama.tokenize(draft, special=False), *end]
+        prompt = prompts.render(self._style, "", self._source, self._target)
+        end = self._llama.tokenize(prompt.end, special=True)
+        return [*self._llama.tokenize(prompt.lead + draft, special=False), *end]
+
+    def _ends(self, token: int) -> bool:
+        """Whether the answer is at its end with this token."""
+        if self._ends_at_line and b"\n" in self._llama.piece(token):
+            return True
+        return self._llama.ends(token)
 
     def _fits(self, text: str) -> bool:
         prompt, cap = self._prompt(text)

@@ -1,4 +1,4 @@
-"""Prompts for instruct models that translate, rendered by our own code. Pure.
+"""Prompts for models that translate, rendered by our own code. Pure.
 
 Chat templates inside model files are not used: runtimes have silently fallen back to another one.
 """
@@ -12,7 +12,7 @@ from typing import Literal
 from pipeline.core.errors import ConfigError
 from pipeline.core.resources import bundled
 
-Style = Literal["translategemma", "starter"]
+Style = Literal["translategemma", "starter", "examples"]
 
 LANGUAGES = {
     "af": "Afrikaans", "am": "Amharic", "ar": "Arabic", "bg": "Bulgarian", "bn": "Bengali",
@@ -43,30 +43,72 @@ _TRANSLATEGEMMA = (
 )
 
 
+_EXAMPLES = (
+    {
+        "en": "When I was a child, my grandmother prayed for us every night.",
+        "es": "Cuando yo era niño, mi abuela oraba por nosotros todas las noches.",
+    },
+    {
+        "en": "Faith is not a feeling; it is trusting God when we cannot see the way.",
+        "es": "La fe no es un sentimiento; es confiar en Dios cuando no podemos ver el camino.",
+    },
+    {
+        "en": "Open your Bibles with me to Romans, chapter five, verse one.",
+        "es": "Abran conmigo sus Biblias en Romanos, capítulo cinco, versículo uno.",
+    },
+    {
+        "en": "The children sang, and everybody went home happy.",
+        "es": "Los niños cantaron y todos volvieron felices a casa.",
+    },
+)
+"""What a model that only goes on with a text is shown, so that it goes on with a translation."""
+
+
 @dataclass(frozen=True, slots=True)
 class Prompt:
     """A prompt in its parts, without the beginning-of-sequence token.
 
     `head` and `tail` hold control tokens; `text` is what somebody said and must be tokenized
-    without them, so that nobody can speak one.
+    without them, so that nobody can speak one. The answer begins with `lead` and ends with `end`,
+    a control token or a line break.
     """
 
     head: str
     text: str
     tail: str
+    lead: str = ""
+    end: str = END_OF_TURN
 
 
 def render(style: Style, text: str, source: str, target: str) -> Prompt:
     """Return the prompt that asks for `text` in the language `target`.
 
-    `source` and `target` are codes such as `en`. Raises ConfigError for one without a name here.
+    `source` and `target` are codes such as `en`. Raises ConfigError for one without a name here,
+    or without examples in the style that needs them.
     """
     names = {"source": language(source), "target": language(target)}
+    if style == "examples":
+        return _by_examples(text, source, target)
     if style == "starter":
         head = "<start_of_turn>user\n"
     else:
         head = _TRANSLATEGEMMA.format(**names, source_code=source, target_code=target)
     return Prompt(head, text.strip(), f"{END_OF_TURN}\n<start_of_turn>model\n")
+
+
+def _by_examples(text: str, source: str, target: str) -> Prompt:
+    """Return translations with the text as the last, whose translation is still to come."""
+    heard, read = language(source), language(target)
+    for code in (source, target):
+        if code not in _EXAMPLES[0]:
+            raise ConfigError(
+                "prompt-examples",
+                f'translate.final.prompt = "examples": there are none in {language(code)}.',
+                "Choose a model that was trained to translate, such as a TranslateGemma.",
+            )
+    shown = "".join(f"{heard}: {e[source]}\n{read}: {e[target]}\n\n" for e in _EXAMPLES)
+    one_line = " ".join(text.split())
+    return Prompt(f"{shown}{heard}: ", one_line, f"\n{read}:", lead=" ", end="\n")
 
 
 def language(code: str) -> str:

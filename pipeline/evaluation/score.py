@@ -108,13 +108,16 @@ def score(folder: Path, reference: Path, *, source: str = "en", target: str = "e
     )
 
 
-def table(result: Score) -> Table:
-    """Return the score as a table for people."""
+def table(result: Score, models: Mapping[str, str] | None = None) -> Table:
+    """Return the score as a table for people; `models` says which engine ran on which."""
     out = Table(
         title=f"Session {result.session}: {result.audio_s:.0f} s of audio", show_header=False
     )
     out.add_column("measure")
     out.add_column("value")
+    for engine, model in (models or {}).items():
+        out.add_row(engine, model)
+    out.add_section()
     missing = Text("0")
     if result.uncovered:
         missing = Text(f"{len(result.uncovered)}: {' / '.join(result.uncovered[:3])}", "bold red")

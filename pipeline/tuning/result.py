@@ -8,10 +8,10 @@ from pathlib import Path
 
 from pipeline.config.loader import leaves
 from pipeline.config.schema import Settings
-from pipeline.models.registry import KEYS, Role, read_registry
+from pipeline.models.registry import Role, read_registry
 from pipeline.models.store import directory_of
 from pipeline.tuning.plan import Machine, Trial, Values
-from pipeline.tuning.trials import Tuning, model_path
+from pipeline.tuning.trials import Tuning, model_name, model_path
 from pipeline.tuning.verdicts import (
     HEADROOM_BYTES,
     Need,
@@ -54,7 +54,7 @@ def conclude(done: Tuning, settings: Settings, machine: Machine, *, complete: bo
     flat = dict(leaves(settings.model_dump()))
     figures = {r: trial.figures for r, trial in done.chosen.items() if trial.figures is not None}
     chosen = {key: value for trial in done.chosen.values() for key, value in trial.values.items()}
-    names = {role: str(flat[KEYS[role]]) for role in figures}
+    names = {role: model_name(role, settings) for role in figures}
     sizes = {role: _size_bytes(model_path(role, settings)) for role in figures}
     in_use = [
         # An engine may be given memory that another had before: it needs its file at least.

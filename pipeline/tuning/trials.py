@@ -24,6 +24,7 @@ from pipeline.engines import factory as assembly
 from pipeline.engines import llama
 from pipeline.engines.protocols import Recognizer, Translator
 from pipeline.evaluation.golden_sentence import Golden, read_golden
+from pipeline.models.automatic import recognizer_name
 from pipeline.models.registry import KEYS, Role
 from pipeline.models.resolve import resolve
 from pipeline.tuning import plan as tuning
@@ -191,8 +192,14 @@ class Tuning:
 
 def model_path(role: Role, settings: Settings) -> Path:
     """Return where the model of a role is. Raises ModelError."""
-    value = str(dict(leaves(settings.model_dump()))[KEYS[role]])
-    return resolve(role, value, settings.models.directory)
+    return resolve(role, model_name(role, settings), settings.models.directory)
+
+
+def model_name(role: Role, settings: Settings) -> str:
+    """Return what the settings name for a role, "auto" resolved. Raises ModelError."""
+    if role == "stt":
+        return recognizer_name(settings)
+    return str(dict(leaves(settings.model_dump()))[KEYS[role]])
 
 
 def golden_utterance(golden: Golden) -> Utterance:

@@ -20,6 +20,7 @@ from pipeline.config.schema import Settings
 from pipeline.core import logs
 from pipeline.core.errors import ModelError, UsageError
 from pipeline.core.resources import bundled
+from pipeline.models.automatic import recognizer_name
 from pipeline.models.catalog import State, rows, state
 from pipeline.models.registry import KEYS, Role, hub_id, read_registry
 from pipeline.models.resolve import STARTER
@@ -221,7 +222,7 @@ def _used(settings: Settings) -> list[tuple[Role, str]]:
     translate = settings.translate
     translators = (translate.partial, translate.final, translate.compare)
     asked = {translator.engine for translator in translators}
-    used: list[tuple[Role, str]] = [("stt", settings.stt.model)]
+    used: list[tuple[Role, str]] = [("stt", recognizer_name(settings))]
     if "marian" in asked:
         used.append(("marian", translate.partial.model))
     if translate.final.engine == "gemma":

@@ -10,11 +10,15 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import structlog
 
-from pipeline.cli import streams as standard_streams
+from pipeline.audio.playlist import Playlist
+from pipeline.audio.protocols import AudioSource
+from pipeline.cli import streams
 from pipeline.cli.commands.review import review
+from pipeline.cli.download_screen import Download
 from pipeline.cli.options import (
     Commands,
     add_command,
@@ -25,7 +29,9 @@ from pipeline.cli.options import (
 )
 from pipeline.cli.screens import make_screen
 from pipeline.config.loader import Loaded
+from pipeline.config.schema import Settings
 from pipeline.core import logs
+from pipeline.core.errors import ModelError
 from pipeline.core.resources import bundled
 from pipeline.core.types import Mode
 from pipeline.daemon.app import App
@@ -33,22 +39,29 @@ from pipeline.daemon.screen import Screen
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines import factory as assembly
 from pipeline.evaluation.score import score, table
+from pipeline.evaluation.voices import read_voices, score_session, voices_table
+from pipeline.models.automatic import AUTO, FIRST, names_in_use, recognizer_name
+from pipeline.models.catalog import state
+from pipeline.models.resolve import STARTER as STARTER_MODEL
+from pipeline.models.store import Store, directory_of
 from pipeline.review.report import report
 from pipeline.session.reader import read_journal
 from pipeline.workers.group import Engines
 
 log = structlog.get_logger()
 
+DEMO = {"translate.source": "en", "translate.target": "es", "audio.channel": 1}
+"""What is spoken in the demo, and what it is scored against, whatever the church has set."""
 STARTER = {
     "stt.model": "starter",
-    "translate.source": "en",
-    "translate.target": "es",
     "translate.partial.engine": "marian",
     "translate.partial.model": "starter",
+    "translate.final.engine": "gemma",
     "translate.final.model": "starter",
     "translate.final.prompt": "auto",
 }
-"""The demo runs what ships, whatever the church has set."""
+"""With --starter the demo runs on what ships and on nothing else."""
+_SYNTHETIC = "The starter recognizer knows synthetic voices only."
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +92,12 @@ def add(commands: Commands) -> None:
     demo = add_command(commands, "demo", _demo, says)
     add_serving(demo)
     demo.add_argument("--fast", action="store_true", help="as fast as the machine can")
-    demo.add_argument("--loop", action="store_true", help="again and again, until Ctrl-C")
+    what = demo.add_mutually_exclusive_group()
+    what.add_argument("--loop", action="store_true", help="again and again, until Ctrl-C")
+    what.add_argument("--voices", action="store_true", help="three recordings of people instead")
+    starter = "fetch nothing, and run on the models that ship"
+    demo.add_argument("--starter", action="store_true", help=starter)
+    demo.add_argument("--offline", action="store_true", help="fetch nothing: what is here must do")
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -105,17 +123,47 @@ def _dry_run(arguments: argparse.Namespace) -> int:
 
 
 def _demo(arguments: argparse.Namespace) -> int:
-    pace = "fast" if arguments.fast else "realtime"
+    pace: Literal["fast", "realtime"] = "fast" if arguments.fast else "realtime"
     sermon = bundled("demo", "sermon.flac")
+    forced = STARTER if arguments.starter else {}
     loaded = settings_of(
-        arguments, STARTER | {"audio.input": str(sermon), "audio.pace": pace, "audio.channel": 1}
+        arguments, DEMO | forced | {"audio.input": str(sermon), "audio.pace": pace}
     )
+    if loaded.settings.stt.model == AUTO and not arguments.offline:
+        _have_real_recognizer(loaded.settings)
+    voices = read_voices(bundled("demo", "voices")) if arguments.voices else {}
 
     def then(folder: Path, screen: Screen) -> None:
-        screen.summary(table(score(folder, bundled("demo", "sermon.json"))))
+        models = names_in_use(loaded.settings)
+        if voices:
+            screen.summary(voices_table(score_session(folder, voices), models))
+        else:
+            screen.summary(table(score(folder, bundled("demo", "sermon.json")), models))
         screen.summary(f"The session is kept in {folder}")
 
-    return _serve(loaded, "demo", loop=arguments.loop, then=then)
+    source = Playlist(list(voices), name="voices", pace=pace) if voices else None
+    return _serve(loaded, "demo", loop=arguments.loop, then=then, source=source)
+
+
+def _have_real_recognizer(settings: Settings) -> None:
+    """Fetch the recognizer of human voices, once; without it the demo runs on the starter."""
+    store = Store(directory_of(settings.models.directory).absolute())
+    if recognizer_name(settings) != STARTER_MODEL or state(store, FIRST)[0] == "here":
+        return
+    streams.say(f"Fetching {FIRST}, which hears real voices, once (--starter goes without it).")
+    try:
+        with Download() as shown:
+            shown.obtain(FIRST, store)
+    except ModelError as error:
+        streams.say(f"{error.message} The demo goes on with the starter. {_SYNTHETIC}")
+
+
+def _say_models(settings: Settings) -> None:
+    """Log what this runs on, and what would be better than the starter."""
+    names = names_in_use(settings)
+    log.info("models", **{engine.replace(" ", "_"): name for engine, name in names.items()})
+    if names["recognizer"] == STARTER_MODEL:
+        log.warning("starter", reason=_SYNTHETIC, better=f"stark-translate models pull {FIRST}")
 
 
 def _serve(
@@ -124,25 +172,29 @@ def _serve(
     *,
     loop: bool = False,
     then: Callable[[Path, Screen], None] | None = None,
+    source: AudioSource | None = None,
 ) -> int:
     """Run the daemon to its end, and `then` if that was a good one; return the exit code."""
-    ended = _caption(loaded, mode, loop=loop)
+    ended = _caption(loaded, mode, loop=loop, source=source)
     gc.collect()  # of the models nothing is left: a review may be open while a service runs
     if then is not None and not ended.code:
         then(ended.folder, ended.screen)
     if ended.stuck:
         # A thread inside a hung engine would hold up (or crash) the interpreter's own end.
-        standard_streams.settle()
+        streams.settle()
         os._exit(ended.code)
     return ended.code
 
 
-def _caption(loaded: Loaded, mode: Mode, *, loop: bool) -> _Ended:
+def _caption(
+    loaded: Loaded, mode: Mode, *, loop: bool, source: AudioSource | None = None
+) -> _Ended:
     settings, screen = loaded.settings, make_screen()
     logs.configure(settings.log.level, settings.log.format)
+    _say_models(settings)
     dictionary = Dictionary(settings)
     engines = Engines(
-        source=assembly.audio_source(settings, loop=loop),
+        source=source or assembly.audio_source(settings, loop=loop),
         detector=assembly.speech_detector(),
         recognizer=assembly.recognizer(settings, dictionary),
         partial=assembly.partial_translator(settings),
@@ -164,7 +216,7 @@ def _caption(loaded: Loaded, mode: Mode, *, loop: bool) -> _Ended:
     finally:
         screen.close()
     if app.failure is not None:
-        standard_streams.say(f"stark-translate: {app.failure}")  # and that is the last word
+        streams.say(f"stark-translate: {app.failure}")  # and that is the last word
     elif mode != "demo":  # which says so below its table
         log.info("session kept", folder=str(app.folder))
     return _Ended(code, app.folder, screen, app.stuck)

@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,13 +21,15 @@ from rich.text import Text
 from pipeline.cli.options import Commands, add_command, settings_of
 from pipeline.config.editor import Value, section, toml, write
 from pipeline.config.loader import Loaded, file_in_force
+from pipeline.config.schema import Settings
 from pipeline.core import logs
+from pipeline.models.automatic import recognizer_name, remember
 from pipeline.models.registry import KEYS, Role
 from pipeline.tuning.hardware import Others, machine
 from pipeline.tuning.plan import Machine, Values
 from pipeline.tuning.result import Tuned, conclude
 from pipeline.tuning.trials import Tuning
-from pipeline.tuning.verdicts import BUSY, gb
+from pipeline.tuning.verdicts import BUSY, TOO_BUSY, gb
 
 _SAYS = "Measure this machine and say what to put into config.toml: threads, GPU, window, draft."
 _EPILOG = """\
@@ -80,6 +83,7 @@ def _tune(arguments: argparse.Namespace) -> int:
     here = replace(here, busy=others.share())
     tuned = conclude(done, loaded.settings, here, complete=complete)
     _show(console, tuned)
+    _remember(tuned, loaded.settings)
     changes = models | dict(tuned.changes)
     written: dict[str, str] = {}
     if arguments.write:
@@ -197,6 +201,15 @@ def _write(
         if loaded.origins[key] == "environment":
             console.print(Text(f"The environment sets {key} too, and wins.", "yellow"))
     return {"file": str(file), "diff": diff, "copy": str(copy or "")}
+
+
+def _remember(tuned: Tuned, settings: Settings) -> None:
+    """Tell `auto` whether this recognizer keeps up, if that could be measured."""
+    if tuned.complete and tuned.machine.busy <= TOO_BUSY:
+        for verdict in tuned.verdicts:
+            if verdict.what == "stt":
+                with suppress(OSError):  # a folder that somebody else owns: nothing is remembered
+                    remember(settings, recognizer_name(settings), keeps_up=verdict.ok)
 
 
 def _words(values: Values) -> str:

@@ -1,0 +1,142 @@
+"""How much of read human speech was recognized: words, whole sentences and their full stops."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import jiwer
+from pydantic import BaseModel, TypeAdapter, ValidationError
+from rich.table import Table
+from rich.text import Text
+
+from pipeline.captions.subtitles import cues
+from pipeline.core.errors import SessionError
+from pipeline.evaluation.reference import words
+from pipeline.session.reader import read_journal
+
+_STOP = re.compile(r"[.!?][\"'»”’)]*$")
+_BETWEEN = re.compile(r"(?<=[.!?])\s+")
+
+
+class Voice(BaseModel):
+    """A recording and what is said in it."""
+
+    text: str
+    note: str = ""
+    """Who speaks, and the licence."""
+
+
+_Voices = TypeAdapter(dict[str, Voice])
+
+
+@dataclass(frozen=True, slots=True)
+class VoicesScore:
+    """`lost`: sentences of which less than half of the words were recognized.
+
+    `stops` counts the sentences whose last word came with a full stop, of `sentences` that end
+    with one; `wer` is 0..1 and above.
+    """
+
+    wer: float
+    words: int
+    sentences: int
+    stops: int
+    lost: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Sentence:
+    text: str
+    words: tuple[str, ...]
+    has_stop: bool
+
+
+def read_voices(folder: Path) -> dict[Path, Voice]:
+    """Return the recordings of a folder with a voices.json, in its order.
+
+    Raises SessionError (reference-unreadable).
+    """
+    file = folder / "voices.json"
+    try:
+        voices = _Voices.validate_json(file.read_bytes())
+    except (OSError, ValidationError) as error:
+        said = str(error).splitlines()[0]
+        raise SessionError("reference-unreadable", f"{file} cannot be used: {said}.") from None
+    return {folder / name: voice for name, voice in voices.items()}
+
+
+def score_session(folder: Path, voices: Mapping[Path, Voice]) -> VoicesScore:
+    """Score a session in which these recordings were played. Raises SessionError."""
+    heard = " ".join(cue.text for cue in cues(read_journal(folder), "source"))
+    return score_text([voice.text for voice in voices.values()], heard)
+
+
+def score_text(told: Sequence[str], heard: str) -> VoicesScore:
+    """Compare what was recognized with what was said, `told` holding at least one word."""
+    sentences = [sentence for text in told for sentence in _sentences(text)]
+    spoken = [word for sentence in sentences for word in sentence.words]
+    recognized = list(_with_stops(heard))
+    aligned = jiwer.process_words(" ".join(spoken), " ".join(word for word, _ in recognized))
+    partner = _partners(aligned)
+    lost, stops, start = [], 0, 0
+    for sentence in sentences:
+        places = range(start, start + len(sentence.words))
+        start = places.stop
+        right = sum(
+            place in partner and recognized[partner[place]][0] == spoken[place] for place in places
+        )
+        if right < len(places) / 2:
+            lost.append(sentence.text)
+        last = partner.get(places.stop - 1)
+        stops += sentence.has_stop and last is not None and recognized[last][1]
+    return VoicesScore(
+        wer=round(float(aligned.wer), 4),
+        words=len(spoken),
+        sentences=sum(sentence.has_stop for sentence in sentences),
+        stops=stops,
+        lost=tuple(lost),
+    )
+
+
+def voices_table(result: VoicesScore, models: Mapping[str, str]) -> Table:
+    """Return the score as a table for people; `models` says which engine ran on which."""
+    out = Table(title="Human voices", show_header=False)
+    out.add_column("measure")
+    out.add_column("value")
+    for engine, model in models.items():
+        out.add_row(engine, model)
+    out.add_section()
+    lost = Text("0")
+    if result.lost:
+        lost = Text(f"{len(result.lost)}: {' / '.join(result.lost[:3])}", "bold red")
+    out.add_row("recognized text: WER", f"{result.wer:.1%} of {result.words} words")
+    out.add_row("sentences with their full stop", f"{result.stops} of {result.sentences}")
+    out.add_row("sentences lost", lost)
+    return out
+
+
+def _sentences(text: str) -> Iterator[_Sentence]:
+    for each in _BETWEEN.split(text.strip()):
+        if spoken := tuple(words(each)):
+            yield _Sentence(each, spoken, has_stop=bool(_STOP.search(each)))
+
+
+def _with_stops(text: str) -> Iterator[tuple[str, bool]]:
+    """Yield the words of a text, and whether a sentence ends after each."""
+    for token in text.split():
+        found = words(token)
+        for place, word in enumerate(found):
+            yield word, place == len(found) - 1 and bool(_STOP.search(token))
+
+
+def _partners(aligned: jiwer.WordOutput) -> dict[int, int]:
+    """Return the place of each spoken word that has one among the recognized words."""
+    found: dict[int, int] = {}
+    for chunk in aligned.alignments[0]:
+        if chunk.type in {"equal", "substitute"}:
+            for step in range(chunk.ref_end_idx - chunk.ref_start_idx):
+                found[chunk.ref_start_idx + step] = chunk.hyp_start_idx + step
+    return found

@@ -1,0 +1,102 @@
+"""Which model `stt.model = "auto"` means on this machine, and the names of all that are in use."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+from pydantic import TypeAdapter, ValidationError
+
+from pipeline.config.schema import Settings
+from pipeline.core.errors import ConfigError, ModelError
+from pipeline.core.files import write_whole
+from pipeline.models.registry import KEYS, Model, Role, read_registry
+from pipeline.models.resolve import STARTER
+from pipeline.models.store import Store, directory_of
+
+AUTO = "auto"
+FIRST = "whisper-base"
+"""The recognizer of human voices that any machine can run: what `auto` takes before any tuning."""
+_KEPT_UP = "tuned.json"
+_KeptUp = TypeAdapter(dict[str, bool])
+_STARTER_LANGUAGES: dict[Role, tuple[str, ...]] = {
+    "stt": ("en",),
+    "marian": ("en-es",),
+    "gemma": ("en-es",),
+}
+
+
+def recognizer_name(settings: Settings) -> str:
+    """Return what `stt.model` names; "auto" becomes the name of a model. Raises ModelError.
+
+    It is the largest pulled model of which `tune` has said that it keeps up here; before any
+    tuning whisper-base, if it has been pulled; else the starter.
+    """
+    if settings.stt.model != AUTO:
+        return settings.stt.model
+    store = Store(directory_of(settings.models.directory))
+    kept_up = _read(store)
+    here = list(_here(store, settings))
+    tuned = [model for model in here if kept_up.get(model.name)]
+    if tuned:
+        return max(tuned, key=lambda model: model.size_bytes).name
+    untried = FIRST in {model.name for model in here} and kept_up.get(FIRST, True)
+    return FIRST if untried else STARTER
+
+
+def names_in_use(settings: Settings) -> dict[str, str]:
+    """Return the model of each engine that these settings load, by the engine's name for people."""
+    translate = settings.translate
+    names = {"recognizer": recognizer_name(settings)}
+    if translate.partial.engine == "marian":
+        names["quick translator"] = translate.partial.model
+    if translate.final.engine == "gemma":
+        names["final translator"] = translate.final.model
+    return names
+
+
+def remember(settings: Settings, name: str, *, keeps_up: bool) -> None:
+    """Keep what `tune` has said of a recognizer, for `auto`. Raises OSError."""
+    store = Store(directory_of(settings.models.directory))
+    if name in read_registry(store.directory):
+        told = {**_read(store), name: keeps_up}
+        store.directory.mkdir(parents=True, exist_ok=True)
+        write_whole(store.directory / _KEPT_UP, _KeptUp.dump_json(told, indent=1))
+
+
+def require_languages(role: Role, name: str, settings: Settings) -> None:
+    """Check that a model was made for the languages of the settings.
+
+    Of a path or a hub id nobody knows. Raises ConfigError (lang-unsupported), ModelError.
+    """
+    translate = settings.translate
+    model = read_registry(directory_of(settings.models.directory)).get(name)
+    made_for = _STARTER_LANGUAGES[role] if name == STARTER else model.languages if model else ()
+    wanted = translate.source if role == "stt" else f"{translate.source}-{translate.target}"
+    if made_for and wanted not in made_for:
+        does = "hears" if role == "stt" else "translates"
+        raise ConfigError(
+            "lang-unsupported",
+            f"{KEYS[role]}: {name} {does} {', '.join(made_for)}, "
+            f"and translate.source and target ask for {wanted}.",
+            "Choose another model (`stark-translate models list`), or correct the languages.",
+        )
+
+
+def _here(store: Store, settings: Settings) -> Iterator[Model]:
+    """Yield the registry's recognizers of this language that have been pulled and are whole."""
+    translate = settings.translate
+    for name, model in read_registry(store.directory).items():
+        if model.role == "stt" and model.can(translate.source, translate.target):
+            with contextlib.suppress(ModelError):  # a broken one is not for "auto"
+                manifest = store.manifest(name)
+                if manifest is not None and not store.faults(manifest):
+                    yield model
+
+
+def _read(store: Store) -> dict[str, bool]:
+    """Return what `tune` has said so far; a damaged file says nothing."""
+    try:
+        return _KeptUp.validate_json((store.directory / _KEPT_UP).read_bytes())
+    except (OSError, ValidationError):
+        return {}
