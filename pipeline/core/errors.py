@@ -6,7 +6,9 @@ StarkError                  anything below; has a kebab-case code
 ├── AudioError              a device or an audio file cannot be used
 │   └── AudioLostError      the device was there and went away: the listener reopens it
 ├── ModelError              a model is missing, broken or of the wrong kind
+│   └── ModelCrashError     the engine dies whenever it loads the model: exit 70, as with 78
 ├── EngineError             an engine failed on one utterance: costs that utterance only
+│   └── EngineGoneError     its process ended, and another one is being started
 ├── DictionaryError         a dictionary file cannot be used
 ├── ServerError             the port or a page cannot be served, or no daemon answers there
 ├── SessionError            the session folder cannot be used
@@ -61,8 +63,18 @@ class ModelError(StarkError):
     """A model is missing, broken or of the wrong kind."""
 
 
+class ModelCrashError(ModelError):
+    """The engine's process dies whenever it loads the model: trying again mends nothing."""
+
+    exit_code = 70
+
+
 class EngineError(StarkError):
     """An engine failed on one utterance."""
+
+
+class EngineGoneError(EngineError):
+    """The engine's process ended, or is not there yet; another one is being started."""
 
 
 class DictionaryError(StarkError):

@@ -34,7 +34,8 @@ class _Settings(TypedDict):
 class Gemma:
     """A Translator on a GGUF file.
 
-    `prompt` is a style or "auto", `gpu_layers` 0 for none and -1 for all, `context` in tokens,
+    `prompt` is a style or "auto", `gpu_layers` 0 for none and -1 for all, `gpu_share` what of them
+    is tried first (0..1), `context` in tokens,
     `batch` how many are evaluated at once, `draft` how many tokens of a draft are checked at once
     (0: drafts are not looked at). A translation that takes longer than `deadline_s` is given up.
     `on_step` hears of every retreat
@@ -52,6 +53,7 @@ class Gemma:
         source: str = "en",
         target: str = "es",
         gpu_layers: int = 0,
+        gpu_share: float = 1.0,
         threads: int = 2,
         context: int = 2048,
         batch: int = 128,
@@ -64,7 +66,8 @@ class Gemma:
         self._style = prompts.style_for(path) if prompt == "auto" else prompt
         self._source = source
         self._target = target
-        self._gpu_layers = gpu_layers
+        self._gpu_layers = gpu_layers if gpu_share else 0
+        self._gpu_share = gpu_share
         self._settings = _Settings(
             threads=threads, context=context, batch=batch, flash_attention=flash_attention
         )
@@ -73,6 +76,8 @@ class Gemma:
         self.deadline_s = deadline_s
         self._on_step = on_step or (lambda step: log.warning("gpu", step=step))
         self.setback = ""
+        self.gpu_layers = 0
+        """Layers that are on the GPU, once it has loaded."""
 
     def load(self) -> None:
         """Load the model, on fewer layers or the CPU where the GPU refuses, and warm it up.
@@ -102,6 +107,7 @@ class Gemma:
                     self._retreat(f"{_layers(step)}: {error}; trying {_layers(fewer)}")
                     self.__dict__.pop("_llama", None)  # its memory is needed for the next try
                 else:
+                    self.gpu_layers = step
                     return
         except (llama.LlamaError, EngineError) as error:
             raise ModelError(
@@ -257,7 +263,8 @@ class Gemma:
             return [0]
         total = llama.layers(self._path)
         asked = total if self._gpu_layers < 0 else min(total, self._gpu_layers)
-        return list(dict.fromkeys([self._gpu_layers, asked // 2, 0]))
+        first = self._gpu_layers if self._gpu_share == 1 else int(asked * self._gpu_share)
+        return list(dict.fromkeys([first, asked // 2, 0]))
 
 
 def _layers(count: int) -> str:

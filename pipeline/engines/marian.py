@@ -30,6 +30,7 @@ class Marian:
 
     name = "marian"
     setback = ""
+    gpu_layers = 0
     deadline_s = math.inf
 
     def __init__(self, path: Path, *, compute_type: str = "int8", threads: int = 1) -> None:

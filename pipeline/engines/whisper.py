@@ -32,6 +32,8 @@ class Whisper:
     finals tell how sure the model is of each word.
     """
 
+    setback = ""
+
     def __init__(
         self,
         model: Path,
@@ -56,6 +58,11 @@ class Whisper:
     def name(self) -> str:
         """Engine and model."""
         return f"whisper:{self._path.name}"
+
+    @property
+    def gpu_layers(self) -> int:
+        """-1, for all, when it has loaded on a GPU, 0 on the CPU."""
+        return 0 if self._model is None or self._model.model.device == "cpu" else -1
 
     def load(self) -> None:
         """Load the model and transcribe a second of silence. Raises ModelError."""

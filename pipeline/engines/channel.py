@@ -1,0 +1,96 @@
+"""Messages between two processes: a JSON object and, behind it, raw bytes such as samples.
+
+A frame is the length of both (two little-endian 32-bit numbers), the JSON, the bytes.
+"""
+
+from __future__ import annotations
+
+import math
+import socket
+import struct
+from collections.abc import Mapping
+from typing import Any, Final
+
+import orjson
+
+_HEAD: Final = struct.Struct("<II")
+_SLICE_S = 0.25
+
+
+class Patience:
+    """How long the other side may take, counted in slices of waiting.
+
+    Not by the clock: when the whole machine stands still, nobody has waited for the other side.
+    """
+
+    def __init__(self, limit_s: float = math.inf) -> None:
+        self._left_s = limit_s
+
+    def spend(self) -> None:
+        """Note that a slice has passed in vain. Raises TimeoutError when the limit is reached."""
+        self._left_s -= _SLICE_S
+        if self._left_s <= 0:
+            raise TimeoutError
+
+
+class Channel:
+    """One end of a connected stream socket. One thread uses it at a time.
+
+    Everything raises TimeoutError when patience ends, EOFError when the other side has closed or
+    died, and OSError. After any of them the channel is of no use.
+    """
+
+    def __init__(self, end: socket.socket) -> None:
+        end.settimeout(_SLICE_S)
+        self._socket = end
+
+    def fileno(self) -> int:
+        """Return the descriptor, for a poll."""
+        return self._socket.fileno()
+
+    def send(
+        self, message: Mapping[str, Any], data: bytes | memoryview = b"", *, patience: Patience
+    ) -> None:
+        """Send a message and the bytes that belong to it."""
+        text = orjson.dumps(message, option=orjson.OPT_SERIALIZE_NUMPY)
+        raw = memoryview(data).cast("B")
+        self._send(memoryview(_HEAD.pack(len(text), len(raw)) + text), patience)
+        self._send(raw, patience)
+
+    def receive(self, patience: Patience) -> tuple[dict[str, Any], bytearray]:
+        """Return the next message and its bytes."""
+        text_size, data_size = _HEAD.unpack(self._take(_HEAD.size, patience))
+        message: dict[str, Any] = orjson.loads(self._take(text_size, patience))
+        return message, self._take(data_size, patience)
+
+    def end(self) -> None:
+        """Let the other side read an end, and wake whoever waits here; any thread may."""
+        try:
+            self._socket.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            return  # the other side was quicker
+
+    def close(self) -> None:
+        """Free the descriptor. No other thread may be inside."""
+        self._socket.close()
+
+    def _send(self, raw: memoryview, patience: Patience) -> None:
+        while raw:
+            try:
+                raw = raw[self._socket.send(raw) :]
+            except TimeoutError:
+                patience.spend()
+
+    def _take(self, size: int, patience: Patience) -> bytearray:
+        whole = bytearray(size)
+        rest = memoryview(whole)
+        while rest:
+            try:
+                count = self._socket.recv_into(rest)
+            except TimeoutError:
+                patience.spend()
+                continue
+            if not count:
+                raise EOFError
+            rest = rest[count:]
+        return whole

@@ -1,0 +1,176 @@
+"""The process of one engine: loads it, then answers one request after another.
+
+It is started by `pipeline.engines.process`, which describes the messages. It ends when that side
+of the socket closes, and with the death of the process that started it, whatever it is at.
+Standard output and error are a pipe to that process: log lines begin with LOG_MARK and are JSON,
+everything else is what libraries write there.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import faulthandler
+import logging
+import math
+import os
+import re
+import resource
+import signal
+import socket
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import orjson
+
+from pipeline.engines.protocols import Recognizer, Translator
+from pipeline.engines.channel import Channel, Patience
+from pipeline.engines.specification import EngineSpec
+from pipeline.core.errors import EngineError, StarkError
+
+LOG_MARK: Final = b"\x1e"
+
+OUT_OF_MEMORY: Final = 12
+"""The exit code of a process that got no memory."""
+
+_PR_SET_PDEATHSIG, _PR_SET_NAME = 1, 15
+_NO_MEMORY = re.compile(r"bad_alloc|out of memory|cannot allocate memory|OUT_OF_MEMORY", re.I)
+
+
+def main() -> None:
+    """Serve the socket whose descriptor is the second argument, for the parent in the third."""
+    end, parent = socket.socket(fileno=int(sys.argv[2])), int(sys.argv[3])
+    _step_back(parent, sys.argv[4])
+    faulthandler.enable()
+    channel = Channel(end)
+    with suppress(EOFError, OSError):
+        _serve(channel)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # Not through the libraries' own ends, which now and then crash.
+    os._exit(0)
+
+
+def _step_back(parent: int, name: str) -> None:
+    """End with the parent, leave signals to it, and be the first that a lack of memory costs."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    libc = ctypes.CDLL(None)
+    libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    libc.prctl(_PR_SET_NAME, name.encode()[:15])
+    if os.getppid() != parent:  # it was quicker
+        os._exit(0)
+    with suppress(OSError, ValueError):  # writing gigabytes of core would hold up the next process
+        resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+
+
+def _serve(channel: Channel) -> None:
+    description, _ = channel.receive(Patience())
+    _send_logs(description["log_level"])
+    with suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text(str(description["oom_score_adj"]))
+    with suppress(OSError):
+        os.nice(description["niceness"])
+    engine = EngineSpec.from_json(description["engine"]).make()
+    try:
+        engine.load()
+    except MemoryError as error:
+        _end_without_memory(error)
+    except StarkError as error:
+        _end_if_without_memory(error)
+        channel.send(_refusal(error), patience=Patience())
+        return
+    channel.send({"is": "loaded", **_facts(engine)}, patience=Patience())
+    while True:
+        request, data = channel.receive(Patience())
+        logging.getLogger().setLevel(request["log_level"])
+        try:
+            answer = _answer(engine, request, data, channel)
+        except MemoryError as error:
+            _end_without_memory(error)
+        except EngineError as error:
+            _end_if_without_memory(error)
+            answer = _refusal(error)
+        channel.send(answer, patience=Patience())
+
+
+def _answer(
+    engine: Recognizer | Translator, request: dict[str, Any], data: bytearray, channel: Channel
+) -> dict[str, Any]:
+    if request["do"] == "recognize":
+        recognizer: Any = engine
+        recognizer.hotwords = request["hotwords"]
+        pcm = np.frombuffer(data, np.float32)
+        return {"is": "done", "value": recognizer.recognize(pcm, final=request["final"])}
+    translator: Any = engine
+    deadline_s = request["deadline_s"]
+    translator.deadline_s = math.inf if deadline_s is None else deadline_s
+    grow = _grower(channel) if request["stream"] else None
+    return {"is": "done", "value": translator.translate(request["text"], grow, request["draft"])}
+
+
+def _grower(channel: Channel) -> Callable[[str], None]:
+    def grow(text: str) -> None:
+        channel.send({"is": "text", "text": text}, patience=Patience())
+
+    return grow
+
+
+def _facts(engine: Any) -> dict[str, Any]:
+    """Return what the other process cannot know: what loading made of the settings."""
+    return {"setback": engine.setback, "gpu_layers": engine.gpu_layers}
+
+
+def _refusal(error: StarkError) -> dict[str, Any]:
+    return {
+        "is": "error",
+        "class": type(error).__name__,
+        "code": error.code,
+        "message": error.message,
+        "fix": error.fix,
+    }
+
+
+def _end_if_without_memory(error: StarkError) -> None:
+    if _NO_MEMORY.search(error.message):
+        _end_without_memory(error)
+
+
+def _end_without_memory(error: BaseException) -> None:
+    """End: whatever the library had half done cannot be relied on."""
+    os.write(2, f"\n{error or 'out of memory'}\n".encode(errors="replace"))
+    os._exit(OUT_OF_MEMORY)
+
+
+class _Forward(logging.Handler):
+    """Writes records to the parent, a line each."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write one record in one piece, so that libraries' own lines cannot get into it."""
+        message = record.msg if isinstance(record.msg, dict) else {"event": record.getMessage()}
+        facts = {"level": record.levelno, "logger": record.name, **message}
+        with suppress(OSError, TypeError):
+            line = orjson.dumps(facts, default=str, option=orjson.OPT_NON_STR_KEYS)
+            os.write(2, LOG_MARK + line + b"\n")
+
+
+def _send_logs(level: int) -> None:
+    """Hand every log line of at least this level to the parent."""
+    import structlog  # noqa: PLC0415 - after the process is safe from being left behind
+
+    structlog.configure(
+        processors=[structlog.stdlib.filter_by_level, _as_message],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+    )
+    root = logging.getLogger()
+    root.addHandler(_Forward())
+    root.setLevel(level)
+    logging.captureWarnings(capture=True)
+
+
+def _as_message(_logger: Any, _name: str, event: dict[str, Any]) -> tuple[tuple[Any], dict[str, Any]]:
+    return (event,), {}

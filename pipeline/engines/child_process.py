@@ -1,0 +1,222 @@
+"""One child process as its parent sees it: started, listened to, killed, and its death explained."""
+
+from __future__ import annotations
+
+import logging
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections import deque
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+import psutil
+import structlog
+
+from pipeline.engines.channel import Channel, Patience
+from pipeline.engines.child import LOG_MARK, OUT_OF_MEMORY
+from pipeline.engines.specification import EngineSpec
+
+log = structlog.get_logger()
+
+_ROOT = str(Path(__file__).parents[2])
+"""Where the package `pipeline` lies."""
+
+# -P and this instead of -m: the child imports the same package as this process, never one that
+# lies in the current folder.
+_BOOT: Final = (
+    "import sys; sys.argv[1] in sys.path or sys.path.insert(0, sys.argv[1]); "
+    "from pipeline.engines.child import main; main()"
+)
+_OWN_NOTICES = ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID")
+_LAST_LINES = 40
+_LONGEST_LINE = 65_536
+_LONGEST_REASON = 200
+_END_S = 1.0
+"""A child that has been told the end may take so long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Why a process ended: a fault's code, and the rest of a sentence that begins with its name."""
+
+    code: str
+    words: str
+
+
+def own_log_level() -> int:
+    """Return the level from which on this program's own log lines are kept."""
+    return logging.getLogger("pipeline").getEffectiveLevel()
+
+
+class ChildProcess:
+    """A process for one engine. The keeper's thread starts, pumps and ends it.
+
+    Whoever uses `channel` holds `lock`. Raises OSError where no process can be started.
+    """
+
+    def __init__(
+        self, engine: EngineSpec, *, part: str, niceness: int = 0, oom_score_adj: int = 0
+    ) -> None:
+        self.lock = threading.Lock()
+        self._part = part
+        self._cause: Cause | None = None
+        self._rest = b""
+        self._last_lines: deque[str] = deque(maxlen=_LAST_LINES)
+        self._oom_kills = _oom_kills()
+        ours, its = socket.socketpair()
+        try:
+            self._process = subprocess.Popen(
+                [
+                    *(sys.executable, "-P", "-c", _BOOT, _ROOT),
+                    *(str(its.fileno()), str(os.getpid()), f"stark-{part}"),
+                ],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                bufsize=0,
+                pass_fds=(its.fileno(),),
+                env={k: v for k, v in os.environ.items() if k not in _OWN_NOTICES},
+                process_group=0,  # Ctrl-C is for the parent
+            )
+        except OSError:
+            ours.close()
+            raise
+        finally:
+            its.close()
+        self.channel = Channel(ours)
+        self._description = {
+            "engine": engine.as_json(),
+            "niceness": niceness,
+            "oom_score_adj": oom_score_adj,
+            "log_level": own_log_level(),
+        }
+        self.gpu_layers: int | None = None
+        """How many layers are on a GPU, -1 for all; None until the model is loaded."""
+
+    @property
+    def pid(self) -> int:
+        """The process's number."""
+        return self._process.pid
+
+    def describe(self) -> None:
+        """Tell the child which engine it is. Raises what a channel raises."""
+        self.channel.send(self._description, patience=Patience())
+
+    def pump(self, timeout_s: float, *, answers: bool = False) -> bool:
+        """Wait for something to read and pass log lines on; return False once the child is dead.
+
+        With `answers`, a message in the channel ends the wait as well.
+        """
+        assert self._process.stdout is not None  # noqa: S101 - it was asked for
+        output = self._process.stdout.fileno()
+        poll = select.poll()
+        poll.register(output, select.POLLIN)
+        if answers:
+            poll.register(self.channel, select.POLLIN)
+        for descriptor, _ in poll.poll(timeout_s * 1000):
+            if descriptor != output:
+                continue
+            piece = os.read(output, _LONGEST_LINE)
+            if not piece:
+                return False
+            self._take(piece)
+        return True
+
+    def has_answer(self) -> bool:
+        """Whether a message, or the end, can be read from the channel."""
+        return _is_readable(self.channel.fileno())
+
+    def kill(self, cause: Cause) -> None:
+        """Kill it; any thread may. The first cause counts."""
+        self._cause = self._cause or cause
+        self._process.kill()
+
+    def memory_bytes(self) -> int:
+        """Return the memory that it holds, 0 if it is gone."""
+        try:
+            return int(psutil.Process(self.pid).memory_info().rss)
+        except psutil.Error:
+            return 0
+
+    def end(self) -> Cause:
+        """Have it end, or find it dead; free all that was its own, and say what it ended of."""
+        self.channel.end()
+        try:
+            status = self._process.wait(_END_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            status = self._process.wait()
+        with suppress(OSError):
+            while self._process.stdout is not None and _is_readable(self._process.stdout.fileno()):
+                if not self.pump(0):
+                    break
+        with self.lock:
+            self.channel.close()
+        if self._process.stdout is not None:
+            self._process.stdout.close()
+        return self._cause or self._explain(status)
+
+    def _explain(self, status: int) -> Cause:
+        said = f": {self._said}" if self._said else ""
+        if status == OUT_OF_MEMORY:
+            return Cause("engine-out-of-memory", f"got no more memory{said}")
+        if status >= 0:
+            return Cause("engine-crashed", f"ended with code {status}{said}")
+        name = signal.Signals(-status).name
+        if status == -signal.SIGKILL:
+            if _oom_kills() > self._oom_kills:
+                return Cause("engine-out-of-memory", "was killed by the system for want of memory")
+            return Cause("engine-killed", f"was killed ({name})")
+        if "bad_alloc" in said:
+            return Cause("engine-out-of-memory", f"got no more memory{said}")
+        return Cause("engine-crashed", f"crashed ({name}{said})")
+
+    @property
+    def _said(self) -> str:
+        """The last line that a library wrote before the end."""
+        lines = list(self._last_lines)
+        fatal = next((i for i, line in enumerate(lines) if "Fatal Python error" in line), None)
+        return next((line for line in reversed(lines[:fatal]) if line), "")[:_LONGEST_REASON]
+
+    def _take(self, piece: bytes) -> None:
+        *lines, self._rest = (self._rest + piece).split(b"\n")
+        self._rest = self._rest[-_LONGEST_LINE:]
+        for line in lines:
+            said, mark, record = line.partition(LOG_MARK)
+            if said.strip():
+                self._last_lines.append(said.decode(errors="replace").strip())
+                log.debug("engine says", engine=self._part, line=self._last_lines[-1])
+            if mark:
+                self._forward(record)
+
+    def _forward(self, record: bytes) -> None:
+        try:
+            facts: dict[str, Any] = orjson.loads(record)
+            level, logger, event = facts.pop("level"), facts.pop("logger"), facts.pop("event")
+        except (ValueError, KeyError):
+            return
+        structlog.get_logger(logger).log(level, event, **{**facts, "engine": self._part})
+
+
+def _is_readable(descriptor: int) -> bool:
+    """Whether something, or the end, can be read without waiting."""
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(0))
+
+
+def _oom_kills() -> int:
+    """Return how many processes the kernel has killed for want of memory since the boot."""
+    with suppress(OSError, ValueError):
+        for line in Path("/proc/vmstat").read_text().splitlines():
+            if line.startswith("oom_kill "):
+                return int(line.split()[1])
+    return 0

@@ -1,0 +1,97 @@
+"""Models that crashed their engine while they were loaded, remembered from one run to the next.
+
+Otherwise a service that systemd starts again after each crash would crash for ever. A model is
+forgotten when its files change, when it loads after all, and after the machine's next boot.
+"""
+
+from __future__ import annotations
+
+import threading
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import orjson
+import structlog
+
+log = structlog.get_logger()
+
+FILE = "model-crashes.json"
+"""Its name in session.directory."""
+
+_BOOT = Path("/proc/sys/kernel/random/boot_id")
+
+
+@dataclass(frozen=True, slots=True)
+class Crashes:
+    """How often in a row a model has crashed while it was loaded, when last, and of what."""
+
+    count: int
+    utc: str
+    reason: str
+
+
+class CrashHistory:
+    """The file of these models. A file that cannot be read or written remembers nothing."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._writing = threading.Lock()
+
+    def of(self, model: Path) -> Crashes | None:
+        """Return the crashes of a model whose files are as they were then."""
+        entry = self._entries().get(str(model))
+        if not isinstance(entry, dict) or entry.get("state") != _state(model):
+            return None
+        crashes = entry.get("crashes")
+        try:
+            return Crashes(**crashes)
+        except TypeError:
+            return None
+
+    def note(self, model: Path, reason: str) -> None:
+        """Note one more crash of a model."""
+        utc = datetime.now(UTC).isoformat(timespec="seconds")
+        with self._writing:
+            before = self.of(model)
+            crashes = Crashes((before.count if before else 0) + 1, utc, reason)
+            entry = {"state": _state(model), "crashes": asdict(crashes)}
+            self._write(self._entries() | {str(model): entry})
+
+    def forget(self, model: Path) -> None:
+        """Forget a model's crashes, since it loads."""
+        with self._writing:
+            entries = self._entries()
+            if entries.pop(str(model), None) is not None:
+                self._write(entries)
+
+    def _entries(self) -> dict[str, Any]:
+        try:
+            entries = orjson.loads(self._file.read_bytes())
+        except (OSError, ValueError):
+            return {}
+        return entries if isinstance(entries, dict) else {}
+
+    def _write(self, entries: dict[str, Any]) -> None:
+        new = self._file.with_suffix(".new")
+        try:
+            self._file.parent.mkdir(parents=True, exist_ok=True)
+            new.write_bytes(orjson.dumps(entries, option=orjson.OPT_INDENT_2))
+            new.replace(self._file)
+        except OSError as error:
+            log.warning("model crashes not kept", file=str(self._file), error=error.strerror)
+
+
+def _state(model: Path) -> str:
+    """Return what changes with a model's files and with every boot."""
+    files = sorted(model.iterdir()) if model.is_dir() else [model]
+    facts = [""]
+    with suppress(OSError):
+        facts[0] = _BOOT.read_text().strip()
+    for file in files:
+        with suppress(OSError):
+            found = file.stat()
+            facts.append(f"{file.name}:{found.st_size}:{found.st_mtime_ns}")
+    return " ".join(facts)

@@ -1,0 +1,78 @@
+"""An engine described by plain values, so that any process can make it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from pipeline.engines.protocols import Recognizer, Translator
+
+Kind = Literal["whisper", "marian", "gemma"]
+
+GPU_SHARES: Mapping[Kind, tuple[float, ...]] = {
+    "whisper": (1.0, 0.0),
+    "marian": (1.0,),
+    "gemma": (1.0, 0.5, 0.0),
+}
+"""What of the GPU work that the settings ask for is tried in turn when a GPU fails."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSpec:
+    """An engine's kind, its model and the other arguments of its constructor (JSON values)."""
+
+    kind: Kind
+    name: str
+    """As records name it."""
+    model: Path
+    arguments: Mapping[str, Any]
+
+    @property
+    def wants_gpu(self) -> bool:
+        """Whether the settings ask for a GPU."""
+        if self.kind == "gemma":
+            return bool(self.arguments.get("gpu_layers"))
+        return self.arguments.get("device", "cpu") != "cpu"
+
+    def with_gpu_share(self, share: float) -> EngineSpec:
+        """Return this engine with `share` (0..1) of the GPU work that it asks for."""
+        arguments = dict(self.arguments)
+        if self.kind == "gemma":
+            arguments["gpu_share"] = share
+        elif share < 1 and self.wants_gpu:
+            # Whisper is on a GPU whole or not at all, and float16 is for GPUs only.
+            arguments |= {"device": "cpu", "compute_type": "int8"}
+        return EngineSpec(self.kind, self.name, self.model, arguments)
+
+    def make(self) -> Recognizer | Translator:
+        """Return the engine, not yet loaded."""
+        # One of the three: a process for one engine has no use for the others.
+        match self.kind:
+            case "whisper":
+                from pipeline.engines.whisper import Whisper  # noqa: PLC0415
+
+                return Whisper(self.model, **self.arguments)
+            case "marian":
+                from pipeline.engines.marian import Marian  # noqa: PLC0415
+
+                return Marian(self.model, **self.arguments)
+            case "gemma":
+                from pipeline.engines.gemma import Gemma  # noqa: PLC0415
+
+                return Gemma(self.model, **self.arguments)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the values for another process."""
+        return {
+            "kind": self.kind,
+            "name": self.name,
+            "model": str(self.model),
+            "arguments": dict(self.arguments),
+        }
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> EngineSpec:
+        """Return what `as_json` was made of."""
+        return cls(values["kind"], values["name"], Path(values["model"]), values["arguments"])

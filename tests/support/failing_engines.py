@@ -1,0 +1,104 @@
+"""Faults put into the real child processes, from outside: what no signal can bring about.
+
+A child process reads `sitecustomize` from PYTHONPATH like every Python; these texts change the
+engine's library there before the child begins.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.support.needs import without
+
+ROOT = Path(__file__).parents[2]
+
+_ONLY_IN = """
+import sys
+if "stark-{part}" in sys.orig_argv:
+    sys.path.insert(0, {root!r})
+"""
+
+_CRASHES_WHILE_LOADING = """
+    import os
+    from pipeline.engines import {module}
+    def die(*_, **__):
+        os.write(2, b"free(): invalid pointer\\n")
+        os.abort()
+    {module}.{name}.load = die
+"""
+
+CRASHES = {
+    "stt": _CRASHES_WHILE_LOADING.format(module="whisper", name="Whisper"),
+    "partial": _CRASHES_WHILE_LOADING.format(module="marian", name="Marian"),
+    "final": _CRASHES_WHILE_LOADING.format(module="gemma", name="Gemma"),
+}
+
+GPU = """
+    import os
+    from pipeline.engines import llama
+    class OnGpu(llama.Llama):
+        # A model on the CPU that fails as if its layers were on a GPU that has died.
+        def __init__(self, path, *, gpu_layers, **more):
+            super().__init__(path, gpu_layers=0, **more)
+            self.layers, self.calls = gpu_layers, 0
+        def prompt(self, tokens, check):
+            self.calls += 1
+            if self.layers and self.calls > 1:  # the first is the warm-up
+                {fault}
+            return super().prompt(tokens, check)
+    llama.has_gpu = lambda: True
+    llama.Llama = OnGpu
+"""
+
+GPU_FAULTS = {
+    "death": "os.kill(os.getpid(), 11)",
+    "error": "raise llama.LlamaError('CUDA error: an illegal memory access was encountered')",
+    "memory": "raise llama.LlamaError('CUDA error: out of memory')",
+}
+
+
+def put_into_children(folder: Path, part: str, text: str) -> dict[str, str]:
+    """Return the variables with which the children for `part` run `text` first."""
+    folder.mkdir(exist_ok=True)
+    head = _ONLY_IN.format(part=part, root=str(ROOT))
+    (folder / "sitecustomize.py").write_text(head + text)
+    earlier = os.environ.get("PYTHONPATH", "")
+    return {"PYTHONPATH": os.pathsep.join(filter(None, (str(folder), str(ROOT), earlier)))}
+
+
+@contextmanager
+def memory_limit(pid: int) -> Iterator[None]:
+    """Let the kernel kill a process for want of memory as soon as it asks for more."""
+    group, limit = _memory_group()
+    try:
+        (group / limit).write_text("1000000")
+        (group / "cgroup.procs").write_text(str(pid))
+        yield
+    finally:
+        until_s = time.monotonic() + 10
+        while time.monotonic() < until_s:
+            try:
+                group.rmdir()
+                break
+            except OSError:  # the dead process is still in it
+                time.sleep(0.05)
+
+
+def _memory_group() -> tuple[Path, str]:
+    """Make a memory cgroup, of either version; return it and the name of its limit."""
+    places = {"memory/": "memory.limit_in_bytes", "": "memory.max"}
+    for place, limit in places.items():
+        group = Path(f"/sys/fs/cgroup/{place}stark-test-{os.getpid()}")
+        try:
+            group.mkdir()
+        except OSError:
+            continue
+        if (group / limit).exists():
+            return group, limit
+        group.rmdir()
+    without("no memory cgroup can be made here: no real out-of-memory kill")
+    raise AssertionError
