@@ -43,8 +43,10 @@ _DISK_BYTES = 100_000_000
 _LOOPBACK = ("127.", "::1", "localhost")
 
 
-def checks(loaded: Loaded, *, audio: bool = True, seconds: float = 3.0) -> list[Check]:
-    """Return the checks for these settings, quick ones first.
+def checks(
+    loaded: Loaded, rehearsal: Rehearsal, *, audio: bool = True, seconds: float = 3.0
+) -> list[Check]:
+    """Return the checks for these settings, quick ones first, the rehearsal's last.
 
     `audio` False leaves the microphone out; else it is listened to for `seconds`.
     """
@@ -59,7 +61,7 @@ def checks(loaded: Loaded, *, audio: bool = True, seconds: float = 3.0) -> list[
         Check("sessions", "Writing a session", partial(_sessions, sessions, settings)),
         Check("disk", "Measuring the disk", partial(_disk, sessions)),
         *(soundcheck.checks(settings, seconds) if audio else ()),
-        *Rehearsal(settings).checks(),
+        *rehearsal.checks(),
     ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from functools import cached_property, partial
+from typing import Self
 
 import psutil
 
@@ -13,8 +14,14 @@ from pipeline.config.schema import Settings
 from pipeline.core.errors import EngineError, ModelError
 from pipeline.core.resources import bundled
 from pipeline.dictionary.store import Dictionary
-from pipeline.engines import factory as assembly
-from pipeline.engines.protocols import Recognizer, Translator
+from pipeline.engines import factory
+from pipeline.engines.process import (
+    FINAL,
+    QUICK,
+    EngineProcess,
+    RecognizerProcess,
+    TranslatorProcess,
+)
 from pipeline.evaluation.golden_sentence import Golden, read_golden
 from pipeline.tuning.verdicts import HEADROOM_BYTES
 
@@ -28,15 +35,24 @@ class Rehearsal:
     """Loads the engines that the settings ask for and keeps them, so that they can be added up.
 
     The golden sentence goes to each engine by itself: a translator gets what was really said, not
-    what the recognizer made of it.
+    what the recognizer made of it. Each runs in a process of its own, as in a service, until the
+    `with` block ends: one that dies is red, and says of what.
     """
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._recognizer: Recognizer | None = None
-        self._translators: dict[str, Translator] = {}
+        self._recognizer: RecognizerProcess | None = None
+        self._translators: dict[str, TranslatorProcess] = {}
         self._free_before = psutil.virtual_memory().available
-        self._used_before = psutil.Process().memory_info().rss
+
+    def __enter__(self) -> Self:
+        """Do nothing yet: each engine starts with its check."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End the engines."""
+        for engine in self._engines:
+            engine.close()
 
     def checks(self) -> Iterator[Check]:
         """Yield the checks: each engine's loading, then its sentence; the memory last."""
@@ -44,9 +60,9 @@ class Rehearsal:
         yield Check("model-stt", doing, self._load_recognizer, needs, _another("stt"))
         doing, needs = "Recognizing a sentence", ("model-stt",)
         yield Check("golden-stt", doing, self._recognize, needs, _another("stt"))
-        makers: dict[str, Callable[[Settings], Translator | None]] = {
-            "marian": assembly.partial_translator,
-            "gemma": assembly.final_translator,
+        makers: dict[str, Callable[[], TranslatorProcess | None]] = {
+            "marian": self._quick,
+            "gemma": self._final,
         }
         asked = {self._settings.translate.partial.engine, self._settings.translate.final.engine}
         for name, make in makers.items():
@@ -60,18 +76,29 @@ class Rehearsal:
         yield Check("memory", "Adding up the memory", self._memory)
 
     def _load_recognizer(self) -> Passed:
-        recognizer = assembly.recognizer(self._settings, Dictionary(self._settings))
-        said = _loaded(recognizer)
-        self._recognizer = recognizer
-        return said
+        self._recognizer = factory.recognizer_process(self._settings, restarts=False)
+        if self._settings.stt.hotwords:
+            self._recognizer.hotwords = Dictionary(self._settings).hotwords
+        return _loaded(self._recognizer)
 
-    def _load_translator(self, name: str, make: Callable[[Settings], Translator | None]) -> Passed:
-        translator = make(self._settings)
+    def _load_translator(self, name: str, make: Callable[[], TranslatorProcess | None]) -> Passed:
+        translator = make()
         if translator is None:
             return Passed("Not asked for.")
-        said = _loaded(translator)
         self._translators[name] = translator
-        return said
+        return _loaded(translator)
+
+    def _quick(self) -> TranslatorProcess | None:
+        spec = factory.partial_spec(self._settings)
+        return factory.translator_process(self._settings, spec, QUICK, restarts=False)
+
+    def _final(self) -> TranslatorProcess | None:
+        spec = factory.final_spec(self._settings)
+        return factory.translator_process(self._settings, spec, FINAL, restarts=False)
+
+    @property
+    def _engines(self) -> list[EngineProcess]:
+        return [*([self._recognizer] if self._recognizer else ()), *self._translators.values()]
 
     def _recognize(self) -> Passed:
         golden, lang = self._golden, self._settings.translate.source
@@ -91,7 +118,7 @@ class Rehearsal:
 
     def _memory(self) -> Passed:
         """Compare what the engines took with what was free before. Raises ModelError."""
-        used = max(0, psutil.Process().memory_info().rss - self._used_before)
+        used = sum(engine.memory_bytes for engine in self._engines)
         need = used + HEADROOM_BYTES
         said = (
             f"The engines took {_gb(used)}, a service needs about {_gb(need)}; "
@@ -133,13 +160,12 @@ def judge(golden: Golden, name: str, text: str, lang: str, took_s: float) -> Pas
     return Passed(f"{said}.")
 
 
-def _loaded(engine: Recognizer | Translator) -> Passed:
+def _loaded(engine: EngineProcess) -> Passed:
     start_s = time.perf_counter()
-    before = psutil.Process().memory_info().rss
     engine.load()
     took_s = time.perf_counter() - start_s
-    used = max(0, psutil.Process().memory_info().rss - before)
-    return Passed(f"{engine.name} loaded in {took_s:.1f} s, {_gb(used)}.")
+    kernels = f"; kernels: {engine.kernels}" if engine.kernels else ""
+    return Passed(f"{engine.name} loaded in {took_s:.1f} s, {_gb(engine.memory_bytes)}{kernels}.")
 
 
 def _untried(lang: str) -> Passed:

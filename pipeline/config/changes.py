@@ -29,6 +29,7 @@ _KEYS: Mapping[Effect, str] = {
     """,
     "restart": """
         audio.channel audio.device audio.input audio.pace
+        engines.growth_mb engines.hang_s
         models.directory
         operator.token
         server.host server.ping_s server.port server.tls_cert server.tls_key

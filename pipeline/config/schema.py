@@ -171,6 +171,13 @@ class Server(Section):
         return address if address.endswith("/") else f"{address}/"
 
 
+class Engines(Section):
+    """[engines]"""
+
+    hang_s: Annotated[float, Field(ge=1, le=600)] = 10.0
+    growth_mb: Annotated[int, Field(ge=0, le=1_000_000)] = 1500
+
+
 class Models(Section):
     """[models]"""
 
@@ -214,6 +221,7 @@ class Settings(BaseSettings):
     dictionary: Dictionary = Dictionary()
     translate: Translate = Translate()
     server: Server = Server()
+    engines: Engines = Engines()
     models: Models = Models()
     session: Session = Session()
     operator: Operator = Operator()

@@ -167,7 +167,6 @@ class App:
             reload=self._reload,
             health=self._health,
             notifier=self._notifier,
-            on_hang=lambda error: self._worker_ended("transcribe", error),
             on_rescue=self._changed.set,
         )
         self._stops = 0

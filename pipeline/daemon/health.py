@@ -84,5 +84,7 @@ class Health:
 
     def _memory(self) -> float:
         with suppress(OSError):  # no file descriptor is left: say what was last known
-            self._memory_mb = round(psutil.Process().memory_info().rss / 1e6, 1)
+            own = psutil.Process().memory_info().rss
+            engines = sum(engine.memory_bytes for _, engine in self._engines.by_stage())
+            self._memory_mb = round((own + engines) / 1e6, 1)
         return self._memory_mb

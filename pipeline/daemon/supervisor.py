@@ -8,7 +8,6 @@ from collections.abc import Callable
 
 import structlog
 
-from pipeline.core.errors import EngineError
 from pipeline.core.metrics import Metrics
 from pipeline.core.types import Fault
 from pipeline.daemon.coordinator import Desk
@@ -40,14 +39,9 @@ class Watch:
         reload: Reload,
         health: Health,
         notifier: Notifier,
-        on_hang: Callable[[EngineError], None],
         on_rescue: Callable[[], None],
     ) -> None:
-        """Take the parts, and what is called when something must be done about one.
-
-        `on_hang`: an engine hangs that nothing can take the place of. `on_rescue`: drafts were made
-        finals.
-        """
+        """Take the parts, and what is called when drafts were made finals."""
         self._crew = crew
         self._desk = desk
         self._ladder = ladder
@@ -56,7 +50,6 @@ class Watch:
         self._reload = reload
         self._health = health
         self._notifier = notifier
-        self._on_hang = on_hang
         self._on_rescue = on_rescue
 
     async def run(self) -> None:
@@ -91,9 +84,6 @@ class Watch:
             for caption in self._crew.rescue():
                 self._desk.show(caption)
             self._on_rescue()
-        hang = self._crew.hang(now_s)
-        if hang is not None and not self._crew.broken:
-            self._on_hang(hang)
         self._desk.degraded = self._crew.setback
         self._desk.announce()
         self._metrics.queues(self._crew.queues(), self._health.dropped)

@@ -18,7 +18,7 @@ import resource
 import signal
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, MutableMapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -26,10 +26,10 @@ from typing import Any, Final
 import numpy as np
 import orjson
 
-from pipeline.engines.protocols import Recognizer, Translator
-from pipeline.engines.channel import Channel, Patience
-from pipeline.engines.specification import EngineSpec
 from pipeline.core.errors import EngineError, StarkError
+from pipeline.engines.channel import Channel, Patience
+from pipeline.engines.protocols import Recognizer, Translator
+from pipeline.engines.specification import EngineSpec
 
 LOG_MARK: Final = b"\x1e"
 
@@ -37,7 +37,9 @@ OUT_OF_MEMORY: Final = 12
 """The exit code of a process that got no memory."""
 
 _PR_SET_PDEATHSIG, _PR_SET_NAME = 1, 15
-_NO_MEMORY = re.compile(r"bad_alloc|out of memory|cannot allocate memory|OUT_OF_MEMORY", re.I)
+_NO_MEMORY = re.compile(
+    r"bad_alloc|out of memory|cannot allocate memory|OUT_OF_MEMORY", re.IGNORECASE
+)
 
 
 def main() -> None:
@@ -86,7 +88,7 @@ def _serve(channel: Channel) -> None:
     channel.send({"is": "loaded", **_facts(engine)}, patience=Patience())
     while True:
         request, data = channel.receive(Patience())
-        logging.getLogger().setLevel(request["log_level"])
+        _set_log_level(request["log_level"])
         try:
             answer = _answer(engine, request, data, channel)
         except MemoryError as error:
@@ -121,7 +123,11 @@ def _grower(channel: Channel) -> Callable[[str], None]:
 
 def _facts(engine: Any) -> dict[str, Any]:
     """Return what the other process cannot know: what loading made of the settings."""
-    return {"setback": engine.setback, "gpu_layers": engine.gpu_layers}
+    return {
+        "setback": engine.setback,
+        "gpu_layers": engine.gpu_layers,
+        "kernels": getattr(engine, "kernels", ""),
+    }
 
 
 def _refusal(error: StarkError) -> dict[str, Any]:
@@ -151,6 +157,8 @@ class _Forward(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Write one record in one piece, so that libraries' own lines cannot get into it."""
         message = record.msg if isinstance(record.msg, dict) else {"event": record.getMessage()}
+        if record.exc_info:
+            message = {**message, "exception": logging.Formatter().formatException(record.exc_info)}
         facts = {"level": record.levelno, "logger": record.name, **message}
         with suppress(OSError, TypeError):
             line = orjson.dumps(facts, default=str, option=orjson.OPT_NON_STR_KEYS)
@@ -166,11 +174,18 @@ def _send_logs(level: int) -> None:
         logger_factory=structlog.stdlib.LoggerFactory(),
         wrapper_class=structlog.stdlib.BoundLogger,
     )
-    root = logging.getLogger()
-    root.addHandler(_Forward())
-    root.setLevel(level)
+    logging.getLogger().addHandler(_Forward())
+    _set_log_level(level)
     logging.captureWarnings(capture=True)
 
 
-def _as_message(_logger: Any, _name: str, event: dict[str, Any]) -> tuple[tuple[Any], dict[str, Any]]:
+def _set_log_level(level: int) -> None:
+    """Leave out what the parent would: of libraries' lines all below a warning."""
+    logging.getLogger("pipeline").setLevel(level)
+    logging.getLogger().setLevel(level if level <= logging.DEBUG else logging.WARNING)
+
+
+def _as_message(
+    _logger: Any, _name: str, event: MutableMapping[str, Any]
+) -> tuple[tuple[Any], dict[str, Any]]:
     return (event,), {}

@@ -1,4 +1,4 @@
-"""One child process as its parent sees it: started, listened to, killed, and its death explained."""
+"""One child process as its parent sees it: started, listened to, killed, its death explained."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class ChildProcess:
         self._oom_kills = _oom_kills()
         ours, its = socket.socketpair()
         try:
-            self._process = subprocess.Popen(
+            self._process = subprocess.Popen(  # noqa: S603 - this Python, and words of our own
                 [
                     *(sys.executable, "-P", "-c", _BOOT, _ROOT),
                     *(str(its.fileno()), str(os.getpid()), f"stark-{part}"),

@@ -46,6 +46,8 @@ class CrashHistory:
         if not isinstance(entry, dict) or entry.get("state") != _state(model):
             return None
         crashes = entry.get("crashes")
+        if not isinstance(crashes, dict):
+            return None
         try:
             return Crashes(**crashes)
         except TypeError:

@@ -1,8 +1,13 @@
-"""Makes the engines that the settings ask for. Nothing heavy is imported before they load."""
+"""Makes the engines that the settings ask for, in this process or each in one of its own.
+
+Nothing heavy is imported before they load.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Self
 
 from pipeline.audio.file import WavFile
 from pipeline.audio.microphone import Microphone
@@ -11,15 +16,27 @@ from pipeline.audio.silero_vad import Silero
 from pipeline.config.schema import Compare, Final, Partial, Settings
 from pipeline.core.errors import ModelError
 from pipeline.dictionary.store import Dictionary
-from pipeline.engines.gemma import Gemma
-from pipeline.engines.marian import Marian
+from pipeline.engines.crash_history import FILE, CrashHistory
+from pipeline.engines.process import (
+    FINAL,
+    QUICK,
+    RECOGNIZER,
+    SECOND,
+    EngineProcess,
+    Part,
+    RecognizerProcess,
+    TranslatorProcess,
+)
 from pipeline.engines.prompts import Style, style_for
 from pipeline.engines.protocols import Recognizer, Translator
-from pipeline.engines.whisper import Whisper
+from pipeline.engines.specification import EngineSpec
 from pipeline.models.automatic import recognizer_name, require_languages
 from pipeline.models.registry import read_registry
 from pipeline.models.resolve import resolve
 from pipeline.models.store import directory_of
+
+_TEST_HANG_S = 120.0
+"""In a test an engine may be as slow as it likes: the test says how slow."""
 
 
 def audio_source(settings: Settings, *, loop: bool = False) -> AudioSource:
@@ -37,34 +54,56 @@ def speech_detector() -> SpeechDetector:
 
 def recognizer(settings: Settings, dictionary: Dictionary) -> Recognizer:
     """Return Whisper, told the dictionary's rare words. Raises ModelError, ConfigError."""
-    stt, name = settings.stt, recognizer_name(settings)
-    require_languages("stt", name, settings)
-    return Whisper(
-        resolve("stt", name, settings.models.directory),
-        device=stt.device,
-        compute_type=stt.compute_type,
-        threads=stt.threads,
-        lang=settings.translate.source,
-        window_s=stt.window_s,
-        hotwords=dictionary.hotwords if stt.hotwords else "",
-        word_probabilities=stt.word_probabilities,
-    )
+    made = recognizer_spec(settings).make_recognizer()
+    made.hotwords = dictionary.hotwords if settings.stt.hotwords else ""
+    return made
 
 
 def partial_translator(settings: Settings) -> Translator | None:
     """Return the translator of the partial pass, None where there is none. Raises ModelError."""
+    spec = partial_spec(settings)
+    return spec.make_translator() if spec else None
+
+
+def final_translator(settings: Settings) -> Translator | None:
+    """Return the translator of the final pass, None where the partial's text is final at once.
+
+    Raises ModelError.
+    """
+    spec = final_spec(settings)
+    return spec.make_translator() if spec else None
+
+
+def recognizer_spec(settings: Settings) -> EngineSpec:
+    """Return Whisper's description. Raises ModelError, ConfigError."""
+    stt, name = settings.stt, recognizer_name(settings)
+    require_languages("stt", name, settings)
+    model = resolve("stt", name, settings.models.directory)
+    arguments = {
+        "device": stt.device,
+        "compute_type": stt.compute_type,
+        "threads": stt.threads,
+        "lang": settings.translate.source,
+        "window_s": stt.window_s,
+        "word_probabilities": stt.word_probabilities,
+    }
+    return EngineSpec("whisper", f"whisper:{model.name}", model, arguments)
+
+
+def partial_spec(settings: Settings) -> EngineSpec | None:
+    """Return the description of the partial pass's translator, if any. Raises ModelError."""
     partial = settings.translate.partial
     return None if partial.engine == "none" else _marian(settings, partial)
 
 
-def final_translator(settings: Settings) -> Translator | None:
-    """Return the translator of the final pass, None where the partial's text is final at once."""
+def final_spec(settings: Settings) -> EngineSpec | None:
+    """Return the description of the final pass's translator, if any. Raises ModelError."""
     final = settings.translate.final
     return None if final.engine == "marian" else _gemma(settings, final, draft=final.draft)
 
 
-def compare_translator(settings: Settings) -> Translator | None:
-    """Return the translator that finals are compared with, None if there is none.
+def compare_spec(settings: Settings) -> EngineSpec | None:
+    """Return the description of the translator that finals are compared with, if any.
 
     Raises ModelError.
     """
@@ -80,27 +119,103 @@ def compare_translator(settings: Settings) -> Translator | None:
     return None
 
 
-def _marian(settings: Settings, chosen: Partial | Compare) -> Marian:
-    require_languages("marian", chosen.model, settings)
-    path = resolve("marian", chosen.model, settings.models.directory)
-    return Marian(path, compute_type=chosen.compute_type, threads=chosen.threads)
+@dataclass(frozen=True, slots=True)
+class EngineProcesses:
+    """The engines of a service, each in a process of its own while the `with` block lasts."""
+
+    recognizer: RecognizerProcess
+    partial: TranslatorProcess | None
+    final: TranslatorProcess | None
+    compare: TranslatorProcess | None
+
+    def __enter__(self) -> Self:
+        """Start all of them at once."""
+        for engine in self._all:
+            engine.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End them."""
+        for engine in self._all:
+            engine.close()
+
+    @property
+    def _all(self) -> list[EngineProcess]:
+        every = (self.recognizer, self.partial, self.final, self.compare)
+        return [engine for engine in every if engine is not None]
 
 
-def _gemma(settings: Settings, chosen: Final | Compare, draft: int = 0) -> Gemma:
-    require_languages("gemma", chosen.model, settings)
-    return Gemma(
-        resolve("gemma", chosen.model, settings.models.directory),
-        prompt=_style(settings, chosen) if chosen.prompt == "auto" else chosen.prompt,
-        source=settings.translate.source,
-        target=settings.translate.target,
-        gpu_layers=chosen.gpu_layers,
-        threads=chosen.threads,
-        context=chosen.context,
-        batch=chosen.batch,
-        draft=draft,
-        flash_attention=chosen.flash_attention,
-        deadline_s=chosen.deadline_s,
+def engine_processes(settings: Settings, *, compare: bool) -> EngineProcesses:
+    """Return the engines that the settings ask for, not yet started. Raises ModelError.
+
+    `compare`: with the second final translator, if there is one.
+    """
+    second = compare_spec(settings) if compare else None
+    return EngineProcesses(
+        recognizer=recognizer_process(settings),
+        partial=translator_process(settings, partial_spec(settings), QUICK),
+        final=translator_process(settings, final_spec(settings), FINAL),
+        compare=translator_process(settings, second, SECOND),
     )
+
+
+def recognizer_process(settings: Settings, *, restarts: bool = True) -> RecognizerProcess:
+    """Return the recognizer in a process of its own, not yet started. Raises ModelError.
+
+    Without `restarts`, for a test, its first death is the last, and it may take its time.
+    """
+    return RecognizerProcess(
+        recognizer_spec(settings), RECOGNIZER, **_process_options(settings, restarts=restarts)
+    )
+
+
+def translator_process(
+    settings: Settings, spec: EngineSpec | None, part: Part, *, restarts: bool = True
+) -> TranslatorProcess | None:
+    """Return a translator in a process of its own, not yet started; None for None."""
+    if spec is None:
+        return None
+    return TranslatorProcess(spec, part, **_process_options(settings, restarts=restarts))
+
+
+def _process_options(settings: Settings, *, restarts: bool) -> dict[str, Any]:
+    engines = settings.engines
+    return {
+        "crashes": crash_history(settings),
+        "growth_bytes": engines.growth_mb * 1_000_000,
+        "hang_s": engines.hang_s if restarts else max(engines.hang_s, _TEST_HANG_S),
+        "restarts": restarts,
+    }
+
+
+def crash_history(settings: Settings) -> CrashHistory:
+    """Return what is remembered of models that crash, beside the sessions."""
+    return CrashHistory(Path(settings.session.directory) / FILE)
+
+
+def _marian(settings: Settings, chosen: Partial | Compare) -> EngineSpec:
+    require_languages("marian", chosen.model, settings)
+    model = resolve("marian", chosen.model, settings.models.directory)
+    arguments = {"compute_type": chosen.compute_type, "threads": chosen.threads}
+    return EngineSpec("marian", "marian", model, arguments)
+
+
+def _gemma(settings: Settings, chosen: Final | Compare, draft: int = 0) -> EngineSpec:
+    require_languages("gemma", chosen.model, settings)
+    model = resolve("gemma", chosen.model, settings.models.directory)
+    arguments = {
+        "prompt": _style(settings, chosen) if chosen.prompt == "auto" else chosen.prompt,
+        "source": settings.translate.source,
+        "target": settings.translate.target,
+        "gpu_layers": chosen.gpu_layers,
+        "threads": chosen.threads,
+        "context": chosen.context,
+        "batch": chosen.batch,
+        "draft": draft,
+        "flash_attention": chosen.flash_attention,
+        "deadline_s": chosen.deadline_s,
+    }
+    return EngineSpec("gemma", "gemma", model, arguments)
 
 
 def _style(settings: Settings, chosen: Final | Compare) -> Style:

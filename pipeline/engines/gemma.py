@@ -116,6 +116,11 @@ class Gemma:
                 "Copy or pull it again; if memory is short, lower translate.final.context.",
             ) from error
 
+    @property
+    def kernels(self) -> str:
+        """The CPU features that llama.cpp uses, in words."""
+        return " ".join(name for name, value in llama.kernels().items() if value == "1")
+
     def translate(
         self, text: str, on_text: Callable[[str], None] | None = None, draft: str = ""
     ) -> Translation:

@@ -29,13 +29,13 @@ import numpy as np
 import structlog
 
 from pipeline.core import errors
+from pipeline.core.errors import EngineError, EngineGoneError, ModelCrashError, StarkError
+from pipeline.core.types import SAMPLE_RATE, Pcm, Recognition, Translation, Word
 from pipeline.engines.channel import Patience
 from pipeline.engines.child_process import Cause, ChildProcess, own_log_level
 from pipeline.engines.crash_history import Crashes, CrashHistory
 from pipeline.engines.specification import GPU_SHARES, EngineSpec
 from pipeline.engines.supervision import LOAD_CRASHES, Decision, Supervision
-from pipeline.core.errors import EngineError, EngineGoneError, ModelCrashError, StarkError
-from pipeline.core.types import SAMPLE_RATE, Pcm, Recognition, Translation, Word
 
 log = structlog.get_logger()
 
@@ -85,6 +85,7 @@ QUICK = Part(
 )
 FINAL = Part("final", "the final translator", "the quick one makes the finals", False, 700)
 SECOND = Part("compare", "the second translator", "nothing is compared", False, 900, niceness=10)
+"""Niceness 10 is about a tenth of the others' share of a busy core."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +135,8 @@ class EngineProcess:
         self._tell: Tell | None = None
         self._untold: list[tuple[str, str]] = []
         self._keeper: threading.Thread | None = None
+        self.kernels = ""
+        """The CPU features that the engine uses, where it tells."""
         self.memory_bytes = 0
         """What the process held when it was last looked at."""
         self.loaded_bytes = 0
@@ -350,6 +353,7 @@ class EngineProcess:
             self._crashes.forget(self.spec.model)
         self.memory_bytes = self.loaded_bytes = child.memory_bytes()
         self._from_loading, before = facts["setback"], self._less_gpu
+        self.kernels = facts["kernels"]
         if self._supervision.gpu_share < 1:
             where = f"{layers} layers are on it now" if layers else "it runs on the CPU alone now"
             self._less_gpu = f"{self.part.name} failed on the GPU; {where}"
@@ -431,8 +435,8 @@ class RecognizerProcess(EngineProcess):
         request = {"do": "recognize", "final": final, "hotwords": self.hotwords}
         # A long utterance takes a slow machine longer than it took to say.
         patience_s = self._hang_s + 2 * len(pcm) / SAMPLE_RATE
-        samples = memoryview(np.ascontiguousarray(pcm, np.float32))
-        value = self._call(request, samples, patience_s=patience_s)
+        samples = np.ascontiguousarray(pcm, np.float32)
+        value = self._call(request, samples.data, patience_s=patience_s)
         words = tuple(Word(**word) for word in value.pop("words"))
         return Recognition(**value, words=words)
 
@@ -440,7 +444,9 @@ class RecognizerProcess(EngineProcess):
 class TranslatorProcess(EngineProcess):
     """A Translator in a process of its own. While that is being replaced a call raises at once."""
 
-    deadline_s = math.inf
+    def __init__(self, spec: EngineSpec, part: Part, **options: Any) -> None:
+        super().__init__(spec, part, **options)
+        self.deadline_s: float = spec.arguments.get("deadline_s", math.inf)
 
     def translate(
         self, text: str, on_text: Callable[[str], None] | None = None, draft: str = ""

@@ -22,6 +22,10 @@ class Recognizer(Protocol):
     def name(self) -> str:
         """Engine and model, for records."""
 
+    @property
+    def setback(self) -> str:
+        """What is not as it should be; empty when all is."""
+
     def load(self) -> None:
         """Load the model and warm it up. Raises ModelError."""
 
@@ -41,7 +45,7 @@ class Translator(Protocol):
 
     @property
     def setback(self) -> str:
-        """What had to be given up while loading, such as the GPU; empty when nothing."""
+        """What is not as it should be, such as a GPU that could not be used; empty when all is."""
 
     def load(self) -> None:
         """Load the model and warm it up. Raises ModelError."""

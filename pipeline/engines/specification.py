@@ -34,7 +34,7 @@ class EngineSpec:
         """Whether the settings ask for a GPU."""
         if self.kind == "gemma":
             return bool(self.arguments.get("gpu_layers"))
-        return self.arguments.get("device", "cpu") != "cpu"
+        return bool(self.arguments.get("device", "cpu") != "cpu")
 
     def with_gpu_share(self, share: float) -> EngineSpec:
         """Return this engine with `share` (0..1) of the GPU work that it asks for."""
@@ -48,20 +48,24 @@ class EngineSpec:
 
     def make(self) -> Recognizer | Translator:
         """Return the engine, not yet loaded."""
-        # One of the three: a process for one engine has no use for the others.
-        match self.kind:
-            case "whisper":
-                from pipeline.engines.whisper import Whisper  # noqa: PLC0415
+        return self.make_recognizer() if self.kind == "whisper" else self.make_translator()
 
-                return Whisper(self.model, **self.arguments)
-            case "marian":
-                from pipeline.engines.marian import Marian  # noqa: PLC0415
+    def make_recognizer(self) -> Recognizer:
+        """Return the engine, which is a recognizer, not yet loaded."""
+        # A process for one engine imports that one only.
+        from pipeline.engines.whisper import Whisper  # noqa: PLC0415
 
-                return Marian(self.model, **self.arguments)
-            case "gemma":
-                from pipeline.engines.gemma import Gemma  # noqa: PLC0415
+        return Whisper(self.model, **self.arguments)
 
-                return Gemma(self.model, **self.arguments)
+    def make_translator(self) -> Translator:
+        """Return the engine, which is a translator, not yet loaded."""
+        if self.kind == "marian":
+            from pipeline.engines.marian import Marian  # noqa: PLC0415
+
+            return Marian(self.model, **self.arguments)
+        from pipeline.engines.gemma import Gemma  # noqa: PLC0415
+
+        return Gemma(self.model, **self.arguments)
 
     def as_json(self) -> dict[str, Any]:
         """Return the values for another process."""

@@ -16,6 +16,10 @@ FAULTS_IN_A_ROW = 5
 """So many engine errors without a success between them mean that the engine is gone."""
 
 
+UNUSABLE = {"model-broken", "model-crashes"}
+"""Codes of models that are where the settings say, and cannot be used all the same."""
+
+
 class Worker(threading.Thread):
     """A daemon thread with a load step and a report of its end."""
 

@@ -1,31 +1,24 @@
 """The compare thread: in a rehearsal, a second final translator beside the first.
 
-It begins when the final is out, and at a low priority, so that captions hardly notice it.
+It begins when the final is out, and its process has a low priority (`engines.process.SECOND`), so
+that captions hardly notice it.
 What it has no time for is left out and counted.
 """
 
 from __future__ import annotations
 
-import os
 import queue
-import sys
-import threading
 import time
 from pathlib import Path
 
-from pipeline.core.errors import EngineError, ModelError
+from pipeline.core.errors import EngineError, EngineGoneError, ModelError
 from pipeline.core.types import Caption, Comparison, Emit, Fault, Span
 from pipeline.engines.factory import of_compare
 from pipeline.engines.protocols import Translator
-from pipeline.workers.base import Worker
+from pipeline.workers.base import UNUSABLE, Worker
 
 LIMIT = 16
 """Captions that may wait."""
-
-_NICENESS = 10
-"""A tenth of the others' share of a busy core. Not less: whoever stops inside Python's lock stops
-all who wait for it, and that could then take as long as a sentence's recognition.
-"""
 
 
 class Compare(Worker):
@@ -57,13 +50,11 @@ class Compare(Worker):
 
     def load(self) -> None:
         """Load the translator. A broken one is reported, and nothing is compared."""
-        if sys.platform == "linux":  # elsewhere it would be the whole process that steps back
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)
         try:
             self._translator.load()
         except ModelError as error:
             problem = of_compare(error)
-            if error.code != "model-broken":
+            if error.code not in UNUSABLE:
                 raise problem from None  # a mistake in the settings
             self.emit(Fault(self.name, problem.code, problem.message))
             self._useless = True
@@ -85,8 +76,9 @@ class Compare(Worker):
             translation = self._translator.translate(source)
         except EngineError as error:
             self.left_out += 1
-            self.fault(error)
-            self._useless = self.worn_out
+            if not isinstance(error, EngineGoneError):
+                self.fault(error)
+                self._useless = self.worn_out
             return
         self.well()
         span = Span(start_s, time.monotonic())

@@ -5,14 +5,15 @@ from __future__ import annotations
 import queue
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 from pipeline.audio.protocols import AudioSource, SpeechDetector
 from pipeline.audio.segmenter import Segmenter
 from pipeline.config.schema import Settings
-from pipeline.core.errors import EngineError
-from pipeline.core.types import Caption, Emit
+from pipeline.core.types import Caption, Emit, Fault
 from pipeline.dictionary.store import Dictionary
+from pipeline.engines.process import EngineProcess
 from pipeline.engines.protocols import Recognizer, Translator
 from pipeline.workers.base import Worker
 from pipeline.workers.comparer import LIMIT, Compare
@@ -22,9 +23,6 @@ from pipeline.workers.queues import DRAFT_LIMIT, Drafts, Mailbox
 from pipeline.workers.transcriber import Transcribe
 from pipeline.workers.translator import Translate
 from pipeline.workers.vad_fallback import SteadyDetector
-
-HANG_S = {"stt-hangs": 60.0, "partial-hangs": 15.0}
-"""A recognizer, a quick translator that is at one utterance for so long hangs."""
 
 SILENT_S = 20.0
 """The listen thread notices within seconds that a microphone gives nothing. Silent for so long, it
@@ -46,6 +44,14 @@ class Engines:
     final: Translator | None
     compare: Translator | None = None
     """A second final translator, in rehearsals."""
+
+    def by_stage(self) -> list[tuple[str, EngineProcess]]:
+        """Return the engines in processes of their own, with the worker that each belongs to."""
+        places: tuple[tuple[str, object], ...] = (
+            *(("transcribe", self.recognizer), ("transcribe", self.partial)),
+            *(("translate", self.final), ("compare", self.compare)),
+        )
+        return [(stage, e) for stage, e in places if isinstance(e, EngineProcess)]
 
 
 class HearingControls(Protocol):
@@ -70,6 +76,8 @@ class Crew:
         origin_s: float = 0.0,
     ) -> None:
         """Make the workers. Ids go on from `last_id`, audio times from `origin_s`."""
+        self._engines = engines
+        self._emit = emit
         # A file played as fast as possible has no clock to fall behind: then queues wait instead.
         self.sheds = not (settings.audio.input and settings.audio.pace == "fast")
         self._mailbox = Mailbox()
@@ -124,6 +132,8 @@ class Crew:
 
     def start(self) -> None:
         """Let all workers load."""
+        for stage, engine in self._engines.by_stage():
+            engine.listen(partial(self._tell, stage))
         for worker in self._all:
             worker.start()
 
@@ -209,21 +219,6 @@ class Crew:
         self._transcribe.final_engine_lost = hangs
         return new
 
-    def hang(self, now_s: float) -> EngineError | None:
-        """Return the error of an engine that hangs and holds up all captions.
-
-        Nothing can take the place of the recognizer, or get the quick translator's thread back:
-        the daemon must start anew.
-        """
-        doing = self._transcribe.doing
-        if doing is None:
-            return None
-        code, since_s = doing
-        if now_s - since_s <= HANG_S[code]:
-            return None
-        who = "recognizer" if code == "stt-hangs" else "quick translator"
-        return EngineError(code, f"The {who} does not answer any more.")
-
     def alive(self, now_s: float) -> bool:
         """Whether audio is still read, or waited for, as it should be."""
         ended = self.listen.name in self.ended or not self.listen.begun
@@ -256,6 +251,9 @@ class Crew:
     @property
     def _all(self) -> list[Worker]:
         return self._workers if self._compare is None else [*self._workers, self._compare]
+
+    def _tell(self, stage: str, code: str, message: str) -> None:
+        self._emit(Fault(stage, code, message))
 
     def queues(self) -> dict[str, int]:
         """Return what waits in each queue."""

@@ -7,7 +7,7 @@ import time
 from dataclasses import replace
 
 from pipeline.config.schema import Settings
-from pipeline.core.errors import EngineError
+from pipeline.core.errors import EngineError, EngineGoneError, ModelCrashError
 from pipeline.core.types import (
     SAMPLE_RATE,
     Caption,
@@ -66,8 +66,6 @@ class Transcribe(Worker):
         self._free_s = 0.0
         self._rest = Rest(after=FAULTS_IN_A_ROW, first_s=_REST_S[0], most_s=_REST_S[1])
         self._last: Transcript | None = None
-        self.doing: tuple[str, float] | None = None
-        """What it will be if it hangs, and since when; for the main thread's look-out."""
         self.final_engine_lost = False
         """Set by the main thread when the final translator hangs."""
         self.full_drafts = 0
@@ -75,16 +73,22 @@ class Transcribe(Worker):
 
     @property
     def setback(self) -> str:
-        """What is not as it should be with the partial translator, empty when all is."""
-        if not self._rest.spent:
-            return ""
-        return "the quick translator failed; the spoken words stand in for its captions"
+        """What is not as it should be with either engine, empty when all is."""
+        partial = self._partial.setback if self._partial is not None else ""
+        if self._rest.spent:
+            partial = "the quick translator failed; the spoken words stand in for its captions"
+        return "; ".join(filter(None, (self._recognizer.setback, partial)))
 
     def load(self) -> None:
-        """Load recognizer and partial translator."""
+        """Load recognizer and partial translator. One that only crashes is done without."""
         self._recognizer.load()
-        if self._partial is not None:
+        if self._partial is None:
+            return
+        try:
             self._partial.load()
+        except ModelCrashError as error:
+            self.emit(Fault(self.name, error.code, error.message))
+            self._rest.give_up()
 
     def work(self) -> None:
         """Take utterances until the mailbox is closed and empty."""
@@ -117,25 +121,17 @@ class Transcribe(Worker):
         """
         stt = self.settings.stt
         self._recognizer.hotwords = self._dictionary.hotwords if stt.hotwords else ""
-        self.doing = ("stt-hangs", time.monotonic())
         try:
-            transcript = transcribe(
-                self._recognizer,
-                utterance,
-                lang=self.settings.translate.source,
-                free_s=self._free_s,
-                clock=time.monotonic,
-            )
+            transcript = self._recognized(utterance)
+        except EngineGoneError:
+            return self._without_recognizer(utterance)
         except EngineError as error:
             self.fault(error)
             if self.worn_out:
                 raise
             if last := self._heard_before(utterance):
                 return replace(last, utterance=utterance)
-            lang = self.settings.translate.source
-            return Transcript(utterance, lang, "", "", Recognition(""), filtered=error.code)
-        finally:
-            self.doing = None
+            return self._nothing(utterance, error.code)
         self.well()
         transcript = correct(self._dictionary.lexicon, transcript)
         why = reason(
@@ -152,6 +148,39 @@ class Transcribe(Worker):
             return replace(last, utterance=utterance, span=transcript.span)
         return replace(transcript, filtered=why)
 
+    def _recognized(self, utterance: Utterance) -> Transcript:
+        """Recognize; a final once more when the recognizer's process ends meanwhile.
+
+        The second time it waits for the next process. After a partial there is another one soon.
+        """
+        for is_last in (not utterance.final, True):
+            try:
+                return transcribe(
+                    self._recognizer,
+                    utterance,
+                    lang=self.settings.translate.source,
+                    free_s=self._free_s,
+                    clock=time.monotonic,
+                )
+            except EngineGoneError:
+                if is_last:
+                    raise
+        raise AssertionError  # the last time either returns or raises
+
+    def _without_recognizer(self, utterance: Utterance) -> Transcript:
+        """Return what is left of an utterance over which the recognizer's process ended."""
+        code = "stt-failed"
+        if utterance.final:
+            message = "The recognizer's process ended twice over one utterance."
+            self.emit(Fault(self.name, code, message))
+        if last := self._heard_before(utterance):
+            return replace(last, utterance=utterance)
+        return self._nothing(utterance, code)
+
+    def _nothing(self, utterance: Utterance, code: str) -> Transcript:
+        lang = self.settings.translate.source
+        return Transcript(utterance, lang, "", "", Recognition(""), filtered=code)
+
     def _heard_before(self, utterance: Utterance) -> Transcript | None:
         """Return what the last partial of a final was."""
         last = self._last
@@ -163,7 +192,6 @@ class Transcribe(Worker):
         now = time.monotonic()
         idle = self._rest.resting(now) or self._ladder.rung >= Rung.SOURCE_CAPTIONS
         if self._partial is not None and not idle:
-            self.doing = ("partial-hangs", now)
             try:
                 made = translate(
                     self._partial,
@@ -173,6 +201,8 @@ class Transcribe(Worker):
                     free_s=now,
                     clock=time.monotonic,
                 )
+            except EngineGoneError:
+                pass  # it is told when its process ends, and rests by itself
             except EngineError as error:
                 self._failed(error)
             else:
@@ -182,8 +212,6 @@ class Transcribe(Worker):
                 else:
                     self._rest.well()
                     caption = made
-            finally:
-                self.doing = None
         stable = self._stabilizer.push(caption.id, caption.text, final=False)
         return replace(caption, stable=stable)
 

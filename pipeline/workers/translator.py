@@ -8,12 +8,12 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from pipeline.config.schema import Settings
-from pipeline.core.errors import EngineError, ModelError
+from pipeline.core.errors import EngineError, EngineGoneError, ModelError
 from pipeline.core.types import Caption, Emit, Fault, Span
 from pipeline.engines.protocols import Translator
 from pipeline.text.language_check import gibberish
 from pipeline.workers.backoff import Rest
-from pipeline.workers.base import FAULTS_IN_A_ROW, Worker
+from pipeline.workers.base import FAULTS_IN_A_ROW, UNUSABLE, Worker
 from pipeline.workers.degradation import Ladder, Rung
 from pipeline.workers.queues import Draft, Drafts
 from pipeline.workers.steps import as_final, blend, translate
@@ -75,10 +75,11 @@ class Translate(Worker):
         try:
             self._translator.load()
         except ModelError as error:
-            if error.code != "model-broken":
+            if error.code not in UNUSABLE:
                 raise  # a mistake in the settings
             self.emit(Fault(self.name, error.code, error.message))
             self._rest.give_up()
+            return
         if self._translator.setback:
             self.emit(Fault(self.name, "gpu-unavailable", self._translator.setback))
 
@@ -119,7 +120,8 @@ class Translate(Worker):
                 draft=draft.text if draft.lang == self._lang else "",
             )
         except EngineError as error:
-            self._failed(error)
+            if not isinstance(error, EngineGoneError):  # of that its process's keeper tells
+                self._failed(error)
             # The time was the engine's, though the text is not.
             span = Span(start_s, time.monotonic(), max(0.0, self._free_s - handed_s))
             return as_final(replace(draft, span=span))

@@ -54,6 +54,26 @@ GPU = """
     llama.Llama = OnGpu
 """
 
+DIES_OVER_THE_THIRD_FINAL = """
+    import os, pathlib
+    from pipeline.engines.whisper import Whisper
+    recognize = Whisper.recognize
+    def fatal(self, pcm, *, final):
+        if final and self._telling:
+            calls = pathlib.Path({calls!r})
+            with calls.open("a") as file:
+                file.write("x")
+            if calls.stat().st_size in (3, 4):
+                os.kill(os.getpid(), 11)
+        return recognize(self, pcm, final=final)
+    load = Whisper.load
+    def load_first(self):
+        self._telling = False
+        load(self)
+        self._telling = True
+    Whisper.recognize, Whisper.load = fatal, load_first
+"""
+
 GPU_FAULTS = {
     "death": "os.kill(os.getpid(), 11)",
     "error": "raise llama.LlamaError('CUDA error: an illegal memory access was encountered')",

@@ -106,6 +106,7 @@ class FakeRecognizer:
     delay_s: float = 0.0
     calls: int = 0
     hotwords: str = ""
+    setback: str = ""
 
     def load(self) -> None: ...
 

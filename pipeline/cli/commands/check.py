@@ -15,6 +15,7 @@ from rich.text import Text
 
 from pipeline.check import last_check
 from pipeline.check.checks import checks
+from pipeline.check.engines import Rehearsal
 from pipeline.check.result import Check, Result, Verdict, results
 from pipeline.cli.options import Commands, add_command, add_hearing, add_serving, settings_of
 from pipeline.core import logs
@@ -53,9 +54,10 @@ def _check(arguments: argparse.Namespace) -> int:
         _conclude(console, [wrong], [], as_json=arguments.json)
         return ConfigError.exit_code
     logs.configure(loaded.settings.log.level, loaded.settings.log.format)
-    planned = checks(loaded, audio=not arguments.no_audio, seconds=arguments.seconds)
     told = []
-    with console.status("") if console.is_terminal else nullcontext() as status:
+    waiting = console.status("") if console.is_terminal else nullcontext()
+    with waiting as status, Rehearsal(loaded.settings) as rehearsal:
+        planned = checks(loaded, rehearsal, audio=not arguments.no_audio, seconds=arguments.seconds)
 
         def begin(check: Check) -> None:
             if status is not None:

@@ -37,7 +37,7 @@ from pipeline.core.types import Mode
 from pipeline.daemon.app import App
 from pipeline.daemon.screen import Screen
 from pipeline.dictionary.store import Dictionary
-from pipeline.engines import factory as assembly
+from pipeline.engines import factory
 from pipeline.evaluation.score import score, table
 from pipeline.evaluation.voices import read_voices, score_session, voices_table
 from pipeline.models.automatic import AUTO, FIRST, names_in_use, recognizer_name
@@ -192,29 +192,30 @@ def _caption(
     settings, screen = loaded.settings, make_screen()
     logs.configure(settings.log.level, settings.log.format)
     _say_models(settings)
-    dictionary = Dictionary(settings)
-    engines = Engines(
-        source=source or assembly.audio_source(settings, loop=loop),
-        detector=assembly.speech_detector(),
-        recognizer=assembly.recognizer(settings, dictionary),
-        partial=assembly.partial_translator(settings),
-        final=assembly.final_translator(settings),
-        compare=None if mode == "live" else assembly.compare_translator(settings),
-    )
     if mode == "live" and settings.translate.compare.engine != "none":
         log.info("not compared", reason="translate.compare is for rehearsals: dry-run and demo")
-    app = App(
-        settings,
-        engines,
-        dictionary=dictionary,
-        screen=screen,
-        mode=mode,
-        read=lambda: loaded.again().settings,
-    )
-    try:
-        code = asyncio.run(app.run())
-    finally:
-        screen.close()
+    # First of all: while the models load, the rest of the program is made.
+    with factory.engine_processes(settings, compare=mode != "live") as processes:
+        engines = Engines(
+            source=source or factory.audio_source(settings, loop=loop),
+            detector=factory.speech_detector(),
+            recognizer=processes.recognizer,
+            partial=processes.partial,
+            final=processes.final,
+            compare=processes.compare,
+        )
+        app = App(
+            settings,
+            engines,
+            dictionary=Dictionary(settings),
+            screen=screen,
+            mode=mode,
+            read=lambda: loaded.again().settings,
+        )
+        try:
+            code = asyncio.run(app.run())
+        finally:
+            screen.close()
     if app.failure is not None:
         streams.say(f"stark-translate: {app.failure}")  # and that is the last word
     elif mode != "demo":  # which says so below its table

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from pipeline.check.checks import checks
-from pipeline.check.result import Result, results
+from pipeline.check.engines import Rehearsal
+from pipeline.check.result import Check, Result, results
 from pipeline.config.loader import Loaded, load
 from pipeline.server import addresses as ports
 from tests.support.certificates import NAME, make
@@ -27,26 +28,30 @@ def loaded(tmp_path: Path, **flags: Any) -> Loaded:
     return load(flags=ours | {key.replace("__", "."): value for key, value in flags.items()})
 
 
+def planned(settings: Loaded, **options: Any) -> list[Check]:
+    return checks(settings, Rehearsal(settings.settings), **options)
+
+
 def told(name: str, settings: Loaded) -> Result:
     """Return what the check of this name says."""
-    (result,) = results([check for check in checks(settings) if check.name == name])
+    (result,) = results([check for check in planned(settings) if check.name == name])
     return result
 
 
 def test_the_quick_checks_come_first_and_the_memory_last(tmp_path: Path) -> None:
-    names = [check.name for check in checks(loaded(tmp_path))]
+    names = [check.name for check in planned(loaded(tmp_path))]
     assert names == [
         *("settings", "dictionary", "pages", "port", "sessions", "disk"),
         *("voice-detector", "audio", "level"),
         *("model-stt", "golden-stt", "model-marian", "golden-marian"),
         *("model-gemma", "golden-gemma", "memory"),
     ]
-    without = [check.name for check in checks(loaded(tmp_path), audio=False)]
+    without = [check.name for check in planned(loaded(tmp_path), audio=False)]
     assert without == [n for n in names if n not in {"voice-detector", "audio", "level"}]
 
 
 def test_the_person_is_asked_to_speak_for_so_long(tmp_path: Path) -> None:
-    (level,) = (c for c in checks(loaded(tmp_path), seconds=4.5) if c.name == "level")
+    (level,) = (c for c in planned(loaded(tmp_path), seconds=4.5) if c.name == "level")
     assert "Speak" in level.doing
     assert "4.5 s" in level.doing
 
@@ -215,7 +220,7 @@ def secure(tmp_path: Path, *, days: float = 90, **flags: Any) -> Loaded:
 
 
 def test_without_https_there_is_no_certificate_to_check(tmp_path: Path) -> None:
-    assert "certificate" not in [check.name for check in checks(loaded(tmp_path))]
+    assert "certificate" not in [check.name for check in planned(loaded(tmp_path))]
 
 
 def test_a_certificate_says_until_when_it_is(tmp_path: Path) -> None:

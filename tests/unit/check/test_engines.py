@@ -27,9 +27,9 @@ PATIENT = {"translate.final.deadline_s": 120.0}
 
 def told(only: str = "", flags: Mapping[str, Any] | None = None) -> dict[str, Result]:
     """Rehearse with the models in force; `only` the checks of this engine."""
-    planned = Rehearsal(load(flags=PATIENT | dict(flags or {})).settings).checks()
-    found = results([c for c in planned if only in c.name])
-    return {result.name: result for result in found}
+    with Rehearsal(load(flags=PATIENT | dict(flags or {})).settings) as rehearsal:
+        found = results([c for c in rehearsal.checks() if only in c.name])
+        return {result.name: result for result in found}
 
 
 def model(role: Role, key: str) -> Path:

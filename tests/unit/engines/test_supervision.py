@@ -5,7 +5,9 @@ from __future__ import annotations
 from pipeline.engines.supervision import LOAD_CRASHES, Decision, Supervision
 
 
-def serve(supervision: Supervision, from_s: float, to_s: float, *, on_gpu: bool = False) -> Decision:
+def serve(
+    supervision: Supervision, from_s: float, to_s: float, *, on_gpu: bool = False
+) -> Decision:
     supervision.loaded(from_s)
     return supervision.died(to_s, on_gpu=on_gpu)
 
@@ -59,9 +61,7 @@ def test_a_calm_time_on_a_gpu_earns_another_try_but_no_layers_back() -> None:
     assert supervision.gpu_share == 0.5
 
 
-def test_a_model_that_crashes_while_it_loads_onto_a_gpu_is_tried_without_before_it_is_given_up() -> (
-    None
-):
+def test_a_model_that_crashes_as_it_is_loaded_onto_a_gpu_is_tried_without_in_the_end() -> None:
     supervision = Supervision((1.0, 0.5, 0.0))
     shares = []
     while not supervision.given_up:
