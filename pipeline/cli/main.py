@@ -41,7 +41,7 @@ examples:
 
 Settings come from config.toml, then STARK_TRANSLATE__SECTION__KEY variables, then flags;
 `stark-translate config` shows what is in force.
-exit codes: 0 clean, 1 something broke, 2 wrong usage, 78 wrong settings
+exit codes: 0 clean, 1 something broke, 2 wrong usage, 70 a model that crashes, 78 wrong settings
 """
 
 COMMANDS = (

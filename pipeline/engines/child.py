@@ -49,7 +49,10 @@ def main() -> None:
     faulthandler.enable()
     channel = Channel(end)
     with suppress(EOFError, OSError):
-        _serve(channel)
+        try:
+            _serve(channel)
+        except MemoryError as error:  # for what the other side sends
+            _end_without_memory(error)
     sys.stdout.flush()
     sys.stderr.flush()
     # Not through the libraries' own ends, which now and then crash.

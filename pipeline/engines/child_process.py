@@ -146,6 +146,14 @@ class ChildProcess:
         except psutil.Error:
             return 0
 
+    def cpu_s(self) -> float:
+        """Return the processor's time that it has used, 0.0 if it is gone."""
+        try:
+            times = psutil.Process(self.pid).cpu_times()
+        except psutil.Error:
+            return 0.0
+        return float(times.user + times.system)
+
     def end(self) -> Cause:
         """Have it end, or find it dead; free all that was its own, and say what it ended of."""
         self.channel.end()

@@ -158,6 +158,11 @@ class EngineProcess:
         """What is not as it should be, empty when all is. Any thread may ask."""
         return "; ".join(filter(None, (self._away, self._less_gpu, self._from_loading)))
 
+    def cpu_s(self) -> float:
+        """Return the processor's time that the process has used, in seconds."""
+        ready = self._ready
+        return ready.cpu_s() if ready else 0.0
+
     def listen(self, tell: Tell) -> None:
         """Have faults told, those so far at once."""
         with self._changed:

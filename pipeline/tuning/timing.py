@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from pipeline.captions.subtitles import Cue
@@ -27,16 +27,21 @@ class Timing:
 
 
 def time_jobs(
-    jobs: Sequence[Job], engine: object, limit_s: float, patience_s: float | None = None
+    jobs: Sequence[Job],
+    engine: object,
+    limit_s: float,
+    patience_s: float | None = None,
+    cpu_s: Callable[[], float] = time.process_time,
 ) -> Timing:
     """Do the jobs, again and again while there is time, and return the least time of each.
 
     What disturbs a measurement only ever adds to it. Stops in the first round after `patience_s`
-    (by default `limit_s`), in later ones after `limit_s`. Raises EngineError.
+    (by default `limit_s`), in later ones after `limit_s`. `cpu_s` tells the processor's time that
+    the engine's process has used. Raises EngineError.
     """
     seconds: list[float] = []
     texts: list[str] = []
-    began_s, cpu_s = time.perf_counter(), time.process_time()
+    began_s, used_s = time.perf_counter(), cpu_s()
     for turn in range(_ROUNDS):
         done = len(seconds) if turn else len(jobs)
         for place, job in enumerate(jobs[:done]):
@@ -54,7 +59,7 @@ def time_jobs(
                 seconds.append(took_s)
                 texts.append(text)
     wall_s = max(time.perf_counter() - began_s, 1e-9)
-    return Timing(tuple(seconds), tuple(texts), (time.process_time() - cpu_s) / wall_s)
+    return Timing(tuple(seconds), tuple(texts), (cpu_s() - used_s) / wall_s)
 
 
 def figures_of(work: Work, timing: Timing) -> Figures:

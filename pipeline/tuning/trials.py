@@ -5,12 +5,11 @@ What to try and what to choose is in pipeline.tuning.plan.
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import asdict, replace
 from pathlib import Path
 
-import psutil
 import structlog
 
 from pipeline.config.editor import Value
@@ -20,9 +19,14 @@ from pipeline.core.errors import EngineError, ModelError, StarkError
 from pipeline.core.resources import bundled
 from pipeline.core.types import Utterance
 from pipeline.dictionary.store import Dictionary
-from pipeline.engines import factory as assembly
-from pipeline.engines import llama
-from pipeline.engines.protocols import Recognizer, Translator
+from pipeline.engines import factory, llama
+from pipeline.engines.process import (
+    FINAL,
+    QUICK,
+    EngineProcess,
+    RecognizerProcess,
+    TranslatorProcess,
+)
 from pipeline.evaluation.golden_sentence import Golden, read_golden
 from pipeline.models.automatic import recognizer_name
 from pipeline.models.registry import KEYS, Role
@@ -137,31 +141,29 @@ class Tuning:
 
     def _try(self, role: Role, values: Values, work: Work) -> Trial:
         settings = changed(self._settings, {**values, "translate.final.deadline_s": _HANGS_S})
-        gc.collect()  # the engine before: two large ones need not fit side by side
-        before = psutil.Process().memory_info().rss
         try:
-            engine = _engine(role, settings)
-            engine.load()
-            self._check(role, engine)
-            known = self._jobs.get(role)
-            jobs = work.jobs[:known]
-            patience_s = self._limit_s * (1 if known is None else _PATIENCE)
-            timing = time_jobs(jobs, engine, self._limit_s, patience_s)
+            with closing(_engine(role, settings)) as engine:
+                engine.load()
+                self._check(role, engine)
+                known = self._jobs.get(role)
+                jobs = work.jobs[:known]
+                patience_s = self._limit_s * (1 if known is None else _PATIENCE)
+                timing = time_jobs(jobs, engine, self._limit_s, patience_s, engine.cpu_s)
+                used = engine.memory_bytes
         except (ModelError, EngineError) as error:
-            self._error = error.with_traceback(None)  # which would keep the engine in memory
+            self._error = error
             return Trial(role, values, problem=str(error))
-        used = max(0, psutil.Process().memory_info().rss - before)
         self.memory_bytes.setdefault(role, used)
         self._jobs.setdefault(role, len(timing.seconds))  # all others do as much, no more
         figures = figures_of(work, timing)
         log.debug("trial", role=role, **values, **asdict(figures), jobs=len(timing.seconds))
         return Trial(role, values, figures)
 
-    def _check(self, role: Role, engine: Recognizer | Translator) -> None:
+    def _check(self, role: Role, engine: EngineProcess) -> None:
         """Have the golden sentence done, which warms up too. Raises EngineError."""
         golden, translate = self._golden, self._settings.translate
-        if setback := getattr(engine, "setback", ""):
-            raise EngineError("gpu-unavailable", f"It does not fit: {setback}.")
+        if engine.setback:
+            raise EngineError("gpu-unavailable", f"It does not fit: {engine.setback}.")
         lang = translate.source if role == "stt" else translate.target
         if translate.source not in golden.text:
             return
@@ -183,11 +185,11 @@ class Tuning:
             return hearing(self._settings)
         if role == "marian":
             return quick_translating(self._settings)
-        quick = assembly.partial_translator(self._settings)
-        if quick is None:
+        if factory.partial_spec(self._settings) is None:
             return translating()
-        quick.load()
-        return translating([quick.translate(sentence.source).text for sentence in sermon()])
+        with closing(_translator("marian", self._settings)) as quick:
+            quick.load()
+            return translating([quick.translate(sentence.source).text for sentence in sermon()])
 
 
 def model_path(role: Role, settings: Settings) -> Path:
@@ -207,10 +209,19 @@ def golden_utterance(golden: Golden) -> Utterance:
     return Utterance(0, 1, True, "end", 0, len(golden.pcm), golden.pcm)
 
 
-def _engine(role: Role, settings: Settings) -> Recognizer | Translator:
-    if role == "stt":
-        return assembly.recognizer(settings, Dictionary(settings))
-    make = assembly.partial_translator if role == "marian" else assembly.final_translator
-    engine = make(settings)
-    assert engine is not None  # noqa: S101 - roles without an engine are not tried
-    return engine
+def _engine(role: Role, settings: Settings) -> RecognizerProcess | TranslatorProcess:
+    """Return the engine in a process of its own: its crash is a result like another."""
+    if role != "stt":
+        return _translator(role, settings)
+    recognizer = factory.recognizer_process(settings, restarts=False)
+    if settings.stt.hotwords:
+        recognizer.hotwords = Dictionary(settings).hotwords
+    return recognizer
+
+
+def _translator(role: Role, settings: Settings) -> TranslatorProcess:
+    spec = (factory.partial_spec if role == "marian" else factory.final_spec)(settings)
+    part = QUICK if role == "marian" else FINAL
+    made = factory.translator_process(settings, spec, part, restarts=False)
+    assert made is not None  # noqa: S101 - roles without an engine are not tried
+    return made

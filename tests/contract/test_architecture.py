@@ -43,7 +43,13 @@ PURE = {
     ),
     *("audio/segmenter", "captions/board", "captions/layout", "captions/line_breaks"),
     *("captions/redaction", "captions/subtitles", "config/schema", "dictionary/matcher"),
-    *("dictionary/rules", "engines/prompts", "engines/speculative", "protocol"),
+    *(
+        "dictionary/rules",
+        "engines/prompts",
+        "engines/speculative",
+        "engines/supervision",
+        "protocol",
+    ),
     *("review/markup", "review/svg", "server/rate_limits", "tuning/plan", "tuning/verdicts"),
     *("workers/backoff", "workers/degradation"),
 }

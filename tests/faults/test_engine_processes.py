@@ -18,8 +18,9 @@ from tests.support.failing_engines import (
     DIES_OVER_THE_THIRD_FINAL,
     GPU,
     GPU_FAULTS,
-    memory_limit,
+    hungry,
     put_into_children,
+    starve,
 )
 from tests.support.program import SERMON, Program, call, started
 
@@ -130,10 +131,10 @@ def test_an_engine_that_hangs_is_replaced_and_no_sentence_is_lost(
 def test_an_engine_that_the_kernel_kills_for_want_of_memory_is_replaced(
     tmp_path: Path, undisturbed: list[str], part: str
 ) -> None:
-    with playing(tmp_path) as program:
+    with playing(tmp_path, **hungry(tmp_path / "site", part)) as program:
         program.until(lambda: finals(program) >= 2, 120, "captions")
         pid = processes(program, part)[0]
-        with memory_limit(pid):
+        with starve(pid, tmp_path / "site"):
             program.until(lambda: not psutil.pid_exists(pid), 120, "its end")
         reason = program.until(lambda: program.health()["setback"], 60, "reason")
         assert f"{WHO[part]} was killed by the system for want of memory" in reason

@@ -66,7 +66,9 @@ def test_the_service_says_what_it_must() -> None:
     for line in (
         "Type=notify",
         "Restart=always",
-        "RestartPreventExitStatus=78",
+        "RestartPreventExitStatus=70 78",
+        "KillMode=mixed",
+        "OOMPolicy=continue",
         "WatchdogSec=30s",
         "User=stark-translate",
         "SupplementaryGroups=audio video render",

@@ -54,6 +54,18 @@ GPU = """
     llama.Llama = OnGpu
 """
 
+_HUNGRY = """
+    import os, pathlib, threading, time
+    def eat():
+        file = pathlib.Path({file!r})
+        while not file.exists() or file.read_text() != str(os.getpid()):
+            time.sleep(0.05)
+        hoard = []
+        while True:
+            hoard.append(b"x" * 1_000_000)
+    threading.Thread(target=eat, daemon=True).start()
+"""
+
 DIES_OVER_THE_THIRD_FINAL = """
     import os, pathlib
     from pipeline.engines.whisper import Whisper
@@ -90,13 +102,23 @@ def put_into_children(folder: Path, part: str, text: str) -> dict[str, str]:
     return {"PYTHONPATH": os.pathsep.join(filter(None, (str(folder), str(ROOT), earlier)))}
 
 
+def hungry(folder: Path, part: str) -> dict[str, str]:
+    """Return the variables with which `starve` has a hold on the children for `part`."""
+    return put_into_children(folder, part, _HUNGRY.format(file=str(folder / "eat")))
+
+
 @contextmanager
-def memory_limit(pid: int) -> Iterator[None]:
-    """Let the kernel kill a process for want of memory as soon as it asks for more."""
-    group, limit = _memory_group()
+def starve(pid: int, folder: Path) -> Iterator[None]:
+    """Have the kernel kill a process for want of memory: it asks for more than its group may have.
+
+    Wait for its end inside.
+    """
+    group, limit = _memory_group(pid)
     try:
-        (group / limit).write_text("1000000")
+        (group / limit).write_text("4000000")
         (group / "cgroup.procs").write_text(str(pid))
+        (folder / "new").write_text(str(pid))
+        (folder / "new").rename(folder / "eat")  # only of this one, and only now
         yield
     finally:
         until_s = time.monotonic() + 10
@@ -108,11 +130,11 @@ def memory_limit(pid: int) -> Iterator[None]:
                 time.sleep(0.05)
 
 
-def _memory_group() -> tuple[Path, str]:
+def _memory_group(pid: int) -> tuple[Path, str]:
     """Make a memory cgroup, of either version; return it and the name of its limit."""
     places = {"memory/": "memory.limit_in_bytes", "": "memory.max"}
     for place, limit in places.items():
-        group = Path(f"/sys/fs/cgroup/{place}stark-test-{os.getpid()}")
+        group = Path(f"/sys/fs/cgroup/{place}stark-test-{pid}")
         try:
             group.mkdir()
         except OSError:

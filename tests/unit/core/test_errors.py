@@ -5,7 +5,14 @@ from __future__ import annotations
 import re
 
 from pipeline.core import errors
-from pipeline.core.errors import AudioError, AudioLostError, ConfigError, StarkError, UsageError
+from pipeline.core.errors import (
+    AudioError,
+    AudioLostError,
+    ConfigError,
+    ModelCrashError,
+    StarkError,
+    UsageError,
+)
 
 
 def family(kind: type[StarkError]) -> list[type[StarkError]]:
@@ -25,7 +32,11 @@ def test_the_tree_in_the_docstring_is_the_tree() -> None:
 
 def test_exit_codes() -> None:
     codes = {kind.__name__: kind.exit_code for kind in family(StarkError) if kind.exit_code != 1}
-    assert codes == {ConfigError.__name__: 78, UsageError.__name__: 2}
+    assert codes == {
+        ConfigError.__name__: 78,
+        ModelCrashError.__name__: 70,
+        UsageError.__name__: 2,
+    }
     assert issubclass(AudioLostError, AudioError)
 
 

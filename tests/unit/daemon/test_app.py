@@ -22,7 +22,7 @@ from pipeline.core.types import Caption
 from pipeline.daemon.app import App
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.protocols import Recognizer, Translator
-from pipeline.workers.group import HANG_S, Engines
+from pipeline.workers.group import Engines
 from tests.support.fakes import (
     FakeDetector,
     FakeRecognizer,
@@ -493,29 +493,6 @@ def test_a_dictionary_whose_file_cannot_be_looked_at_is_told(tmp_path: Path) -> 
     name = "x" * 300  # longer than a file system allows, so that even to ask is an error
     with pytest.raises(DictionaryError, match="dictionary-unreadable"):
         Service(tmp_path, flags={"dictionary.enabled": True, "dictionary.file": name})
-
-
-def test_a_recognizer_that_hangs_ends_the_daemon_with_code_1(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(HANG_S, "stt-hangs", 0.3)
-    hang = threading.Event()
-
-    def hangs_later(call: int) -> bool:
-        if call > 4:
-            hang.wait()
-        return False
-
-    service = Service(tmp_path, recognizer=FakeRecognizer(SCRIPT, fails=hangs_later))
-    assert service.run() == 1
-    assert service.app.stuck
-    (event,) = [e for e in service.records("event") if e["event"] == "broken"]
-    assert (event["worker"], event["code"]) == ("transcribe", "stt-hangs")
-    assert len(service.finals()) >= 1
-    hang.set()
-    while service.app.stuck:  # nobody reads its drafts any more: the process would be gone
-        service.app._crew.rescue()
-        time.sleep(0.01)
 
 
 def test_without_time_for_captions_the_record_is_still_written(tmp_path: Path) -> None:

@@ -5,12 +5,10 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
-import time
 from pathlib import Path
 
 import pytest
 
-from pipeline.workers.group import HANG_S
 from tests.support.fakes import FakeSource, FakeTranslator, pcm_of
 from tests.unit.daemon.test_app import DURATION_S, SCRIPT, Service, until
 
@@ -61,22 +59,6 @@ def test_a_listener_that_hangs_gets_no_sign_of_life(
 
         source = FakeSource(pcm_of(SCRIPT, 2.0), hold=True)
         assert Service(tmp_path / "sessions", source=source, fast=False).run(wait) == 0
-
-
-def test_a_quick_translator_that_hangs_ends_the_daemon_and_nothing_is_lost(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(HANG_S, "partial-hangs", 0.3)
-    hang = threading.Event()
-    service = Service(tmp_path, partial=FakeTranslator("marian", hang=hang))
-    assert service.run() == 1
-    (event,) = [e for e in service.records("event") if e["event"] == "broken"]
-    assert (event["worker"], event["code"]) == ("transcribe", "partial-hangs")
-    hang.set()
-    until_s = time.monotonic() + 10
-    while service.app.stuck and time.monotonic() < until_s:
-        service.app._crew.rescue()
-        time.sleep(0.01)
 
 
 def test_it_goes_on_looking_after_a_final_translator_that_hung(tmp_path: Path) -> None:

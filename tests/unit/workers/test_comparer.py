@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import threading
 import time
 from pathlib import Path
@@ -24,7 +22,6 @@ from pipeline.core.types import (
 )
 from pipeline.engines import factory as assembly
 from pipeline.engines.factory import of_compare
-from pipeline.workers import comparer as compare
 from pipeline.workers.base import FAULTS_IN_A_ROW
 from pipeline.workers.comparer import LIMIT, Compare
 from pipeline.workers.steps import as_final
@@ -131,20 +128,6 @@ def test_a_mistake_in_the_settings_ends_the_rehearsal() -> None:
 def test_errors_name_the_keys_of_compare() -> None:
     error = of_compare(ModelError("m", "translate.partial.model: no.", "See translate.final.x."))
     assert str(error) == "translate.compare.model: no. See translate.compare.x. [m]"
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="threads have no priority of their own")
-def test_it_steps_back_and_nobody_else_does() -> None:
-    niceness: list[int] = []
-
-    class Watching(FakeTranslator):
-        def load(self) -> None:
-            niceness.append(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
-
-    own = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
-    run(Watching("other"), 0)
-    assert niceness == [compare._NICENESS]
-    assert os.getpriority(os.PRIO_PROCESS, threading.get_native_id()) == own
 
 
 def test_handing_over_never_waits() -> None:

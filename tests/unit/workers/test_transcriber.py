@@ -12,6 +12,7 @@ import pytest
 
 from pipeline.config.loader import load
 from pipeline.config.schema import Settings
+from pipeline.core.errors import EngineGoneError, ModelCrashError
 from pipeline.core.types import (
     Caption,
     Fault,
@@ -97,6 +98,21 @@ class Bench:
         return out
 
 
+class Ends(FakeRecognizer):
+    """Its process ends at these calls."""
+
+    def __init__(self, script: list[Speech], calls: set[int]) -> None:
+        super().__init__(script)
+        self.ends_at = calls
+        self.calls_so_far = 0
+
+    def recognize(self, pcm: Pcm, *, final: bool) -> Recognition:
+        self.calls_so_far += 1
+        if self.calls_so_far in self.ends_at:
+            raise EngineGoneError("engine-gone", "The recognizer is not there.")
+        return super().recognize(pcm, final=final)
+
+
 def test_partials_are_shown_with_their_stable_part_and_the_final_is_handed_on() -> None:
     bench = Bench(partial(1, 1, 0.5), partial(1, 2, 0.75), final())
     assert bench.captions == [
@@ -175,6 +191,69 @@ def test_a_recognizer_error_without_a_partial_is_accounted_for() -> None:
     filtered = [r for r in bench.reports if isinstance(r, Transcript)]
     assert [(t.utterance.id, t.filtered) for t in filtered] == [(1, "stt-failed")]
     assert bench.captions == []
+
+
+def test_a_final_over_which_the_recognizers_process_ends_is_heard_again() -> None:
+    bench = Bench(final(), recognizer=Ends(SCRIPT, calls={1}))
+    assert [c.text for c in bench.handed] == ["the-es lord-es is-es good-es"]
+    assert [r for r in bench.reports if isinstance(r, Fault)] == [], "its keeper tells"
+
+
+def test_one_that_ends_it_twice_falls_back_on_its_last_partial() -> None:
+    bench = Bench(partial(1, 1, 0.75), final(), recognizer=Ends(SCRIPT, calls={2, 3}))
+    assert [c.text for c in bench.handed] == ["the-es lord-es is-es"]
+    assert [r.code for r in bench.reports if isinstance(r, Fault)] == ["stt-failed"]
+
+
+def test_without_a_partial_it_is_accounted_for_and_ends_nothing() -> None:
+    always = Ends(SCRIPT, calls=set(range(100)))
+    bench = Bench(*[final(number) for number in range(1, 8)], recognizer=always)
+    filtered = [r for r in bench.reports if isinstance(r, Transcript)]
+    assert [(t.utterance.id, t.filtered) for t in filtered] == [
+        (number, "stt-failed") for number in range(1, 8)
+    ]
+    assert bench.reports[-1] == WorkerEnded("transcribe", None)
+
+
+def test_a_partial_over_which_it_ends_is_left_to_the_next_one() -> None:
+    ends = Ends(SCRIPT, calls={1})
+    bench = Bench(partial(1, 1, 0.5), partial(1, 2, 0.75), recognizer=ends)
+    assert [text for text, _, _ in bench.captions] == ["the-es lord-es is-es"]
+    assert ends.calls_so_far == 2
+
+
+def test_a_recognizer_that_is_given_up_ends_the_worker() -> None:
+    class GivenUp(FakeRecognizer):
+        def recognize(self, pcm: Pcm, *, final: bool) -> Recognition:
+            raise ModelCrashError("model-crashes", "It crashes whenever it is loaded.")
+
+    ended = Bench(final(), recognizer=GivenUp(SCRIPT)).reports[-1]
+    assert isinstance(ended, WorkerEnded)
+    assert isinstance(ended.error, ModelCrashError)
+
+
+def test_while_the_quick_translators_process_is_away_the_spoken_words_stand_in() -> None:
+    class Away(FakeTranslator):
+        def translate(self, *_: object) -> Translation:
+            self.setback = "the quick translator crashed"
+            raise EngineGoneError("engine-gone", "It is not there.")
+
+    bench = Bench(*[final(number) for number in range(1, 8)], translator=Away("es"), drafts=20)
+    assert {c.engine for c in bench.handed} == {"source"}
+    assert [r for r in bench.reports if isinstance(r, Fault)] == []
+    assert bench.worker.setback == "the quick translator crashed"
+
+
+def test_a_quick_translator_that_crashes_whenever_it_is_loaded_is_done_without() -> None:
+    class Crashes(FakeTranslator):
+        def load(self) -> None:
+            raise ModelCrashError("model-crashes", "It crashes whenever it is loaded.")
+
+    crashes = Crashes("es")
+    bench = Bench(final(), translator=crashes)
+    assert [c.engine for c in bench.handed] == ["source"]
+    assert [r.code for r in bench.reports if isinstance(r, Fault)] == ["model-crashes"]
+    assert crashes.calls == 0
 
 
 def test_five_recognizer_errors_in_a_row_end_the_worker() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from pipeline.config.schema import Settings
-from pipeline.core.errors import ModelError
+from pipeline.core.errors import EngineGoneError, ModelCrashError, ModelError
 from pipeline.core.types import (
     Caption,
     Fault,
@@ -95,6 +95,40 @@ class Broken(FakeTranslator):
 
     def load(self) -> None:
         raise ModelError(self.code, "The model cannot be loaded.")
+
+
+class Away(FakeTranslator):
+    """A translator whose process has ended."""
+
+    def translate(self, *_: object) -> Translation:
+        self.calls += 1
+        self.setback = "the final translator crashed"
+        raise EngineGoneError("engine-gone", "It is not there.")
+
+
+def test_while_its_process_is_away_drafts_become_finals_without_a_rest_or_a_fault() -> None:
+    away, reports = Away("gemma"), list[Report]()
+    made = worker(away, reports, count=FAULTS_IN_A_ROW + 3)
+    made.begin()
+    made.run()
+    finals = [r for r in reports if isinstance(r, Caption)]
+    assert [(c.id, c.engine, c.final) for c in finals] == [
+        (number, "marian", True) for number in range(1, FAULTS_IN_A_ROW + 4)
+    ]
+    assert away.calls == FAULTS_IN_A_ROW + 3, "it is asked again at once when it is back"
+    assert [r for r in reports if isinstance(r, Fault)] == [], "its keeper tells"
+    assert made.setback == "the final translator crashed"
+
+
+def test_a_model_that_crashes_whenever_it_is_loaded_is_done_without() -> None:
+    class Crashes(FakeTranslator):
+        def load(self) -> None:
+            self.setback = "the final translator is given up"
+            raise ModelCrashError("model-crashes", "It crashes whenever it is loaded.")
+
+    reports = run(Crashes("gemma"))
+    assert [r.code for r in reports if isinstance(r, Fault)] == ["model-crashes"]
+    assert [r.engine for r in reports if isinstance(r, Caption)] == ["marian"]
 
 
 def test_a_broken_model_is_reported_and_drafts_become_finals() -> None:

@@ -1,0 +1,159 @@
+"""The process of one engine, asked without its parent's half: what it answers to what."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pipeline.core.errors import EngineError
+from pipeline.core.types import Recognition, Translation, Word
+from pipeline.engines.channel import Channel, Patience
+from pipeline.engines.child import OUT_OF_MEMORY, _serve
+from pipeline.engines.gemma import Gemma
+from pipeline.engines.specification import EngineSpec
+from pipeline.engines.whisper import Whisper
+
+SPECS = {
+    "stt": EngineSpec("whisper", "w", Path("/m"), {}),
+    "final": EngineSpec("gemma", "g", Path("/m.gguf"), {}),
+}
+
+
+class Ended(BaseException):
+    """In the place of the process's end."""
+
+
+@pytest.fixture(autouse=True)
+def _in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Load nothing, and let this process's log and end alone."""
+
+    def end(code: int) -> None:
+        raise Ended(code)
+
+    monkeypatch.setattr("pipeline.engines.child._send_logs", lambda _: None)
+    monkeypatch.setattr("pipeline.engines.child._set_log_level", lambda _: None)
+    monkeypatch.setattr("os._exit", end)
+    monkeypatch.setattr("os.nice", lambda _: 0)
+    for engine in (Whisper, Gemma):
+        monkeypatch.setattr(engine, "load", lambda _: None)
+
+
+def ask(part: str, *requests: tuple[dict[str, Any], bytes]) -> list[dict[str, Any]]:
+    """Return everything that a child for `part` answers."""
+    ours, its = map(Channel, socket.socketpair())
+    description = {"engine": SPECS[part].as_json(), "niceness": 0, "oom_score_adj": 0}
+    ours.send(description | {"log_level": 20}, patience=Patience())
+    for request, data in requests:
+        ours.send({"log_level": 20, **request}, data, patience=Patience())
+    child = threading.Thread(target=serve, args=(its,))
+    child.start()
+    answers: list[dict[str, Any]] = []
+    try:
+        while True:
+            answer, _ = ours.receive(Patience(20))
+            answers.append(answer)
+            if len(answers) > len(requests) and answer["is"] != "text":
+                ours.end()
+    except EOFError:
+        pass
+    child.join(20)
+    ours.close()
+    its.close()
+    return answers
+
+
+ENDS: list[int] = []
+
+
+def serve(channel: Channel) -> None:
+    try:
+        _serve(channel)
+    except Ended as end:
+        ENDS.append(end.args[0])
+    except EOFError:
+        pass
+    channel.end()
+
+
+def test_samples_come_as_they_were_and_words_go_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    heard: list[Any] = []
+
+    def recognize(self: Whisper, pcm: Any, *, final: bool) -> Recognition:
+        heard.append((self.hotwords, final, pcm.copy()))
+        return Recognition("Amen.", np.float64(-0.5), words=(Word("Amen.", 0.9),))
+
+    monkeypatch.setattr(Whisper, "recognize", recognize)
+    pcm = np.linspace(-1, 1, 1000, dtype=np.float32)
+    request = {"do": "recognize", "final": True, "hotwords": "Habakkuk"}
+    loaded, done = ask("stt", (request, pcm.tobytes()))
+    assert loaded == {"is": "loaded", "setback": "", "gpu_layers": 0, "kernels": ""}
+    assert done["value"]["text"] == "Amen."
+    assert done["value"]["avg_logprob"] == -0.5
+    assert done["value"]["words"] == [{"text": "Amen.", "probability": 0.9}]
+    ((hotwords, final, samples),) = heard
+    assert (hotwords, final) == ("Habakkuk", True)
+    assert np.array_equal(samples, pcm)
+
+
+TRANSLATE = {"do": "translate", "text": "Amen", "draft": "Amén", "stream": True, "deadline_s": 3.5}
+
+
+def test_a_translation_grows_on_its_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Any] = []
+
+    def translate(self: Gemma, text: str, on_text: Any = None, draft: str = "") -> Translation:
+        seen.append((text, draft, self.deadline_s))
+        if on_text:
+            on_text("A")
+        return Translation("Amén", "gemma", tokens=2)
+
+    monkeypatch.setattr(Gemma, "translate", translate)
+    monkeypatch.setattr(Gemma, "kernels", "AVX2")
+    silent = TRANSLATE | {"stream": False, "deadline_s": None}
+    loaded, text, done, again = ask("final", (TRANSLATE, b""), (silent, b""))
+    assert loaded["kernels"] == "AVX2"
+    assert text == {"is": "text", "text": "A"}
+    assert done["value"]["text"] == again["value"]["text"] == "Amén"
+    assert seen == [("Amen", "Amén", 3.5), ("Amen", "Amén", float("inf"))]
+
+
+def test_an_error_keeps_its_kind_its_code_and_its_fix(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise EngineError("final-late", "No translation within 3 s.", "Wait.")
+
+    monkeypatch.setattr(Gemma, "translate", fail)
+    monkeypatch.setattr(Gemma, "kernels", "")
+    _, answer = ask("final", (TRANSLATE, b""))
+    assert answer == {
+        "is": "error",
+        "class": "EngineError",
+        "code": "final-late",
+        "message": "No translation within 3 s.",
+        "fix": "Wait.",
+    }
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        EngineError("stt-failed", "whisper: std::bad_alloc."),
+        EngineError("gemma-failed", "CUDA error: out of memory."),
+    ],
+)
+def test_without_memory_it_ends_rather_than_go_on_with_what_is_half_done(
+    monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    ENDS.clear()
+    monkeypatch.setattr(Gemma, "translate", fail)
+    monkeypatch.setattr(Gemma, "kernels", "")
+    assert [answer["is"] for answer in ask("final", (TRANSLATE, b""))] == ["loaded"]
+    assert ENDS == [OUT_OF_MEMORY]
