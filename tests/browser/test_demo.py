@@ -53,7 +53,7 @@ def wait_until_said(page: Page, text: str) -> None:
 
 def test_every_sentence_of_the_demo_gets_onto_every_page(browser: Browser, tmp_path: Path) -> None:
     """The audience page ends with the journal's captions; the wall has shown each of them."""
-    with started("demo", "--fast", "--loop", cwd=tmp_path) as program:
+    with started("demo", "--starter", "--fast", "--loop", cwd=tmp_path) as program:
         phone = opened(browser, program.address)
         wall = opened(browser, program.address + "/projector")
         blocks = opened(browser, program.address + "/projector?mode=blocks")

@@ -207,7 +207,7 @@ def test_a_stereo_recording_is_heard_on_the_chosen_channel(tmp_path: Path) -> No
 
 
 def test_the_demo_scores_itself_and_misses_no_sentence(tmp_path: Path) -> None:
-    done = call("demo", "--fast", "--port", "0", cwd=tmp_path, timeout_s=280)
+    done = call("demo", "--starter", "--fast", "--port", "0", cwd=tmp_path, timeout_s=280)
     assert done.returncode == 0, done.stderr
     assert "WER" in done.stdout
     assert "chrF" in done.stdout
@@ -256,7 +256,7 @@ def test_half_an_hour_with_two_hundred_displays_loses_no_final(tmp_path: Path) -
             connection.close()
         return shown
 
-    with started("demo", "--fast", "--loop", cwd=tmp_path) as program:
+    with started("demo", "--starter", "--fast", "--loop", cwd=tmp_path) as program:
         began = time.monotonic()
         shown = asyncio.run(attend(program))
         assert program.end() == 0

@@ -451,3 +451,35 @@ def test_the_size_of_a_batch_changes_nothing(gguf: Path, gemma: Gemma) -> None:
     expected = gemma.translate(PSALM).text
     assert loaded(gguf, batch=32).translate(PSALM).text == expected
     assert loaded(gguf, batch=2048).translate(PSALM).text == expected
+
+
+@pytest.mark.slow
+class TestRealWeights:
+    """Google's Gemma 3 270M as it was published, which goes on with a list of examples."""
+
+    @pytest.fixture(scope="class")
+    def real(self, gemma_270m: Path) -> Gemma:
+        engine = Gemma(gemma_270m, prompt="examples", threads=1, context=1024, draft=4)
+        engine.deadline_s = 120
+        engine.load()
+        return engine
+
+    def test_it_translates_and_stops(self, real: Gemma) -> None:
+        done = real.translate("A gold ring will please most any girl.")
+        assert "anillo de oro" in done.text
+        assert "chicas" in done.text
+        assert done.stopped == "end", "at the end of the line, not when the room is used up"
+        assert "\n" not in done.text
+
+    def test_the_examples_are_read_once(self, real: Gemma) -> None:
+        real.translate("Amen.")
+        again = real.translate("He was not the man I thought he was.")
+        assert again.reused_tokens > 100
+        assert again.prompt_tokens - again.reused_tokens < 30
+
+    def test_a_right_draft_saves_steps_and_changes_nothing(self, real: Gemma) -> None:
+        said = "When you hear the bell, come quickly."
+        alone = real.translate(said)
+        drafted = real.translate(said, draft=alone.text)
+        assert drafted.text == alone.text
+        assert drafted.draft_tokens >= alone.tokens // 2

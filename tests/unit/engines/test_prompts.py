@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 
 from pipeline.core.errors import ConfigError
@@ -71,3 +73,34 @@ def test_the_style_follows_from_the_model() -> None:
     assert style_for(bundled("models", "starter", "gemma", "starter.gguf")) == "starter"
     assert style_for("/srv/models/translategemma-4b-it.Q4_K_M.gguf") == "translategemma"
     assert style_for("starter.gguf") == "translategemma"
+
+
+EXAMPLES_END = """English: The children sang, and everybody went home happy.
+Spanish: Los niños cantaron y todos volvieron felices a casa.
+
+English: For God so loved the world.
+Spanish:"""
+
+
+def test_examples_go_before_the_text() -> None:
+    prompt = render("examples", "  For God so\n loved the world. ", "en", "es")
+    assert whole(prompt).endswith(EXAMPLES_END)
+    assert whole(prompt).count("English: ") == whole(prompt).count("Spanish:") == 5
+    assert (prompt.lead, prompt.end) == (" ", "\n"), "the answer is the rest of the line"
+    assert "\n" not in prompt.text, "a line break that somebody speaks does not end it"
+
+
+def test_examples_in_the_other_direction() -> None:
+    assert whole(render("examples", "Amén.", "es", "en")).endswith("Spanish: Amén.\nEnglish:")
+
+
+@pytest.mark.parametrize(("source", "target"), [("en", "fr"), ("ko", "es")])
+def test_languages_without_examples(source: str, target: str) -> None:
+    with pytest.raises(ConfigError, match=r"\[prompt-examples\]"):
+        render("examples", "Hello", source, target)
+
+
+@pytest.mark.parametrize("style", ["translategemma", "starter"])
+def test_models_that_obey_end_their_turn(style: Literal["translategemma", "starter"]) -> None:
+    prompt = render(style, "Hello", "en", "es")
+    assert (prompt.lead, prompt.end) == ("", "<end_of_turn>")

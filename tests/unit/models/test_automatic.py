@@ -1,0 +1,160 @@
+"""`stt.model = "auto"`, and what the models of the settings were made for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.config.loader import changed
+from pipeline.config.schema import Settings
+from pipeline.core.errors import ConfigError
+from pipeline.models.automatic import (
+    FIRST,
+    names_in_use,
+    recognizer_name,
+    remember,
+    require_languages,
+)
+from pipeline.models.registry import KEYS, Role
+from tests.support.model_fixtures import pulled
+
+FILES = {"model.bin": b"12", "config.json": b"{}", "tokenizer.json": b"{}"}
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return changed(Settings(), {"models.directory": str(tmp_path)})
+
+
+def have(settings: Settings, *names: str) -> None:
+    for name in names:
+        pulled(Path(settings.models.directory), name, "stt", FILES)
+
+
+def test_auto_is_the_default_and_with_nothing_pulled_the_starter(settings: Settings) -> None:
+    assert settings.stt.model == "auto"
+    assert recognizer_name(settings) == "starter"
+
+
+def test_before_any_tuning_it_is_whisper_base(settings: Settings) -> None:
+    have(settings, "small.en", FIRST, "distil-large-v3")
+    assert recognizer_name(settings) == FIRST
+
+
+def test_nothing_else_is_taken_untried(settings: Settings) -> None:
+    have(settings, "distil-large-v3")
+    assert recognizer_name(settings) == "starter"
+
+
+def test_afterwards_it_is_the_largest_that_keeps_up(settings: Settings) -> None:
+    have(settings, FIRST, "small.en", "distil-large-v3", "large-v3-turbo")
+    for name, keeps_up in (
+        ("small.en", True),
+        ("distil-large-v3", True),
+        ("large-v3-turbo", False),
+    ):
+        remember(settings, name, keeps_up=keeps_up)
+    assert recognizer_name(settings) == "distil-large-v3"
+    remember(settings, "distil-large-v3", keeps_up=False)
+    assert recognizer_name(settings) == "small.en"
+
+
+def test_whisper_base_that_does_not_keep_up_is_not_taken(settings: Settings) -> None:
+    have(settings, FIRST)
+    remember(settings, FIRST, keeps_up=False)
+    assert recognizer_name(settings) == "starter"
+
+
+def test_one_that_was_removed_or_is_damaged_is_not_taken(settings: Settings) -> None:
+    have(settings, FIRST, "small.en")
+    remember(settings, "small.en", keeps_up=True)
+    weights = Path(settings.models.directory) / "small.en" / "model.bin"
+    weights.write_bytes(b"1")
+    assert recognizer_name(settings) == FIRST
+    weights.unlink()
+    assert recognizer_name(settings) == FIRST
+    (Path(settings.models.directory) / FIRST / "manifest.json").write_text("{")
+    assert recognizer_name(settings) == "starter"
+
+
+def test_it_hears_the_spoken_language(settings: Settings) -> None:
+    have(settings, FIRST, "small.en")
+    remember(settings, "small.en", keeps_up=True)
+    spanish = changed(settings, {"translate.source": "es", "translate.target": "en"})
+    assert recognizer_name(spanish) == FIRST
+
+
+def test_a_name_of_ones_own_is_taken_as_it_is(settings: Settings) -> None:
+    have(settings, FIRST)
+    for name in ("starter", "/opt/models/ours", "large-v3-turbo"):
+        assert recognizer_name(changed(settings, {"stt.model": name})) == name
+
+
+def test_what_is_no_name_is_not_remembered(settings: Settings) -> None:
+    remember(settings, "/opt/models/ours", keeps_up=True)
+    assert not list(Path(settings.models.directory).iterdir())
+
+
+@pytest.mark.parametrize("damage", ["", "[]", '{"small.en": "yes, quite"}'])
+def test_a_damaged_memory_is_none(settings: Settings, damage: str) -> None:
+    have(settings, FIRST, "small.en")
+    (Path(settings.models.directory) / "tuned.json").write_text(damage)
+    assert recognizer_name(settings) == FIRST
+    remember(settings, "small.en", keeps_up=True)
+    assert recognizer_name(settings) == "small.en"
+
+
+def test_the_names_of_all_engines(settings: Settings) -> None:
+    have(settings, FIRST)
+    assert names_in_use(settings) == {
+        "recognizer": FIRST,
+        "quick translator": "starter",
+        "final translator": "starter",
+    }
+    without = {"translate.partial.engine": "none", "translate.final.model": "ours.gguf"}
+    assert names_in_use(changed(settings, without)) == {
+        "recognizer": FIRST,
+        "final translator": "ours.gguf",
+    }
+
+
+class TestLanguages:
+    @pytest.mark.parametrize(
+        ("role", "name", "values"),
+        [
+            ("stt", "starter", {"translate.source": "ko"}),
+            ("stt", "small.en", {"translate.source": "ko"}),
+            ("marian", "starter", {"translate.target": "fr"}),
+            ("marian", "opus-mt-en-es", {"translate.target": "fr"}),
+            ("gemma", "starter", {"translate.target": "fr"}),
+            ("gemma", "gemma-3-270m-q4_k_m", {"translate.target": "pt"}),
+        ],
+    )
+    def test_a_pair_that_a_model_was_not_made_for(
+        self, settings: Settings, role: Role, name: str, values: dict[str, Any]
+    ) -> None:
+        with pytest.raises(ConfigError, match=r"\[lang-unsupported\]") as raised:
+            require_languages(role, name, changed(settings, values))
+        assert KEYS[role] in raised.value.message
+        assert name in raised.value.message
+        assert next(iter(values.values())) in raised.value.message
+        assert raised.value.exit_code == 78, "systemd must not try again"
+
+    @pytest.mark.parametrize(
+        ("role", "name", "values"),
+        [
+            ("stt", "starter", {}),
+            ("marian", "starter", {}),
+            ("gemma", "starter", {}),
+            ("stt", "whisper-base", {"translate.source": "ko"}),
+            ("gemma", "translategemma-4b-q4_k_m", {"translate.source": "ko"}),
+            ("marian", "/opt/models/en-fr", {"translate.target": "fr"}),
+            ("marian", "owner/en-fr", {"translate.target": "fr"}),
+        ],
+    )
+    def test_all_others(
+        self, settings: Settings, role: Role, name: str, values: dict[str, Any]
+    ) -> None:
+        require_languages(role, name, changed(settings, values))
