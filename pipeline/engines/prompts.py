@@ -45,20 +45,20 @@ _TRANSLATEGEMMA = (
 
 _EXAMPLES = (
     {
-        "en": "When I was a child, my grandmother prayed for us every night.",
-        "es": "Cuando yo era niño, mi abuela oraba por nosotros todas las noches.",
+        "en": "Open your Bibles with me to Romans, chapter five, verse one.",
+        "es": "Abran conmigo sus Biblias en Romanos, capítulo cinco, versículo uno.",
     },
     {
         "en": "Faith is not a feeling; it is trusting God when we cannot see the way.",
         "es": "La fe no es un sentimiento; es confiar en Dios cuando no podemos ver el camino.",
     },
     {
-        "en": "Open your Bibles with me to Romans, chapter five, verse one.",
-        "es": "Abran conmigo sus Biblias en Romanos, capítulo cinco, versículo uno.",
+        "en": "When I was a child, my grandmother prayed for us every night.",
+        "es": "Cuando yo era niño, mi abuela oraba por nosotros todas las noches.",
     },
     {
-        "en": "The children sang, and everybody went home happy.",
-        "es": "Los niños cantaron y todos volvieron felices a casa.",
+        "en": "What would you have done in his place?",
+        "es": "¿Qué habrías hecho tú en su lugar?",
     },
 )
 """What a model that only goes on with a text is shown, so that it goes on with a translation."""
@@ -98,7 +98,6 @@ def render(style: Style, text: str, source: str, target: str) -> Prompt:
 
 def _by_examples(text: str, source: str, target: str) -> Prompt:
     """Return translations with the text as the last, whose translation is still to come."""
-    heard, read = language(source), language(target)
     for code in (source, target):
         if code not in _EXAMPLES[0]:
             raise ConfigError(
@@ -106,9 +105,9 @@ def _by_examples(text: str, source: str, target: str) -> Prompt:
                 f'translate.final.prompt = "examples": there are none in {language(code)}.',
                 "Choose a model that was trained to translate, such as a TranslateGemma.",
             )
-    shown = "".join(f"{heard}: {e[source]}\n{read}: {e[target]}\n\n" for e in _EXAMPLES)
-    one_line = " ".join(text.split())
-    return Prompt(f"{shown}{heard}: ", one_line, f"\n{read}:", lead=" ", end="\n")
+    # Without the languages' names: with them Gemma 3 270M copies numbers and whole sentences.
+    shown = "".join(f"{example[source]}\n→ {example[target]}\n\n" for example in _EXAMPLES)
+    return Prompt(shown, " ".join(text.split()), "\n→", lead=" ", end="\n")
 
 
 def language(code: str) -> str:

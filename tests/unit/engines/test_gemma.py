@@ -453,16 +453,16 @@ def test_the_size_of_a_batch_changes_nothing(gguf: Path, gemma: Gemma) -> None:
     assert loaded(gguf, batch=2048).translate(PSALM).text == expected
 
 
+@pytest.fixture(scope="module")
+def real(gemma_270m: Path) -> Gemma:
+    engine = Gemma(gemma_270m, prompt="examples", threads=1, context=1024, draft=4, deadline_s=120)
+    engine.load()
+    return engine
+
+
 @pytest.mark.slow
 class TestRealWeights:
     """Google's Gemma 3 270M as it was published, which goes on with a list of examples."""
-
-    @pytest.fixture(scope="class")
-    def real(self, gemma_270m: Path) -> Gemma:
-        engine = Gemma(gemma_270m, prompt="examples", threads=1, context=1024, draft=4)
-        engine.deadline_s = 120
-        engine.load()
-        return engine
 
     def test_it_translates_and_stops(self, real: Gemma) -> None:
         done = real.translate("A gold ring will please most any girl.")

@@ -75,23 +75,24 @@ def test_the_style_follows_from_the_model() -> None:
     assert style_for("starter.gguf") == "translategemma"
 
 
-EXAMPLES_END = """English: The children sang, and everybody went home happy.
-Spanish: Los niños cantaron y todos volvieron felices a casa.
+EXAMPLES_END = """What would you have done in his place?
+→ ¿Qué habrías hecho tú en su lugar?
 
-English: For God so loved the world.
-Spanish:"""
+For God so loved the world.
+→"""
 
 
 def test_examples_go_before_the_text() -> None:
     prompt = render("examples", "  For God so\n loved the world. ", "en", "es")
     assert whole(prompt).endswith(EXAMPLES_END)
-    assert whole(prompt).count("English: ") == whole(prompt).count("Spanish:") == 5
+    assert whole(prompt).count("→") == 5
     assert (prompt.lead, prompt.end) == (" ", "\n"), "the answer is the rest of the line"
     assert "\n" not in prompt.text, "a line break that somebody speaks does not end it"
 
 
 def test_examples_in_the_other_direction() -> None:
-    assert whole(render("examples", "Amén.", "es", "en")).endswith("Spanish: Amén.\nEnglish:")
+    turned = whole(render("examples", "Amén.", "es", "en"))
+    assert turned.endswith("→ What would you have done in his place?\n\nAmén.\n→")
 
 
 @pytest.mark.parametrize(("source", "target"), [("en", "fr"), ("ko", "es")])
