@@ -15,13 +15,8 @@ from pipeline.core.errors import EngineError, ModelError
 from pipeline.core.resources import bundled
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines import factory
-from pipeline.engines.process import (
-    FINAL,
-    QUICK,
-    EngineProcess,
-    RecognizerProcess,
-    TranslatorProcess,
-)
+from pipeline.engines.process import EngineProcess, RecognizerProcess, TranslatorProcess
+from pipeline.engines.specification import FINAL, QUICK
 from pipeline.evaluation.golden_sentence import Golden, read_golden
 from pipeline.tuning.verdicts import HEADROOM_BYTES
 

@@ -12,7 +12,6 @@ import sys
 import threading
 from collections import deque
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,6 +21,7 @@ import structlog
 
 from pipeline.engines.channel import Channel, Patience
 from pipeline.engines.child import LOG_MARK, OUT_OF_MEMORY
+from pipeline.engines.deaths import Cause
 from pipeline.engines.specification import EngineSpec
 
 log = structlog.get_logger()
@@ -41,14 +41,6 @@ _LONGEST_LINE = 65_536
 _LONGEST_REASON = 200
 _END_S = 1.0
 """A child that has been told the end may take so long."""
-
-
-@dataclass(frozen=True, slots=True)
-class Cause:
-    """Why a process ended: a fault's code, and the rest of a sentence that begins with its name."""
-
-    code: str
-    words: str
 
 
 def own_log_level() -> int:

@@ -17,19 +17,10 @@ from pipeline.config.schema import Compare, Final, Partial, Settings
 from pipeline.core.errors import ConfigError, ModelError
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.crash_history import FILE, CrashHistory
-from pipeline.engines.process import (
-    FINAL,
-    QUICK,
-    RECOGNIZER,
-    SECOND,
-    EngineProcess,
-    Part,
-    RecognizerProcess,
-    TranslatorProcess,
-)
+from pipeline.engines.process import EngineProcess, RecognizerProcess, TranslatorProcess
 from pipeline.engines.prompts import Style, style_for
 from pipeline.engines.protocols import Recognizer, Translator
-from pipeline.engines.specification import EngineSpec
+from pipeline.engines.specification import FINAL, QUICK, RECOGNIZER, SECOND, EngineSpec, Part
 from pipeline.models.automatic import recognizer_name, require_languages
 from pipeline.models.registry import read_registry
 from pipeline.models.resolve import resolve

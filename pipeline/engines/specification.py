@@ -1,4 +1,4 @@
-"""An engine described by plain values, so that any process can make it."""
+"""An engine described by plain values, so that any process can make it; what it is for."""
 
 from __future__ import annotations
 
@@ -80,3 +80,28 @@ class EngineSpec:
     def from_json(cls, values: Mapping[str, Any]) -> EngineSpec:
         """Return what `as_json` was made of."""
         return cls(values["kind"], values["name"], Path(values["model"]), values["arguments"])
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What an engine is for, and what its absence means."""
+
+    key: str
+    """In log lines, and in the process's name."""
+    name: str
+    meanwhile: str
+    """What happens until it is back."""
+    waits: bool
+    """Whether a call waits for the next process; else it raises EngineGoneError at once."""
+    oom_score_adj: int
+    """The higher, the sooner the kernel takes it when memory is short. The daemon has 0."""
+    niceness: int = 0
+
+
+RECOGNIZER = Part("stt", "the recognizer", "captions come late until it is back", True, 300)
+QUICK = Part(
+    *("partial", "the quick translator", "the spoken words stand in for its captions"), False, 500
+)
+FINAL = Part("final", "the final translator", "the quick one makes the finals", False, 700)
+SECOND = Part("compare", "the second translator", "nothing is compared", False, 900, niceness=10)
+"""Niceness 10 is about a tenth of the others' share of a busy core."""

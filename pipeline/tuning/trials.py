@@ -20,13 +20,8 @@ from pipeline.core.resources import bundled
 from pipeline.core.types import Utterance
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines import factory, llama
-from pipeline.engines.process import (
-    FINAL,
-    QUICK,
-    EngineProcess,
-    RecognizerProcess,
-    TranslatorProcess,
-)
+from pipeline.engines.process import EngineProcess, RecognizerProcess, TranslatorProcess
+from pipeline.engines.specification import FINAL, QUICK
 from pipeline.evaluation.golden_sentence import Golden, read_golden
 from pipeline.models.automatic import recognizer_name
 from pipeline.models.registry import KEYS, Role

@@ -1,7 +1,7 @@
 """The compare thread: in a rehearsal, a second final translator beside the first.
 
-It begins when the final is out, and its process has a low priority (`engines.process.SECOND`), so
-that captions hardly notice it.
+It begins when the final is out, and its process has a low priority (`SECOND` in
+`engines.specification`), so that captions hardly notice it.
 What it has no time for is left out and counted.
 """
 

@@ -34,6 +34,7 @@ class Ears:
 
     name = "ears"
     hotwords = ""
+    setback = ""
 
     def load(self) -> None: ...
 

@@ -14,7 +14,8 @@ import structlog
 from pipeline.core import logs
 from pipeline.engines.channel import Patience
 from pipeline.engines.child import LOG_MARK, OUT_OF_MEMORY
-from pipeline.engines.child_process import Cause, ChildProcess
+from pipeline.engines.child_process import ChildProcess
+from pipeline.engines.deaths import Cause
 from pipeline.engines.specification import EngineSpec
 from tests.support.failing_engines import put_into_children
 

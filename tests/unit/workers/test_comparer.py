@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.config.loader import load
 from pipeline.config.schema import Settings
-from pipeline.core.errors import ModelError
+from pipeline.core.errors import EngineGoneError, ModelCrashError, ModelError
 from pipeline.core.types import (
     Caption,
     Comparison,
@@ -20,7 +20,7 @@ from pipeline.core.types import (
     WorkerEnded,
     WorkerReady,
 )
-from pipeline.engines import factory as assembly
+from pipeline.engines import factory
 from pipeline.engines.factory import of_compare
 from pipeline.workers.base import FAULTS_IN_A_ROW
 from pipeline.workers.comparer import LIMIT, Compare
@@ -103,6 +103,30 @@ class Broken(FakeTranslator):
         raise ModelError(self.code, "translate.final.model: /x is damaged.", "Set it anew.")
 
 
+def test_while_its_process_is_away_nothing_is_compared_and_it_is_tried_again() -> None:
+    class Away(FakeTranslator):
+        def translate(self, *_: object) -> Translation:
+            self.calls += 1
+            if self.calls <= FAULTS_IN_A_ROW:
+                raise EngineGoneError("engine-gone", "It is not there.")
+            return Translation("amén", self.name)
+
+    reports = run(Away("other"), FAULTS_IN_A_ROW + 2)
+    assert faults(reports) == ["compare-incomplete"], "its keeper tells the rest"
+    assert len([r for r in reports if isinstance(r, Comparison)]) == 2
+
+
+class Crashes(FakeTranslator):
+    def load(self) -> None:
+        raise ModelCrashError("model-crashes", "It crashes whenever it is loaded.")
+
+
+def test_a_model_that_crashes_whenever_it_is_loaded_ends_nothing() -> None:
+    reports = run(Crashes("other"), 1)
+    assert faults(reports) == ["model-crashes", "compare-incomplete"]
+    assert reports[-1] == WorkerEnded("compare", None)
+
+
 def test_a_broken_model_is_reported_under_its_own_key() -> None:
     reports = run(Broken("other"), 2)
     assert compared(reports) == []
@@ -153,12 +177,12 @@ def test_with_the_starter_models(engine: str, tmp_path: Path) -> None:
     settings: Settings = load(
         tmp_path / "empty.toml", {"translate.compare.engine": engine}
     ).settings
-    translator = assembly.compare_translator(settings)
-    assert translator is not None
+    spec = factory.compare_spec(settings)
+    assert spec is not None
     reports: list[Report] = []
     made = Compare(
         lang="es",
-        translator=translator,
+        translator=spec.make_translator(),
         model=settings.translate.compare.model,
         emit=reports.append,
     )

@@ -252,7 +252,7 @@ def test_a_quick_translator_that_crashes_whenever_it_is_loaded_is_done_without()
     crashes = Crashes("es")
     bench = Bench(final(), translator=crashes)
     assert [c.engine for c in bench.handed] == ["source"]
-    assert [r.code for r in bench.reports if isinstance(r, Fault)] == ["model-crashes"]
+    assert {r.code for r in bench.reports if isinstance(r, Fault)} == {"model-crashes"}
     assert crashes.calls == 0
 
 

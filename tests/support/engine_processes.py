@@ -1,0 +1,107 @@
+"""Engine processes with the starter models, for tests of them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from pipeline.core.errors import EngineGoneError
+from pipeline.core.resources import bundled
+from pipeline.engines.process import RecognizerProcess, TranslatorProcess
+from pipeline.engines.specification import FINAL, QUICK, RECOGNIZER, EngineSpec
+from pipeline.evaluation.golden_sentence import read_golden
+from pipeline.models.resolve import resolve
+from tests.support.needs import needs_file
+
+TEXT = "Grace to you and peace."
+GOLDEN = read_golden(bundled("demo", "golden.json"))
+PATIENT_S = 120.0
+
+
+def spec(part: str, **arguments: Any) -> EngineSpec:
+    needs_file(bundled("models", "starter"))
+    match part:
+        case "stt":
+            return EngineSpec("whisper", "whisper:starter", resolve("stt", "starter"), arguments)
+        case "partial":
+            return EngineSpec("marian", "marian", resolve("marian", "starter"), arguments)
+    return EngineSpec("gemma", "gemma", resolve("gemma", "starter"), arguments)
+
+
+class Kept:
+    """An engine process, its faults, and a call that fits it."""
+
+    def __init__(self, part: str, *, engine: EngineSpec | None = None, **options: Any) -> None:
+        self.faults: list[tuple[str, str]] = []
+        engine = engine or spec(part)
+        options = {"hang_s": PATIENT_S} | options
+        self.process: RecognizerProcess | TranslatorProcess
+        if part == "stt":
+            self.process = RecognizerProcess(engine, RECOGNIZER, **options)
+        else:
+            self.process = TranslatorProcess(
+                engine, QUICK if part == "partial" else FINAL, **options
+            )
+            if part == "final":
+                self.process.deadline_s = PATIENT_S
+        self.process.listen(lambda code, message: self.faults.append((code, message)))
+
+    def ask(self) -> str:
+        if isinstance(self.process, RecognizerProcess):
+            return self.process.recognize(GOLDEN.pcm, final=True).text
+        return self.process.translate(TEXT).text
+
+    @property
+    def pid(self) -> int:
+        pid = self.process.pid
+        assert pid is not None
+        return pid
+
+    @property
+    def codes(self) -> list[str]:
+        return [code for code, _ in self.faults]
+
+
+def ask_on(kept: Kept, ask: Callable[[], object] | None = None) -> None:
+    """Ask until it raises."""
+    until_s = time.monotonic() + 90
+    while time.monotonic() < until_s:
+        (ask or kept.ask)()
+
+
+def soon(reached: Callable[[], object], within_s: float = 90) -> None:
+    until_s = time.monotonic() + within_s
+    while not reached():
+        assert time.monotonic() < until_s
+        time.sleep(0.02)
+
+
+def open_files() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+def ask_in_vain(kept: Kept) -> None:
+    with pytest.raises(EngineGoneError):
+        kept.ask()
+
+
+@contextmanager
+def kept_processes() -> Iterator[Callable[..., Kept]]:
+    """Make engine processes, and see that nothing of them is left."""
+    children = set(psutil.Process().children())
+    made: list[Kept] = []
+
+    def make(part: str, **options: Any) -> Kept:
+        made.append(Kept(part, **options))
+        return made[-1]
+
+    yield make
+    for kept in made:
+        kept.process.close()
+    assert set(psutil.Process().children()) == children, "a child is left"
