@@ -7,7 +7,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DELETE_ON_ERROR:  # a .venv that could only half be made is made again
 
-.PHONY: help venv dev train demo test check lint format screenshots faults soak crowd bench lock wheel clean
+.PHONY: help venv dev train demo test check lint format screenshots faults soak crowd bench bench-processes lock wheel clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -85,6 +85,9 @@ crowd: .venv/dev  ## A hall of 450 displays, with 50 vandals in it and without (
 bench: .venv/runtime  ## Measure latency on the demo sermon, Gemma against Marian finals (5 minutes)
 	$(BIN)/python -m scripts.bench.latency --against translate.final.engine=marian \
 	  --markdown docs/BENCHMARKS.md $(ARGS)
+
+bench-processes: .venv/runtime  ## Measure what it costs that each engine runs in a process of its own
+	$(BIN)/python -m scripts.bench.engine_process --markdown docs/BENCHMARKS.md $(ARGS)
 
 lock: .venv/dev  ## Pin the newest versions that fit pyproject.toml
 	$(BIN)/uv pip compile -q pyproject.toml --universal --generate-hashes --no-header --no-annotate \

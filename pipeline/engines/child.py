@@ -18,6 +18,7 @@ import resource
 import signal
 import socket
 import sys
+import time
 from collections.abc import Callable, MutableMapping
 from contextlib import suppress
 from pathlib import Path
@@ -92,8 +93,10 @@ def _serve(channel: Channel) -> None:
     while True:
         request, data = channel.receive(Patience())
         _set_log_level(request["log_level"])
+        start_s = time.perf_counter()
         try:
             answer = _answer(engine, request, data, channel)
+            answer["took_s"] = time.perf_counter() - start_s
         except MemoryError as error:
             _end_without_memory(error)
         except EngineError as error:

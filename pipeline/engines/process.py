@@ -16,6 +16,7 @@ description and answers {"is": "loaded", ...}.
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
@@ -39,6 +40,9 @@ _GPU_ERRORS = {"gemma-failed", "stt-failed"}
 class EngineProcess(KeptProcess):
     """Asks the process. Calls are for one thread."""
 
+    added_s = 0.0
+    """What the last call took beyond the engine's own time: the way there and back."""
+
     def _call(
         self,
         request: Mapping[str, Any],
@@ -49,6 +53,7 @@ class EngineProcess(KeptProcess):
     ) -> dict[str, Any]:
         """Return the value of the answer. Raises EngineError, of it EngineGoneError."""
         child, patience = self.take_child(), Patience(patience_s)
+        start_s = time.perf_counter()
         message = {**request, "log_level": own_log_level()}
         try:
             with child.lock:
@@ -69,6 +74,7 @@ class EngineProcess(KeptProcess):
             self.lose(child)
         if answer["is"] == "error":
             self._raise(answer, child)
+        self.added_s = time.perf_counter() - start_s - answer["took_s"]
         value: dict[str, Any] = answer["value"]
         return value
 

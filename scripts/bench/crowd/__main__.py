@@ -13,7 +13,6 @@ if a display misses a caption, or if p99 with vandals is more than --limit times
 from __future__ import annotations
 
 import argparse
-import re
 import subprocess
 import sys
 from contextlib import ExitStack
@@ -29,6 +28,7 @@ from rich.table import Table
 
 from pipeline.core.percentiles import spread
 from pipeline.tuning.hardware import machine
+from scripts.bench.report_section import with_section
 
 ROOT = Path(__file__).resolve().parents[3]
 TITLE = "## A full hall, and vandals in it"
@@ -68,7 +68,7 @@ def main() -> int:
         arguments.json.write_bytes(orjson.dumps(result, option=orjson.OPT_INDENT_2))
     if arguments.markdown:
         text = arguments.markdown.read_text() if arguments.markdown.exists() else ""
-        arguments.markdown.write_text(with_section(text, section(result)))
+        arguments.markdown.write_text(with_section(text, TITLE, section(result)))
     show(result)
     return 0 if result["ok"] else 1
 
@@ -148,15 +148,6 @@ def section(result: dict[str, Any]) -> str:
     table = "\n".join([head, "|---|---|---|---|", *body])
     of = f"{result['displays']} displays, {result['vandals']} vandals"
     return f"{TITLE}\n{PREFACE}\n{table}\n\n- {of}\n- {result['made']}\n"
-
-
-def with_section(text: str, new: str) -> str:
-    """Return the text with our section replaced, or added at its end."""
-    old = re.search(rf"^{re.escape(TITLE)}\n.*?(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
-    if old is None:
-        return f"{text.rstrip()}\n\n{new}" if text.strip() else new
-    rest = text[old.end() :]
-    return text[: old.start()] + new + (f"\n{rest}" if rest else "")
 
 
 def show(result: dict[str, Any]) -> None:

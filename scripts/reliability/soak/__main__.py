@@ -113,12 +113,14 @@ async def _sample(
         while process.returncode is None:
             try:
                 health = await asyncio.to_thread(_health, address)
+                every = [its, *its.children(recursive=True)]
                 sample = {
                     "hours": health["audio_s"] / 3600,
                     "real_s": round(time.monotonic() - began_s, 1),
-                    "memory_mb": its.memory_info().rss / 1e6,
-                    "threads": its.num_threads(),
-                    "handles": its.num_fds(),
+                    # The daemon and its engines' processes together.
+                    "memory_mb": sum(each.memory_info().rss for each in every) / 1e6,
+                    "threads": sum(each.num_threads() for each in every),
+                    "handles": sum(each.num_fds() for each in every),
                     "lag_s": health["lag_s"],
                     "clients": sum(health["clients"].values()),
                 }

@@ -16,7 +16,7 @@ from pipeline.core import logs
 from pipeline.core.resources import bundled
 from pipeline.daemon.app import App
 from pipeline.dictionary.store import Dictionary
-from pipeline.engines import factory as assembly
+from pipeline.engines import factory
 from pipeline.workers.group import Engines
 from scripts.reliability.soak.scenario import Cable, programme
 
@@ -33,15 +33,16 @@ def main() -> int:
     logs.configure("warning", "json")
     dictionary = Dictionary(settings)
     parts = programme(bundled("demo", "sermon.flac"))
-    engines = Engines(
-        source=Cable(parts, hours=arguments.hours, speed=arguments.speed),
-        detector=assembly.speech_detector(),
-        recognizer=assembly.recognizer(settings, dictionary),
-        partial=assembly.partial_translator(settings),
-        final=assembly.final_translator(settings),
-    )
-    app = App(settings, engines, dictionary=dictionary, screen=LineScreen(), mode="live")
-    return asyncio.run(app.run())
+    with factory.engine_processes(settings, compare=False) as processes:
+        engines = Engines(
+            source=Cable(parts, hours=arguments.hours, speed=arguments.speed),
+            detector=factory.speech_detector(),
+            recognizer=processes.recognizer,
+            partial=processes.partial,
+            final=processes.final,
+        )
+        app = App(settings, engines, dictionary=dictionary, screen=LineScreen(), mode="live")
+        return asyncio.run(app.run())
 
 
 if __name__ == "__main__":

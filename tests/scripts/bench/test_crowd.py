@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from scripts.bench.crowd.__main__ import TITLE, judge, rows, run, section, with_section
+from scripts.bench.crowd.__main__ import TITLE, judge, rows, run, section
+from scripts.bench.report_section import with_section
 
 
 def told(slowest_ms: float, *, missed: int = 0) -> dict[str, Any]:
@@ -47,12 +48,12 @@ def test_the_section_is_added_once_and_the_others_stay() -> None:
     ours = section(result([told(20.0)], [told(30.0)]))
     assert "| delivery p99, ms | 20.0 | 30.0 | 1.50 |" in ours
     text = "# Benchmarks\n\n| latency |\n"
-    once = with_section(text, ours)
+    once = with_section(text, TITLE, ours)
     assert once == f"{text}\n{ours}"
-    assert with_section(once, ours) == once
+    assert with_section(once, TITLE, ours) == once
     between = f"{text}\n{TITLE}\n\nold\n\n## Another\n\nstays\n"
-    assert with_section(between, ours) == f"{text}\n{ours}\n## Another\n\nstays\n"
-    assert with_section("", ours) == ours
+    assert with_section(between, TITLE, ours) == f"{text}\n{ours}\n## Another\n\nstays\n"
+    assert with_section("", TITLE, ours) == ours
 
 
 @pytest.mark.slow

@@ -104,8 +104,9 @@ def test_its_log_lines_reach_the_parents_log_and_only_those_that_it_keeps(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     code = (
-        "import pipeline.engines.gemma as g; import logging; "
-        "g.Gemma.load = lambda self: (g.log.info('hello', words=3), g.log.debug('hidden'), "
+        "import pipeline.engines.gemma as g; import logging; import structlog; "
+        "log = structlog.get_logger('pipeline.engines.gemma'); "
+        "g.Gemma.load = lambda self: (log.info('hello', words=3), log.debug('hidden'), "
         "logging.getLogger('library').info('hidden'), "
         "logging.getLogger('library').warning('look %s', 'out'), sys.exit())"
     )
