@@ -1,4 +1,4 @@
-"""The benchmark of the engines' processes: with the starter models, once through a few sentences."""
+"""The benchmark of the engines' processes: the starter models, once through a few sentences."""
 
 from __future__ import annotations
 
