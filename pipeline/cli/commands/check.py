@@ -53,7 +53,9 @@ def _check(arguments: argparse.Namespace) -> int:
         _show(console, wrong)
         _conclude(console, [wrong], [], as_json=arguments.json)
         return ConfigError.exit_code
-    logs.configure(loaded.settings.log.level, loaded.settings.log.format)
+    log = loaded.settings.log
+    # The checks say themselves what loads.
+    logs.configure("warning" if log.level == "info" else log.level, log.format)
     told = []
     waiting = console.status("") if console.is_terminal else nullcontext()
     with waiting as status, Rehearsal(loaded.settings) as rehearsal:
