@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.cli.main import main
-from tests.support.program import call
+from pipeline.models.resolve import resolve
+from tests.support.program import SERMON, call
 
 FILES = {
     "unknown key": ("[audio]\ndevise = 'x'\n", "Did you mean audio.device? [config-unknown-key]"),
@@ -77,10 +78,13 @@ def test_a_name_that_is_not_utf_8_is_refused(
 
 def test_a_language_that_no_model_can_name_is_a_wrong_setting(tmp_path: Path) -> None:
     """It is only noticed by an engine, in its thread, and still ends with 78."""
-    env = {"STARK_TRANSLATE__TRANSLATE__TARGET": "xx"}
-    done = call(
-        "run", "--port", "0", "--input", str(tmp_path / "silence.wav"), cwd=tmp_path, env=env
-    )
+    env = {
+        "STARK_TRANSLATE__TRANSLATE__TARGET": "xx",
+        # By their paths, of whose languages nobody knows.
+        "STARK_TRANSLATE__TRANSLATE__PARTIAL__MODEL": str(resolve("marian", "starter")),
+        "STARK_TRANSLATE__TRANSLATE__FINAL__MODEL": str(resolve("gemma", "starter")),
+    }
+    done = call("run", "--port", "0", "--input", str(SERMON), cwd=tmp_path, env=env)
     assert done.returncode == 78
     assert "no language with the code 'xx'" in done.stderr.splitlines()[-1]
     assert "[lang-unknown]" in done.stderr

@@ -32,14 +32,6 @@ def told(only: str = "", flags: Mapping[str, Any] | None = None) -> dict[str, Re
         return {result.name: result for result in found}
 
 
-def model(role: Role, key: str) -> Path:
-    """Return the model in force."""
-    section: Any = load().settings
-    for part in key.split("."):
-        section = getattr(section, part)
-    return resolve(role, section)
-
-
 def spoiled(whole: Path, folder: Path, *, keep: float) -> Path:
     """Copy a model and cut its weights off after the share `keep` of them."""
     copy = folder / whole.name
@@ -82,7 +74,7 @@ class TestWithoutAGoodModel:
         assert key in found[f"model-{name}"].fix
 
     def test_a_corrupt_one_is_red(self, name: Role, key: str, tmp_path: Path) -> None:
-        broken = spoiled(model(name, key), tmp_path, keep=0.5)
+        broken = spoiled(resolve(name, "starter"), tmp_path, keep=0.5)
         found = told(name, {key: str(broken)})
         assert list(found) == [f"model-{name}"]
         assert found[f"model-{name}"].code == "model-broken"
@@ -90,7 +82,7 @@ class TestWithoutAGoodModel:
         assert "again" in found[f"model-{name}"].fix
 
     def test_one_of_another_kind_is_red(self, name: str, key: str, tmp_path: Path) -> None:
-        stt, marian = model("stt", "stt.model"), model("marian", "translate.partial.model")
+        stt, marian = resolve("stt", "starter"), resolve("marian", "starter")
         other = {"stt": marian, "marian": stt, "gemma": stt / "model.bin"}[name]
         found = told(name, {key: str(other)})
         assert list(found) == [f"model-{name}"]
@@ -100,7 +92,7 @@ class TestWithoutAGoodModel:
 
 def test_a_model_that_loads_but_talks_nonsense_is_red_at_the_sentence(tmp_path: Path) -> None:
     mixed = tmp_path / "mixed"
-    shutil.copytree(model("marian", "translate.partial.model"), mixed)
+    shutil.copytree(resolve("marian", "starter"), mixed)
     vocabulary = mixed / "shared_vocabulary.json"
     pieces = json.loads(vocabulary.read_text("utf-8"))
     vocabulary.write_text(json.dumps(pieces[:100] + pieces[:99:-1]), "utf-8")  # another model's
@@ -113,7 +105,7 @@ def test_a_model_that_loads_but_talks_nonsense_is_red_at_the_sentence(tmp_path: 
 
 def test_a_damage_that_the_engine_has_no_advice_for_has_a_fix_too(tmp_path: Path) -> None:
     emptied = tmp_path / "emptied"
-    shutil.copytree(model("marian", "translate.partial.model"), emptied)
+    shutil.copytree(resolve("marian", "starter"), emptied)
     (emptied / "shared_vocabulary.json").write_text("[]")
     found = told("marian", {"translate.partial.model": str(emptied)})
     assert found["model-marian"].code == "model-broken"
@@ -132,7 +124,8 @@ def test_only_the_engines_that_are_asked_for_are_rehearsed() -> None:
 
 
 def test_a_language_without_a_golden_sentence_is_not_judged() -> None:
-    found = told("marian", {"translate.source": "de"})
+    other = str(resolve("marian", "starter"))  # by its path, which says nothing of languages
+    found = told("marian", {"translate.source": "de", "translate.partial.model": other})
     assert found["golden-marian"].ok
     assert "'de'" in found["golden-marian"].message
 
