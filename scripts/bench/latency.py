@@ -92,7 +92,8 @@ def main() -> int:
 
 def run(audio: Path, pace: str, settings: Sequence[str], folder: Path) -> list[dict[str, Any]]:
     """Run the program once; return its utterance and health records."""
-    environment = dict(os.environ)
+    # The starter, whatever has been pulled here, unless --set names another recognizer.
+    environment = {"STARK_TRANSLATE__STT__MODEL": "starter"} | dict(os.environ)
     for setting in settings:
         key, _, value = setting.partition("=")
         environment["STARK_TRANSLATE__" + key.replace(".", "__").upper()] = value

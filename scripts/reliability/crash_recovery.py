@@ -93,7 +93,7 @@ def kill_again_and_again(
     killed_s = 0.0
     after_s = shown = 0.0
     for number in track(range(kills + 1), "killing", console=Console(stderr=True)):
-        with started(*arguments, cwd=folder) as program:
+        with started(*arguments, cwd=folder, STARK_TRANSLATE__STT__MODEL="starter") as program:
             address = program.socket()
             serving_s = time.monotonic()
             if number:

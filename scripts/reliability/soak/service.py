@@ -28,7 +28,11 @@ def main() -> int:
     parser.add_argument("--speed", type=float, required=True)
     parser.add_argument("--sessions", type=Path, required=True)
     arguments = parser.parse_args()
-    flags = {"session.directory": str(arguments.sessions), "server.port": 0}
+    flags = {
+        "session.directory": str(arguments.sessions),
+        "server.port": 0,
+        "stt.model": "starter",  # whatever has been pulled here
+    }
     settings = load(flags=flags).settings
     logs.configure("warning", "json")
     dictionary = Dictionary(settings)

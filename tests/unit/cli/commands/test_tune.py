@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import tomllib
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -16,11 +17,14 @@ import pytest
 from rich.console import Console
 
 from pipeline.cli.commands import tune
-from pipeline.config.loader import leaves, load
+from pipeline.config.loader import changed, leaves, load
+from pipeline.config.schema import Settings
 from pipeline.core.resources import bundled
+from pipeline.models.automatic import recognizer_name
 from pipeline.tuning.plan import Figures, Gpu, Machine, Trial
 from pipeline.tuning.result import Tuned
 from pipeline.tuning.verdicts import Need, Verdict
+from tests.support.model_fixtures import pulled
 from tests.support.needs import needs_file
 
 MACHINE = Machine("a machine", 4, 8 << 30, 7 << 30, (Gpu("a GPU", 8 << 30, 6 << 30),))
@@ -57,6 +61,35 @@ def test_everything_is_in_the_tables() -> None:
     printed = tomllib.loads(text.split("For config.toml:")[1])
     assert dict(leaves(printed)) == tuned(ok=True).chosen
     assert "Ended early" in shown(tuned(ok=False, complete=False))
+
+
+class TestWhatAutoMayTake:
+    """What is said of a recognizer is kept for `stt.model = "auto"`, if it could be measured."""
+
+    @pytest.fixture
+    def settings(self, tmp_path: Path) -> Settings:
+        pulled(tmp_path, "small.en", "stt", {"model.bin": b"12"})
+        return load(flags={"models.directory": str(tmp_path)}).settings
+
+    def test_one_that_keeps_up(self, settings: Settings) -> None:
+        asked = changed(settings, {"stt.model": "small.en"})  # tune --stt small.en
+        tune._remember(tuned(ok=False), asked)
+        assert recognizer_name(settings) == "small.en"
+        busy = replace(tuned(ok=True), verdicts=[Verdict("stt", False, "too slow.")])
+        tune._remember(busy, asked)
+        assert recognizer_name(settings) == "starter"
+
+    @pytest.mark.parametrize(
+        "result",
+        [
+            tuned(ok=True, complete=False),
+            replace(tuned(ok=True), machine=replace(MACHINE, busy=0.6)),
+        ],
+        ids=["ended early", "a busy machine"],
+    )
+    def test_what_could_not_be_measured(self, settings: Settings, result: Tuned) -> None:
+        tune._remember(result, changed(settings, {"stt.model": "small.en"}))
+        assert recognizer_name(settings) == "starter"
 
 
 @pytest.mark.parametrize(
