@@ -100,6 +100,12 @@ class Recognition:
     compression_ratio: float | None = None
     words: tuple[Word, ...] = ()
     """The words of a final's text; empty where the recognizer does not tell."""
+    lost_tail_s: float = 0.0
+    """Seconds of speech at the end that the first decoding of a final left out; 0.0 if none."""
+    tail_recovered: bool = False
+    """Whether decoding them by themselves gave words, which are then in `text`."""
+    lang_prob: float | None = None
+    """Probability that the spoken language is the one expected; None where nothing tells."""
 
 
 @dataclass(frozen=True, slots=True)

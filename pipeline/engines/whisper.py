@@ -1,30 +1,65 @@
-"""Speech to text: faster-whisper, on a window as short as the utterance allows."""
+"""Speech to text: Whisper in CTranslate2, on a window as short as the utterance allows."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import zlib
+from dataclasses import dataclass, replace
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import structlog
 from numpy.typing import NDArray
 
 from pipeline.core.errors import EngineError, ModelError
 from pipeline.core.types import SAMPLE_RATE, Pcm, Recognition
 from pipeline.engines.ctranslate2_errors import explain, require
-from pipeline.engines.word_probabilities import Choosing, words
+from pipeline.engines.lost_tail import (
+    LOST_S,
+    LastWord,
+    is_credible,
+    joined,
+    last_word,
+)
+from pipeline.engines.word_probabilities import choices, words
+
+log = structlog.get_logger()
 
 _KEY = "stt.model"
 _FRAMES_A_SECOND = 100
+_HOP = 160
+"""Samples in a frame of features."""
 _MAX_FRAMES = 3000
+_FULL_S = 30.0
+"""Whisper's own window."""
+_MAX_SAMPLES = 30 * SAMPLE_RATE
 _MARGIN_S = 2.0
+_RANGE = 2.0
+"""Whisper's features span 80 dB, which are 2.0 in its units; what is softer counts as silence."""
+_SILENCE = -1.5
+"""The feature of digital silence where nothing else is heard."""
 _TOKENS_A_SECOND = 12
 _MAX_TOKENS = 220
 """Whisper decodes 448 tokens in all; hot words and the start of the prompt take up to 228."""
+_TAIL_S = 0.2
+"""The segmenter keeps at most so much audio behind the last speech."""
+_LOOKS = 3
+"""How often, at most, what was left out is decoded; each look begins behind the one before."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Heard:
+    """One decoding: what it gave, and what the alignment of its tokens needs."""
+
+    recognition: Recognition
+    tokens: list[int]
+    encoded: Any
+    frames: int
 
 
 class Whisper:
-    """A Recognizer on `faster_whisper.WhisperModel`.
+    """A Recognizer on the model, the features and the tokenizer of `faster_whisper`.
 
     `model` is the folder of a CTranslate2 model, `lang` the spoken language,
     `window_s` the shortest stretch that is encoded, `hotwords` words to listen for (they may be
@@ -52,6 +87,10 @@ class Whisper:
         self._window_s = window_s
         self._word_probabilities = word_probabilities
         self._model: Any = None
+        self._tokenizer: Any = None
+        self._suppressed: list[int] = []
+        self.has_alignment = False
+        """Whether the model can tell when a word was spoken, which the lost-tail guard needs."""
         self.hotwords = hotwords
 
     @property
@@ -68,6 +107,8 @@ class Whisper:
         """Load the model and transcribe a second of silence. Raises ModelError."""
         require(self._path, ("model.bin", "tokenizer.json"), _KEY, "Whisper")
         import faster_whisper  # noqa: PLC0415 - heavy
+        from faster_whisper.tokenizer import Tokenizer  # noqa: PLC0415
+        from faster_whisper.transcribe import get_suppressed_tokens  # noqa: PLC0415
 
         try:
             model = faster_whisper.WhisperModel(
@@ -81,64 +122,137 @@ class Whisper:
                 f"{_KEY}: {self._path} does not know the language {self._lang!r}.",
                 "Set translate.source to one it knows, or give a multilingual model.",
             )
-        model.model = Choosing(model.model)
         self._model = model
-        self._shorten_window()
+        multilingual = model.model.is_multilingual
+        self._tokenizer = Tokenizer(model.hf_tokenizer, multilingual, "transcribe", self._lang)
+        self._suppressed = list(get_suppressed_tokens(self._tokenizer, [-1]))
         try:
             self.recognize(np.zeros(SAMPLE_RATE, np.float32), final=True)
         except EngineError as error:
             raise ModelError("model-broken", f"{_KEY}: {error.message}") from error
+        self.has_alignment = self._try_alignment()
 
     def recognize(self, pcm: Pcm, *, final: bool) -> Recognition:
         """Return the text of `pcm`, shape (n,). Raises EngineError `stt-failed`.
 
-        A partial and a final are alike, but that only finals tell of their words.
+        Only finals tell of their words, and only finals are searched for a lost tail.
         """
         if not pcm.size:
             return Recognition("")
-        tokens = min(_MAX_TOKENS, 16 + int(_TOKENS_A_SECOND * pcm.size / SAMPLE_RATE))
-        choosing: Choosing = self._model.model
-        choosing.telling, choosing.choices = final and self._word_probabilities, []
         try:
-            segments, _ = self._model.transcribe(
-                pcm,
-                language=self._lang,
-                beam_size=1,
-                temperature=[0.0],
-                without_timestamps=True,
-                condition_on_previous_text=False,
-                max_new_tokens=tokens,
-                hotwords=self.hotwords or None,
-                # What is not shown, and why, is decided in hallucinations.py.
-                log_prob_threshold=None,
-                no_speech_threshold=None,
-                compression_ratio_threshold=None,
+            whole, *others = (
+                self._recognize(pcm[start : start + _MAX_SAMPLES], final=final)
+                for start in range(0, pcm.size, _MAX_SAMPLES)
             )
-            heard = _join(list(segments))  # a generator: the work is done here
-            tokenizer = self._model.hf_tokenizer
-            return replace(heard, words=words(choosing.choices, heard.text, tokenizer))
         except Exception as error:
             raise EngineError("stt-failed", f"{self.name}: {error}.") from error
+        return reduce(joined, others, whole)
 
-    def _shorten_window(self) -> None:
-        """Encode what is there and a margin, not always 30 s."""
-        encode = self._model.encode
-        n_mels = self._model.model.n_mels
-        floor = round(self._window_s * _FRAMES_A_SECOND)
+    def _recognize(self, pcm: Pcm, *, final: bool) -> Recognition:
+        heard = self._decode(pcm, self._window_s, telling=final and self._word_probabilities)
+        return self._with_tail(pcm, heard) if final and self.has_alignment else heard.recognition
 
-        def encode_window(features: NDArray[np.float32]) -> Any:
-            return encode(features[..., : window_frames(content_frames(features), floor, n_mels)])
+    def _decode(self, pcm: Pcm, window_s: float, *, telling: bool) -> _Heard:
+        """Return the text of at most 30 s, decoded greedily in one pass without timestamps."""
+        features = self._model.feature_extractor(pcm, padding=_HOP)
+        content = min(features.shape[-1], _MAX_FRAMES)
+        floor = round(window_s * _FRAMES_A_SECOND)
+        encoded = self._model.encode(padded(features, window_frames(content, floor, len(features))))
+        prompt = self._model.get_prompt(
+            self._tokenizer, [], without_timestamps=True, hotwords=self.hotwords or None
+        )
+        most = min(_MAX_TOKENS, 16 + int(_TOKENS_A_SECOND * pcm.size / SAMPLE_RATE))
+        (result,) = self._model.model.generate(
+            encoded,
+            [prompt],
+            beam_size=1,
+            max_length=len(prompt) + most,
+            return_scores=True,
+            return_no_speech_prob=True,
+            return_logits_vocab=telling,
+            suppress_blank=True,
+            suppress_tokens=self._suppressed,
+        )
+        tokens = result.sequences_ids[0]
+        text = self._tokenizer.decode(tokens).strip()
+        # The score is the mean over the tokens; Whisper's own measure counts the end as one too.
+        avg_logprob = result.scores[0] * len(tokens) / (len(tokens) + 1)
+        recognition = Recognition(
+            text=text,
+            avg_logprob=avg_logprob,
+            no_speech_prob=result.no_speech_prob,
+            compression_ratio=_compression_ratio(text),
+            lang_prob=self._lang_prob(encoded),
+            words=words(choices(result), text, self._model.hf_tokenizer) if telling else (),
+        )
+        return _Heard(recognition, tokens, encoded, content)
 
-        self._model.encode = encode_window
+    def _lang_prob(self, encoded: Any) -> float | None:
+        """Return how likely the expected language is spoken; None if the model knows no other."""
+        if not self._model.model.is_multilingual:
+            return None
+        (languages,) = self._model.model.detect_language(encoded)
+        return float(dict(languages).get(f"<|{self._lang}|>", 0.0))
+
+    def _with_tail(self, pcm: Pcm, heard: _Heard) -> Recognition:
+        """Return what was heard and, decoded by itself, what was left out behind its last word."""
+        parts: list[Recognition] = []
+        lost_s = 0.0
+        for _ in range(_LOOKS):
+            word = self._last_word(heard)
+            left_s = pcm.size / SAMPLE_RATE - _TAIL_S - word.end_s if word is not None else 0.0
+            if word is None or left_s <= LOST_S:
+                break
+            lost_s = lost_s or left_s
+            pcm = pcm[round(word.rest_start_s * SAMPLE_RATE) :]
+            rest = self._decode(pcm, _FULL_S, telling=self._word_probabilities)
+            if not is_credible(rest.recognition, pcm):
+                break
+            parts.append(self._without(word, heard) if word.is_doubtful else heard.recognition)
+            heard = rest
+        whole = reduce(joined, [*parts, heard.recognition])
+        return replace(whole, lost_tail_s=round(lost_s, 2), tail_recovered=bool(parts))
+
+    def _last_word(self, heard: _Heard) -> LastWord | None:
+        """Return the last word and when it was spoken, by forced alignment of the tokens."""
+        if not heard.tokens:
+            return None
+        (aligned,) = self._model.model.align(
+            heard.encoded, list(self._tokenizer.sot_sequence), [heard.tokens], heard.frames
+        )
+        pieces = [self._tokenizer.decode([token]) for token in heard.tokens]
+        return last_word(pieces, aligned.alignments, aligned.text_token_probs)
+
+    def _without(self, word: LastWord, heard: _Heard) -> Recognition:
+        text = self._tokenizer.decode(heard.tokens[: word.first_token]).strip()
+        return replace(
+            heard.recognition, text=text, words=heard.recognition.words[: len(text.split())]
+        )
+
+    def _try_alignment(self) -> bool:
+        """Return whether the model can align; its conversion may not name the heads that do."""
+        heard = self._decode(np.zeros(SAMPLE_RATE, np.float32), self._window_s, telling=False)
+        try:
+            self._last_word(replace(heard, tokens=[0]))
+        except RuntimeError as error:
+            log.info("no lost-tail guard", model=str(self._path), why=str(error))
+            return False
+        return True
 
 
-def content_frames(features: NDArray[np.float32]) -> int:
-    """Return how many frames of `features`, shape (mels, frames), lie before the zero padding.
+def padded(features: NDArray[np.float32], frames: int) -> NDArray[np.float32]:
+    """Return `features`, shape (mels, n), as (mels, frames), with silence behind what is there.
 
-    Padding is exactly zero in every mel band; audio never is, not even digital silence.
+    Silence is what the features of digital silence in the same recording would be: as far below
+    the loudest as they reach. Zeros, with which faster-whisper pads, are a loud and steady hiss:
+    in a window of 30 s Whisper puts up with it, in a shorter one it loses full stops and ends.
     """
-    filled = np.flatnonzero(features.any(axis=0))
-    return int(filled[-1]) + 1 if filled.size else 0
+    out = np.full(
+        (len(features), frames), max(float(features.max()) - _RANGE, _SILENCE), np.float32
+    )
+    kept = features[:, :frames]
+    out[:, : kept.shape[1]] = kept
+    return out
 
 
 def window_frames(content: int, floor: int, n_mels: int) -> int:
@@ -152,14 +266,6 @@ def window_frames(content: int, floor: int, n_mels: int) -> int:
     return min(frames + 2 if frames == 2 * n_mels else frames, _MAX_FRAMES)
 
 
-def _join(segments: list[Any]) -> Recognition:
-    if not segments:
-        return Recognition("")
-    tokens = [max(1, len(segment.tokens)) for segment in segments]
-    logprobs = [segment.avg_logprob for segment in segments]
-    return Recognition(
-        text=" ".join(segment.text.strip() for segment in segments),
-        avg_logprob=float(np.average(logprobs, weights=tokens)),
-        no_speech_prob=segments[0].no_speech_prob,
-        compression_ratio=max(segment.compression_ratio for segment in segments),
-    )
+def _compression_ratio(text: str) -> float:
+    raw = text.encode()
+    return len(raw) / len(zlib.compress(raw))

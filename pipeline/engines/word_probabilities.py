@@ -20,32 +20,11 @@ _SPACE = "Ġ"  # how byte-level BPE writes the space that begins a word
 _UNFINISHED = "\ufffd"  # a letter of which a token holds some bytes only
 
 
-class Choosing:
-    """A `ctranslate2.models.Whisper` that tells what it chose while `telling`.
-
-    Everything else is the model's own: faster-whisper uses it in the model's place.
-    """
-
-    def __init__(self, model: Any) -> None:
-        self._model = model
-        self.telling = False
-        self.choices: list[Choice] = []
-        """Since they were last cleared, that is since `telling` began."""
-
-    def __getattr__(self, name: str) -> Any:
-        """Return what the model has."""
-        return getattr(self._model, name)
-
-    def generate(self, *args: Any, **options: Any) -> Any:
-        """Generate as the model does, without sampling."""
-        if not self.telling:
-            return self._model.generate(*args, **options)
-        results = self._model.generate(*args, return_logits_vocab=True, **options)
-        for result in results:
-            # There is one step more than tokens: the end of the text.
-            steps = zip(result.sequences_ids[0], result.logits[0], strict=False)
-            self.choices += [(token, _logprob(step, token)) for token, step in steps]
-        return results
+def choices(result: Any) -> list[Choice]:
+    """Return what a `WhisperGenerationResult` chose; it must hold the logits of each step."""
+    # There is one step more than tokens: the end of the text.
+    steps = zip(result.sequences_ids[0], result.logits[0], strict=False)
+    return [(token, _logprob(step, token)) for token, step in steps]
 
 
 def words(choices: Sequence[Choice], text: str, tokenizer: Any) -> tuple[Word, ...]:

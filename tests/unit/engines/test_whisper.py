@@ -14,7 +14,7 @@ import soundfile
 from pipeline.core.errors import EngineError, ModelError
 from pipeline.core.resources import bundled
 from pipeline.core.types import SAMPLE_RATE, Pcm, Recognition
-from pipeline.engines.whisper import Whisper, content_frames, window_frames
+from pipeline.engines.whisper import Whisper, padded, window_frames
 from tests.support.needs import needs_file
 
 STARTER = bundled("models", "starter", "stt")
@@ -64,13 +64,24 @@ def test_the_window_is_never_twice_the_mel_bands(n_mels: int) -> None:
     assert window_frames(content=0, floor=2 * n_mels, n_mels=n_mels) == 2 * n_mels + 2
 
 
-def test_padding_is_told_from_silence() -> None:
-    features = np.zeros((80, 3000), np.float32)
-    assert content_frames(features) == 0
-    features[:, :400] = -1.5  # digital silence as the feature extractor writes it
-    assert content_frames(features) == 400
-    features[7, 800] = 0.1
-    assert content_frames(features) == 801
+def test_a_recording_is_padded_with_its_own_silence(whisper: Whisper) -> None:
+    """Padding features is the same as padding the samples with digital silence."""
+    speech = np.random.default_rng(1).normal(0, 0.1, 2 * SAMPLE_RATE).astype(np.float32)
+    extract = whisper._model.feature_extractor
+    behind = extract(np.pad(speech, (0, 4 * SAMPLE_RATE)), padding=160)
+    out = padded(extract(speech, padding=160), 600)
+    assert out.shape == (80, 600)
+    np.testing.assert_allclose(out[:, 210:], behind[:, 210:600], atol=1e-6)
+    np.testing.assert_allclose(out[:, :190], behind[:, :190], atol=1e-6)
+
+
+def test_digital_silence_is_padded_with_itself(whisper: Whisper) -> None:
+    features = whisper._model.feature_extractor(np.zeros(8000, np.float32), padding=160)
+    np.testing.assert_allclose(padded(features, 600), features[0, 0], atol=1e-6)
+
+
+def test_what_does_not_fit_the_window_is_cut_off() -> None:
+    assert padded(np.ones((80, 3001), np.float32), 3000).shape == (80, 3000)
 
 
 def test_says_what_it_is(whisper: Whisper) -> None:
@@ -107,10 +118,9 @@ def test_the_same_audio_gives_the_same_text(
 
 @pytest.mark.parametrize(("content_s", "window_s"), [(2.0, 10.0), (11.0, 13.0), (29.0, 30.0)])
 def test_encodes_a_short_window(whisper: Whisper, content_s: float, window_s: float) -> None:
-    features = np.zeros((80, 3000), np.float32)
-    features[:, : int(content_s * 100)] = 0.5
-    encoded = np.asarray(whisper._model.encode(features))
-    assert encoded.shape[:2] == (1, int(window_s * 50))
+    pcm = np.zeros(int(content_s * SAMPLE_RATE) - 160, np.float32)
+    heard = whisper._decode(pcm, whisper._window_s, telling=False)
+    assert np.asarray(heard.encoded).shape[:2] == (1, int(window_s * 50))
 
 
 def test_longer_audio_than_a_window_is_joined(

@@ -14,7 +14,7 @@ import soundfile
 from pipeline.core.resources import bundled
 from pipeline.core.types import SAMPLE_RATE, Pcm, Word
 from pipeline.engines.whisper import Whisper
-from pipeline.engines.word_probabilities import Choice, Choosing, words
+from pipeline.engines.word_probabilities import choices, words
 from tests.support.needs import needs_file
 
 STARTER = bundled("models", "starter", "stt")
@@ -35,8 +35,8 @@ class Pieces:
 
 
 def told(pieces: list[tuple[str, float]], text: str) -> tuple[Word, ...]:
-    choices = [(number, math.log(share)) for number, (_, share) in enumerate(pieces)]
-    return words(choices, text, Pieces(*(piece for piece, _ in pieces)))
+    chosen = [(number, math.log(share)) for number, (_, share) in enumerate(pieces)]
+    return words(chosen, text, Pieces(*(piece for piece, _ in pieces)))
 
 
 def shares(found: tuple[Word, ...]) -> dict[str, float]:
@@ -137,7 +137,6 @@ def test_partials_tell_nothing_and_are_told_nothing(
     partial = whisper.recognize(sermon[0][0], final=False)
     assert partial.text
     assert partial.words == ()
-    assert whisper._model.model.choices == []
 
 
 def test_they_can_be_turned_off(sermon: list[tuple[Pcm, list[str]]]) -> None:
@@ -147,27 +146,18 @@ def test_they_can_be_turned_off(sermon: list[tuple[Pcm, list[str]]]) -> None:
 
 
 def test_the_choices_add_up_to_the_score_that_whisper_gives(
-    whisper: Whisper, sermon: list[tuple[Pcm, list[str]]]
+    whisper: Whisper, sermon: list[tuple[Pcm, list[str]]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    choosing: Choosing = whisper._model.model
-    spied: list[Any] = []
-    inner = choosing._model
+    results: list[Any] = []
 
-    class Spy:
-        def generate(self, *args: Any, **options: Any) -> Any:
-            spied.extend(inner.generate(*args, **options))
-            return spied[-1:]
+    def spy(result: Any) -> list[tuple[int, float]]:
+        results.append(result)
+        return choices(result)
 
-        def __getattr__(self, name: str) -> Any:
-            return getattr(inner, name)
-
-    choosing._model = Spy()
-    try:
-        whisper.recognize(sermon[2][0], final=True)
-    finally:
-        choosing._model = inner
-    (result,) = spied
-    choices: list[Choice] = choosing.choices
-    assert [token for token, _ in choices] == result.sequences_ids[0]
-    total = result.scores[0] * len(choices)  # the end of the text included
-    assert total <= sum(logprob for _, logprob in choices) < total + 1.0
+    monkeypatch.setattr("pipeline.engines.whisper.choices", spy)
+    whisper.recognize(sermon[2][0], final=True)
+    (result,) = results
+    chosen = choices(result)
+    assert [token for token, _ in chosen] == result.sequences_ids[0]
+    total = result.scores[0] * len(chosen)  # the end of the text included
+    assert total <= sum(logprob for _, logprob in chosen) < total + 1.0
