@@ -17,6 +17,7 @@ PREFIX = "STARK_TRANSLATE__"
 Text = Annotated[str, Field(min_length=0)]  # a length has pydantic refuse what is not UTF-8
 Threads = Annotated[int, Field(ge=1, le=256)]
 Share = Annotated[float, Field(ge=0, le=1)]
+_SHORTEST_WINDOW_S = 4.0
 Lang = Annotated[str, Field(pattern=r"^[a-z]{2,3}$")]
 
 
@@ -61,12 +62,20 @@ class Stt(Section):
     device: Literal["cpu", "cuda", "auto"] = "cpu"
     compute_type: Annotated[str, Field(min_length=1)] = "int8"
     threads: Threads = 2
-    window_s: Annotated[float, Field(ge=4, le=30)] = 10.0
-    hotwords: bool = True
+    window_s: Annotated[float, Field(ge=0, le=30)] = 0.0
+    hotwords: bool = False
     word_probabilities: bool = True
     no_speech_prob: Share = 0.6
     avg_logprob: Annotated[float, Field(ge=-10, le=0)] = -1.0
     compression_ratio: Annotated[float, Field(ge=1, le=10)] = 2.4
+
+    @field_validator("window_s")
+    @classmethod
+    def _no_tiny_window(cls, window_s: float) -> float:
+        if 0 < window_s < _SHORTEST_WINDOW_S:
+            msg = f"must be 0 (the model's own) or {_SHORTEST_WINDOW_S:g} to 30"
+            raise ValueError(msg)
+        return window_s
 
 
 class Dictionary(Section):

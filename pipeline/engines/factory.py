@@ -25,6 +25,7 @@ from pipeline.models.automatic import recognizer_name, require_languages
 from pipeline.models.registry import read_registry
 from pipeline.models.resolve import resolve
 from pipeline.models.store import directory_of
+from pipeline.models.windows import own_window_s
 
 _TEST_HANG_S = 120.0
 """In a test an engine may be as slow as it likes: the test says how slow."""
@@ -75,7 +76,7 @@ def recognizer_spec(settings: Settings) -> EngineSpec:
         "compute_type": stt.compute_type,
         "threads": stt.threads,
         "lang": settings.translate.source,
-        "window_s": stt.window_s,
+        "window_s": stt.window_s or own_window_s(model, settings.models.directory),
         "word_probabilities": stt.word_probabilities,
     }
     return EngineSpec("whisper", f"whisper:{model.name}", model, arguments)

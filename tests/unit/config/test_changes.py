@@ -27,7 +27,7 @@ def test_what_differs_is_told_by_when_it_takes_effect() -> None:
         Settings(),
         {
             "vad.silence_ms": 700,
-            "stt.hotwords": False,
+            "stt.hotwords": True,
             "audio.device": "USB",
             "log.level": "debug",
             "server.history": 50,

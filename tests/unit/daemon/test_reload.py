@@ -205,7 +205,7 @@ def test_all_that_is_live_reaches_its_part(tmp_path: Path) -> None:
         level = "error"
         format = "json"
     """
-    service = Reloading(tmp_path)
+    service = Reloading(tmp_path, flags={"stt.hotwords": True})
 
     async def beside(_: Service) -> None:
         await reached(lambda: len(service.finals()) >= 3)
@@ -244,10 +244,12 @@ def test_all_that_is_live_reaches_its_part(tmp_path: Path) -> None:
 def test_the_dictionary_can_be_switched_off_and_on(tmp_path: Path) -> None:
     own = tmp_path / "own.toml"
     own.write_text(RULE.format("Number"))
-    service = Reloading(tmp_path, flags={"dictionary.file": str(own)})
+    flags = {"dictionary.file": str(own), "stt.hotwords": True}
+    service = Reloading(tmp_path, flags=flags)
 
     async def beside(_: Service) -> None:
         await reached(lambda: len(service.finals()) >= 2)
+        assert service.recognizer.hotwords != ""
         await service.hang_up("[dictionary]\nenabled = false\n")
         count = len(service.finals())
         await reached(lambda: len(service.finals()) >= count + 2)

@@ -56,6 +56,13 @@ def test_everything_that_is_tried_is_a_setting(role: Role, machine: Machine) -> 
             changed(SETTINGS, values)  # raises for a value that may not be
 
 
+def test_a_shorter_window_is_not_tried() -> None:
+    stt = [steps("stt", changed(SETTINGS, {"stt.window_s": s}), LAPTOP) for s in (0, 12.5, 30)]
+    keys = [[key for step in each for key in step.alternatives[0]] for each in stt]
+    assert ["stt.window_s" in found for found in keys] == [False, True, False]
+    assert tried(stt[1][-1]) == [12.5, 30.0]
+
+
 @pytest.mark.parametrize(
     ("key", "value"),
     [
@@ -102,7 +109,7 @@ def test_a_gpu_is_tried_only_where_there_is_one() -> None:
 
 def test_threads_are_a_matter_of_the_cpu() -> None:
     alone = [step.on_cpu for step in steps("stt", SETTINGS, WORKSTATION)]
-    assert alone == [False, True, False]
+    assert alone == [False, True]
 
 
 def test_a_draft_needs_a_quick_translator() -> None:

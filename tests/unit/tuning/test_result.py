@@ -15,7 +15,7 @@ from tests.support.needs import needs_file
 GIB = 1 << 30
 MACHINE = Machine("a machine", cores=4, ram_bytes=16 * GIB, ram_free_bytes=12 * GIB)
 CHOSEN: dict[Role, Values] = {
-    "stt": {"stt.threads": 4, "stt.window_s": 10.0},
+    "stt": {"stt.threads": 4},
     "marian": {"translate.partial.threads": 1},
     "gemma": {"translate.final.draft": 4},
 }

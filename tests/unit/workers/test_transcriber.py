@@ -388,7 +388,7 @@ def test_the_dictionary_corrects_before_translation(tmp_path: Path) -> None:
 def test_the_recognizer_listens_for_the_words_that_the_dictionary_has_now(tmp_path: Path) -> None:
     own = tmp_path / "own.toml"
     own.write_text("")
-    flags = {"dictionary.file": str(own)}
+    flags = {"dictionary.file": str(own), "stt.hotwords": True}
     settings = load(flags=flags).settings
     dictionary, recognizer = Dictionary(settings), FakeRecognizer(SCRIPT)
     bench = Bench(recognizer=recognizer, dictionary=dictionary, drafts=None, read_all=False)
@@ -397,6 +397,8 @@ def test_the_recognizer_listens_for_the_words_that_the_dictionary_has_now(tmp_pa
         bench.worker._take(final())
         return recognizer.hotwords.split(", ")
 
+    assert heard() == [""], "off unless the settings say otherwise"
+    bench.worker.settings = settings
     assert "Nebuchadnezzar" in heard()
     own.write_text(
         '[[rule]]\nhear = ["oh yellow ran"]\nwrite = "Oyelaran"\nhotword = true\n'

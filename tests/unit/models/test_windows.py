@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.config.loader import load
+from pipeline.core.errors import ModelError
+from pipeline.core.resources import bundled
+from pipeline.engines.factory import recognizer_spec
+from pipeline.models.windows import FULL_S, own_window_s
+from tests.support.needs import needs_file
+
+STARTER = bundled("models", "starter", "stt")
+OWN = """
+[[models]]
+name = "ours"
+role = "stt"
+repository = "owner/ours"
+files = ["model.bin"]
+window_s = 12.5
+
+[[models]]
+name = "untried"
+role = "stt"
+repository = "owner/untried"
+files = ["model.bin"]
+"""
+
+
+def test_a_model_of_the_registry_has_its_own(tmp_path: Path) -> None:
+    (tmp_path / "registry.toml").write_text(OWN)
+    assert own_window_s(tmp_path / "whisper-base", tmp_path) == 10.0
+    assert own_window_s(tmp_path / "ours", str(tmp_path)) == 12.5
+
+
+def test_where_nobody_has_measured_it_is_whispers_own(tmp_path: Path) -> None:
+    (tmp_path / "registry.toml").write_text(OWN)
+    assert own_window_s(tmp_path / "untried", tmp_path) == FULL_S
+    assert own_window_s(tmp_path / "elsewhere" / "whisper-base", tmp_path) == FULL_S
+
+
+def test_a_broken_registry(tmp_path: Path) -> None:
+    (tmp_path / "registry.toml").write_text("[[models]]\n")
+    with pytest.raises(ModelError, match=r"\[registry-broken\]"):
+        own_window_s(tmp_path / "ours", tmp_path)
+
+
+@pytest.mark.parametrize(("said", "used"), [(0.0, 10.0), (4.0, 4.0), (22.5, 22.5)])
+def test_the_settings_win(said: float, used: float) -> None:
+    needs_file(STARTER)
+    settings = load(flags={"stt.model": "starter", "stt.window_s": said}).settings
+    assert recognizer_spec(settings).arguments["window_s"] == used
