@@ -260,6 +260,10 @@ class SummaryRecord:
     """Captions by why their pair is of no use."""
     filtered: dict[str, int]
     """Utterances that were not shown, by reason."""
+    lost_tails: int
+    """Utterances of which the recognizer's first text left out the end."""
+    recovered_tails: int
+    """Of those, the ones whose end a second look gave."""
     corrections: dict[str, int]
     """How often each rule of the dictionary was applied."""
     corrected_share: float | None

@@ -36,6 +36,8 @@ class Tally:
         self._flags: Counter[Flag] = Counter()
         self._excluded: Counter[Exclusion] = Counter()
         self._filtered: Counter[str] = Counter()
+        self._lost_tails = 0
+        self._recovered_tails = 0
         self._corrections: Counter[str] = Counter()
         self._faults: Counter[str] = Counter()
         self._times = {name: array("d") for name in TIMES}
@@ -48,6 +50,8 @@ class Tally:
         self._corrected += bool(record["corrections"])
         self._corrections.update(each["rule"] for each in record["corrections"])
         self._flags.update(record["flags"])
+        self._lost_tails += record["lost_tail_s"] > 0
+        self._recovered_tails += record["tail_recovered"]
         if record["filtered"]:
             self._filtered[record["filtered"]] += 1
         if record["quality"] is not None:
@@ -79,6 +83,8 @@ class Tally:
             flags=dict(self._flags),
             excluded=dict(self._excluded),
             filtered=dict(self._filtered),
+            lost_tails=self._lost_tails,
+            recovered_tails=self._recovered_tails,
             corrections=dict(self._corrections),
             corrected_share=self._share(),
             latencies={name: _latency(known) for name, known in self._times.items() if known},

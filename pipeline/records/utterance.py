@@ -85,8 +85,14 @@ class UtteranceRecord:
     """Probability, 0..1, that nobody spoke, as the recognizer sees it."""
     compression_ratio: float | None
     """Size of the recognized text over its compressed size; high where it repeats itself."""
+    lang_prob: float | None
+    """Probability, 0..1, that the spoken language is `lang`, as the recognizer hears it."""
     words: tuple[Word, ...]
     """The words of `raw_text`, split at white space; empty where the recognizer does not tell."""
+    lost_tail_s: float
+    """Speech at the end that the recognizer's first text left out; 0 if none."""
+    tail_recovered: bool
+    """Whether a second look at it gave words, which are in `raw_text`."""
     filtered: str
     """Why the text is not shown; empty when it is."""
     updates: int
@@ -245,7 +251,10 @@ def _heard(transcript: Transcript, mode: Mode, utc: str, updates: int) -> Uttera
         avg_logprob=_rounded(recognition.avg_logprob, 4),
         no_speech_prob=_rounded(recognition.no_speech_prob, 4),
         compression_ratio=_rounded(recognition.compression_ratio, 3),
+        lang_prob=_rounded(recognition.lang_prob, 4),
         words=tuple(Word(word.text, round(word.probability, 3)) for word in recognition.words),
+        lost_tail_s=round(recognition.lost_tail_s, 2),
+        tail_recovered=recognition.tail_recovered,
         filtered=transcript.filtered,
         updates=updates,
         vad_wait_ms=_ms(utterance.closed_s - utterance.spoken_s),

@@ -23,6 +23,17 @@ UNSURE_LOGPROB = -0.7
 WORDS_A_SECOND = 7.0
 """Nobody speaks faster; the fastest auctioneers reach 6."""
 
+NO_SENSE_LOGPROB = -1.3
+"""Below this the text is a guess: a real Whisper's go from -1.4 to -2.7 in organ, choir, applause
+and a foreign language, and down to -1.15 for two words of a real voice in much noise.
+"""
+
+OTHER_LANG_PROB = 0.15
+"""Another language is spoken if the expected one is less likely: with Whisper base 0.00 to 0.25
+in Spanish, from 0.3 on in English; not asked of less than 1.5 s, which may be any language.
+"""
+
+_LANG_S = 1.5
 _LOOP_COUNT = 4
 _WORD_COUNT = 6  # "no, no, no, no" is emphasis
 _WORSHIP_COUNT = 10
@@ -54,7 +65,8 @@ def reason(
 ) -> str:
     """Return why `text` must not be shown, "" when it may.
 
-    `empty` no words in it; `no-speech` Whisper heard none and is unsure; `repetition` an n-gram
+    `empty` no words in it; `no-speech` Whisper heard none and is unsure; `guess` it is not sure of
+    anything; `other-language` it hears another one than the expected; `repetition` an n-gram
     over and over; `compression` as repetitive by zlib's measure; `stock-phrase` what models write
     over silence, and it was quiet or uncertain; `too-fast` more words than fit into `duration_s`.
     """
@@ -64,12 +76,15 @@ def reason(
     quiet = level_dbfs < QUIET_DBFS
     worship = _WORSHIP.issuperset(words)
     repetitive = _above(recognition.compression_ratio, settings.compression_ratio)
+    foreign = _below(recognition.lang_prob, OTHER_LANG_PROB) and duration_s >= _LANG_S
     signs = {
         "empty": not words,
         "no-speech": silent and _below(recognition.avg_logprob, settings.avg_logprob),
+        "guess": _below(recognition.avg_logprob, NO_SENSE_LOGPROB),
+        "other-language": foreign and not worship,
         "repetition": _loops(words, _WORSHIP_COUNT if worship else _LOOP_COUNT),
         "compression": repetitive and not worship,
-        "stock-phrase": _stock(" ".join(words), quiet=quiet, unsure=unsure),
+        "stock-phrase": _stock(" ".join(words), quiet=quiet, unsure=unsure, silent=silent),
         "too-fast": len(words) > 3 + WORDS_A_SECOND * duration_s,
     }
     return next((sign for sign, seen in signs.items() if seen), "")
@@ -81,9 +96,9 @@ def _loops(words: list[str], count: int) -> bool:
     return loop.count >= needed and loop.length >= _LOOP_SHARE * len(words)
 
 
-def _stock(phrase: str, *, quiet: bool, unsure: bool) -> bool:
-    if phrase in _WEAK:  # people do say these: both signs are needed
-        return quiet and unsure
+def _stock(phrase: str, *, quiet: bool, unsure: bool, silent: bool) -> bool:
+    if phrase in _WEAK:  # people do say these: doubt alone is not enough
+        return silent or (quiet and unsure)
     return (quiet or unsure) and _STOCK.fullmatch(phrase) is not None
 
 

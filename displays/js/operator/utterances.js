@@ -129,6 +129,8 @@ const FILTERED = {
   repetition: "it repeats itself",
   compression: "it repeats itself",
   "stock-phrase": "a phrase that recognizers make up",
+  guess: "the recognizer only guessed",
+  "other-language": "another language was spoken",
   "too-fast": "more words than anybody speaks in that time",
   "control-tokens": "the recognizer's own signs",
   "wrong-script": "letters of another language",

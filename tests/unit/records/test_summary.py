@@ -25,6 +25,14 @@ def test_a_session_without_a_word() -> None:
     assert made.dropped == {"records": 4}
 
 
+def test_lost_tails_are_counted_and_those_that_a_second_look_gave() -> None:
+    tally = Tally()
+    tally.utterance(spoken(lost_tail_s=1.5, tail_recovered=True))
+    tally.utterance(spoken(lost_tail_s=2.0, tail_recovered=False))
+    tally.utterance(spoken(lost_tail_s=0.0, tail_recovered=False))
+    assert (summary(tally).lost_tails, summary(tally).recovered_tails) == (2, 1)
+
+
 def test_what_was_filtered_has_no_decision() -> None:
     tally = Tally()
     tally.utterance(spoken(filtered="no-speech", quality=None, flags=("no-speech-prob:reject",)))
