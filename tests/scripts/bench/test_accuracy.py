@@ -1,0 +1,111 @@
+"""The accuracy benchmark's material, arithmetic and table, and a run on the starter."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pipeline.core.resources import bundled
+from pipeline.core.types import SAMPLE_RATE
+from scripts.bench import accuracy
+from scripts.bench.accuracy import Figures
+from tests.support.needs import needs_file
+
+VOICES = bundled("demo", "voices")
+FIGURES = Figures(
+    model="whisper-base",
+    window_s=10.0,
+    hotwords=False,
+    wer=0.0404,
+    wer_of={"as recorded": 0.045, "noise at 10 dB": 0.072},
+    words=555,
+    stops=59,
+    sentences=60,
+    lost=1,
+    lost_tails=3,
+    recovered_tails=2,
+    filtered=0,
+    cpu=0.147,
+)
+
+
+@pytest.fixture
+def one_voice(tmp_path: Path) -> Path:
+    """A folder with the shortest of the recordings."""
+    needs_file(VOICES)
+    shutil.copy(VOICES / "lj050_0131.flac", tmp_path)
+    (tmp_path / "voices.json").write_text(
+        '{"lj050_0131.flac": {"text": "unless a system is established. In this regard"}}'
+    )
+    return tmp_path
+
+
+def test_short_utterances_are_joined_up_to_ten_seconds() -> None:
+    four = np.ones(4 * SAMPLE_RATE, np.float32)
+    groups = list(accuracy.joined([four, four, four]))
+    assert [len(group) / SAMPLE_RATE for group in groups] == [8.25, 4.0]
+    assert sum(float(group.sum()) for group in groups) == 12 * SAMPLE_RATE
+    assert list(accuracy.joined([])) == []
+
+
+def test_every_recording_in_every_condition(one_voice: Path) -> None:
+    made = accuracy.material(one_voice)
+    assert [each.condition for each in made] == [
+        "as recorded",
+        "pauses shortened",
+        "14 dB softer",
+        "noise at 15 dB",
+        "noise at 10 dB",
+    ]
+    loud, _, soft, *_ = (np.abs(np.concatenate(each.utterances)).max() for each in made)
+    assert 20 * np.log10(loud / soft) == pytest.approx(14, abs=0.5)
+    again = accuracy.material(one_voice)
+    for one, other in zip(made[4].utterances, again[4].utterances, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_a_column_for_each_setting() -> None:
+    hot = replace(FIGURES, hotwords=True, stops=20, window_s=0.0)
+    head, *rows = accuracy.rows([FIGURES, hot])
+    assert head == ["", "whisper-base, 10 s", "whisper-base, its own window, hot words"]
+    told = {row[0]: row[1:] for row in rows}
+    assert told["WER"] == ["4.0%", "4.0%"]
+    assert told["WER, noise at 10 dB"] == ["7.2%", "7.2%"]
+    assert told["full stops"] == ["59 of 60", "20 of 60"]
+    assert told["tails"] == ["3, 2 recovered"] * 2
+    assert told["CPU, s/s"] == ["0.147", "0.147"]
+
+
+def test_the_section_is_written_into_the_file_of_benchmarks() -> None:
+    section = accuracy.section([FIGURES])
+    assert section.startswith(f"{accuracy.TITLE}\n")
+    assert "| full stops | 59 of 60 |" in section
+    assert "- 555 words; " in section
+
+
+@pytest.mark.slow
+def test_a_run_on_the_starter(
+    one_voice: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    needs_file(bundled("models", "starter", "stt"))
+    page = one_voice / "BENCHMARKS.md"
+    page.write_text("# Benchmarks\n\n## Another\n\nkept\n")
+    options = ["--voices", str(one_voice), "--model", "starter", "--window", "0", "--markdown"]
+    monkeypatch.setattr("sys.argv", ["accuracy", *options, str(page)])
+    assert accuracy.main() == 0
+    assert "full stops" in capsys.readouterr().out
+    written = page.read_text()
+    assert "## Another\n\nkept" in written
+    assert "its own window, hot words |" in written
+
+
+def test_a_folder_without_voices_is_an_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.argv", ["accuracy", "--voices", str(tmp_path)])
+    assert accuracy.main() == 2
+    assert "voices.json" in capsys.readouterr().err
