@@ -18,7 +18,7 @@ help:  ## Show this list
 	$(PYTHON) -m venv .venv || { echo "Debian and Ubuntu: apt install python3-venv"; exit 1; }
 
 .venv/runtime: requirements.lock pyproject.toml | .venv/bin/python
-	@echo "Installing what the daemon needs. llama.cpp is compiled once: about 4 minutes on 2 cores."
+	@echo "Installing what the daemon needs. llama.cpp is compiled once: about 6 minutes on 2 idle cores."
 	. scripts/llama_build.sh && $(BIN)/python -m pip install --quiet --require-hashes --no-deps -r requirements.lock
 	$(BIN)/python -m pip install --quiet --no-deps --editable .
 	@touch $@
