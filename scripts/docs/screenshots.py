@@ -26,8 +26,12 @@ ROOT = Path(__file__).resolve().parents[2]
 IMAGES = ROOT / "docs" / "images"
 MOST_BYTES = 160_000
 
-PHONE = {"viewport": {"width": 390, "height": 844}, "device_scale_factor": 1.5, "locale": "es-MX"}
-HD = {"viewport": {"width": 1280, "height": 720}, "locale": "es-MX"}
+PHONE: dict[str, Any] = {
+    "viewport": {"width": 390, "height": 844},
+    "device_scale_factor": 1.5,
+    "locale": "es-MX",
+}
+HD: dict[str, Any] = {"viewport": {"width": 1280, "height": 720}, "locale": "es-MX"}
 HEARD = 28  # sentences of the sermon said so far
 GUESSED_WORDS = 6  # words of the next that are there ...
 STABLE_WORDS = 4  # ... and of those, certain ones
@@ -143,7 +147,10 @@ def main() -> int:
     too_large = False
     with Hall() as hall, chromium() as browser:
         perform(hall)
-        shots = {name: partial(shoot, browser, hall.url + path, *how) for name, path, *how in SHOTS}
+        shots: dict[str, Callable[[], bytes]] = {
+            name: partial(shoot, browser, hall.url + path, options, act)
+            for name, path, options, act in SHOTS
+        }
         shots |= {"review": partial(shoot_review, browser), **console_shots(browser)}
         shots["audience-states"] = partial(shoot_states, browser)
         for name, take in shots.items():

@@ -140,7 +140,8 @@ def _load(file: Path) -> tuple[Tensors, Mapping[str, Any]]:
             f"{file} holds objects of a program beside its tensors, or is damaged.",
             "Save the tensors alone: torch.save(model.state_dict(), FILE).",
         ) from error
-    config = next((saved[key] for key in _CONFIG_INSIDE if isinstance(saved.get(key), dict)), {})
+    configs = (saved[key] for key in _CONFIG_INSIDE if isinstance(saved.get(key), dict))
+    config: Mapping[str, Any] = next(configs, {})
     tensors = next((saved[key] for key in _INSIDE if isinstance(saved.get(key), dict)), saved)
     return {n: t for n, t in tensors.items() if isinstance(t, torch.Tensor)}, config
 

@@ -14,22 +14,22 @@ from scripts.gguf_export.checkpoint import Checkpoint, Tensors
 from scripts.gguf_export.shape import Shape
 
 
-@torch.no_grad()
 def logits(checkpoint: Checkpoint, ids: Tensor) -> Tensor:
     """Ids (batch, length) to logits (batch, length, vocabulary), all in float32."""
-    shape, weights = checkpoint.shape, checkpoint.weights
-    gemma = shape.architecture == "gemma3"
-    x = weights["token_embd"][ids].float()
-    if gemma:
-        x = x * shape.width**0.5
-    for layer, local in enumerate(shape.local):
-        block = _Block(shape, weights, f"blk.{layer}.", local=local)
-        y = block.attend(block.norm("attn_norm", x))
-        x = x + (block.norm("post_attention_norm", y) if gemma else y)
-        y = block.feed(block.norm("ffn_norm", x))
-        x = x + (block.norm("post_ffw_norm", y) if gemma else y)
-    x = _rms(x, shape.norm_epsilon) * weights["output_norm"]
-    return linear(x, weights.get("output", weights["token_embd"]).float())
+    with torch.no_grad():
+        shape, weights = checkpoint.shape, checkpoint.weights
+        gemma = shape.architecture == "gemma3"
+        x = weights["token_embd"][ids].float()
+        if gemma:
+            x = x * shape.width**0.5
+        for layer, local in enumerate(shape.local):
+            block = _Block(shape, weights, f"blk.{layer}.", local=local)
+            y = block.attend(block.norm("attn_norm", x))
+            x = x + (block.norm("post_attention_norm", y) if gemma else y)
+            y = block.feed(block.norm("ffn_norm", x))
+            x = x + (block.norm("post_ffw_norm", y) if gemma else y)
+        x = _rms(x, shape.norm_epsilon) * weights["output_norm"]
+        return linear(x, weights.get("output", weights["token_embd"]).float())
 
 
 class _Block:

@@ -69,7 +69,8 @@ class Shape:
     def attention_scale(self) -> float:
         """What a score is multiplied by; llama.cpp knows Gemma 3 27B by its number of layers."""
         large = self.architecture == "gemma3" and self.layers == _GEMMA_27B_LAYERS
-        return float(self.width // self.heads if large else self.head_width) ** -0.5
+        width = self.width // self.heads if large else self.head_width
+        return float(width**-0.5)
 
     def tensors(self) -> dict[str, tuple[int, ...]]:
         """Return the shape of every tensor by llama.cpp's name, an untied `output` left out."""

@@ -69,13 +69,17 @@ def compare(
             for draw in draws
         ]
         low, high = (float(end) for end in np.percentile(gains, (2.5, 97.5)))
-        scores = measure.score(first.sum(axis=0)), measure.score(second.sum(axis=0))
+        score_a, score_b = (measure.score(each.sum(axis=0)) for each in (first, second))
+        gain = score_b - score_a
         limit = limits[measure.name]
-        gain = scores[1] - scores[0]
         found[measure.name] = Difference(
-            *(round(value, 2) for value in (*scores, gain, low, high)),
-            limit,
-            judge(gain, low, high, limit),
+            a=round(score_a, 2),
+            b=round(score_b, 2),
+            difference=round(gain, 2),
+            low=round(low, 2),
+            high=round(high, 2),
+            limit=limit,
+            verdict=judge(gain, low, high, limit),
         )
     return found
 

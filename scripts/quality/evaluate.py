@@ -87,12 +87,12 @@ def _gate(arguments: argparse.Namespace) -> int:
         console.print(verdict_table(found))
         console.print(losses(texts, sentences, arguments.losses), soft_wrap=True)
     complaints = []
-    for name, each in held.items():
-        if each is not None:
+    for name, stressed in held.items():
+        if stressed is not None:
             grown_mb, slower = arguments.grown_mb, arguments.slower
-            failed = each.complaints(grown_mb=grown_mb, slower=slower)
+            failed = stressed.complaints(grown_mb=grown_mb, slower=slower)
             complaints += [f"{name.upper()}: {complaint}" for complaint in failed]
-            console.print(stress_line(name, each, failed), soft_wrap=True)
+            console.print(stress_line(name, stressed, failed), soft_wrap=True)
     if arguments.json:
         result = report(measured, texts, sentences, found, held)
         _write(arguments.json, orjson.dumps(result, option=orjson.OPT_INDENT_2))

@@ -108,7 +108,7 @@ async def haunt(port: int, home: str, way: Way) -> None:
 
 async def main(port: int, number: int) -> None:
     """Do harm until killed."""
-    ways = [never_reads] * (number // 2)
+    ways: list[Way] = [never_reads] * (number // 2)
     ways += [way for way, _ in zip(cycle(BUSY), range(number - len(ways)), strict=False)]
     async with asyncio.TaskGroup() as group:
         for each, way in enumerate(ways):

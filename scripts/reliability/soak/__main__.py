@@ -200,8 +200,10 @@ def show(result: dict[str, Any]) -> None:
         figures = (f"{course[key]:g}" for key in ("median", "grown", "allowed"))
         rows.add_row(name, *figures, "ok" if course["ok"] else "GROWS")
     console.print(rows)
-    shown = ("exit_code", "real_minutes", "utterances", "finals", "unfinished", "unplugged")
-    shown += ("visits", "captions_received", "deaf_cut_off", "dropped", "faults")
+    shown = [
+        *("exit_code", "real_minutes", "utterances", "finals", "unfinished", "unplugged"),
+        *("visits", "captions_received", "deaf_cut_off", "dropped", "faults"),
+    ]
     console.print({key: result[key] for key in shown})
     console.print("ok" if result["ok"] else "FAILED")
 

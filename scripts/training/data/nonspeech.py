@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,7 @@ def nonspeech(length_s: float, draw: random.Random) -> speech.Audio:
     samples = round(length_s * speech.SAMPLE_RATE_HZ)
     time_s = np.arange(samples) / speech.SAMPLE_RATE_HZ
     kind = draw.choice(("noise", "noise", "swell", "music", "music", "hum", "clicks"))
-    audio = speech.coloured_noise(samples, draw)
+    audio: NDArray[np.floating[Any]] = speech.coloured_noise(samples, draw)
     if kind == "swell":
         audio = audio * (1.1 + np.sin(2 * np.pi * (draw.uniform(0.1, 2) * time_s + draw.random())))
     elif kind == "hum":

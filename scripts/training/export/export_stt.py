@@ -35,8 +35,16 @@ MAX_BYTES = 12_000_000
 
 
 def vocabulary(tokenizer: Tokenizer) -> list[str]:
-    """Every token in order of its number: BPE, special tokens, timestamps every 20 ms."""
-    bpe = [tokenizer.id_to_token(number) for number in range(BPE_TOKENS)]
+    """Every token in order of its number: BPE, special tokens, timestamps every 20 ms.
+
+    ValueError when the tokenizer has fewer BPE tokens than the model.
+    """
+    bpe: list[str] = []
+    for number in range(BPE_TOKENS):
+        token = tokenizer.id_to_token(number)
+        if token is None:
+            raise ValueError(f"the tokenizer has no token {number} of {BPE_TOKENS}")
+        bpe.append(token)
     return [*bpe, *SPECIAL_TOKENS, *(f"<|{i * 0.02:.2f}|>" for i in range(TIMESTAMPS))]
 
 

@@ -173,22 +173,22 @@ def decode(
     return model.proj_out(hidden if wanted is None else hidden[wanted])
 
 
-@torch.no_grad()
 def greedy(
     model: WhisperForConditionalGeneration, features: Tensor, max_tokens: int = 90
 ) -> list[list[int]]:
     """The most likely tokens of each utterance, without prompt and end."""
-    encoded = encode(model, features)
-    tokens = torch.tensor([PROMPT] * len(features), device=features.device)
-    ended = torch.zeros(len(features), dtype=torch.bool, device=features.device)
-    for _ in range(max_tokens):
-        best = decode(model, tokens, encoded)[:, -1, : BPE_TOKENS + 1].argmax(-1)
-        best = best.masked_fill(ended, END)
-        tokens = torch.cat((tokens, best[:, None]), 1)
-        ended |= best == END
-        if ended.all():
-            break
-    return [[t for t in row[len(PROMPT) :] if t != END] for row in tokens.tolist()]
+    with torch.no_grad():
+        encoded = encode(model, features)
+        tokens = torch.tensor([PROMPT] * len(features), device=features.device)
+        ended = torch.zeros(len(features), dtype=torch.bool, device=features.device)
+        for _ in range(max_tokens):
+            best = decode(model, tokens, encoded)[:, -1, : BPE_TOKENS + 1].argmax(-1)
+            best = best.masked_fill(ended, END)
+            tokens = torch.cat((tokens, best[:, None]), 1)
+            ended |= best == END
+            if ended.all():
+                break
+        return [[t for t in row[len(PROMPT) :] if t != END] for row in tokens.tolist()]
 
 
 def load_tokenizer(folder: Path) -> Tokenizer:

@@ -58,14 +58,13 @@ def losses(
     return attention, ctc
 
 
-@torch.no_grad()
 def quick_check(
     model: Any, tokenizer: Tokenizer, clips: list[Clip], noise: list[Clip], device: torch.device
 ) -> tuple[float, float, float, list[tuple[str, str]]]:
     """(WER in the short window, chance of no speech in noise and in speech, the pairs)."""
     model.eval()
     pairs, chances = [], []
-    with torch.autocast(device.type, dtype=torch.bfloat16):
+    with torch.no_grad(), torch.autocast(device.type, dtype=torch.bfloat16):
         for group in (clips[i : i + 12] for i in range(0, len(clips), 12)):
             features = padded(group).to(device)
             heard = [tokenizer.decode(row).strip() for row in greedy(model, features)]

@@ -100,29 +100,31 @@ def loss_of(model: Gemma, batch: Batch, autocast: torch.autocast) -> Tensor:
     return smoothed_loss(logits, batch.targets, batch.weights)
 
 
-@torch.no_grad()
 def greedy(
     model: Gemma, processor: sentencepiece.SentencePieceProcessor, texts: list[str]
 ) -> list[str]:
     """Translate for the log: no cache, all rows at once, up to DEV_LENGTH tokens an answer."""
-    prompts = [tokens[: start + 1] for tokens, start in encode(processor, [(t, "") for t in texts])]
-    device = model.embeddings.weight.device
-    answers: list[list[int]] = [[] for _ in texts]
-    unfinished = list(range(len(texts)))
-    for _ in range(DEV_LENGTH):
-        rows = [prompts[i] + answers[i] for i in unfinished]
-        packed = to(lay_out([[row] for row in rows], max(map(len, rows))), device.type)
-        last = torch.tensor([len(row) - 1 for row in rows], device=device)
-        with torch.autocast(device.type, torch.bfloat16):
-            chosen = model.logits(model(packed)[range(len(rows)), last]).argmax(-1).tolist()
-        for index, token in zip(list(unfinished), chosen, strict=True):
-            if token in {pieces.END_OF_TURN_ID, pieces.EOS}:
-                unfinished.remove(index)
-            else:
-                answers[index].append(token)
-        if not unfinished:
-            break
-    return [processor.decode(answer) for answer in answers]
+    with torch.no_grad():
+        prompts = [
+            tokens[: start + 1] for tokens, start in encode(processor, [(t, "") for t in texts])
+        ]
+        device = model.embeddings.weight.device
+        answers: list[list[int]] = [[] for _ in texts]
+        unfinished = list(range(len(texts)))
+        for _ in range(DEV_LENGTH):
+            rows = [prompts[i] + answers[i] for i in unfinished]
+            packed = to(lay_out([[row] for row in rows], max(map(len, rows))), device.type)
+            last = torch.tensor([len(row) - 1 for row in rows], device=device)
+            with torch.autocast(device.type, torch.bfloat16):
+                chosen = model.logits(model(packed)[range(len(rows)), last]).argmax(-1).tolist()
+            for index, token in zip(list(unfinished), chosen, strict=True):
+                if token in {pieces.END_OF_TURN_ID, pieces.EOS}:
+                    unfinished.remove(index)
+                else:
+                    answers[index].append(token)
+            if not unfinished:
+                break
+        return [processor.decode(answer) for answer in answers]
 
 
 def main() -> None:

@@ -84,26 +84,26 @@ def loss_of(model: Marian, batch: Batch, autocast: torch.autocast) -> Tensor:
     return smoothed_loss(logits, batch.target.ids.flatten(), weights)
 
 
-@torch.no_grad()
 def greedy(
     model: Marian, processor: sentencepiece.SentencePieceProcessor, texts: list[str]
 ) -> list[str]:
     """Translate for the log: no cache, all sentences at once, up to DEV_LENGTH tokens."""
-    device = model.embeddings.weight.device.type
-    end = processor.eos_id()
-    sources = [tokens for tokens, _ in encode(processor, [(text, "") for text in texts])]
-    source = to(lay_out([[s] for s in sources], max(map(len, sources))), device)
-    memory = model.encode(source)
-    answers: list[list[int]] = [[] for _ in texts]
-    for _ in range(DEV_LENGTH):
-        # What stands at the last position is not seen yet: any id will do.
-        target = to(lay_out([[[*a, end]] for a in answers], len(answers[0]) + 1), device)
-        chosen = model.logits(model.decode(memory, source, target)[:, -1]).argmax(-1).tolist()
-        for answer, token in zip(answers, chosen, strict=True):
-            answer.append(end if end in answer else token)
-        if all(end in answer for answer in answers):
-            break
-    return [processor.decode(a[: a.index(end)] if end in a else a) for a in answers]
+    with torch.no_grad():
+        device = model.embeddings.weight.device.type
+        end = processor.eos_id()
+        sources = [tokens for tokens, _ in encode(processor, [(text, "") for text in texts])]
+        source = to(lay_out([[s] for s in sources], max(map(len, sources))), device)
+        memory = model.encode(source)
+        answers: list[list[int]] = [[] for _ in texts]
+        for _ in range(DEV_LENGTH):
+            # What stands at the last position is not seen yet: any id will do.
+            target = to(lay_out([[[*a, end]] for a in answers], len(answers[0]) + 1), device)
+            chosen = model.logits(model.decode(memory, source, target)[:, -1]).argmax(-1).tolist()
+            for answer, token in zip(answers, chosen, strict=True):
+                answer.append(end if end in answer else token)
+            if all(end in answer for answer in answers):
+                break
+        return [processor.decode(a[: a.index(end)] if end in a else a) for a in answers]
 
 
 def main() -> None:
