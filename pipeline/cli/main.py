@@ -5,23 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 
 from pipeline import __version__
-from pipeline.cli import streams as standard_streams
-from pipeline.cli.commands import (
-    check,
-    config,
-    devices,
-    export,
-    models,
-    reload,
-    replay,
-    report,
-    review,
-    run,
-    score,
-    tune,
-)
+from pipeline.cli import streams
 from pipeline.core.errors import StarkError
 
 _EPILOG = """\
@@ -44,15 +31,22 @@ Settings come from config.toml, then STARK_TRANSLATE__SECTION__KEY variables, th
 exit codes: 0 clean, 1 something broke, 2 wrong usage, 70 a model that crashes, 78 wrong settings
 """
 
-COMMANDS = (
-    *(run, reload, devices, models, tune, config, check),
-    *(export, replay, review, score, report),
-)
+MODULES = {
+    **dict.fromkeys(("run", "dry-run", "demo"), "run"),
+    **{
+        name: name
+        for name in (
+            *("reload", "devices", "models", "tune", "config", "check"),
+            *("export", "replay", "review", "score", "report"),
+        )
+    },
+}
+"""The module of pipeline.cli.commands that each command is in, in the order of --help."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; return its exit code."""
-    standard_streams.ensure()
+    streams.ensure()
     parser = argparse.ArgumentParser(
         prog="stark-translate",
         description="Live sermon captions in another language.",
@@ -61,22 +55,31 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(required=True, metavar="command")
-    for command in COMMANDS:
-        command.add(commands)
+    for module in _needed(sys.argv[1:] if argv is None else argv):
+        import_module(f"pipeline.cli.commands.{module}").add(commands)
     arguments = parser.parse_args(argv)
     try:
         code: int = arguments.run(arguments)
         sys.stdout.flush()
     except StarkError as error:
-        standard_streams.say(f"stark-translate: {error}")
+        streams.say(f"stark-translate: {error}")
         return error.exit_code
     except KeyboardInterrupt:
         return 1
     except OSError as error:
-        if not standard_streams.gone(error):
+        if not streams.gone(error):
             raise
         return 1  # whoever was to read the result has left
     else:
         return code
     finally:
-        standard_streams.settle()
+        streams.settle()
+
+
+def _needed(argv: Sequence[str]) -> list[str]:
+    """Return the modules that a command line needs: one, or all for --help and what is unknown.
+
+    Importing all of them takes a second, in which nothing would be on the screen.
+    """
+    first = next(iter(argv), "")
+    return [MODULES[first]] if first in MODULES else list(dict.fromkeys(MODULES.values()))

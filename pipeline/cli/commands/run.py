@@ -17,8 +17,6 @@ import structlog
 from pipeline.audio.playlist import Playlist
 from pipeline.audio.protocols import AudioSource
 from pipeline.cli import streams
-from pipeline.cli.commands.review import review
-from pipeline.cli.download_screen import Download
 from pipeline.cli.options import (
     Commands,
     add_command,
@@ -38,13 +36,10 @@ from pipeline.daemon.app import App
 from pipeline.daemon.screen import Screen
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines import factory
-from pipeline.evaluation.score import score, table
-from pipeline.evaluation.voices import read_voices, score_session, voices_table
 from pipeline.models.automatic import AUTO, FIRST, names_in_use, recognizer_name
 from pipeline.models.catalog import state
 from pipeline.models.resolve import STARTER as STARTER_MODEL
 from pipeline.models.store import Store, directory_of
-from pipeline.review.report import report
 from pipeline.session.reader import read_journal
 from pipeline.workers.group import Engines
 
@@ -111,6 +106,10 @@ def _dry_run(arguments: argparse.Namespace) -> int:
         wanted = sys.stdin.isatty() and sys.stderr.isatty()
 
     def then(folder: Path, _: Screen) -> None:
+        # Imported when the service is over: its start must not wait for them.
+        from pipeline.cli.commands.review import review  # noqa: PLC0415
+        from pipeline.review.report import report  # noqa: PLC0415
+
         page = folder / "report.html"
         write_out(page, report(folder))
         log.info("report", file=str(page))
@@ -123,6 +122,14 @@ def _dry_run(arguments: argparse.Namespace) -> int:
 
 
 def _demo(arguments: argparse.Namespace) -> int:
+    # Imported here: a service needs none of them.
+    from pipeline.evaluation.score import score, table  # noqa: PLC0415
+    from pipeline.evaluation.voices import (  # noqa: PLC0415
+        read_voices,
+        score_session,
+        voices_table,
+    )
+
     pace: Literal["fast", "realtime"] = "fast" if arguments.fast else "realtime"
     sermon = bundled("demo", "sermon.flac")
     forced = STARTER if arguments.starter else {}
@@ -151,6 +158,8 @@ def _have_real_recognizer(settings: Settings) -> None:
     if recognizer_name(settings) != STARTER_MODEL or state(store, FIRST)[0] == "here":
         return
     streams.say(f"Fetching {FIRST}, which hears real voices, once (--starter goes without it).")
+    from pipeline.cli.download_screen import Download  # noqa: PLC0415 - seldom needed
+
     try:
         with Download() as shown:
             shown.obtain(FIRST, store)

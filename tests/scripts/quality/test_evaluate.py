@@ -181,7 +181,7 @@ def test_growing_memory_fails_the_stress_run(tmp_path: Path) -> None:
         (["--a", "missing.json"], "missing.json: No such file"),
         (["--a", "missing.json", "marian"], "a .json file is a whole side"),
         (["--sentences", "missing.toml"], "missing.toml: No such file"),
-        (["--a", "gemma", "translate.target=xx"], "translate.target"),
+        (["--a", "gemma", "translate.target=xx"], "translate.source and target ask for en-xx"),
     ],
 )
 def test_what_cannot_be_measured_is_named_and_exits_with_2(
