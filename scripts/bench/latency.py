@@ -30,8 +30,8 @@ from rich.progress import track
 from rich.table import Table
 
 from pipeline.core.percentiles import spread
+from scripts.support.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 MEASURES = {
     "last syllable to final": "last_syllable_to_final_ms",
     "last syllable to partial": "last_syllable_to_partial_ms",

@@ -25,8 +25,8 @@ from typing import Any
 import orjson
 
 from pipeline.evaluation.reference import Recording, read_recording
+from scripts.support.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 RECORDING = "sermon.wav"
 
 

@@ -19,8 +19,9 @@ import soundfile
 import soxr
 
 from scripts.demo.music import Samples, SermonError, Table, amplitude, music, rms
+from scripts.support.paths import ROOT
 
-DEMO = Path(__file__).resolve().parents[2] / "demo"
+DEMO = ROOT / "demo"
 # Speech begins and ends at the first and last sample above this level, relative to the
 # sentence's peak.
 SPEECH_THRESHOLD_DB = -40.0

@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Page
 from pipeline.check.last_check import keep
 from pipeline.check.result import Result
 from pipeline.core.types import Mode
-from tests.support.operator_server import Office
+from scripts.support.operator_server import Office
 
 CALM_MS = 800  # until tips and glides have come to rest
 CONSOLE = "/operator#token=secret"

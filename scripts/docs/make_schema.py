@@ -9,7 +9,6 @@ what displays send allow further fields, as the daemon does.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import orjson
@@ -23,8 +22,9 @@ from pipeline.records.events import EventRecord, HealthRecord, SummaryRecord
 from pipeline.records.utterance import UtteranceRecord
 from pipeline.review.store import Reviewed
 from pipeline.session.training_pairs import Pair, ReviewItem
+from scripts.support.paths import ROOT
 
-SCHEMA = Path(__file__).parents[2] / "schema"
+SCHEMA = ROOT / "schema"
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 WRITTEN: dict[str, Any] = {

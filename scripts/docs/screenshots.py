@@ -18,11 +18,11 @@ from playwright.sync_api import Browser, Page
 
 from scripts.docs.console_shots import console_shots
 from scripts.docs.state_shots import shoot_states
-from tests.support.browser import chromium
-from tests.support.display_server import Hall
-from tests.support.reviewing import TOKEN, Reviewing, reviewable
+from scripts.support.browser import chromium
+from scripts.support.display_server import Hall
+from scripts.support.paths import ROOT
+from scripts.support.reviewing import TOKEN, Reviewing, reviewable
 
-ROOT = Path(__file__).resolve().parents[2]
 IMAGES = ROOT / "docs" / "images"
 MOST_BYTES = 160_000
 

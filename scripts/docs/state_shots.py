@@ -9,7 +9,7 @@ from typing import Any, get_args
 from playwright.sync_api import Browser
 
 from pipeline.core.types import State
-from tests.support.display_server import Hall
+from scripts.support.display_server import Hall
 
 SMALL: dict[str, Any] = {
     "viewport": {"width": 300, "height": 200},

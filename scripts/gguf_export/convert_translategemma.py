@@ -32,13 +32,14 @@ from pipeline.engines import prompts
 from pipeline.engines.gemma import Gemma
 from scripts.gguf_export import checkpoint, converting, merging, proof, quantizing, vocabulary
 from scripts.gguf_export.progress import bar, console, only_warnings
+from scripts.support.paths import ROOT
 
 _SENTENCE = "Grace and peace to you from God our Father."
 _MADE_FROM = "made_from.json"
 _TEXTS = (_SENTENCE, "¿Cómo estás, Nehemías? — Romans 8:28,  two spaces\nand a line.")
 _START, _END = "<start_of_turn>", "<end_of_turn>"
 _CONTEXT = 512
-_LLAMA_CPP = Path(__file__).resolve().parents[2] / ".venv" / "llama.cpp"
+_LLAMA_CPP = ROOT / ".venv" / "llama.cpp"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -27,7 +27,7 @@ from rich.table import Table
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from tests.support.program import SERMON, Program, started
+from scripts.support.program import SERMON, Program, started
 
 _SHORTEST_S = 0.5
 

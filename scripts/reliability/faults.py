@@ -23,7 +23,8 @@ from rich.console import Console
 from rich.progress import Progress, TaskID
 from rich.table import Table
 
-ROOT = Path(__file__).resolve().parents[2]
+from scripts.support.paths import ROOT
+
 MATRIX = ROOT / "docs" / "RELIABILITY.md"
 _TEST = re.compile(r"`(tests/[^`]+::[^`]+)`")
 

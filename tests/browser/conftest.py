@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.support.browser import CHROMIUM, chromium
-from tests.support.display_server import Hall
+from scripts.support.browser import CHROMIUM, chromium
+from scripts.support.display_server import Hall
 from tests.support.needs import needs_file
 
 # What Chromium says by itself when a server it had a socket to is gone.

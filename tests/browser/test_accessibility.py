@@ -9,9 +9,9 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from playwright.sync_api import Page, expect
 
+from scripts.support.captions import caption
+from scripts.support.display_server import Hall
 from tests.browser.conftest import Visit, until
-from tests.support.builders import caption
-from tests.support.display_server import Hall
 
 pytestmark = pytest.mark.browser
 

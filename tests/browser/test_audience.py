@@ -10,9 +10,9 @@ import pytest
 from playwright.sync_api import Page, WebSocketRoute, expect
 
 from pipeline.core.types import State
+from scripts.support.captions import caption
+from scripts.support.display_server import Hall
 from tests.browser.conftest import Visit, until
-from tests.support.builders import caption
-from tests.support.display_server import Hall
 
 pytestmark = pytest.mark.browser
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, WebSocket, WebSocketRoute, expect
 
+from scripts.support.display_server import Hall
 from tests.browser.conftest import Visit, until
-from tests.support.display_server import Hall
 
 pytestmark = pytest.mark.browser
 

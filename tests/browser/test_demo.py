@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.support.program import Program, started
+from scripts.support.program import Program, started
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 

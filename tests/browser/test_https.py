@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from scripts.support.display_server import Hall
 from tests.browser.conftest import Visit
 from tests.support.certificates import make
-from tests.support.display_server import Hall
 
 pytestmark = pytest.mark.browser
 

@@ -7,8 +7,8 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from scripts.support.display_server import Hall
 from tests.browser.conftest import Visit, until
-from tests.support.display_server import Hall
 
 pytestmark = pytest.mark.browser
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from scripts.support.display_server import Hall
 from tests.browser.conftest import Visit, until
-from tests.support.display_server import Hall
 
 pytestmark = pytest.mark.browser
 

@@ -17,10 +17,10 @@ from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-unt
 from PIL import Image
 from playwright.sync_api import Browser, Page, WebSocketRoute, expect
 
+from scripts.support.captions import caption
+from scripts.support.display_server import Hall
 from tests.browser.conftest import WATCH_POLICY, Visit, until
 from tests.browser.test_contract import MESSAGES, SNAPSHOT
-from tests.support.builders import caption
-from tests.support.display_server import Hall
 from tests.support.paths import ROOT
 
 pytestmark = pytest.mark.browser

@@ -9,9 +9,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from pipeline.core.files import LineFile
+from scripts.support.operator_server import Office
 from tests.browser.conftest import Visit, until
 from tests.support.console import audience, opened, row
-from tests.support.operator_server import Office
 
 pytestmark = pytest.mark.browser
 

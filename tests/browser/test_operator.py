@@ -13,9 +13,9 @@ from pipeline.check.last_check import keep
 from pipeline.check.result import Result
 from pipeline.core.types import Fault
 from pipeline.server.attempts import LIMIT
+from scripts.support.operator_server import Office
 from tests.browser.conftest import Visit, until
 from tests.support.console import OPEN, TABLET, audience, opened, row
-from tests.support.operator_server import Office
 
 pytestmark = pytest.mark.browser
 

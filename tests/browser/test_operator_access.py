@@ -12,8 +12,8 @@ from playwright.sync_api import Page, expect
 
 from pipeline.check.last_check import keep
 from pipeline.check.result import Result
+from scripts.support.operator_server import Office
 from tests.browser.conftest import Visit
-from tests.support.operator_server import Office
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from scripts.support.operator_server import Office
 from tests.browser.conftest import Visit
 from tests.support.console import TABLET, audience, opened, row
-from tests.support.operator_server import Office
 
 pytestmark = pytest.mark.browser
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
+from scripts.support.program import SERMON, started
 from tests.support.console import TABLET
-from tests.support.program import SERMON, started
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 

@@ -8,8 +8,8 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from pipeline.review.report import report
-from tests.support.journal import message, record, session
-from tests.support.program import started
+from scripts.support.journal import message, record, session
+from scripts.support.program import started
 
 pytestmark = pytest.mark.browser
 

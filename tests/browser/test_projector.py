@@ -7,9 +7,9 @@ import json
 import pytest
 from playwright.sync_api import Page, WebSocketRoute, expect
 
+from scripts.support.captions import caption
+from scripts.support.display_server import Hall
 from tests.browser.conftest import Visit, until
-from tests.support.builders import caption
-from tests.support.display_server import Hall
 
 pytestmark = pytest.mark.browser
 

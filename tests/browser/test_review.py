@@ -13,9 +13,9 @@ from playwright.sync_api import Browser, Page, ViewportSize, expect
 
 from pipeline.review.store import REVIEWED
 from pipeline.session.training_pairs import QUEUE
+from scripts.support.display_server import Hall
+from scripts.support.reviewing import TOKEN, Reviewing, reviewable
 from tests.browser.conftest import LOST_SOCKET, WATCH_POLICY, until
-from tests.support.display_server import Hall
-from tests.support.reviewing import TOKEN, Reviewing, reviewable
 from tests.unit.review.test_store import lines, outcomes, pairs
 
 pytestmark = pytest.mark.browser

@@ -20,7 +20,7 @@ from pipeline.captions.board import Board
 from pipeline.core.types import State
 from pipeline.protocol import codec as wire
 from pipeline.protocol.codec import Message
-from tests.support.builders import caption
+from scripts.support.captions import caption
 
 FILE = Path(__file__).parent / "golden" / "service.json"
 STEPS: list[dict[str, Any]] = orjson.loads(FILE.read_bytes())

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import soundfile
 
+from scripts.support.program import SERMON, started
 from tests.support.needs import needs_program
-from tests.support.program import SERMON, started
 from tests.support.pulse import Pulse
 
 pytestmark = [pytest.mark.slow, pytest.mark.sound]

@@ -12,7 +12,7 @@ import orjson
 import pytest
 from websockets.sync.client import ClientConnection, connect
 
-from tests.support.program import SERMON, Program, started
+from scripts.support.program import SERMON, Program, started
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 

@@ -12,7 +12,7 @@ import pytest
 from websockets.asyncio.client import ClientConnection, connect
 
 from pipeline.dictionary.rules import parse_rules
-from tests.support.program import SERMON, Program, started
+from scripts.support.program import SERMON, Program, started
 from tests.support.schemas import problems
 
 pytestmark = pytest.mark.slow

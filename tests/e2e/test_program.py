@@ -15,7 +15,7 @@ import pytest
 import soundfile
 from websockets.asyncio.client import connect
 
-from tests.support.program import SERMON, Program, call, started
+from scripts.support.program import SERMON, Program, call, started
 from tests.support.schemas import problems
 
 pytestmark = pytest.mark.slow

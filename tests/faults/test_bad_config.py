@@ -9,7 +9,7 @@ import pytest
 
 from pipeline.cli.main import main
 from pipeline.models.resolve import resolve
-from tests.support.program import SERMON, call
+from scripts.support.program import SERMON, call
 
 FILES = {
     "unknown key": ("[audio]\ndevise = 'x'\n", "Did you mean audio.device? [config-unknown-key]"),

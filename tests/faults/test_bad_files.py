@@ -13,8 +13,8 @@ import pytest
 import soundfile
 
 from pipeline.cli.main import main
+from scripts.support.program import call, started
 from tests.support.fakes import FakeSource, pcm_of
-from tests.support.program import call, started
 from tests.support.sounds import speech, wav
 from tests.unit.daemon.test_app import DURATION_S, SCRIPT, Service, all_finals, until
 from tests.unit.session.test_recorder import fill, small_disk

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from pipeline.core.resources import bundled
+from scripts.support.program import call
 from tests.support.needs import needs_file
-from tests.support.program import call
 from tests.support.sounds import wav
 
 pytestmark = pytest.mark.slow

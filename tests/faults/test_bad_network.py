@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from websockets.asyncio.client import connect
 
+from scripts.support.program import SERMON, started
 from tests.support.hub import Service, closed, in_loop, receive, serving
-from tests.support.program import SERMON, started
 
 UPGRADE = (
     b"GET /ws HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"

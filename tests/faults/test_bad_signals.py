@@ -22,9 +22,9 @@ from pathlib import Path
 import orjson
 import pytest
 
+from scripts.support.program import environment, started
 from tests.faults.test_bad_network import UPGRADE
 from tests.support.fakes import FakeRecognizer, FakeSource, FakeTranslator, pcm_of
-from tests.support.program import environment, started
 from tests.support.sounds import speech, wav
 from tests.unit.daemon.test_app import DURATION_S, SCRIPT, Service, all_finals, until
 

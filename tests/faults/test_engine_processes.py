@@ -13,6 +13,7 @@ from typing import Any
 import psutil
 import pytest
 
+from scripts.support.program import SERMON, Program, call, started
 from tests.support.failing_engines import (
     CRASHES,
     DIES_OVER_THE_THIRD_FINAL,
@@ -22,7 +23,6 @@ from tests.support.failing_engines import (
     put_into_children,
     starve,
 )
-from tests.support.program import SERMON, Program, call, started
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 

@@ -21,7 +21,7 @@ from pipeline.core.metrics import Metrics
 from pipeline.core.types import Mode
 from pipeline.protocol.codec import Command, Message
 from pipeline.server.hub import Hub
-from tests.support.builders import caption
+from scripts.support.captions import caption
 
 TOKEN = "Wf3kq1c2v8ñ"
 

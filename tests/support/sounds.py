@@ -9,7 +9,7 @@ import numpy as np
 import soundfile
 from numpy.typing import NDArray
 
-from tests.support.program import SERMON
+from scripts.support.program import SERMON
 
 
 def speech(duration_s: float) -> NDArray[np.float32]:

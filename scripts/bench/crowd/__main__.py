@@ -29,8 +29,8 @@ from rich.table import Table
 from pipeline.core.percentiles import spread
 from pipeline.tuning.hardware import machine
 from scripts.bench.report_section import with_section
+from scripts.support.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[3]
 TITLE = "## A full hall, and vandals in it"
 PREFACE = """
 Made by `make crowd`: milliseconds from publishing a caption until a display has it,

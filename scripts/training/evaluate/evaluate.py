@@ -14,9 +14,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol, cast
 
+from scripts.support.paths import ROOT
 from scripts.training.data import corpora
 
-MODELS = Path(__file__).resolve().parents[3] / "models" / "starter"
+MODELS = ROOT / "models" / "starter"
 # A part is a module with `rows`, imported only when asked for.
 PARTS = {"stt": "stt_evaluation", "marian": "marian_evaluation", "gemma": "gemma_evaluation"}
 

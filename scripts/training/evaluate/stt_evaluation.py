@@ -17,13 +17,13 @@ from tqdm import tqdm
 from pipeline.dictionary.matcher import compile_lexicon
 from pipeline.dictionary.rules import parse_rules
 from pipeline.engines.whisper import Whisper
+from scripts.support.paths import ROOT
 from scripts.training.data import corpora, speech
 from scripts.training.data.nonspeech import nonspeech
 from scripts.training.evaluate.evaluate import Row, size_of
 from scripts.training.evaluate.stt_held_out import Spoken, held_out
 from scripts.training.evaluate.stt_score import word_error_rate
 
-ROOT = Path(__file__).resolve().parents[3]
 SENTENCES = 200  # from the held-out books, and as many from held-out Tatoeba
 NOISES = 100
 SEED = "evaluate"

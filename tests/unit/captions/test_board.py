@@ -10,7 +10,7 @@ from pipeline.captions.redaction import Purge
 from pipeline.core.errors import ProtocolError
 from pipeline.protocol import codec as wire
 from pipeline.protocol.codec import Message
-from tests.support.builders import caption
+from scripts.support.captions import caption
 
 
 def board(history: int = 200) -> Board:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pipeline.captions.export import FORMATS, WHICH, Which, export
 from pipeline.captions.layout import LINE_CHARS, Spoken, arrange
 from pipeline.captions.subtitles import newest, plain
-from tests.support.journal import message
+from scripts.support.journal import message
 
 JOURNAL = [
     message(1, "Grace & peace to you.", "Gracia y paz a vosotros."),

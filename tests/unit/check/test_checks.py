@@ -17,9 +17,9 @@ from pipeline.check.engines import Rehearsal
 from pipeline.check.result import Check, Result, results
 from pipeline.config.loader import Loaded, load
 from pipeline.server import addresses as ports
+from scripts.support.program import SERMON, started
 from tests.support.certificates import NAME, make
 from tests.support.hub import in_loop, serving
-from tests.support.program import SERMON, started
 
 
 def loaded(tmp_path: Path, **flags: Any) -> Loaded:

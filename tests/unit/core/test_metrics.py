@@ -9,7 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from pipeline.core.metrics import Metrics
 from pipeline.core.types import KINDS, Correction, Span, State
 from pipeline.records.utterance import filtered_record, utterance_record
-from tests.support.builders import caption
+from scripts.support.captions import caption
 
 
 def samples(metrics: Metrics) -> dict[tuple[str, str], float]:

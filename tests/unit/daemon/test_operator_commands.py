@@ -22,7 +22,7 @@ from pipeline.dictionary.store import Dictionary
 from pipeline.protocol.codec import Command, Message, parse
 from pipeline.server.hub import Hub
 from pipeline.session.recorder import Recorder
-from tests.support.builders import caption
+from scripts.support.captions import caption
 from tests.support.corrections import corrected
 
 

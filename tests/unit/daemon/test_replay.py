@@ -18,8 +18,8 @@ from pipeline.config.loader import load
 from pipeline.config.schema import Settings
 from pipeline.core.errors import SessionError
 from pipeline.daemon.replay import Replay
+from scripts.support.journal import message, session
 from tests.support.hub import fetch
-from tests.support.journal import message, session
 
 JOURNAL = [
     message(1, "one", "uno", start_s=600.0, end_s=602.0, seq=4),

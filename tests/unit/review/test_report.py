@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pipeline.core.errors import SessionError
 from pipeline.core.resources import bundled
 from pipeline.review.report import report
-from tests.support.journal import BEGAN, message, record, session, utc
+from scripts.support.journal import BEGAN, message, record, session, utc
 from tests.unit.daemon.test_app import Service
 from tests.unit.review.test_markup import Reader
 

@@ -16,7 +16,7 @@ from pipeline.review.report_tables import (
 )
 from pipeline.review.report_timeline import Session
 from pipeline.review.store import Outcome, Reviewed
-from tests.support.journal import message, record
+from scripts.support.journal import message, record
 
 
 def rows(table: str) -> list[list[str]]:

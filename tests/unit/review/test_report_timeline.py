@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from pipeline.review.report_timeline import Session, distribution, latencies, session_timeline
-from tests.support.journal import message, record, utc
+from scripts.support.journal import message, record, utc
 
 
 def health(at_s: float, **fields: Any) -> dict[str, Any]:

@@ -19,8 +19,8 @@ from pipeline.core.errors import ServerError
 from pipeline.review.server import ReviewServer
 from pipeline.review.store import Review
 from pipeline.server.attempts import LIMIT
+from scripts.support.reviewing import TOKEN, reviewable
 from tests.support.hub import Reply, closed, fetch, in_loop, receive, send
-from tests.support.reviewing import TOKEN, reviewable
 from tests.unit.review.test_store import outcomes, pairs
 
 HEADER = "Bearer Wf3kq1c2v8%C3%B1"

@@ -17,8 +17,8 @@ import pytest
 from pipeline.core.errors import ProtocolError, SessionError
 from pipeline.review.store import REVIEWED, Review
 from pipeline.session.training_pairs import PAIRS, QUEUE
-from tests.support.journal import message, session
-from tests.support.reviewing import pair, reviewable
+from scripts.support.journal import message, session
+from scripts.support.reviewing import pair, reviewable
 from tests.support.schemas import problems
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from pipeline.core.errors import SessionError
 from pipeline.session.reader import find_session, read_journal, read_records, sessions, start_utc
-from tests.support.journal import message, session
+from scripts.support.journal import message, session
 
 ONE = message(1, "Grace", "Gracia")
 TWO = message(2, "Peace", "Paz")

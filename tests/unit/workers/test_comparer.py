@@ -25,7 +25,7 @@ from pipeline.engines.factory import of_compare
 from pipeline.workers.base import FAULTS_IN_A_ROW
 from pipeline.workers.comparer import LIMIT, Compare
 from pipeline.workers.steps import as_final
-from tests.support.builders import caption
+from scripts.support.captions import caption
 from tests.support.fakes import FakeTranslator
 
 

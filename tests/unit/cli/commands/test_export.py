@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.cli.main import main
-from tests.support.journal import message, session
-from tests.support.program import call, environment
+from scripts.support.journal import message, session
+from scripts.support.program import call, environment
 
 
 @pytest.fixture

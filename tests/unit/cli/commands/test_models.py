@@ -22,6 +22,7 @@ from pipeline.cli.main import main
 from pipeline.models import hub_client
 from pipeline.models.registry import KEYS, Role
 from pipeline.models.store import Store
+from scripts.support.program import environment
 from tests.support.hf_hub import COMMIT, Fault, Hub, hub_here
 from tests.support.model_fixtures import damage, pulled, starter_files
 from tests.support.needs import needs_program
@@ -34,7 +35,6 @@ from tests.support.package_index import (
     registry,
 )
 from tests.support.paths import ROOT
-from tests.support.program import environment
 
 ROLES: tuple[Role, ...] = ("stt", "marian", "gemma")
 ENTRY = """

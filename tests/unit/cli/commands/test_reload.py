@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from pipeline.cli.main import main
-from tests.support.program import SERMON, Program, call, started
+from scripts.support.program import SERMON, Program, call, started
 
 SETTINGS = """
 [server]

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.cli.main import main
-from tests.support.journal import message, session
-from tests.support.program import started
+from scripts.support.journal import message, session
+from scripts.support.program import started
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.cli.main import main
-from tests.support.journal import message, record, session
+from scripts.support.journal import message, record, session
 
 
 def test_the_page_is_kept_beside_the_session_or_where_asked(

@@ -17,9 +17,9 @@ import pytest
 from pipeline.cli.main import main
 from pipeline.review.store import Review
 from pipeline.server.operator_token import FILE
+from scripts.support.program import SERMON, call, environment, started
+from scripts.support.reviewing import reviewable
 from tests.support.needs import needs_file
-from tests.support.program import SERMON, call, environment, started
-from tests.support.reviewing import reviewable
 from tests.unit.review.test_store import pairs
 
 QUICK = ("--input", str(SERMON), "--pace", "fast")

@@ -10,9 +10,9 @@ from pipeline.cli.commands.run import DEMO, STARTER
 from pipeline.cli.main import main
 from pipeline.config.loader import leaves
 from pipeline.config.schema import Settings
+from scripts.support.program import call
 from tests.support.model_fixtures import pulled, starter_files
 from tests.support.package_index import pip_asks_only
-from tests.support.program import call
 
 
 def test_the_demo_sets_keys_that_exist() -> None:

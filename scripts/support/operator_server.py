@@ -34,7 +34,7 @@ from pipeline.protocol.codec import Command
 from pipeline.server.hub import Hub
 from pipeline.session.recorder import Recorder
 from pipeline.workers.degradation import Ladder
-from tests.support.display_server import Hall
+from scripts.support.display_server import Hall
 
 LENGTH_S = 3.0
 HEALTH: Mapping[str, Any] = {

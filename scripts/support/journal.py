@@ -23,6 +23,7 @@ def message(
     engine: str = "gemma",
     lang: str = "es",
 ) -> Message:
+    """Return a final caption as it stands in the journal; by default ten seconds after the last."""
     start_s = 10.0 * id if start_s is None else start_s
     return Message(
         seq=seq or id,
@@ -83,6 +84,7 @@ def session(
     *,
     records: Iterable[Mapping[str, Any]] = (),
 ) -> Path:
+    """Write a session of these captions and records; return its folder."""
     folder = directory / name
     folder.mkdir(parents=True)
     lines = b"".join(encode(message) + b"\n" for message in messages)

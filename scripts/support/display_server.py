@@ -14,7 +14,7 @@ from pipeline.core.metrics import Metrics
 from pipeline.core.types import Caption, Mode, State
 from pipeline.protocol.codec import Command, Message
 from pipeline.server.hub import Hub
-from tests.support.builders import caption
+from scripts.support.captions import caption
 
 T = TypeVar("T")
 

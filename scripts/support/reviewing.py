@@ -14,13 +14,14 @@ from pipeline.config.schema import Server
 from pipeline.review.server import ReviewServer
 from pipeline.review.store import Review
 from pipeline.session.training_pairs import PAIRS, QUEUE, Pair, ReviewItem
-from tests.support.journal import message, record, session
+from scripts.support.journal import message, record, session
 
 NAME = "2026-11-22T09-30-00"
 TOKEN = "Wf3kq1c2v8ñ"
 
 
 def pair(key: int, source: str, target: str) -> dict[str, Any]:
+    """Return the fields of a training pair."""
     return {
         "session": NAME,
         "id": key,

@@ -17,7 +17,7 @@ from typing import Any
 
 import orjson
 
-from tests.support.paths import ROOT
+from scripts.support.paths import ROOT
 
 SERMON = ROOT / "demo" / "sermon.flac"
 
@@ -79,14 +79,17 @@ class Program:
 
     @property
     def address(self) -> str:
+        """Where the pages are, without the last slash."""
         address: str = self.wait_for("serving")["address"]
         return address.rstrip("/")
 
     @property
     def folder(self) -> Path:
+        """Return the session's folder."""
         return Path(self.wait_for("serving")["session"])
 
     def socket(self, query: str = "") -> str:
+        """Return the address of the websocket."""
         return self.address.replace("http", "ws", 1) + "/ws" + query
 
     def health(self) -> dict[str, Any]:
@@ -101,6 +104,7 @@ class Program:
         return told
 
     def stop(self, number: int = signal.SIGTERM, timeout_s: float = 60) -> int:
+        """Send a signal and wait for the end; return the exit code."""
         self.process.send_signal(number)
         return self.end(timeout_s)
 
@@ -115,9 +119,11 @@ class Program:
             self._reader.join(10)
 
     def journal(self) -> list[dict[str, Any]]:
+        """Return the captions written so far."""
         return self._lines("captions.jsonl")
 
     def records(self, kind: str = "utterance") -> list[dict[str, Any]]:
+        """Return the records of a kind written so far."""
         return [record for record in self._lines("diagnostics.jsonl") if record["type"] == kind]
 
     def _lines(self, name: str) -> list[dict[str, Any]]:

@@ -19,6 +19,7 @@ def caption(
     start_s: float = 0.0,
     end_s: float = 1.0,
 ) -> Caption:
+    """Return a caption as the translator gives it; times are seconds of audio."""
     utterance = Utterance(
         id=id,
         revision=0,
