@@ -79,7 +79,7 @@ faults: .venv/dev  ## Run the fault matrix of docs/RELIABILITY.md and print it w
 soak: .venv/dev  ## Eight hours of a church's sound in half an hour, watched for growth
 	$(BIN)/python -m scripts.reliability.soak $(ARGS)
 
-crowd: .venv/dev  ## A hall of 450 displays, with 50 vandals in it and without (3 minutes)
+crowd: .venv/dev  ## A hall of 450 displays, with 50 abusive clients in it and without (3 minutes)
 	$(BIN)/python -m scripts.bench.crowd --markdown docs/BENCHMARKS.md $(ARGS)
 
 bench: .venv/runtime  ## Measure latency on the demo sermon, Gemma against Marian finals (5 minutes)

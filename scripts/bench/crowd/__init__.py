@@ -1,1 +1,1 @@
-"""Are captions as quick with vandals in the hall? See `python -m scripts.bench.crowd --help`."""
+"""Are captions as quick among abusive clients? See `python -m scripts.bench.crowd --help`."""

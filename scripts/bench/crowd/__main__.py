@@ -1,13 +1,14 @@
-"""How soon captions reach 450 displays, alone and with 50 vandals among them.
+"""How soon captions reach 450 displays, alone and with 50 abusive clients among them.
 
     python -m scripts.bench.crowd                               two runs of a minute
     python -m scripts.bench.crowd --turns 3 --markdown docs/BENCHMARKS.md
 
-The real hub is one process, the displays another, the vandals a third; each client has an address
+The real hub is one process, the displays another, the abusive clients a third; each has an address
 of its own. Delivery is from publishing a caption to a display's having its bytes, so the displays'
-own work, which is the same in both runs, is in it. Half of the vandals never read; the others send
-garbage or too much at full speed, open and close, drip their request, or guess tokens. Ends with 1
-if a display misses a caption, or if p99 with vandals is more than --limit times that without.
+own work, which is the same in both runs, is in it. Half of the abusive clients never read; the
+others send garbage or too much at full speed, open and close, drip their request, or guess tokens.
+Ends with 1 if a display misses a caption, or if p99 with abusive clients is over --limit times that
+without.
 """
 
 from __future__ import annotations
@@ -31,10 +32,10 @@ from pipeline.tuning.hardware import machine
 from scripts.bench.report_section import with_section
 from scripts.support.paths import ROOT
 
-TITLE = "## A full hall, and vandals in it"
+TITLE = "## A full hall, and abusive clients in it"
 PREFACE = """
 Made by `make crowd`: milliseconds from publishing a caption until a display has it,
-over all displays and captions, without and with vandals, in one sitting. Displays, vandals and hub
+over all displays and captions, without and with abusive clients, in one sitting. All of them
 share the machine, so only the ratio can be compared.
 """
 console = Console()
@@ -46,7 +47,7 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--displays", type=int, default=450, help="that behave (default 450)")
-    parser.add_argument("--vandals", type=int, default=50, help="... that do not (default 50)")
+    parser.add_argument("--abusive", type=int, default=50, help="... that do not (default 50)")
     parser.add_argument("--seconds", type=float, default=60.0, help="of captions (default 60)")
     parser.add_argument("--turns", type=int, default=1, help="runs of each kind (default 1)")
     parser.add_argument("--limit", type=float, default=2.0, help="ratio of p99 (default 2)")
@@ -55,15 +56,15 @@ def main() -> int:
         "--markdown", type=Path, help="write the table into its section of this file"
     )
     arguments = parser.parse_args()
-    turns = [vandals for _ in range(arguments.turns) for vandals in (0, arguments.vandals)]
-    runs: dict[str, list[dict[str, Any]]] = {"alone": [], "with vandals": []}
-    for vandals in track(turns, "running", console=Console(stderr=True)):
-        told = run(arguments.displays, vandals, arguments.seconds)
-        runs["with vandals" if vandals else "alone"].append(told)
+    turns = [abusive for _ in range(arguments.turns) for abusive in (0, arguments.abusive)]
+    runs: dict[str, list[dict[str, Any]]] = {"alone": [], "with abusive clients": []}
+    for abusive in track(turns, "running", console=Console(stderr=True)):
+        told = run(arguments.displays, abusive, arguments.seconds)
+        runs["with abusive clients" if abusive else "alone"].append(told)
     result = judge(runs, arguments.limit)
     here = machine()
     made = f"{datetime.now(UTC).date()}, {here.cpu}, {here.cores} cores"
-    result |= {"displays": arguments.displays, "vandals": arguments.vandals, "made": made}
+    result |= {"displays": arguments.displays, "abusive": arguments.abusive, "made": made}
     if arguments.json:
         arguments.json.write_bytes(orjson.dumps(result, option=orjson.OPT_INDENT_2))
     if arguments.markdown:
@@ -73,7 +74,7 @@ def main() -> int:
     return 0 if result["ok"] else 1
 
 
-def run(displays: int, vandals: int, seconds: float) -> dict[str, Any]:
+def run(displays: int, abusive: int, seconds: float) -> dict[str, Any]:
     """Run once; return what hub and displays told, the delivery times in milliseconds."""
     with ExitStack() as stack:
 
@@ -86,8 +87,8 @@ def run(displays: int, vandals: int, seconds: float) -> dict[str, Any]:
         port = hub.told()["port"]
         hall = start("displays", port=port, number=displays)
         hall.told()
-        if vandals:
-            start("abusive_clients", port=port, number=vandals).told()
+        if abusive:
+            start("abusive_clients", port=port, number=abusive).told()
         hub.go()
         told = hub.told()
         hall.go()
@@ -105,7 +106,7 @@ def run(displays: int, vandals: int, seconds: float) -> dict[str, Any]:
 def judge(runs: dict[str, list[dict[str, Any]]], limit: float) -> dict[str, Any]:
     """Return the figures of each kind of run, the ratio of their p99, and whether that will do."""
     figures = {name: _figures(found) for name, found in runs.items()}
-    alone, beset = (figures[name]["delivery_ms"]["p99"] for name in ("alone", "with vandals"))
+    alone, beset = (figures[name]["delivery_ms"]["p99"] for name in figures)
     ratio = round(beset / alone, 2)
     whole = not any(figure["missed"] or figure["lost"] for figure in figures.values())
     return {"figures": figures, "ratio": ratio, "limit": limit, "ok": whole and ratio <= limit}
@@ -133,7 +134,7 @@ def _figures(runs: list[dict[str, Any]]) -> dict[str, Any]:
 def rows(result: dict[str, Any]) -> list[list[str]]:
     """Return the rows of the table, the heading first."""
     figures = result["figures"]
-    alone, beset = figures["alone"], figures["with vandals"]
+    alone, beset = figures["alone"], figures["with abusive clients"]
     found = [["", *figures, "ratio"]]
     for name in alone["delivery_ms"]:
         pair = [each["delivery_ms"][name] for each in (alone, beset)]
@@ -146,7 +147,7 @@ def section(result: dict[str, Any]) -> str:
     """Return the section of docs/BENCHMARKS.md."""
     head, *body = (f"| {' | '.join(row)} |" for row in rows(result))
     table = "\n".join([head, "|---|---|---|---|", *body])
-    of = f"{result['displays']} displays, {result['vandals']} vandals"
+    of = f"{result['displays']} displays, {result['abusive']} abusive clients"
     return f"{TITLE}\n{PREFACE}\n{table}\n\n- {of}\n- {result['made']}\n"
 
 
@@ -158,7 +159,7 @@ def show(result: dict[str, Any]) -> None:
         table.add_row(*row)
     console.print(table)
     verdict = "ok" if result["ok"] else "FAILED"
-    console.print(f"{verdict}: p99 with vandals is {result['ratio']} times that without")
+    console.print(f"{verdict}: p99 with abusive clients is {result['ratio']} times that without")
 
 
 class Part:

@@ -44,49 +44,49 @@ _ACKS = _frame(b'{"type":"ack","seq":1}') * 500
 _GUESS = _frame(b'{"type":"auth","token":"12345678"}')
 
 
-async def never_reads(vandal: Socket) -> None:
+async def never_reads(client: Socket) -> None:
     """Join and never read."""
-    await asyncio.get_running_loop().sock_sendall(vandal, _UPGRADE)
+    await asyncio.get_running_loop().sock_sendall(client, _UPGRADE)
     await asyncio.sleep(3600)
 
 
-async def sends_garbage(vandal: Socket) -> None:
+async def sends_garbage(client: Socket) -> None:
     """Join and send what is no message."""
-    await _pour(vandal, _GARBAGE)
+    await _pour(client, _GARBAGE)
 
 
-async def floods(vandal: Socket) -> None:
+async def floods(client: Socket) -> None:
     """Join and send what is a message, much too often."""
-    await _pour(vandal, _ACKS)
+    await _pour(client, _ACKS)
 
 
-async def opens_and_closes(vandal: Socket) -> None:
+async def opens_and_closes(client: Socket) -> None:
     """Join and leave at once."""
     loop = asyncio.get_running_loop()
-    await loop.sock_sendall(vandal, _UPGRADE)
-    await loop.sock_recv(vandal, 65_536)
+    await loop.sock_sendall(client, _UPGRADE)
+    await loop.sock_recv(client, 65_536)
 
 
-async def drips(vandal: Socket) -> None:
+async def drips(client: Socket) -> None:
     """Send a request byte by byte."""
     for byte in _UPGRADE:
-        await asyncio.get_running_loop().sock_sendall(vandal, bytes([byte]))
+        await asyncio.get_running_loop().sock_sendall(client, bytes([byte]))
         await asyncio.sleep(_DRIP_S)
 
 
-async def guesses(vandal: Socket) -> None:
+async def guesses(client: Socket) -> None:
     """Try operators' tokens."""
-    await asyncio.get_running_loop().sock_sendall(vandal, _UPGRADE)
+    await asyncio.get_running_loop().sock_sendall(client, _UPGRADE)
     while True:
-        await asyncio.get_running_loop().sock_sendall(vandal, _GUESS)
+        await asyncio.get_running_loop().sock_sendall(client, _GUESS)
         await asyncio.sleep(_DRIP_S)
 
 
-async def _pour(vandal: Socket, data: bytes) -> None:
+async def _pour(client: Socket, data: bytes) -> None:
     loop = asyncio.get_running_loop()
-    await loop.sock_sendall(vandal, _UPGRADE)
+    await loop.sock_sendall(client, _UPGRADE)
     while True:
-        await loop.sock_sendall(vandal, data)
+        await loop.sock_sendall(client, data)
 
 
 Way = Callable[[Socket], Awaitable[None]]
@@ -96,13 +96,13 @@ BUSY: tuple[Way, ...] = (sends_garbage, floods, opens_and_closes, drips, guesses
 async def haunt(port: int, home: str, way: Way) -> None:
     """Come again and again."""
     while True:
-        with suppress(OSError, TimeoutError), Socket() as vandal:
-            vandal.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-            vandal.setblocking(False)
-            vandal.bind((home, 0))
+        with suppress(OSError, TimeoutError), Socket() as client:
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            client.setblocking(False)
+            client.bind((home, 0))
             async with asyncio.timeout(3600 if way is never_reads else _MOST_S):
-                await asyncio.get_running_loop().sock_connect(vandal, ("127.0.0.1", port))
-                await way(vandal)
+                await asyncio.get_running_loop().sock_connect(client, ("127.0.0.1", port))
+                await way(client)
         await asyncio.sleep(_AGAIN_S)
 
 

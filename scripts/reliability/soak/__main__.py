@@ -25,7 +25,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from scripts.reliability.soak.displays import Crowd
+from scripts.reliability.soak.displays import Displays
 from scripts.reliability.soak.verdict import judge
 
 _EVERY_S = 2.0
@@ -37,11 +37,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--hours", type=float, default=8.0, help="of the programme (default 8)")
+    parser.add_argument("--hours", type=float, default=8.0, help="of the scenario (default 8)")
     parser.add_argument("--speed", type=float, default=16.0, help="times its pace (default 16)")
     parser.add_argument("--staying", type=int, default=20, help="displays that stay (default 20)")
     parser.add_argument("--changing", type=int, default=10, help="... that come and go")
-    parser.add_argument("--deaf", type=int, default=3, help="... that never read")
+    parser.add_argument("--unread", type=int, default=3, help="... that never read")
     parser.add_argument("--out", type=Path, default=Path("soak"), help="folder (default soak)")
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
@@ -54,7 +54,7 @@ def main() -> int:
 
 
 async def soak(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
-    """Run the program to the end of its programme and gather what it was like."""
+    """Run the program to the end of its scenario and gather what it was like."""
     command = [sys.executable, "-m", "scripts.reliability.soak.service", "--sessions", str(folder)]
     command += ["--hours", str(arguments.hours), "--speed", str(arguments.speed)]
     process = await asyncio.create_subprocess_exec(
@@ -62,10 +62,10 @@ async def soak(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
     )
     try:
         log, address = await _address(process)
-        crowd = Crowd(
-            address, staying=arguments.staying, changing=arguments.changing, deaf=arguments.deaf
+        displays = Displays(
+            address, staying=arguments.staying, changing=arguments.changing, unread=arguments.unread
         )
-        people = asyncio.create_task(crowd.attend())
+        people = asyncio.create_task(displays.attend())
         rest = asyncio.create_task(log.read())  # or a full pipe would stop it
         samples = await _sample(process, address, arguments.hours)
         code = await process.wait()
@@ -79,9 +79,9 @@ async def soak(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
         "hours": arguments.hours,
         "speed": arguments.speed,
         "exit_code": code,
-        "visits": crowd.visits,
-        "captions_received": crowd.captions,
-        "deaf_cut_off": crowd.cut_off,
+        "visits": displays.visits,
+        "captions_received": displays.captions,
+        "unread_cut_off": displays.cut_off,
         "log": said[-20:],
         **_result(samples, _records(folder), code),
     }
@@ -187,7 +187,7 @@ def plot(result: dict[str, Any], path: Path) -> None:
     latency.plot(when, ms, ",")
     latency.set_ylabel("last syllable to final, ms")
     latency.set_ylim(0, 2000)
-    latency.set_xlabel("hours of the programme")
+    latency.set_xlabel("hours of the scenario")
     figure.suptitle(f"{result['hours']:g} hours at {result['speed']:g} times the pace")
     figure.tight_layout()
     figure.savefig(path, dpi=100)
@@ -202,7 +202,7 @@ def show(result: dict[str, Any]) -> None:
     console.print(rows)
     shown = [
         *("exit_code", "real_minutes", "utterances", "finals", "unfinished", "unplugged"),
-        *("visits", "captions_received", "deaf_cut_off", "dropped", "faults"),
+        *("visits", "captions_received", "unread_cut_off", "dropped", "faults"),
     ]
     console.print({key: result[key] for key in shown})
     console.print("ok" if result["ok"] else "FAILED")

@@ -1,4 +1,4 @@
-"""The people of the soak: displays that stay, that come and go, and some that never read."""
+"""The displays of the soak: those that stay, that come and go, and some that never read."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _HANDSHAKE = (
 )
 
 
-class Crowd:
+class Displays:
     """Counts what it gets. `staying` displays, and as many seats where people change."""
 
-    def __init__(self, address: str, *, staying: int, changing: int, deaf: int) -> None:
+    def __init__(self, address: str, *, staying: int, changing: int, unread: int) -> None:
         self._ws = address.replace("http", "ws", 1).rstrip("/") + "/ws"
         self._seats = [self._stay() for _ in range(staying)]
         self._seats += [self._come_and_go(seed) for seed in range(changing)]
-        self._seats += [self._never_read() for _ in range(deaf)]
+        self._seats += [self._never_read() for _ in range(unread)]
         self.captions = 0
         self.visits = 0
         self.cut_off = 0
@@ -65,22 +65,22 @@ class Crowd:
         """Connect, read nothing, and come back when cut off."""
         where = urlsplit(self._ws)
         while True:
-            with suppress(OSError), socket.socket() as deaf:
-                deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-                deaf.setblocking(False)
+            with suppress(OSError), socket.socket() as display:
+                display.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+                display.setblocking(False)
                 loop = asyncio.get_running_loop()
-                await loop.sock_connect(deaf, (where.hostname, where.port))
-                await loop.sock_sendall(deaf, _HANDSHAKE.format(host=where.netloc).encode())
-                while _open(deaf):  # noqa: ASYNC110 - the kernel tells nobody
+                await loop.sock_connect(display, (where.hostname, where.port))
+                await loop.sock_sendall(display, _HANDSHAKE.format(host=where.netloc).encode())
+                while _open(display):  # noqa: ASYNC110 - the kernel tells nobody
                     await asyncio.sleep(1)
                 self.cut_off += 1
             await asyncio.sleep(1)
 
 
-def _open(deaf: socket.socket) -> bool:
+def _open(display: socket.socket) -> bool:
     """Whether the other side has not hung up, found out without reading."""
     try:
-        state = deaf.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0]
+        state = display.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0]
     except OSError:
         return False
     return state == _ESTABLISHED

@@ -20,14 +20,14 @@ _HYMN = "G3+B3+D4:4 C4+E4+G4:4 D4+F#4+A4:4 G3+B3+D4:4 E3+G3+B3:4 A3+C4+E4:4 D3+F
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A stretch of the programme; without samples it is a cable that has come loose."""
+    """A stretch of the scenario; without samples it is a cable that has come loose."""
 
     name: str
     pcm: Pcm | None
     seconds: float
 
 
-def programme(sermon: Path, seed: int = 1) -> list[Part]:
+def scenario(sermon: Path, seed: int = 1) -> list[Part]:
     """Return about a quarter of an hour; repeat it."""
     pcm, rate = soundfile.read(sermon, dtype="float32")
     if rate != SAMPLE_RATE or pcm.ndim > 1:
@@ -55,9 +55,9 @@ def programme(sermon: Path, seed: int = 1) -> list[Part]:
 
 
 class Cable:
-    """Plays the programme again and again at `speed` times its pace, until `hours` are over."""
+    """Plays the scenario again and again at `speed` times its pace, until `hours` are over."""
 
-    name = "the soak's programme"
+    name = "the soak's scenario"
     dropped_blocks = 0
     bad_samples = 0
 

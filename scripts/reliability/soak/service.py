@@ -1,4 +1,4 @@
-"""The program under the soak: the real App and engines, fed by the programme instead of a device.
+"""The program under the soak: the real App and engines, fed by the scenario instead of a device.
 
 python -m scripts.reliability.soak.service --hours 8 --speed 16 --sessions DIR
 """
@@ -18,11 +18,11 @@ from pipeline.daemon.app import App
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines import factory
 from pipeline.workers.group import Engines
-from scripts.reliability.soak.scenario import Cable, programme
+from scripts.reliability.soak.scenario import Cable, scenario
 
 
 def main() -> int:
-    """Run until the programme is over; return the exit code."""
+    """Run until the scenario is over; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--hours", type=float, required=True)
     parser.add_argument("--speed", type=float, required=True)
@@ -36,7 +36,7 @@ def main() -> int:
     settings = load(flags=flags).settings
     logs.configure("warning", "json")
     dictionary = Dictionary(settings)
-    parts = programme(bundled("demo", "sermon.flac"))
+    parts = scenario(bundled("demo", "sermon.flac"))
     with factory.engine_processes(settings, compare=False) as processes:
         engines = Engines(
             source=Cable(parts, hours=arguments.hours, speed=arguments.speed),

@@ -1,4 +1,4 @@
-"""The hall with vandals in it: the arithmetic, the document, and a small hall of real processes."""
+"""A hall with abusive clients: the arithmetic, the document, and a small one of real processes."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def told(slowest_ms: float, *, missed: int = 0) -> dict[str, Any]:
 
 
 def result(alone: list[dict[str, Any]], beset: list[dict[str, Any]]) -> dict[str, Any]:
-    found = judge({"alone": alone, "with vandals": beset}, 2.0)
-    return found | {"displays": 450, "vandals": 50, "made": "2026-11-20, two cores"}
+    found = judge({"alone": alone, "with abusive clients": beset}, 2.0)
+    return found | {"displays": 450, "abusive": 50, "made": "2026-11-20, two cores"}
 
 
 def test_p99_decides_and_so_does_a_caption_missed() -> None:
@@ -39,9 +39,9 @@ def test_p99_decides_and_so_does_a_caption_missed() -> None:
 
 def test_turns_are_taken_together() -> None:
     both = result([told(20.0), told(30.0)], [told(20.0), told(30.0)])
-    assert both["figures"]["with vandals"]["delivered"] == 200
-    assert both["figures"]["with vandals"]["wrong_tokens"] == 6
-    assert both["figures"]["with vandals"]["hub_cpu_share"] == 0.25
+    assert both["figures"]["with abusive clients"]["delivered"] == 200
+    assert both["figures"]["with abusive clients"]["wrong_tokens"] == 6
+    assert both["figures"]["with abusive clients"]["hub_cpu_share"] == 0.25
 
 
 def test_the_section_is_added_once_and_the_others_stay() -> None:
@@ -57,7 +57,7 @@ def test_the_section_is_added_once_and_the_others_stay() -> None:
 
 
 @pytest.mark.slow
-def test_a_small_hall_gets_every_caption_whatever_the_vandals_do() -> None:
+def test_a_small_hall_gets_every_caption_whatever_abusive_clients_do() -> None:
     alone, beset = run(20, 0, 2.0), run(20, 12, 4.0)
     for found, captions in ((alone, 12), (beset, 24)):
         assert (found["missed"], found["lost"]) == (0, 0)

@@ -13,7 +13,7 @@ import pytest
 
 from pipeline.core.errors import AudioLostError
 from pipeline.core.resources import bundled
-from scripts.reliability.soak.scenario import Cable, Part, programme
+from scripts.reliability.soak.scenario import Cable, Part, scenario
 from scripts.reliability.soak.verdict import Limit, growth, judge
 
 HOURS = np.linspace(0, 8, 2000)
@@ -46,7 +46,7 @@ def test_each_figure_is_judged_by_its_own_limit() -> None:
     }
 
 
-def test_a_loose_cable_jumps_and_the_programme_begins_again() -> None:
+def test_a_loose_cable_jumps_and_the_scenario_begins_again() -> None:
     pcm = np.ones(16_000, np.float32)
     cable = Cable([Part("a", pcm, 1.0), Part("loose", None, 2.0)], hours=5 / 3600, speed=1e6)
     cable.open()
@@ -60,8 +60,8 @@ def test_a_loose_cable_jumps_and_the_programme_begins_again() -> None:
     assert np.diff(starts).max() == 2 * 16_000 + 512
 
 
-def test_the_programme_has_everything_that_a_church_sends() -> None:
-    parts = programme(bundled("demo", "sermon.flac"))
+def test_the_scenario_has_everything_that_a_church_sends() -> None:
+    parts = scenario(bundled("demo", "sermon.flac"))
     assert {"sermon", "organ", "noise", "a quiet room", "muted", "unplugged"} <= {
         part.name for part in parts
     }
