@@ -22,14 +22,15 @@ def message(
     seq: int = 0,
     engine: str = "gemma",
     lang: str = "es",
+    final: bool = True,
 ) -> Message:
-    """Return a final caption as it stands in the journal; by default ten seconds after the last."""
+    """Return a caption as it stands in the journal; by default it begins at 10 s times its id."""
     start_s = 10.0 * id if start_s is None else start_s
     return Message(
         seq=seq or id,
         id=id,
         revision=1,
-        final=True,
+        final=final,
         start_s=start_s,
         end_s=start_s + 2.5 if end_s is None else end_s,
         source=SourceText("en", source),

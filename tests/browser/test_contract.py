@@ -9,15 +9,9 @@ import pytest
 from playwright.sync_api import Page, WebSocketRoute, expect
 
 from tests.browser.conftest import Visit
-from tests.support.paths import ROOT
+from tests.support.golden import MESSAGES, SNAPSHOT
 
 pytestmark = pytest.mark.browser
-
-GOLDEN = ROOT / "tests" / "contract" / "golden" / "service.json"
-MESSAGES: list[dict[str, Any]] = [
-    step["message"] for step in json.loads(GOLDEN.read_text("utf-8")) if step["message"]
-]
-SNAPSHOT = [m for m in MESSAGES if m["type"] == "hello" and not m["resumed"]][-1]["captions"]
 
 
 def replay(page: Page) -> list[dict[str, Any]]:

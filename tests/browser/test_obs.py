@@ -20,7 +20,7 @@ from playwright.sync_api import Browser, Page, WebSocketRoute, expect
 from scripts.support.captions import caption
 from scripts.support.display_server import Hall
 from tests.browser.conftest import WATCH_POLICY, Visit, until
-from tests.browser.test_contract import MESSAGES, SNAPSHOT
+from tests.support.golden import MESSAGES, SNAPSHOT
 from tests.support.paths import ROOT
 
 pytestmark = pytest.mark.browser

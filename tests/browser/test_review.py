@@ -16,7 +16,7 @@ from pipeline.session.training_pairs import QUEUE
 from scripts.support.display_server import Hall
 from scripts.support.reviewing import TOKEN, Reviewing, reviewable
 from tests.browser.conftest import LOST_SOCKET, WATCH_POLICY, until
-from tests.unit.review.test_store import lines, outcomes, pairs
+from tests.support.reviews import lines, outcomes, pairs
 
 pytestmark = pytest.mark.browser
 

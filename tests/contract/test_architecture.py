@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -143,6 +144,42 @@ def test_unit_tests_mirror_the_program() -> None:
         for path in UNIT.rglob("test_*.py")
     }
     assert modules == tests
+
+
+OUTSIDE = [*MODULES, *sorted((ROOT / "scripts").rglob("*.py"))]
+TESTS = sorted((ROOT / "tests").rglob("*.py"))
+
+
+def of(name: str, package: str) -> bool:
+    """Whether a dotted name is a package or lies in it."""
+    return name == package or name.startswith(f"{package}.")
+
+
+@pytest.mark.parametrize("path", OUTSIDE, ids=lambda path: str(path.relative_to(ROOT)))
+def test_nothing_outside_tests_imports_tests(path: Path) -> None:
+    assert [name for name in imported(path) if of(name, "tests")] == []
+
+
+@pytest.mark.parametrize("path", MODULES, ids=place)
+def test_the_program_needs_no_script(path: Path) -> None:
+    assert [name for name in imported(path) if of(name, "scripts")] == []
+
+
+@pytest.mark.parametrize("path", TESTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_tests_import_helpers_but_no_other_test(path: Path) -> None:
+    """What two tests need is in tests/support, or in scripts/support if a script needs it too."""
+    assert [name for name in imported(path) if ".test_" in name] == []
+    text = path.read_text()  # with the programs that it gives to other processes
+    assert re.findall(r"from tests\S*\.test_\w+ import", text) == []
+
+
+def test_scripts_have_one_import_root() -> None:
+    """A script is `scripts.<package>.<name>` to everybody: nobody imports it by its bare name."""
+    inside = [path for path in (ROOT / "scripts").rglob("*") if path.suffix in ("", ".py")]
+    bare = {path.stem for path in inside if not path.name.startswith("_")}
+    for path in [*OUTSIDE, *TESTS]:
+        assert {name.partition(".")[0] for name in imported(path)} & bare == set(), path
+    assert [path for path in inside if path.is_file() and "sys.path" in path.read_text()] == []
 
 
 def test_importing_the_app_loads_nothing_heavy() -> None:

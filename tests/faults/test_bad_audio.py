@@ -19,9 +19,9 @@ from pipeline.audio.file import WavFile
 from pipeline.audio.silero_vad import Silero
 from pipeline.core.types import SAMPLE_RATE, Pcm, Recognition
 from scripts.support.program import call
+from tests.support.daemon import Service
 from tests.support.fakes import FakeDetector, FakeRecognizer, FakeSource, Speech, pcm_of
 from tests.support.sounds import speech, wav
-from tests.unit.daemon.test_app import Service
 
 pytestmark = pytest.mark.slow
 

@@ -11,8 +11,8 @@ import pytest
 
 from pipeline.core.errors import EngineError
 from pipeline.core.types import Pcm, Recognition, Translation
+from tests.support.daemon import DURATION_S, SCRIPT, Service, all_finals, until
 from tests.support.fakes import FakeDetector, FakeRecognizer, FakeSource, FakeTranslator, pcm_of
-from tests.unit.daemon.test_app import DURATION_S, SCRIPT, Service, all_finals, until
 
 pytestmark = pytest.mark.slow
 

@@ -14,10 +14,10 @@ import soundfile
 
 from pipeline.cli.main import main
 from scripts.support.program import call, started
+from tests.support.daemon import DURATION_S, SCRIPT, Service, all_finals, until
+from tests.support.disk import fill_disk, small_disk
 from tests.support.fakes import FakeSource, pcm_of
 from tests.support.sounds import speech, wav
-from tests.unit.daemon.test_app import DURATION_S, SCRIPT, Service, all_finals, until
-from tests.unit.session.test_recorder import fill, small_disk
 
 pytestmark = pytest.mark.slow
 
@@ -38,7 +38,7 @@ class TestFullDisk:
                 seen.append(await until(socket, lambda m: m.get("final") is True))
                 while not service.journal():
                     await asyncio.sleep(0.01)
-                fill(disk / "filler")
+                fill_disk(disk / "filler")
                 async for raw in socket:
                     seen.append(orjson.loads(raw))
                     if freed and len(finals_shown(seen)) == 4:

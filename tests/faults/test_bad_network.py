@@ -13,12 +13,8 @@ import pytest
 from websockets.asyncio.client import connect
 
 from scripts.support.program import SERMON, started
+from tests.support.daemon import UPGRADE
 from tests.support.hub import Service, closed, in_loop, receive, serving
-
-UPGRADE = (
-    b"GET /ws HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-    b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n\r\n"
-)
 
 
 async def ends(reader: asyncio.StreamReader) -> bytes:

@@ -15,7 +15,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,24 +22,22 @@ import orjson
 import pytest
 
 from scripts.support.program import environment, started
-from tests.faults.test_bad_network import UPGRADE
+from tests.support.daemon import (
+    DURATION_S,
+    SCRIPT,
+    UPGRADE,
+    Service,
+    all_finals,
+    reached,
+    send,
+    until,
+)
 from tests.support.fakes import FakeRecognizer, FakeSource, FakeTranslator, pcm_of
 from tests.support.sounds import speech, wav
-from tests.unit.daemon.test_app import DURATION_S, SCRIPT, Service, all_finals, until
 
 pytestmark = pytest.mark.slow
 
 TERM_AND_INT = pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-
-
-def send(number: int) -> None:
-    os.kill(os.getpid(), number)
-
-
-async def reached(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20):
-        while not condition():
-            await asyncio.sleep(0.01)
 
 
 def end_event(service: Service) -> dict[str, object]:

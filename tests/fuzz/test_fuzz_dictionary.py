@@ -13,8 +13,8 @@ from pipeline.core.resources import bundled
 from pipeline.dictionary.matcher import compile_lexicon, correct
 from pipeline.dictionary.rules import parse_rules
 from pipeline.dictionary.store import Dictionary
+from tests.support.coordinator import transcript
 from tests.support.material import FUZZ, TEXTS, VALUES, accepted, damaged, toml
-from tests.unit.daemon.test_coordinator import transcript
 
 SHIPPED = bundled("dictionary", "en.toml").read_bytes()
 GOOD = b"""

@@ -19,9 +19,9 @@ from pipeline.core.errors import ProtocolError
 from pipeline.core.types import COMMANDS
 from pipeline.protocol.codec import Command, encode, parse
 from pipeline.server.subscription import parse_subscription
+from tests.support.coordinator import Setting, caption
 from tests.support.hub import closed, in_loop, operator, receive, serving
 from tests.support.material import FUZZ, TEXTS, VALUES, accepted, damaged
-from tests.unit.daemon.test_coordinator import Setting, caption
 
 FEW = settings(FUZZ, max_examples=max(15, settings().max_examples // 50), deadline=60_000)
 TYPES = st.sampled_from(["ack", "auth", "command", "caption", "hello"]) | VALUES

@@ -20,12 +20,18 @@ from pipeline.protocol.codec import parse_caption
 from pipeline.session.reader import JOURNAL, RECORDS, read_journal, read_records
 from pipeline.session.recorder import Recorder
 from pipeline.session.resume import unfinished_session
+from tests.support.daemon import break_midway
 from tests.support.material import FUZZ, VALUES, accepted, damaged_lines
-from tests.unit.session.test_resume import crashed  # noqa: F401 - a fixture
 
 pytestmark = pytest.mark.slow
 SOME = settings(FUZZ, max_examples=max(40, settings().max_examples // 10))
 WORTH_RESUMING = 60.0
+
+
+@pytest.fixture(scope="module")
+def crashed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the sessions of a daemon that broke while it was captioning."""
+    return break_midway(tmp_path_factory.mktemp("crashed"))
 
 
 class Session:
@@ -40,7 +46,7 @@ class Session:
 
 
 @pytest.fixture(scope="module")
-def session(crashed: Path) -> Session:  # noqa: F811
+def session(crashed: Path) -> Session:
     return Session(crashed)
 
 

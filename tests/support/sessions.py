@@ -14,6 +14,7 @@ from pipeline.core.types import AudioBlock, Translation
 from pipeline.session import recorder as diagnostics
 from pipeline.session.recorder import Recorder
 from pipeline.workers.degradation import LIMIT_S, Rung
+from tests.support.daemon import Service
 from tests.support.fakes import (
     FakeRecognizer,
     FakeSource,
@@ -22,7 +23,6 @@ from tests.support.fakes import (
     blocks_of,
     pcm_of,
 )
-from tests.unit.daemon.test_app import Service
 
 SCRIPT = [
     Speech(1.0, 2.6, "sentence number one is spoken"),

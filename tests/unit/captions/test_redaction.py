@@ -39,10 +39,10 @@ from pipeline.core.types import (
     Utterance,
 )
 from pipeline.protocol.codec import Command
+from tests.support.coordinator import Setting
+from tests.support.daemon import Service, until
 from tests.support.fakes import FakeRecognizer, FakeSource, FakeTranslator, Speech, pcm_of
 from tests.support.schemas import problems
-from tests.unit.daemon.test_app import Service, until
-from tests.unit.daemon.test_coordinator import Setting
 
 KEPT = [Speech(1.0 + 3 * n, 2.6 + 3 * n, f"kept number {n} of this evening") for n in range(3)]
 SECRET = [

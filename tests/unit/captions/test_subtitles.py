@@ -22,32 +22,8 @@ from pipeline.captions.subtitles import (
     vtt,
     vtt_cue,
 )
-from pipeline.protocol.codec import Message, SourceText, TargetText
-
-
-def message(
-    id: int,  # noqa: A002
-    source: str,
-    target: str,
-    *,
-    start_s: float | None = None,
-    end_s: float | None = None,
-    seq: int = 0,
-    final: bool = True,
-) -> Message:
-    start_s = 10.0 * id if start_s is None else start_s
-    return Message(
-        seq=seq or id,
-        id=id,
-        revision=1,
-        final=final,
-        start_s=start_s,
-        end_s=start_s + 2.5 if end_s is None else end_s,
-        source=SourceText("en", source),
-        target=TargetText("es", target, "gemma"),
-        stable=len(target),
-    )
-
+from pipeline.protocol.codec import TargetText
+from scripts.support.journal import message
 
 TWO = [
     message(1, "Grace & peace", "Gracia y paz", start_s=61.2, end_s=64.9),

@@ -22,38 +22,9 @@ from rich.console import Console, RenderableType
 
 from pipeline.cli.live_screen import RichScreen
 from pipeline.core.types import Fault, Level
-from pipeline.protocol.codec import Message, SourceText, TargetText
+from tests.support.screens import RECORD, caption
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-RECORD: dict[str, Any] = {
-    "final": {},
-    "last_syllable_to_final_ms": 812.4,
-    "vad_wait_ms": 402.0,
-    "stt_ms": 90.0,
-    "partial_ms": 8.0,
-    "final_ms": None,
-    "overhead_ms": 3.2,
-}
-
-
-def caption(
-    id: int,  # noqa: A002
-    source: str,
-    target: str,
-    final: bool = False,
-    stable: int = 0,
-) -> Message:
-    return Message(
-        seq=1,
-        id=id,
-        revision=1,
-        final=final,
-        start_s=61.2,
-        end_s=64.0,
-        source=SourceText("en", source),
-        target=TargetText("es", target, "gemma" if final else "marian"),
-        stable=stable,
-    )
 
 
 def rich_screen(width: int = 80, height: int = 24) -> tuple[RichScreen, io.StringIO]:
@@ -277,7 +248,7 @@ SCRIPT = """
     import structlog
     from pipeline.core import logs
     from pipeline.cli.screens import RichScreen, make_screen
-    from tests.unit.cli.test_live_screen import caption
+    from tests.support.screens import caption
 
     log = structlog.get_logger("pipeline.x")
     screen = make_screen()

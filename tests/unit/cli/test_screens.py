@@ -11,7 +11,7 @@ import structlog
 
 from pipeline.cli.screens import LineScreen, RichScreen, make_screen
 from pipeline.core.types import Fault, Level
-from tests.unit.cli.test_live_screen import RECORD, caption
+from tests.support.screens import RECORD, caption
 
 
 @pytest.fixture

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from pipeline.core.percentiles import Spread, nearest_rank, spread
 from pipeline.review.report import report
 from pipeline.session.recorder import Recorder
-from tests.unit.records.test_utterance import draft, final, record
-from tests.unit.review.test_markup import Reader
-from tests.unit.review.test_report_tables import rows
+from tests.support.pages import Reader, rows
+from tests.support.utterances import draft, final, record
 
 STAGES = {
     "vad_wait_ms": "voice detector&#x27;s wait",

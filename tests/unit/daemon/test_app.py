@@ -5,128 +5,23 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
-from websockets.asyncio.client import ClientConnection, connect
 
-from pipeline.audio.protocols import AudioSource, SpeechDetector
-from pipeline.cli.screens import LineScreen
-from pipeline.config.loader import load
-from pipeline.config.schema import Settings
 from pipeline.core.errors import AudioError, DictionaryError, ModelError, ServerError
 from pipeline.core.types import Caption
-from pipeline.daemon.app import App
-from pipeline.dictionary.store import Dictionary
-from pipeline.engines.protocols import Recognizer, Translator
-from pipeline.workers.group import Engines
+from tests.support.daemon import DURATION_S, SCRIPT, Service, all_finals, until
 from tests.support.fakes import (
-    FakeDetector,
     FakeRecognizer,
     FakeSource,
     FakeTranslator,
-    Speech,
     pcm_of,
 )
 
 pytestmark = pytest.mark.slow
-
-SCRIPT = [
-    Speech(1.0 + 3 * n, 2.6 + 3 * n, f"sentence number {word} is spoken")
-    for n, word in enumerate(["one", "two", "three", "four", "five", "six"])
-]
-DURATION_S = 20.0
-MARIAN = FakeTranslator("marian")
-GEMMA = FakeTranslator("gemma")
-
-
-class Service:
-    """An App with scripted engines, run to its end."""
-
-    def __init__(
-        self,
-        tmp_path: Path,
-        *,
-        source: AudioSource | None = None,
-        recognizer: Recognizer | None = None,
-        detector: SpeechDetector | None = None,
-        partial: Translator | None = MARIAN,
-        final: Translator | None = GEMMA,
-        compare: Translator | None = None,
-        fast: bool = True,
-        mode: str = "live",
-        flags: dict[str, Any] | None = None,
-    ) -> None:
-        self.settings: Settings = load(
-            flags={
-                "server.port": 0,
-                "session.directory": str(tmp_path),
-                "session.drain_s": 5.0,
-                "dictionary.enabled": False,
-                "audio.input": "script" if fast else "",
-                "audio.pace": "fast",
-                "operator.token": "secret",
-            }
-            | (flags or {})
-        ).settings
-        engines = Engines(
-            source=source or FakeSource(pcm_of(SCRIPT, DURATION_S)),
-            detector=detector or FakeDetector(),
-            recognizer=recognizer or FakeRecognizer(SCRIPT),
-            partial=partial,
-            final=final,
-            compare=compare,
-        )
-        self.app = App(
-            self.settings,
-            engines,
-            dictionary=Dictionary(self.settings),
-            screen=LineScreen(),
-            mode=mode,  # type: ignore[arg-type]
-        )
-
-    def run(self, beside: Callable[[Service], Awaitable[None]] | None = None) -> int:
-        async def both() -> int:
-            run = asyncio.create_task(self.app.run())
-            if beside is not None:
-                while self.app._hub._port._server is None:
-                    await asyncio.sleep(0.01)
-                await beside(self)
-            return await run
-
-        return asyncio.run(both())
-
-    def connect(self, query: str = "") -> connect:
-        return connect(f"ws://127.0.0.1:{self.app._hub.port}/ws{query}", compression=None)
-
-    def journal(self) -> list[dict[str, Any]]:
-        lines = (self.app.folder / "captions.jsonl").read_bytes().splitlines()
-        return [orjson.loads(line) for line in lines]
-
-    def records(self, kind: str = "utterance") -> list[dict[str, Any]]:
-        lines = (self.app.folder / "diagnostics.jsonl").read_bytes().splitlines()
-        return [record for line in lines if (record := orjson.loads(line))["type"] == kind]
-
-    def finals(self) -> list[tuple[int, str]]:
-        return [(line["id"], line["target"]["engine"]) for line in self.journal()]
-
-
-async def until(
-    socket: ClientConnection, wanted: Callable[[dict[str, Any]], bool]
-) -> dict[str, Any]:
-    """Return the first message that is wanted, also of the captions that `hello` brings."""
-    while True:
-        message: dict[str, Any] = orjson.loads(await asyncio.wait_for(socket.recv(), 30))
-        for each in (message, *message.get("captions", [])):
-            if wanted(each):
-                return each  # type: ignore[no-any-return]
-
-
-def all_finals(engine: str) -> list[tuple[int, str]]:
-    return [(number, engine) for number in range(1, len(SCRIPT) + 1)]
 
 
 def test_every_sentence_becomes_a_final_in_order(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.unit.daemon.test_app import Service
+from tests.support.daemon import Service
 
 
 @pytest.fixture

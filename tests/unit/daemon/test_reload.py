@@ -18,7 +18,7 @@ from pipeline.core import logs
 from pipeline.daemon.app import App
 from pipeline.dictionary.store import Dictionary
 from pipeline.workers.group import Engines
-from tests.faults.test_bad_signals import reached, send
+from tests.support.daemon import Service, reached, send, until
 from tests.support.fakes import (
     FakeDetector,
     FakeRecognizer,
@@ -27,7 +27,6 @@ from tests.support.fakes import (
     Speech,
     pcm_of,
 )
-from tests.unit.daemon.test_app import Service, until
 
 pytestmark = pytest.mark.slow
 

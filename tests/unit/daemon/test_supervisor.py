@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.daemon import DURATION_S, SCRIPT, Service, until
 from tests.support.fakes import FakeSource, FakeTranslator, pcm_of
-from tests.unit.daemon.test_app import DURATION_S, SCRIPT, Service, until
 
 pytestmark = pytest.mark.slow
 

@@ -13,7 +13,7 @@ from pipeline.evaluation.rescore import judge_again
 from pipeline.records.quality import LogProbability
 from pipeline.records.utterance import filtered_record
 from tests.support.schemas import problems
-from tests.unit.records.test_utterance import UTC, draft, final, record, transcript
+from tests.support.utterances import UTC, draft, final, record, transcript
 
 
 class Judge:

@@ -8,7 +8,7 @@ import pytest
 
 from pipeline.records.events import SummaryRecord
 from pipeline.records.summary import TIMES, Tally
-from tests.unit.records.test_utterance import draft, final, record
+from tests.support.utterances import draft, final, record
 
 
 def summary(tally: Tally) -> SummaryRecord:

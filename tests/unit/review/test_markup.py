@@ -2,32 +2,11 @@
 
 from __future__ import annotations
 
-from html.parser import HTMLParser
-
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.review.markup import Markup, join, tag, text
-
-
-class Reader(HTMLParser):
-    """Reads what a browser would: elements, attributes, text."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.elements: list[tuple[str, tuple[tuple[str, str | None], ...]]] = []
-        self.text = ""
-        self.feed(page)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, tuple(attrs)))
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-
-    def handle_comment(self, data: str) -> None:
-        self.elements.append(("comment", ((data, None),)))
+from tests.support.pages import Reader
 
 
 def test_an_element_is_written_to_the_letter() -> None:

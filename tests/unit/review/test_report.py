@@ -14,8 +14,8 @@ from pipeline.core.errors import SessionError
 from pipeline.core.resources import bundled
 from pipeline.review.report import report
 from scripts.support.journal import BEGAN, message, record, session, utc
-from tests.unit.daemon.test_app import Service
-from tests.unit.review.test_markup import Reader
+from tests.support.daemon import Service
+from tests.support.pages import Reader
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from pipeline.review.report_tables import (
@@ -17,15 +16,7 @@ from pipeline.review.report_tables import (
 from pipeline.review.report_timeline import Session
 from pipeline.review.store import Outcome, Reviewed
 from scripts.support.journal import message, record
-
-
-def rows(table: str) -> list[list[str]]:
-    """Return the text of each cell of each row."""
-    body = table.partition("<tbody>")[2]
-    return [
-        [re.sub("<[^>]+>", "", cell) for cell in re.findall(r"<td.*?>(.*?)</td>", row)]
-        for row in re.findall(r"<tr.*?>(.*?)</tr>", body)
-    ]
+from tests.support.pages import rows
 
 
 def fix(found: str, replacement: str, start: int, rule: str = "a rule") -> dict[str, Any]:

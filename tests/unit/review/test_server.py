@@ -21,7 +21,7 @@ from pipeline.review.store import Review
 from pipeline.server.attempts import LIMIT
 from scripts.support.reviewing import TOKEN, reviewable
 from tests.support.hub import Reply, closed, fetch, in_loop, receive, send
-from tests.unit.review.test_store import outcomes, pairs
+from tests.support.reviews import outcomes, pairs
 
 HEADER = "Bearer Wf3kq1c2v8%C3%B1"
 

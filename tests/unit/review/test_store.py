@@ -9,7 +9,6 @@ import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import orjson
 import pytest
@@ -19,11 +18,8 @@ from pipeline.review.store import REVIEWED, Review
 from pipeline.session.training_pairs import PAIRS, QUEUE
 from scripts.support.journal import message, session
 from scripts.support.reviewing import pair, reviewable
+from tests.support.reviews import lines, outcomes, pairs
 from tests.support.schemas import problems
-
-
-def lines(path: Path) -> list[dict[str, Any]]:
-    return [orjson.loads(line) for line in path.read_bytes().splitlines()]
 
 
 @pytest.fixture
@@ -46,14 +42,6 @@ def approve(review: Review, key: int, source: str = "", target: str = "") -> Non
         target=target or f"Frase {key}.",
         reviewer="Ana",
     )
-
-
-def outcomes(review: Review) -> dict[int, str]:
-    return {item["id"]: item["outcome"] for item in review.items()}
-
-
-def pairs(folder: Path) -> list[tuple[int, str, str]]:
-    return [(line["id"], line["target"], line["engine"]) for line in lines(folder / PAIRS)]
 
 
 GOOD = (1, "Frase 1.", "gemma")

@@ -9,9 +9,9 @@ import textwrap
 import threading
 import time
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import pytest
 
@@ -19,11 +19,10 @@ from pipeline.core.errors import SessionError
 from pipeline.core.types import Fault
 from pipeline.protocol.codec import Message, parse_caption
 from pipeline.session.recorder import Recorder
-from tests.support.needs import needs_program, without
-from tests.unit.captions.test_subtitles import message
-from tests.unit.records.test_utterance import draft, final, record
+from scripts.support.journal import message
+from tests.support.disk import fill_disk, small_disk
+from tests.support.recorder import STARTED, judged_as, lines, recorder, spoken, wait_for
 
-STARTED = datetime(2026, 11, 22, 9, 30, 0, tzinfo=UTC)
 FILES = {
     "captions.jsonl",
     "diagnostics.jsonl",
@@ -34,41 +33,13 @@ FILES = {
 }
 
 
-def recorder(directory: Path, faults: list[Fault] | None = None) -> Recorder:
-    on_fault = (lambda _: None) if faults is None else faults.append
-    made = Recorder(directory, source="en", target="es", on_fault=on_fault, started_utc=STARTED)
-    made.start()
-    return made
-
-
-def lines(folder: Path, name: str = "diagnostics.jsonl") -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (folder / name).read_text().splitlines()]
-
-
 def kept(folder: Path, kind: str) -> list[dict[str, Any]]:
     return [line for line in lines(folder) if line["type"] == kind]
-
-
-def spoken(id: int, **changes: Any) -> dict[str, Any]:  # noqa: A002
-    """Return an utterance's record; its decision is `moderate`."""
-    return record(final(), draft()) | {"id": id} | changes
-
-
-def judged_as(decision: str, score: float = 0.9) -> dict[str, Any]:
-    quality: dict[str, Any] = record(final(), draft())["quality"]
-    return quality | {"decision": decision, "score": score}
 
 
 def health(audio_s: float = 30.0) -> dict[str, Any]:
     dropped = {"blocks": 3, "records": 0, "partials": 2, "drafts": 1}
     return {"audio_s": audio_s, "dropped": dropped}
-
-
-def wait_for(reached: Any, timeout_s: float = 5.0) -> None:
-    until_s = time.monotonic() + timeout_s
-    while not reached():
-        assert time.monotonic() < until_s, "waited in vain"
-        time.sleep(0.01)
 
 
 def test_a_session_has_its_folder_and_files(tmp_path: Path) -> None:
@@ -198,7 +169,8 @@ def test_a_killed_daemon_leaves_every_final(tmp_path: Path) -> None:
     script = f"""
         import os, signal, time
         from pathlib import Path
-        from tests.unit.session.test_recorder import judged_as, message, recorder, spoken
+        from tests.support.recorder import judged_as, recorder, spoken
+        from scripts.support.journal import message
         made = recorder(Path({str(tmp_path)!r}))
         for id in range(1, 101):
             made.caption(message(id, "Grace", "Gracia", seq=id))
@@ -276,7 +248,7 @@ def test_a_full_disk_costs_nothing_that_fits_later(tmp_path: Path) -> None:
         journal = made.folder / "captions.jsonl"
         wait_for(lambda: journal.stat().st_size > 0)
         filler = tmp_path / "disk" / "filler"
-        fill(filler)
+        fill_disk(filler)
         made.caption(message(1, "Grace", "La gracia", seq=2))  # the files are to be made anew
         for id in range(2, 400):  # noqa: A001
             made.caption(message(id, "Peace be with you all", "La paz sea con ustedes", seq=id + 1))
@@ -309,7 +281,7 @@ def test_what_was_dropped_is_written_once_it_can_be(
     with small_disk(tmp_path):
         made = recorder(tmp_path / "disk", faults)
         filler = tmp_path / "disk" / "filler"
-        fill(filler)
+        fill_disk(filler)
         for number in range(60):
             made.event("number", number=number, text="x" * 4096)
         wait_for(lambda: made.dropped >= 50)
@@ -329,7 +301,7 @@ def test_what_was_dropped_is_written_once_it_can_be(
 def test_a_summary_that_finds_no_room_is_missed(tmp_path: Path) -> None:
     with small_disk(tmp_path):
         made = recorder(tmp_path / "disk")
-        fill(tmp_path / "disk" / "filler")
+        fill_disk(tmp_path / "disk" / "filler")
         assert not made.close(5.0)
         assert made.unwritten == 2  # the line and the file
         assert not (made.folder / "summary.json").exists()
@@ -359,33 +331,3 @@ def test_the_thread_ends_with_the_session(tmp_path: Path) -> None:
 
 def operators(edited: Message) -> Message:
     return replace(edited, target=replace(edited.target, engine="operator"))
-
-
-class small_disk:  # noqa: N801 - reads as a function
-    """Mounts a little memory at `disk`; a test that may not do so is skipped."""
-
-    def __init__(self, tmp_path: Path, size: str = "64k", inodes: int = 100) -> None:
-        needs_program("mount", "umount")
-        self._path = tmp_path / "disk"
-        self._options = f"size={size},nr_inodes={inodes}"
-
-    def __enter__(self) -> None:
-        self._path.mkdir()
-        command = ["mount", "-t", "tmpfs", "-o", self._options, "tmpfs", str(self._path)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode:
-            without(f"may not mount a small disk: {done.stderr.strip()}")
-
-    def __exit__(self, *_: object) -> None:
-        subprocess.run(["umount", "--lazy", str(self._path)], check=True)
-
-
-def fill(path: Path) -> None:
-    """Write until the disk is full."""
-
-    def write(file: BinaryIO) -> None:
-        while True:
-            file.write(b"x" * 1024)
-
-    with path.open("wb", buffering=0) as file, pytest.raises(OSError, match="No space left"):
-        write(file)

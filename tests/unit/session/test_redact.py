@@ -12,32 +12,14 @@ from pathlib import Path
 import orjson
 import pytest
 
-from pipeline.captions.redaction import MARK, Purge
+from pipeline.captions.redaction import MARK
 from pipeline.core.types import Fault
 from pipeline.session.recorder import Recorder
 from pipeline.session.redact import finish_purges
+from scripts.support.journal import message
+from tests.support.recorder import lines, recorder, wait_for
 from tests.support.schemas import problems
-from tests.unit.captions.test_subtitles import message
-from tests.unit.session.test_recorder import judged_as, lines, recorder, spoken, wait_for
-
-PURGE = Purge(25.0, 60.0)
-
-
-def fill(made: Recorder, first: int = 1, last: int = 5) -> None:
-    """Let captions be spoken, each from 10 s times its id; those from 3 on are secret."""
-    for id in range(first, last + 1):  # noqa: A001
-        word = f"secret{id}" if id >= 3 else f"open{id}"
-        times = {"start_s": 10.0 * id, "end_s": 10.0 * id + 2.5}
-        texts = {"raw_text": word, "text": word, "final": {**spoken(id)["final"], "text": word}}
-        made.caption(message(id, word, word.upper(), seq=id))
-        quality = judged_as("accept" if id % 2 else "review", 0.9 if id % 2 else 0.6)
-        made.utterance(spoken(id, **times, **texts, quality=quality, corrections=()))
-        made.compare({"type": "compare", "id": id, "text": f"{word} once more"})
-
-
-def secrets(folder: Path) -> list[str]:
-    """Return the names of the files that hold a secret."""
-    return sorted(p.name for p in folder.iterdir() if b"secret" in p.read_bytes().lower())
+from tests.support.secret_words import PURGE, fill, secrets
 
 
 def settled(made: Recorder) -> None:
@@ -146,7 +128,8 @@ KILLED = """
     from pipeline.core import files
     from pipeline.session.recorder import Recorder
     from pipeline.captions.redaction import Purge
-    from tests.unit.session.test_redact import PURGE, fill, secrets, wait_for
+    from tests.support.secret_words import PURGE, fill, secrets
+    from tests.support.recorder import wait_for
 
     made = Recorder(Path(sys.argv[1]), source="en", target="es", on_fault=print)
     made.start()

@@ -13,36 +13,17 @@ import pytest
 
 from pipeline.config.loader import load
 from pipeline.session.resume import Unfinished, in_use, unfinished_session
-from tests.support.fakes import FakeRecognizer, FakeSource, pcm_of
-from tests.unit.daemon.test_app import DURATION_S, SCRIPT, Service, until
+from tests.support.daemon import SCRIPT, Service, break_midway
+from tests.support.fakes import FakeRecognizer
 
 pytestmark = pytest.mark.slow
 LATER = timedelta(seconds=60)
 
 
-def crash(call: int) -> bool:
-    if call > 12:
-        raise RuntimeError("a bug")
-    return False
-
-
 @pytest.fixture(scope="module")
 def crashed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the sessions of a daemon that broke while it was captioning, blanked."""
-    directory = tmp_path_factory.mktemp("crashed")
-
-    async def blank(service: Service) -> None:
-        async with service.connect("?kind=operator") as socket:
-            await socket.send(orjson.dumps({"type": "auth", "token": "secret"}).decode())
-            await until(socket, lambda m: m["type"] == "authorized")
-            await socket.send(orjson.dumps({"type": "command", "name": "blank"}).decode())
-            await until(socket, lambda m: m.get("state") == "blank")
-
-    source = FakeSource(pcm_of(SCRIPT, DURATION_S), speed=10)
-    service = Service(directory, source=source, recognizer=FakeRecognizer(SCRIPT, fails=crash))
-    assert service.run(blank) == 1
-    assert service.finals()
-    return directory
+    """Return the sessions of a daemon that broke while it was captioning."""
+    return break_midway(tmp_path_factory.mktemp("crashed"))
 
 
 @pytest.fixture

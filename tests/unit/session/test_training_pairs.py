@@ -13,8 +13,8 @@ import pytest
 
 from pipeline.protocol.codec import Message
 from pipeline.session.training_pairs import Pair, Pairs, ReviewItem, pair_of
-from tests.unit.captions.test_subtitles import message
-from tests.unit.records.test_utterance import UTC, draft, final, record
+from scripts.support.journal import message
+from tests.support.utterances import UTC, draft, final, record
 
 
 def spoken(

@@ -14,7 +14,7 @@ from pipeline.captions.subtitles import SIDES, cues, srt, txt, vtt
 from pipeline.protocol.codec import Message, encode
 from pipeline.session import transcripts as module
 from pipeline.session.transcripts import Transcripts
-from tests.unit.captions.test_subtitles import message
+from scripts.support.journal import message
 
 LANGS = dict(zip(SIDES, ("en", "es"), strict=True))
 

@@ -20,7 +20,7 @@ from pipeline.server.operator_token import FILE
 from scripts.support.program import SERMON, call, environment, started
 from scripts.support.reviewing import reviewable
 from tests.support.needs import needs_file
-from tests.unit.review.test_store import pairs
+from tests.support.reviews import pairs
 
 QUICK = ("--input", str(SERMON), "--pace", "fast")
 COMPARED = {"STARK_TRANSLATE__TRANSLATE__COMPARE__ENGINE": "marian"}

@@ -1,0 +1,160 @@
+"""The real App with scripted engines, and displays that connect to it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import orjson
+from websockets.asyncio.client import ClientConnection, connect
+
+from pipeline.audio.protocols import AudioSource, SpeechDetector
+from pipeline.cli.screens import LineScreen
+from pipeline.config.loader import load
+from pipeline.config.schema import Settings
+from pipeline.daemon.app import App
+from pipeline.dictionary.store import Dictionary
+from pipeline.engines.protocols import Recognizer, Translator
+from pipeline.workers.group import Engines
+from tests.support.fakes import (
+    FakeDetector,
+    FakeRecognizer,
+    FakeSource,
+    FakeTranslator,
+    Speech,
+    pcm_of,
+)
+
+SCRIPT = [
+    Speech(1.0 + 3 * n, 2.6 + 3 * n, f"sentence number {word} is spoken")
+    for n, word in enumerate(["one", "two", "three", "four", "five", "six"])
+]
+DURATION_S = 20.0
+MARIAN = FakeTranslator("marian")
+GEMMA = FakeTranslator("gemma")
+UPGRADE = (
+    b"GET /ws HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    b"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+)
+
+
+class Service:
+    """An App with scripted engines, run to its end."""
+
+    def __init__(
+        self,
+        tmp_path: Path,
+        *,
+        source: AudioSource | None = None,
+        recognizer: Recognizer | None = None,
+        detector: SpeechDetector | None = None,
+        partial: Translator | None = MARIAN,
+        final: Translator | None = GEMMA,
+        compare: Translator | None = None,
+        fast: bool = True,
+        mode: str = "live",
+        flags: dict[str, Any] | None = None,
+    ) -> None:
+        self.settings: Settings = load(
+            flags={
+                "server.port": 0,
+                "session.directory": str(tmp_path),
+                "session.drain_s": 5.0,
+                "dictionary.enabled": False,
+                "audio.input": "script" if fast else "",
+                "audio.pace": "fast",
+                "operator.token": "secret",
+            }
+            | (flags or {})
+        ).settings
+        engines = Engines(
+            source=source or FakeSource(pcm_of(SCRIPT, DURATION_S)),
+            detector=detector or FakeDetector(),
+            recognizer=recognizer or FakeRecognizer(SCRIPT),
+            partial=partial,
+            final=final,
+            compare=compare,
+        )
+        self.app = App(
+            self.settings,
+            engines,
+            dictionary=Dictionary(self.settings),
+            screen=LineScreen(),
+            mode=mode,  # type: ignore[arg-type]
+        )
+
+    def run(self, beside: Callable[[Service], Awaitable[None]] | None = None) -> int:
+        async def both() -> int:
+            run = asyncio.create_task(self.app.run())
+            if beside is not None:
+                while self.app._hub._port._server is None:
+                    await asyncio.sleep(0.01)
+                await beside(self)
+            return await run
+
+        return asyncio.run(both())
+
+    def connect(self, query: str = "") -> connect:
+        return connect(f"ws://127.0.0.1:{self.app._hub.port}/ws{query}", compression=None)
+
+    def journal(self) -> list[dict[str, Any]]:
+        lines = (self.app.folder / "captions.jsonl").read_bytes().splitlines()
+        return [orjson.loads(line) for line in lines]
+
+    def records(self, kind: str = "utterance") -> list[dict[str, Any]]:
+        lines = (self.app.folder / "diagnostics.jsonl").read_bytes().splitlines()
+        return [record for line in lines if (record := orjson.loads(line))["type"] == kind]
+
+    def finals(self) -> list[tuple[int, str]]:
+        return [(line["id"], line["target"]["engine"]) for line in self.journal()]
+
+
+async def until(
+    socket: ClientConnection, wanted: Callable[[dict[str, Any]], bool]
+) -> dict[str, Any]:
+    """Return the first message that is wanted, also of the captions that `hello` brings."""
+    while True:
+        message: dict[str, Any] = orjson.loads(await asyncio.wait_for(socket.recv(), 30))
+        for each in (message, *message.get("captions", [])):
+            if wanted(each):
+                return each  # type: ignore[no-any-return]
+
+
+def all_finals(engine: str) -> list[tuple[int, str]]:
+    return [(number, engine) for number in range(1, len(SCRIPT) + 1)]
+
+
+def send(number: int) -> None:
+    os.kill(os.getpid(), number)
+
+
+async def reached(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(20):
+        while not condition():
+            await asyncio.sleep(0.01)
+
+
+def crash(call: int) -> bool:
+    if call > 12:
+        raise RuntimeError("a bug")
+    return False
+
+
+def break_midway(directory: Path) -> Path:
+    """Let a daemon break while it is captioning, blanked; return its sessions."""
+
+    async def blank(service: Service) -> None:
+        async with service.connect("?kind=operator") as socket:
+            await socket.send(orjson.dumps({"type": "auth", "token": "secret"}).decode())
+            await until(socket, lambda m: m["type"] == "authorized")
+            await socket.send(orjson.dumps({"type": "command", "name": "blank"}).decode())
+            await until(socket, lambda m: m.get("state") == "blank")
+
+    source = FakeSource(pcm_of(SCRIPT, DURATION_S), speed=10)
+    service = Service(directory, source=source, recognizer=FakeRecognizer(SCRIPT, fails=crash))
+    assert service.run(blank) == 1
+    assert service.finals()
+    return directory

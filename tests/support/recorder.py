@@ -1,0 +1,43 @@
+"""A recorder to write with, and what it has written."""
+
+from __future__ import annotations
+
+import json
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from pipeline.core.types import Fault
+from pipeline.session.recorder import Recorder
+from tests.support.utterances import draft, final, record
+
+STARTED = datetime(2026, 11, 22, 9, 30, 0, tzinfo=UTC)
+
+
+def recorder(directory: Path, faults: list[Fault] | None = None) -> Recorder:
+    on_fault = (lambda _: None) if faults is None else faults.append
+    made = Recorder(directory, source="en", target="es", on_fault=on_fault, started_utc=STARTED)
+    made.start()
+    return made
+
+
+def lines(folder: Path, name: str = "diagnostics.jsonl") -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / name).read_text().splitlines()]
+
+
+def spoken(id: int, **changes: Any) -> dict[str, Any]:  # noqa: A002
+    """Return an utterance's record; its decision is `moderate`."""
+    return record(final(), draft()) | {"id": id} | changes
+
+
+def judged_as(decision: str, score: float = 0.9) -> dict[str, Any]:
+    quality: dict[str, Any] = record(final(), draft())["quality"]
+    return quality | {"decision": decision, "score": score}
+
+
+def wait_for(reached: Any, timeout_s: float = 5.0) -> None:
+    until_s = time.monotonic() + timeout_s
+    while not reached():
+        assert time.monotonic() < until_s, "waited in vain"
+        time.sleep(0.01)

@@ -1,0 +1,37 @@
+"""What the terminal is given to show."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pipeline.protocol.codec import Message, SourceText, TargetText
+
+RECORD: dict[str, Any] = {
+    "final": {},
+    "last_syllable_to_final_ms": 812.4,
+    "vad_wait_ms": 402.0,
+    "stt_ms": 90.0,
+    "partial_ms": 8.0,
+    "final_ms": None,
+    "overhead_ms": 3.2,
+}
+
+
+def caption(
+    id: int,  # noqa: A002
+    source: str,
+    target: str,
+    final: bool = False,
+    stable: int = 0,
+) -> Message:
+    return Message(
+        seq=1,
+        id=id,
+        revision=1,
+        final=final,
+        start_s=61.2,
+        end_s=64.0,
+        source=SourceText("en", source),
+        target=TargetText("es", target, "gemma" if final else "marian"),
+        stable=stable,
+    )

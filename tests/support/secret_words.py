@@ -1,0 +1,29 @@
+"""A session in which secrets are said, and where they are found again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pipeline.captions.redaction import Purge
+from pipeline.session.recorder import Recorder
+from scripts.support.journal import message
+from tests.support.recorder import judged_as, spoken
+
+PURGE = Purge(25.0, 60.0)
+
+
+def fill(made: Recorder, first: int = 1, last: int = 5) -> None:
+    """Let captions be spoken, each from 10 s times its id; those from 3 on are secret."""
+    for id in range(first, last + 1):  # noqa: A001
+        word = f"secret{id}" if id >= 3 else f"open{id}"
+        times = {"start_s": 10.0 * id, "end_s": 10.0 * id + 2.5}
+        texts = {"raw_text": word, "text": word, "final": {**spoken(id)["final"], "text": word}}
+        made.caption(message(id, word, word.upper(), seq=id))
+        quality = judged_as("accept" if id % 2 else "review", 0.9 if id % 2 else 0.6)
+        made.utterance(spoken(id, **times, **texts, quality=quality, corrections=()))
+        made.compare({"type": "compare", "id": id, "text": f"{word} once more"})
+
+
+def secrets(folder: Path) -> list[str]:
+    """Return the names of the files that hold a secret."""
+    return sorted(p.name for p in folder.iterdir() if b"secret" in p.read_bytes().lower())
