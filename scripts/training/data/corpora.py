@@ -25,6 +25,7 @@ HELD_OUT_TATOEBA = 500
 SEED = 20240601
 BIBLE_VERSIONS = ("kjv", "asv", "nheb", "bbe")
 SERMON_PHRASES = Path(__file__).with_name("sermon_phrases.tsv")
+SERMON_TEST = Path(__file__).with_name("sermon_test.tsv")
 
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _QUOTES = str.maketrans({"\u201c": '"', "\u201d": '"', "\u2018": "'", "\u2019": "'"})
@@ -47,11 +48,15 @@ class Pair:
 
 @dataclass(frozen=True)
 class Split:
-    """Training pairs by source, and the held-out pairs (the books in NHEB English)."""
+    """Training pairs by source, and the held-out pairs (the books in NHEB English).
+
+    `sermon_test` is modern preaching, written for measuring.
+    """
 
     training: dict[str, tuple[Pair, ...]]
     held_out_tatoeba: tuple[Pair, ...]
     held_out_books: tuple[Pair, ...]
+    sermon_test: tuple[Pair, ...]
 
 
 def words(text: str) -> tuple[str, ...]:
@@ -87,7 +92,8 @@ def _open(path: Path) -> TextIO:
     return opener(path, "rt", encoding="utf-8", newline="")  # type: ignore[operator,no-any-return]
 
 
-def _two_columns(path: Path, source: str) -> Iterator[Pair]:
+def read_pairs(path: Path, source: str) -> Iterator[Pair]:
+    """Yield the pairs of a file like Tatoeba's; raise ValueError for a line without a tab."""
     with _open(path) as file:
         for number, line in enumerate(file, 1):
             cells = line.rstrip("\r\n").split("\t")
@@ -131,18 +137,19 @@ def load(
     A training pair whose English has the same words as a held-out one is dropped.
     """
     sources: dict[str, list[Pair]] = {name: [] for name in ("tatoeba", *BIBLE_VERSIONS, "sermon")}
-    sources["tatoeba"] = list(_two_columns(tatoeba, "tatoeba"))
+    sources["tatoeba"] = list(read_pairs(tatoeba, "tatoeba"))
     if sermon is not None and sermon.exists():
-        sources["sermon"] = list(_two_columns(sermon, "sermon"))
+        sources["sermon"] = list(read_pairs(sermon, "sermon"))
     held_out = [pair for book, pair in _verses(bible) if book in HELD_OUT_BOOKS]
     for book, pair in _verses(bible):
         if book not in HELD_OUT_BOOKS:
             sources[pair.source].append(pair)
     held_out_tatoeba = _hold_out(sources["tatoeba"], held_out_count)
-    unseen = {words(pair.en) for pair in (*held_out, *held_out_tatoeba)}
+    sermon_test = tuple(read_pairs(SERMON_TEST, "sermon-test"))
+    unseen = {words(pair.en) for pair in (*held_out, *held_out_tatoeba, *sermon_test)}
     training = {
         name: tuple(pair for pair in pairs if words(pair.en) not in unseen)
         for name, pairs in sources.items()
     }
     books = tuple(pair for pair in held_out if pair.source == "nheb")
-    return Split(training, held_out_tatoeba, books)
+    return Split(training, held_out_tatoeba, books, sermon_test)

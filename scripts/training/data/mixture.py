@@ -66,13 +66,14 @@ def one_pass(
     rng: random.Random,
     join_share: float = 0.0,
     reference_count: int = REFERENCES,
+    shares: Mapping[str, float] = SHARES,
 ) -> list[tuple[str, str]]:
     """English and Spanish of one pass over the sources and some Bible references, in random order.
 
-    `join_share` of the short pairs are followed by another one, as an utterance may hold several
-    sentences."""
+    `shares` tells how often a source is taken. `join_share` of the short pairs are followed by
+    another one, as an utterance may hold several sentences."""
     chosen: list[tuple[str, str]] = []
-    for source, share in SHARES.items():
+    for source, share in shares.items():
         pairs = training.get(source, ())
         whole, part = int(share), share - int(share)
         drawn = [*pairs] * whole + rng.sample(list(pairs), int(part * len(pairs)))

@@ -120,21 +120,31 @@ class Gemma(nn.Module):
     def forward(self, rows: Packed) -> Tensor:
         """Sequences of one row do not see each other."""
         x = self.embeddings(rows.ids) * self.shape.width**0.5
-        tables = [
-            rotary_table(rows.position, self.shape.head_width, base)
-            for base in (LOCAL_ROPE_BASE, self.shape.rope_base)
-        ]
-        length = rows.ids.shape[1]
-        future = torch.ones(length, length, dtype=torch.bool, device=x.device).triu(1)
-        hidden_from = (future | (rows.sequence[:, :, None] != rows.sequence[:, None]))[:, None]
-        for index, block in enumerate(self.blocks):
-            cos, sin = tables[index % GLOBAL_EVERY == GLOBAL_EVERY - 1]
-            x = block(x, hidden_from, cos, sin)
+        for block, inputs in zip(self.blocks, attention_inputs(rows, self.shape), strict=True):
+            x = block(x, *inputs)
         return self.final_norm(x)
 
     def logits(self, hidden: Tensor) -> Tensor:
         """Hidden states (..., width) -> (..., vocabulary)."""
         return linear(hidden, self.embeddings.weight)
+
+
+def attention_inputs(rows: Packed, shape: GemmaShape) -> list[tuple[Tensor, Tensor, Tensor]]:
+    """For each layer: true where a key must not be seen, and the cosines and sines of positions.
+
+    Sequences of one row do not see each other, and no token sees a later one.
+    """
+    local, everywhere = (
+        rotary_table(rows.position, shape.head_width, base)
+        for base in (LOCAL_ROPE_BASE, shape.rope_base)
+    )
+    length = rows.ids.shape[1]
+    future = torch.ones(length, length, dtype=torch.bool, device=rows.ids.device).triu(1)
+    hidden_from = (future | (rows.sequence[:, :, None] != rows.sequence[:, None]))[:, None]
+    return [
+        (hidden_from, *(everywhere if layer % GLOBAL_EVERY == GLOBAL_EVERY - 1 else local))
+        for layer in range(shape.layers)
+    ]
 
 
 def rotary_table(position: Tensor, width: int, base: float) -> tuple[Tensor, Tensor]:

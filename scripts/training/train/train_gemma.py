@@ -61,10 +61,11 @@ def encode(
     return examples
 
 
-def make_batch(rows: list[list[Example]], length: int) -> Batch:
-    """One static shape for equal arguments: half of all positions are predicted, the answers
-    being a little less than half of all tokens."""
-    room = len(rows) * length // 2
+def make_batch(rows: list[list[Example]], length: int, room: int | None = None) -> Batch:
+    """Rows of `length` tokens, of whose positions `room` are predicted.
+
+    Without `room` it is half of all, one static shape for equal arguments: the answers are a
+    little less than half of all tokens, and what is too much is not predicted."""
     at: list[int] = []
     targets: list[int] = []
     for index, row in enumerate(rows):
@@ -73,6 +74,7 @@ def make_batch(rows: list[list[Example]], length: int) -> Batch:
             at += range(begin + start, begin + len(tokens) - 1)
             targets += tokens[start + 1 :]
             begin += len(tokens)
+    room = len(rows) * length // 2 if room is None else room
     count = min(room, len(targets))
     flat = torch.zeros(3, room, dtype=torch.long)
     flat[:, :count] = torch.tensor([at[:count], targets[:count], [1] * count])

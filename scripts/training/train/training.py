@@ -19,6 +19,8 @@ import torch
 from torch import Tensor, nn
 from tqdm import tqdm
 
+from pipeline.core.errors import ModelError
+
 WARM_UP = 0.02
 LAST_RATE = 0.01
 LABEL_SMOOTHING = 0.1
@@ -63,7 +65,11 @@ def optimizers(
 
 @dataclass(frozen=True)
 class Plan:
-    """How long to train (`minutes` of wall time, earlier runs counted), where, and from what."""
+    """How long to train (`minutes` of wall time, earlier runs counted), where, and from what.
+
+    Of several processes that train the same weights one `leads`: it alone saves, evaluates and
+    reports. The others begin at `elapsed_s`.
+    """
 
     directory: Path
     minutes: float
@@ -71,6 +77,8 @@ class Plan:
     resume: bool = False
     clip: float = 1.0
     seed: int = 1
+    leads: bool = True
+    elapsed_s: float = 0.0
 
 
 def rate_at(progress: float) -> float:
@@ -109,19 +117,21 @@ def train(
     """Train until the plan's time is over; SIGTERM saves and ends early, to be resumed.
 
     `batches` yields batches without end; `loss_of` gives the mean loss of one; `evaluate` gives
-    a line for the log."""
+    a line for the log. Raises ModelError when the loss is no number any more or a checkpoint
+    cannot be written; the last good checkpoint stays."""
     plan.directory.mkdir(parents=True, exist_ok=True)
     checkpoint = plan.directory / "checkpoint.pt"
-    elapsed_s, step, average = 0.0, 0, 0.0
+    elapsed_s, step, average = plan.elapsed_s, 0, 0.0
+    groups = [group for stepper in steppers for group in stepper.param_groups]
+    rates = [group["lr"] for group in groups]
     if plan.resume:
         saved = torch.load(checkpoint, weights_only=False, map_location="cpu")
         model.load_state_dict(saved["model"])
         for stepper, state in zip(steppers, saved["optimizers"], strict=True):
             stepper.load_state_dict(state)
         elapsed_s, step, average = saved["elapsed_s"], saved["step"], saved["loss"]
+    # What was loaded has the rates of the earlier run; who resumes may have chosen others.
     groups = [group for stepper in steppers for group in stepper.param_groups]
-    for group in groups:
-        group.setdefault("initial_lr", group["lr"])
 
     def save() -> None:
         state = {"model": model.state_dict(), "optimizers": [s.state_dict() for s in steppers]}
@@ -129,16 +139,18 @@ def train(
 
     torch.manual_seed(plan.seed + step)
     stop = _StopFlag()
+    log = _Log(plan, elapsed_s, step)
     began = time.monotonic() - elapsed_s
-    reported = saved_at = evaluated = elapsed_s
-    reported_step = step
+    saved_at = elapsed_s
     for batch in batches(random.Random(plan.seed + step)):
         progress = elapsed_s / (60 * plan.minutes)
         if progress >= 1.0 or stop:
             break
-        for group in groups:
-            group["lr"] = group["initial_lr"] * rate_at(progress)
+        for group, rate in zip(groups, rates, strict=True):
+            group["lr"] = rate * rate_at(progress)
         loss = loss_of(batch)
+        if not torch.isfinite(loss):
+            raise _diverged(step, checkpoint)
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), plan.clip)
         for stepper in steppers:
@@ -147,28 +159,64 @@ def train(
         step += 1
         average += (loss.item() - average) * max(0.02, 1 / step)
         elapsed_s = time.monotonic() - began
-        if elapsed_s - reported >= REPORT_S:
-            pace = 60 * (step - reported_step) / (elapsed_s - reported)
-            meter = tqdm.format_meter(
-                int(elapsed_s), int(60 * plan.minutes), elapsed_s, ncols=60, ascii=True, unit="s"
-            )
-            note = f"step {step} ({pace:.0f}/min) loss {average:.3f} rate {rate_at(progress):.2f}"
-            print(meter, note, flush=True)
-            reported, reported_step = elapsed_s, step
+        if not plan.leads:
+            continue
         if elapsed_s - saved_at >= SAVE_S:
             save()
             saved_at = elapsed_s
-        if elapsed_s - evaluated >= 60 * plan.evaluate_minutes:
+        log.tell(elapsed_s, step, average, evaluate)
+    if plan.leads:
+        save()
+        print(f"stopped at {elapsed_s / 60:.1f} min, step {step}: {evaluate()}", flush=True)
+
+
+class _Log:
+    """What is printed while a training runs."""
+
+    def __init__(self, plan: Plan, elapsed_s: float, step: int) -> None:
+        self._plan = plan
+        self._reported = self._evaluated = elapsed_s
+        self._step = step
+
+    def tell(self, elapsed_s: float, step: int, loss: float, evaluate: Callable[[], str]) -> None:
+        """Print pace and loss, or what `evaluate` says, when it is time for it."""
+        minutes = self._plan.minutes
+        if elapsed_s - self._reported >= REPORT_S:
+            pace = 60 * (step - self._step) / (elapsed_s - self._reported)
+            meter = tqdm.format_meter(
+                int(elapsed_s), int(60 * minutes), elapsed_s, ncols=60, ascii=True, unit="s"
+            )
+            rate = rate_at(elapsed_s / (60 * minutes))
+            print(
+                meter, f"step {step} ({pace:.0f}/min) loss {loss:.3f} rate {rate:.2f}", flush=True
+            )
+            self._reported, self._step = elapsed_s, step
+        if elapsed_s - self._evaluated >= 60 * self._plan.evaluate_minutes:
             print(f"evaluation at {elapsed_s / 60:.1f} min: {evaluate()}", flush=True)
-            evaluated = elapsed_s
-    save()
-    print(f"stopped at {elapsed_s / 60:.1f} min, step {step}: {evaluate()}", flush=True)
+            self._evaluated = elapsed_s
 
 
 def _save(path: Path, state: dict[str, Any]) -> None:
     fresh = path.with_suffix(".new")
-    torch.save(state, fresh)
+    try:
+        torch.save(state, fresh)
+    except (OSError, RuntimeError) as error:
+        fresh.unlink(missing_ok=True)
+        raise ModelError(
+            "checkpoint-unsaved",
+            f"{path} cannot be written: {error}.",
+            "Is the disk full? Make room and go on with --resume.",
+        ) from error
     fresh.replace(path)  # a kill in the middle of saving must not cost the last good checkpoint
+
+
+def _diverged(step: int, checkpoint: Path) -> ModelError:
+    kept = f"{checkpoint} is from before." if checkpoint.exists() else "Nothing was saved yet."
+    return ModelError(
+        "training-diverged",
+        f"The loss of step {step} is no number. {kept}",
+        "Train with a lower rate; --resume goes on from the checkpoint.",
+    )
 
 
 class _StopFlag:

@@ -1,0 +1,95 @@
+"""Cut a pretrained Gemma 3 to the tokens that the corpora need, for fine_tune_gemma.
+
+    python -m scripts.training.train.cut_vocabulary \\
+        --gguf FILE --bible FILE --tatoeba FILE --out DIR
+
+Most of the weights of Gemma 3 270M are embeddings of 262,144 tokens; English and Spanish need an
+eighth of them. Writes `weights.pt`, `gemma.spm`, `shape.json` and `manifest.json` into `--out`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import torch
+
+from pipeline.core.errors import StarkError
+from scripts.gguf_export.progress import bar, console
+from scripts.training import manifest
+from scripts.training.data import corpora, mixture, subwords
+from scripts.training.data.references import references
+from scripts.training.models import gemma_gguf
+
+REFERENCES = 20_000
+# A piece that is needed less often than this is spelled with smaller ones.
+AT_LEAST = 3
+
+
+def texts_of(split: corpora.Split) -> Iterator[str]:
+    """Yield all training text, the names that `mixture` puts in, and Bible references."""
+    for pairs in split.training.values():
+        for pair in pairs:
+            yield pair.en
+            yield mixture.today(pair.en, pair.es)
+    for pair in references(REFERENCES, random.Random(0)):
+        yield pair.en
+        yield pair.es
+    for names in (mixture.MEN, mixture.WOMEN, mixture.PLACES):
+        for name in names:
+            yield from [f". {name}"] * AT_LEAST
+
+
+def with_lower_case(words: Counter[str]) -> Counter[str]:
+    """Add each word without its marks and capitals, as recognizers sometimes write it."""
+    marks = subwords.SPACE + ".,;:!?()\"'¿¡-"
+    bare: Counter[str] = Counter()
+    for word, times in words.items():
+        bare[subwords.SPACE + word.strip(marks).lower()] += times
+    return words + bare
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Cut as the options say; return the exit code."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--gguf", type=Path, required=True, help="the pretrained Gemma 3")
+    parser.add_argument("--bible", type=Path, required=True)
+    parser.add_argument("--tatoeba", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--at-least", type=int, default=AT_LEAST, help="uses of a piece that stays")
+    options = parser.parse_args(arguments)
+    try:
+        whole = gemma_gguf.read(options.gguf)
+        split = corpora.load(options.bible, options.tatoeba)
+        words = with_lower_case(subwords.count_words(texts_of(split)))
+        with bar("counting pieces") as on_word:
+            kept = subwords.needed(words, whole.mergeable, options.at_least, on_word)
+        smaller, tokenizer = gemma_gguf.cut(whole, kept)
+    except StarkError as error:
+        console.print(f"error: {error}", style="red", markup=False)
+        return error.exit_code
+    options.out.mkdir(parents=True, exist_ok=True)
+    (options.out / "gemma.spm").write_bytes(tokenizer)
+    sizes = json.dumps(smaller.shape.as_dict(), indent=2)
+    (options.out / "shape.json").write_text(sizes + "\n", encoding="utf-8")
+    torch.save(smaller.weights, options.out / "weights.pt")
+    weights = sum(tensor.numel() for tensor in smaller.weights.values())
+    figures = {"tokens": [len(whole.tokens), len(smaller.tokens)], "weights": weights}
+    inputs = [options.gguf, options.bible, options.tatoeba]
+    manifest.write(options.out / "manifest.json", inputs, options, figures)
+    print(
+        f"{options.out}: {len(smaller.tokens):,} of {len(whole.tokens):,} tokens, "
+        f"{weights / 1e6:.1f} M weights"
+    )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

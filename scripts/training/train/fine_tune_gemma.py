@@ -1,0 +1,283 @@
+"""Fine-tune a pretrained Gemma 3 on translations, English to Spanish, on a CPU.
+
+    python -m scripts.training.train.fine_tune_gemma \\
+        --base DIR --bible FILE --tatoeba FILE --out DIR
+
+`--base` is the folder of cut_vocabulary. Its matrices stay as they are, in int8, and learn low-rank
+additions (LoRA); `--rank 0` trains all weights in float32 instead. Stops by the clock, saves every
+three minutes and on SIGTERM, goes on with `--resume`, also for a longer time than planned at first.
+At the end, and with `--merge` alone, `--out`/merged is what export_gemma takes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import random
+import shutil
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import sentencepiece
+import torch
+import torch.multiprocessing as processes
+from torch import Tensor, nn
+
+from pipeline.core.errors import ModelError, StarkError
+from scripts.gguf_export.progress import console
+from scripts.training import manifest
+from scripts.training.data import corpora
+from scripts.training.data.mixture import one_pass
+from scripts.training.data.packing import pack
+from scripts.training.models.gemma_model import Gemma, GemmaShape
+from scripts.training.models.low_rank import LowRankGemma
+from scripts.training.train.train_gemma import Batch, Example, encode, make_batch
+from scripts.training.train.training import Plan, smoothed_loss, train
+
+ROW_TOKENS = 112
+ROWS = 6
+JOIN_SHARE = 0.15
+REFERENCES = 600
+# A pretrained model learns from tens of thousands of pairs, not from millions: a pass is a sample
+# of the sources, so that a training of an hour has seen something of each.
+SHARES: Mapping[str, float] = {
+    "tatoeba": 0.2,
+    "nheb": 0.06,
+    "bbe": 0.04,
+    "asv": 0.01,
+    "sermon": 3.0,
+}
+# What is measured during the training: so many pairs of each held-out set.
+HELD_OUT = 48
+
+
+def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """Return the options."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add = parser.add_argument
+    add("--base", type=Path, required=True, help="the --out of cut_vocabulary")
+    add("--bible", type=Path, required=True)
+    add("--tatoeba", type=Path, required=True)
+    add("--out", type=Path, required=True, help="for checkpoint.pt and merged/")
+    add("--minutes", type=float, default=90, help="in all, resumes included (%(default)s)")
+    add("--evaluate-minutes", type=float, default=10, help="%(default)s")
+    add("--resume", action="store_true", help="go on from --out")
+    add("--merge", action="store_true", help="only write merged/ of the last checkpoint")
+    add("--rank", type=int, default=32, help="0 trains all weights (%(default)s)")
+    add("--rate", type=float, default=1e-3, help="peak; with --rank 0 rather 1e-4 (%(default)s)")
+    add("--float", dest="int8", action="store_false", help="frozen matrices in float32, not int8")
+    add("--workers", type=int, default=1,
+        help="processes of --threads each that train the same weights (%(default)s)")  # fmt: skip
+    add("--threads", type=int, default=1, help="%(default)s")
+    add("--no-compile", dest="compile", action="store_false")
+    return parser.parse_args(arguments)
+
+
+def load_base(folder: Path) -> tuple[Gemma, sentencepiece.SentencePieceProcessor]:
+    """Return the cut model and its tokenizer. Raises ModelError."""
+    try:
+        model = Gemma(GemmaShape(**json.loads((folder / "shape.json").read_text("utf-8"))))
+        model.load_state_dict(torch.load(folder / "weights.pt", weights_only=True))
+        tokenizer = sentencepiece.SentencePieceProcessor(model_file=str(folder / "gemma.spm"))
+    except (OSError, ValueError, TypeError, RuntimeError) as error:
+        raise ModelError(
+            "base-unreadable",
+            f"{folder} is no whole folder of cut_vocabulary: {error}.",
+            "Make it with python -m scripts.training.train.cut_vocabulary.",
+        ) from error
+    return model, tokenizer
+
+
+def prepare(base: Gemma, options: argparse.Namespace) -> Gemma | LowRankGemma:
+    """Return what is trained."""
+    if options.rank == 0:
+        return base
+    torch.manual_seed(1)
+    return LowRankGemma(base, options.rank, int8=options.int8)
+
+
+def batches(
+    split: corpora.Split, tokenizer: sentencepiece.SentencePieceProcessor, rng: random.Random
+) -> Iterator[Batch]:
+    """Batches without end, every pass newly mixed; pairs longer than a row are left out."""
+    while True:
+        mixed = one_pass(split.training, rng, JOIN_SHARE, REFERENCES, SHARES)
+        examples = [each for each in encode(tokenizer, mixed) if len(each[0]) <= ROW_TOKENS]
+        if not examples:
+            raise ModelError("corpora-empty", "The corpora hold no pair to train on.", "")
+        rows = pack(examples, lambda example: len(example[0]), ROW_TOKENS)
+        rng.shuffle(rows)
+        for first in range(0, len(rows), ROWS):
+            yield batch_of(rows[first : first + ROWS])
+
+
+def batch_of(rows: list[list[Example]]) -> Batch:
+    """One shape for the compiled layers: ROWS rows, the last ones of a pass empty."""
+    answers = sum(len(tokens) - 1 - start for row in rows for tokens, start in row)
+    return make_batch([*rows, *([] for _ in range(ROWS - len(rows)))], ROW_TOKENS, answers)
+
+
+def held_out(
+    split: corpora.Split, tokenizer: sentencepiece.SentencePieceProcessor
+) -> dict[str, list[Batch]]:
+    """The first pairs of each held-out set. Nothing is chosen by them."""
+    sets = {
+        "Tatoeba": split.held_out_tatoeba,
+        "books": split.held_out_books,
+        "sermon": split.sermon_test,
+    }
+    found = {}
+    for name, pairs in sets.items():
+        texts = [(pair.en, pair.es) for pair in pairs[:HELD_OUT]]
+        examples = [each for each in encode(tokenizer, texts) if len(each[0]) <= ROW_TOKENS]
+        rows = pack(examples, lambda example: len(example[0]), ROW_TOKENS)
+        found[name] = [batch_of(rows[n : n + ROWS]) for n in range(0, len(rows), ROWS)]
+    return found
+
+
+def losses(model: Gemma | LowRankGemma, sets: Mapping[str, list[Batch]]) -> dict[str, float]:
+    """Return the loss a token of each held-out set, without smoothing."""
+    found = {}
+    with torch.no_grad():
+        for name, each in sets.items():
+            total = sum(
+                nn.functional.cross_entropy(predicted(model, b), b.targets, reduction="sum").item()
+                for b in each
+            )
+            found[name] = round(total / max(1, sum(len(b.targets) for b in each)), 4)
+    return found
+
+
+def predicted(model: Gemma | LowRankGemma, batch: Batch) -> Tensor:
+    """Logits (count, vocabulary) where something is predicted."""
+    return model.logits(model(batch.rows).flatten(0, 1)[batch.at])
+
+
+def follow(
+    model: Gemma | LowRankGemma,
+    split: corpora.Split,
+    tokenizer: sentencepiece.SentencePieceProcessor,
+    options: argparse.Namespace,
+    plan: Plan,
+) -> None:
+    """Train `model` with others (Recht et al., Hogwild, arXiv:1106.5730), or alone.
+
+    The weights lie in shared memory; each process has its own moments and its own batches, and
+    none waits for another, which on a busy machine is worth more than their order."""
+    torch.set_num_threads(options.threads)
+    if options.compile:
+        for block in model.blocks:  # one layer is compiled, all are alike
+            block.compile(dynamic=False)
+    sets = held_out(split, tokenizer) if plan.leads else {}
+    stepper = torch.optim.AdamW(
+        model.parameters(), lr=options.rate, betas=(0.9, 0.98), weight_decay=0.0, fused=True
+    )
+    train(
+        model,
+        [stepper],
+        batches=lambda rng: batches(split, tokenizer, rng),
+        loss_of=lambda batch: smoothed_loss(predicted(model, batch), batch.targets, batch.weights),
+        evaluate=lambda: "held-out loss " + json.dumps(losses(model, sets)),
+        plan=plan,
+    )
+
+
+def run(options: argparse.Namespace) -> None:
+    """Train, with all workers. Raises StarkError."""
+    base, tokenizer = load_base(options.base)
+    split = corpora.load(options.bible, options.tatoeba)
+    model = prepare(base, options)
+    elapsed_s = restore(model, options.out)["elapsed_s"] if options.resume else 0.0
+    for parameter in model.parameters():
+        parameter.data.share_memory_()
+    learning = sum(parameter.numel() for parameter in model.parameters())
+    frozen = sum(tensor.numel() for tensor in base.state_dict().values())
+    sizes = {name: len(pairs) for name, pairs in split.training.items()}
+    print(f"{learning / 1e6:.1f} M weights learn, of {frozen / 1e6:.1f} M; {sizes}", flush=True)
+    plan = Plan(options.out, options.minutes, options.evaluate_minutes, options.resume)
+    # Forked, so that the frozen matrices are not copied into shared memory, of which a container
+    # often has only 64 MB; no thread runs yet.
+    context = processes.get_context("fork")
+    others = [
+        context.Process(
+            target=follow,
+            args=(model, split, tokenizer, options),
+            kwargs={"plan": replace(plan, resume=False, seed=1000 * number, leads=False,
+                                    elapsed_s=elapsed_s)},
+        )
+        for number in range(1, options.workers)
+    ]  # fmt: skip
+    for other in others:
+        other.start()
+    try:
+        follow(model, split, tokenizer, options, plan)
+    finally:
+        for other in others:
+            other.terminate()
+            other.join()
+
+
+def restore(model: nn.Module, folder: Path) -> dict[str, float]:
+    """Load the last checkpoint's weights; return its step, time and loss. Raises ModelError."""
+    path = folder / "checkpoint.pt"
+    try:
+        saved = torch.load(path, weights_only=True)
+        model.load_state_dict(saved["model"])
+    except (OSError, RuntimeError, KeyError, EOFError) as error:
+        raise ModelError(
+            "checkpoint-unreadable",
+            f"{path} cannot be gone on from: {error}.",
+            "Give the same --base and --rank as before, or begin anew without --resume.",
+        ) from error
+    return {name: saved[name] for name in ("step", "elapsed_s", "loss")}
+
+
+def merge(options: argparse.Namespace) -> None:
+    """Write what export_gemma takes, and a manifest with the last figures. Raises StarkError."""
+    base, tokenizer = load_base(options.base)
+    split = corpora.load(options.bible, options.tatoeba)
+    model = prepare(base, options)
+    figures = restore(model, options.out)
+    if isinstance(model, LowRankGemma):
+        merged, _ = load_base(options.base)
+        model.merge_into(merged)
+    else:
+        merged = model
+    after = losses(merged, held_out(split, tokenizer))
+    if not all(math.isfinite(value) for value in after.values()):
+        raise ModelError("training-diverged", f"The merged model is broken: {after}.", "")
+    folder = options.out / "merged"
+    folder.mkdir(parents=True, exist_ok=True)
+    state = {"model": merged.state_dict(), **figures}
+    torch.save(state, folder / "checkpoint.new")
+    (folder / "checkpoint.new").replace(folder / "checkpoint.pt")
+    for name in ("shape.json", "gemma.spm"):
+        shutil.copyfile(options.base / name, folder / name)
+    inputs = [options.base / "weights.pt", options.base / "gemma.spm"]
+    inputs += [options.bible, options.tatoeba, corpora.SERMON_PHRASES]
+    figures |= {f"loss {name}": value for name, value in after.items()}
+    manifest.write(folder / "manifest.json", inputs, options, figures)
+    print(f"{folder}: held-out loss {json.dumps(after)}")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Train and merge as the options say; return the exit code."""
+    options = options_of(arguments)
+    torch.set_num_threads(options.threads)
+    try:
+        if not options.merge:
+            run(options)
+        merge(options)
+    except StarkError as error:
+        console.print(f"error: {error}", style="red", markup=False)
+        return error.exit_code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
