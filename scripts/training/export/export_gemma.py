@@ -83,6 +83,8 @@ def main() -> None:
     parser.add_argument("--tatoeba", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--levels", default=",".join(quantizing.LEVELS), help="(%(default)s)")
+    parser.add_argument("--sentences", type=int, help="measured of each set (default all)")
     options = parser.parse_args()
     saved = torch.load(options.model / "checkpoint.pt", weights_only=True, map_location="cpu")
     print(f"checkpoint: {saved['elapsed_s'] / 60:.1f} minutes, step {saved['step']}")
@@ -91,9 +93,12 @@ def main() -> None:
     words = vocabulary.read(options.model / "gemma.spm", shape.vocabulary, WRITTEN_OUT)
     split = corpora.load(options.bible, options.tatoeba)
     held_out = translation_score.held_out(split)
-    sets = {name: [(pair.en, pair.es) for pair in pairs] for name, pairs in held_out.items()}
+    sets = {
+        name: [(pair.en, pair.es) for pair in pairs[: options.sentences]]
+        for name, pairs in held_out.items()
+    }
     asking = levels.Asking("starter", "en", "es", options.threads, _CONTEXT)
-    plan = Plan(options.out, "starter", quantizing.LEVELS, asking, sets)
+    plan = Plan(options.out, "starter", quantizing.chosen(options.levels), asking, sets)
     print(levels.markdown(export(whole, words, plan), list(sets)))
 
 

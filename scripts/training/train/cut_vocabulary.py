@@ -28,7 +28,7 @@ from scripts.training.models import gemma_gguf
 
 REFERENCES = 20_000
 # A piece that is needed less often than this is spelled with smaller ones.
-AT_LEAST = 3
+AT_LEAST = 8
 
 
 def texts_of(split: corpora.Split) -> Iterator[str]:
