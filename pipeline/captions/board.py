@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pipeline.captions.redaction import Purge
 from pipeline.core.errors import ProtocolError
 from pipeline.core.types import Caption
-from pipeline.protocol.codec import Message, SourceText, TargetText
+from pipeline.protocol.caption import Message, SourceText, TargetText
 
 _REMEMBERED = 500
 """Captions that have left the board but that displays may still have."""

@@ -14,7 +14,7 @@ import orjson
 
 from pipeline.captions.layout import Spoken, arrange
 from pipeline.captions.subtitles import SIDES, Cue, Side, languages, newest, plain, srt, txt, vtt
-from pipeline.protocol.codec import Message
+from pipeline.protocol.caption import Message
 
 Which = Literal["source", "target", "both"]
 """What was said, its translation, or the one above the other."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import orjson
+
+from pipeline.protocol.caption import Message
+from pipeline.records.comparison import CompareRecord
+from pipeline.records.events import Record
+from pipeline.records.utterance import UtteranceRecord
 
 MARK = "off-record.json"
 """In a session's folder while words that were said off the record may still be in its files."""
@@ -41,22 +44,34 @@ class Sweep:
         """How many captions it took out of files so far."""
         return len(self._captions)
 
-    def takes(self, record: Mapping[str, Any]) -> bool:
-        """Whether a record goes: of the journal, the diagnostics, the pairs or the review."""
-        key = record.get("id")
-        if not isinstance(key, int) or record.get("type") in _NOT_SPOKEN:
-            return False
-        if "end_s" in record and self.purge.takes(key, record["start_s"], record["end_s"]):
-            self._ids.add(key)
-        return key in self._ids
+    def takes(self, record: Message | Record) -> bool:
+        """Whether a caption or a record of the diagnostics goes."""
+        match record:
+            case Message() | UtteranceRecord():
+                return self._takes(record.id, (record.start_s, record.end_s))
+            case CompareRecord():
+                return self._takes(record.id)
+            case _:
+                return False  # nothing that was spoken is in it
 
     def line(self, line: bytes) -> bytes:
-        """Return a line of a file, or b"" if it goes. So does one that cannot be read."""
+        """Return a line of a file, or b"" if it goes. So does one that cannot be read.
+
+        The file may be the journal, the diagnostics, the pairs, or of the review.
+        """
         try:
             record = orjson.loads(line)
-            gone = self.takes(record)
+            key = record.get("id")
+            spoken = isinstance(key, int) and record.get("type") not in _NOT_SPOKEN
+            times = (record["start_s"], record["end_s"]) if spoken and "end_s" in record else None
+            gone = spoken and self._takes(key, times)
         except (ValueError, TypeError, KeyError, AttributeError):
             return b""
         if gone and record.get("type") == "caption":
-            self._captions.add(record["id"])
+            self._captions.add(key)
         return b"" if gone else line
+
+    def _takes(self, key: int, times: tuple[float, float] | None = None) -> bool:
+        if times is not None and self.purge.takes(key, *times):
+            self._ids.add(key)
+        return key in self._ids

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from pipeline.protocol.codec import Message
+from pipeline.protocol.caption import Message
 
 Side = Literal["source", "target"]
 """What was said, or its translation."""

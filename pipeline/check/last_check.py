@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import orjson
 from pydantic import TypeAdapter, ValidationError
 
 from pipeline.check.result import Result
 from pipeline.core.files import WholeFile
+from pipeline.core.timestamps import utc_now
 from pipeline.protocol.messages import CheckResult, LastCheck
 
 FILE = "check.json"
@@ -29,19 +27,18 @@ def keep(directory: Path, results: Iterable[Result]) -> None:
         CheckResult(test=r.name, verdict=r.verdict, line=r.message, fix=r.fix) for r in results
     )
     ok = all(result.verdict != "failed" for result in told)
-    utc = datetime.now(UTC).isoformat(timespec="milliseconds")
     file = WholeFile(directory / FILE)
     file.content = orjson.dumps(
-        LastCheck(utc=utc, ok=ok, results=told),
+        LastCheck(utc=utc_now(), ok=ok, results=told),
         option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE,
     )
     file.flush()
 
 
-def last_check(directory: Path) -> dict[str, Any] | None:
-    """Return what was kept (`LastCheck`), None if there is nothing, or nothing that can be read."""
+def last_check(directory: Path) -> LastCheck | None:
+    """Return what was kept, None if there is nothing, or nothing that can be read."""
     try:
         content = (directory / FILE).read_bytes()
-        return asdict(TypeAdapter(LastCheck).validate_json(content))
+        return TypeAdapter(LastCheck).validate_json(content)
     except (OSError, ValidationError):
         return None

@@ -10,10 +10,9 @@ import atexit
 import queue
 import sys
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console, Group, RenderableType
 from rich.control import Control
@@ -24,7 +23,8 @@ from rich.text import Text
 
 from pipeline.core import logs
 from pipeline.core.types import Fault, Level, Mode, State
-from pipeline.protocol.codec import Message
+from pipeline.protocol.caption import Message
+from pipeline.records.utterance import UtteranceRecord
 
 _WIPE = Control.clear()
 _WIPE.segment = Segment("\x1b[H\x1b[2J\x1b[3J", None, [(ControlType.CLEAR,)])
@@ -78,7 +78,7 @@ class RichScreen:
         self._mode: Mode = "live"
         self._state: tuple[State, str] = ("starting", "")
         self._level = Level(_METER_FLOOR_DBFS, _METER_FLOOR_DBFS, clipped=False, speaking=False)
-        self._record: Mapping[str, Any] = {}
+        self._record: UtteranceRecord | None = None
         self._fault: Fault | None = None
         self._open: dict[int, Message] = {}
 
@@ -109,9 +109,9 @@ class RichScreen:
         else:
             self._open = dict(sorted((others | {message.id: message}).items())[-_OPEN_CAPTIONS:])
 
-    def utterance(self, record: Mapping[str, Any]) -> None:
+    def utterance(self, record: UtteranceRecord) -> None:
         """Show how long the last final took."""
-        if record["final"] is not None:
+        if record.final is not None:
             self._record = record
 
     def state(self, state: State, reason: str) -> None:
@@ -128,7 +128,7 @@ class RichScreen:
 
     def purge(self) -> None:
         """Clear the terminal, with what has scrolled by: a line could not be taken back alone."""
-        self._open, self._record = {}, {}
+        self._open, self._record = {}, None
         self._printed.put(None)
         places = (f"{self._address} ", "bold"), "The terminal was cleared: off the record."
         self._printed.put(Text.assemble("Captions are at ", *places))
@@ -203,14 +203,15 @@ class RichScreen:
         return Text.assemble(*parts, no_wrap=True, overflow="ellipsis")
 
     def _latency(self) -> Text:
-        if not self._record:
+        record = self._record  # read once: the loop may put another in its place
+        if record is None:
             return Text("no final yet", "dim")
         stages = (
-            f"{name} {self._record[key]:.0f}"
+            f"{name} {took_ms:.0f}"
             for name, key in _STAGES.items()
-            if self._record[key] is not None
+            if (took_ms := getattr(record, key)) is not None
         )
-        after_ms = self._record["last_syllable_to_final_ms"]
+        after_ms = record.last_syllable_to_final_ms or 0.0
         return Text.assemble(
             f"final {after_ms:.0f} ms after the last syllable: ",
             (", ".join(stages), "dim"),

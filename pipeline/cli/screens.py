@@ -5,9 +5,7 @@ A live view on a terminal, log lines elsewhere.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import structlog
 from rich.console import Console, RenderableType
@@ -15,7 +13,8 @@ from rich.console import Console, RenderableType
 from pipeline.cli.live_screen import RichScreen, level_bar
 from pipeline.core.types import Fault, Level, Mode, State
 from pipeline.daemon.screen import Screen
-from pipeline.protocol.codec import Message
+from pipeline.protocol.caption import Message
+from pipeline.records.utterance import UtteranceRecord
 
 __all__ = ["LineScreen", "RichScreen", "Screen", "level_bar", "make_screen"]
 
@@ -54,7 +53,7 @@ class LineScreen:
             )
             log.debug("caption text", id=message.id, source=source, target=target)
 
-    def utterance(self, record: Mapping[str, Any]) -> None:
+    def utterance(self, record: UtteranceRecord) -> None:
         """Say nothing: the session folder has it."""
 
     def state(self, state: State, reason: str) -> None:

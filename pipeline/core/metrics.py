@@ -7,7 +7,7 @@ prometheus_client locks each value: any thread may count.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, get_args
+from typing import Final, get_args
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
@@ -99,18 +99,27 @@ class Metrics:
         for each in get_args(State):
             self._state.labels(each).set(each == state)
 
-    def utterance(self, record: Mapping[str, Any]) -> None:
-        """Count a record of pipeline.records.utterance; its times are milliseconds or None."""
+    def utterance(
+        self,
+        *,
+        corrections: int,
+        filtered: str,
+        stage_ms: Mapping[str, float | None],
+        latency_ms: Mapping[str, float | None],
+    ) -> None:
+        """Count an utterance that is done: rules applied, why it was not shown ("": it was).
+
+        `stage_ms` are the times by stage, `latency_ms` those from the last syllable by pass;
+        None where there is none.
+        """
         self.utterances.inc()
-        self.corrections.inc(len(record["corrections"]))
-        if record["filtered"]:
-            self.filtered.labels(record["filtered"]).inc()
-        for stage in ("stt", "partial", "final", "overhead"):
-            if record[f"{stage}_ms"] is not None:
-                self.stage.labels(stage).observe(record[f"{stage}_ms"] / 1000)
-        for each in ("partial", "final"):
-            if record[f"last_syllable_to_{each}_ms"] is not None:
-                self.latency.labels(each).observe(record[f"last_syllable_to_{each}_ms"] / 1000)
+        self.corrections.inc(corrections)
+        if filtered:
+            self.filtered.labels(filtered).inc()
+        for histogram, times in ((self.stage, stage_ms), (self.latency, latency_ms)):
+            for name, took_ms in times.items():
+                if took_ms is not None:
+                    histogram.labels(name).observe(took_ms / 1000)
 
     def queues(self, depth: Mapping[str, int], dropped: Mapping[str, int]) -> None:
         """Take what waits in each queue, and what each has dropped since the start."""

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import structlog
 
@@ -19,6 +18,7 @@ from pipeline.config.schema import Settings
 from pipeline.core import logs
 from pipeline.core.errors import StarkError
 from pipeline.core.metrics import Metrics
+from pipeline.core.timestamps import utc_now
 from pipeline.core.types import (
     Caption,
     Comparison,
@@ -39,7 +39,8 @@ from pipeline.daemon.screen import Screen
 from pipeline.daemon.supervisor import Watch
 from pipeline.daemon.systemd import Notifier
 from pipeline.dictionary.store import Dictionary
-from pipeline.protocol.codec import Command
+from pipeline.protocol.commands import CommandMessage
+from pipeline.records.events import BrokenEvent, EndEvent
 from pipeline.server.hub import Hub
 from pipeline.server.operator_token import FILE as TOKEN_FILE
 from pipeline.server.operator_token import operator_token
@@ -108,7 +109,7 @@ class App:
             mode=mode,
             token=settings.operator.token or operator_token(sessions),
             on_command=self._command,
-            health=self.health,
+            health=lambda: self.health.record(),  # noqa: PLW0108 - it is made further down
             metrics=self._metrics,
             console=lambda: self._desk.controls.console,
         )
@@ -138,7 +139,7 @@ class App:
             self._desk.controls.go_on(earlier)
             self._crew.apply(self._desk.controls)
             log.info("session resumed", folder=str(self.folder), captions=len(earlier.messages))
-        self._health = Health(
+        self.health = Health(
             mode=mode,
             engines=engines,
             crew=self._crew,
@@ -165,7 +166,7 @@ class App:
             recorder=self._recorder,
             metrics=self._metrics,
             reload=self._reload,
-            health=self._health,
+            health=self.health,
             notifier=self._notifier,
             on_rescue=self._changed.set,
         )
@@ -205,9 +206,9 @@ class App:
             self._desk.announce()
             await self._hub.close()
         finally:
-            heard_s = round(self._crew.listen.heard_s, 2)
-            self._recorder.health(self.health())
-            self._recorder.event("end", unfinished=self._desk.unfinished, audio_s=heard_s)
+            heard_s, unfinished = round(self._crew.listen.heard_s, 2), self._desk.unfinished
+            self._recorder.record(self.health.record())
+            self._recorder.record(EndEvent(utc=utc_now(), unfinished=unfinished, audio_s=heard_s))
             if not self._recorder.close(max(_WRITE_S, self._reload.settings.session.drain_s)):
                 self.failure = self.failure or incomplete(self.folder)
                 log.error("incomplete", code="session-incomplete", session=str(self.folder))
@@ -225,16 +226,12 @@ class App:
         """Whether a worker's thread is still inside an engine."""
         return self._crew.stuck
 
-    def health(self) -> dict[str, Any]:
-        """Return what /healthz tells and what the health record holds."""
-        return self._health.record()
-
     async def _serve(self) -> None:
         crew = self._crew
         crew.start()
         await self._until(lambda: crew.loaded)
         if crew.loaded:
-            log.info("ready", took_s=round(self._health.uptime_s, 2))
+            log.info("ready", took_s=round(self.health.uptime_s, 2))
             self._desk.begun = True
             self._desk.announce()
             self._notifier.ready()
@@ -313,7 +310,9 @@ class App:
         # A StarkError says all there is to say; anything else is a bug, and its trace is wanted.
         trace = None if isinstance(error, StarkError) else error
         log.error("worker broken", worker=name, code=code, error=str(error), exc_info=trace)
-        self._recorder.event("broken", worker=name, code=code, message=str(error))
+        self._recorder.record(
+            BrokenEvent(utc=utc_now(), worker=name, code=code, message=str(error))
+        )
         self._desk.broken = f"{name}: {error}"
         self._desk.announce()
 
@@ -322,7 +321,7 @@ class App:
         if not watch.cancelled() and (error := watch.exception()):
             self._worker_ended("watch", error)
 
-    def _command(self, command: Command) -> None:
+    def _command(self, command: CommandMessage) -> None:
         if command.name == "reload":
             self._reload.obey()  # more than the desk knows of; it notes the rest
         self._desk.command(command)

@@ -9,9 +9,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from typing import Any
+from dataclasses import asdict, dataclass, field
 
 import structlog
 
@@ -19,6 +17,7 @@ from pipeline.captions.board import Board
 from pipeline.captions.redaction import Purge
 from pipeline.core.errors import ProtocolError
 from pipeline.core.metrics import Metrics
+from pipeline.core.timestamps import utc_now
 from pipeline.core.types import (
     Caption,
     Comparison,
@@ -33,9 +32,11 @@ from pipeline.core.types import (
 from pipeline.daemon.operator_commands import Controls
 from pipeline.daemon.screen import Screen
 from pipeline.dictionary.store import Dictionary
-from pipeline.protocol.codec import Command, Message
+from pipeline.protocol.caption import Message
+from pipeline.protocol.commands import CommandMessage, caption_of
 from pipeline.records.comparison import compare_record
-from pipeline.records.utterance import filtered_record, utterance_record
+from pipeline.records.events import FaultEvent, SourceEvent
+from pipeline.records.utterance import UtteranceRecord, filtered_record, utterance_record
 from pipeline.server.hub import Hub
 from pipeline.session.recorder import Recorder
 from pipeline.workers.degradation import REASON, Ladder, Rung
@@ -198,7 +199,7 @@ class Desk:
             published_s=published_s,
             first_shown_s=track.first_shown_s,
             mode=self._mode,
-            utc=_utc(),
+            utc=utc_now(),
             queues={"unfinished": self.unfinished},
         )
         self._keep(record)
@@ -207,8 +208,8 @@ class Desk:
         """Keep a second final, and show it to operators."""
         if comparison.id in self._purged:
             return
-        record = compare_record(comparison, utc=_utc())
-        self._recorder.compare(record)
+        record = compare_record(comparison, utc=utc_now())
+        self._recorder.record(record)
         self._hub.operators.compare(record)
 
     def filtered(self, transcript: Transcript) -> None:
@@ -217,7 +218,7 @@ class Desk:
             return
         track = self._tracks.pop(transcript.utterance.id, Track())
         self._publish(self._board.retract(transcript.utterance.id))
-        record = filtered_record(transcript, mode=self._mode, utc=_utc(), shown=track.shown)
+        record = filtered_record(transcript, mode=self._mode, utc=utc_now(), shown=track.shown)
         self._keep(record)
         log.info("filtered", id=transcript.utterance.id, reason=transcript.filtered)
         log.debug("filtered text", id=transcript.utterance.id, text=transcript.raw_text)
@@ -232,7 +233,7 @@ class Desk:
     def fault(self, fault: Fault) -> None:
         """Log and record something that went wrong."""
         log.warning("fault", stage=fault.stage, code=fault.code, message=fault.message)
-        self._recorder.event("fault", stage=fault.stage, code=fault.code, message=fault.message)
+        self._recorder.record(FaultEvent(utc=utc_now(), **asdict(fault)))
         self._metrics.engine_errors.labels(fault.stage).inc()
         self._hub.operators.fault(fault)
         self._screen.fault(fault)
@@ -240,12 +241,12 @@ class Desk:
     def source(self, change: SourceChanged) -> None:
         """Show that the microphone is lost, or back."""
         log.warning("source", lost=change.lost, message=change.message)
-        self._recorder.event("source", lost=change.lost, message=change.message)
+        self._recorder.record(SourceEvent(utc=utc_now(), **asdict(change)))
         self.source_lost = change.message if change.lost else ""
         self._speaking = False
         self.announce()
 
-    def command(self, command: Command) -> None:
+    def command(self, command: CommandMessage) -> None:
         """Do what an authorized operator asks. Raises ProtocolError."""
         was_off_record = self.controls.off_record
         if command.name == "off-record" and not was_off_record:
@@ -254,13 +255,13 @@ class Desk:
             self.controls.obey(command)
         except ProtocolError:
             if command.name == "undo":  # what could not be taken back is forgotten all the same
-                self._hub.operators.done("undo", self.controls.facts)
+                self._hub.operators.done(self.controls.done("undo"))
             raise
         if was_off_record and not self.controls.off_record:
             self._record_s = self._heard_s()
-        log.info("command", name=command.name, id=command.id)
+        log.info("command", name=command.name, id=caption_of(command))
         self.announce()
-        self._hub.operators.done(command.name, self.controls.facts)
+        self._hub.operators.done(self.controls.done(command.name))
 
     def _off_record(self, utterance: Utterance) -> bool:
         """Whether an utterance began before the record was last resumed: it is of no use now.
@@ -294,10 +295,23 @@ class Desk:
         self._recorder.await_mark(_MARK_S)
         log.warning("off the record", captions=len(gone), from_s=round(from_s, 1))
 
-    def _keep(self, record: dict[str, Any]) -> None:
-        self._recorder.utterance(record)
+    def _keep(self, record: UtteranceRecord) -> None:
+        self._recorder.record(record)
         self._hub.operators.utterance(record)
-        self._metrics.utterance(record)
+        self._metrics.utterance(
+            corrections=len(record.corrections),
+            filtered=record.filtered,
+            stage_ms={
+                "stt": record.stt_ms,
+                "partial": record.partial_ms,
+                "final": record.final_ms,
+                "overhead": record.overhead_ms,
+            },
+            latency_ms={
+                "partial": record.last_syllable_to_partial_ms,
+                "final": record.last_syllable_to_final_ms,
+            },
+        )
         self._screen.utterance(record)
 
     def _publish(self, message: Message | None) -> None:
@@ -311,7 +325,3 @@ class Desk:
 def _all(*reasons: str) -> str:
     """Return the reasons that there are, in one."""
     return "; ".join(filter(None, reasons))
-
-
-def _utc() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")

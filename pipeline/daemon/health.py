@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
-from typing import Any
 
 import psutil
 
+from pipeline.core.timestamps import utc_now
 from pipeline.core.types import Mode
 from pipeline.daemon.coordinator import Desk
+from pipeline.records.health import RUNG_NAMES, Dropped, HealthRecord, Queues, RungName
 from pipeline.session.recorder import Recorder
 from pipeline.workers.degradation import Ladder
 from pipeline.workers.group import Crew, Engines
@@ -43,38 +44,39 @@ class Health:
         return time.monotonic() - self._started_s
 
     @property
-    def rung(self) -> str:
+    def rung(self) -> RungName:
         """The ladder's rung as the records name it."""
-        return self._ladder.rung.name.lower().replace("_", "-")
+        return RUNG_NAMES[self._ladder.rung]
 
     @property
-    def dropped(self) -> dict[str, int]:
+    def dropped(self) -> Dropped:
         """What was given up since the start, by kind."""
         blocks, records = self._engines.source.dropped_blocks, self._recorder.dropped
-        return {"blocks": blocks, "records": records, **self._crew.shed()}
+        return Dropped(blocks=blocks, records=records, **self._crew.shed())
 
-    def record(self) -> dict[str, Any]:
-        """Return the fields of HealthRecord (pipeline.records.events) but for `type` and `utc`."""
+    def record(self) -> HealthRecord:
+        """Return how the daemon is now."""
         state, reason = self._desk.state
         engines = self._engines
-        return {
-            "state": state,
-            "reason": reason,
-            "mode": self._mode,
-            "session": self._recorder.folder.name,
-            "uptime_s": round(self.uptime_s, 1),
-            "audio_s": round(self._crew.listen.heard_s, 1),
-            "lag_s": round(self._desk.lag_s(time.monotonic()), 2),
-            "rung": self.rung,
-            "source": engines.source.name,
-            "recognizer": engines.recognizer.name,
-            "partial": engines.partial.name if engines.partial else "",
-            "final": engines.final.name if engines.final else "",
-            "setback": self._crew.setback,
-            "queues": self._crew.queues(),
-            "dropped": self.dropped,
-            "memory_mb": self._memory(),
-        }
+        return HealthRecord(
+            utc=utc_now(),
+            state=state,
+            reason=reason,
+            mode=self._mode,
+            session=self._recorder.folder.name,
+            uptime_s=round(self.uptime_s, 1),
+            audio_s=round(self._crew.listen.heard_s, 1),
+            lag_s=round(self._desk.lag_s(time.monotonic()), 2),
+            rung=self.rung,
+            source=engines.source.name,
+            recognizer=engines.recognizer.name,
+            partial=engines.partial.name if engines.partial else "",
+            final=engines.final.name if engines.final else "",
+            setback=self._crew.setback,
+            queues=Queues(**self._crew.queues()),
+            dropped=self.dropped,
+            memory_mb=self._memory(),
+        )
 
     def line(self) -> str:
         """Return it in one line of words, for `systemctl status`."""

@@ -7,15 +7,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container
 from datetime import UTC, datetime
-from typing import Any, Literal
+from typing import Literal
 
 from pipeline.captions.board import Board
 from pipeline.check.last_check import last_check
 from pipeline.core.errors import DictionaryError, ProtocolError
+from pipeline.core.timestamps import utc_now
 from pipeline.core.types import CommandName
 from pipeline.daemon.undo import Undo
 from pipeline.dictionary.store import Dictionary
-from pipeline.protocol.codec import Command, Message
+from pipeline.protocol.caption import Message
+from pipeline.protocol.commands import (
+    AddRuleCommand,
+    CommandMessage,
+    EditCommand,
+    HideCommand,
+    PlainCommand,
+    caption_of,
+)
+from pipeline.protocol.messages import ConsoleMessage, DoneMessage, RuleMessage
+from pipeline.records.events import CommandEvent, RuleEvent
 from pipeline.server.operator_feed import Operators
 from pipeline.session.recorder import Recorder
 from pipeline.session.resume import Unfinished
@@ -56,48 +67,47 @@ class Controls:
         """Nothing is heard, shown or kept. Only `on-record` ends it."""
         self.off_record_s = off_record_s
 
-    @property
-    def facts(self) -> dict[str, Any]:
-        """What is set, and what `undo` would take back, as operators' pages are told."""
-        return {
-            "undo": self._undo.says,
-            "paused": self.paused,
-            "blank": self.blank,
-            "off_record": self.off_record,
-        }
+    def done(self, name: CommandName) -> DoneMessage:
+        """Return what operators' pages are told of a command that was obeyed."""
+        return DoneMessage(
+            name=name,
+            undo=self._undo.says,
+            paused=self.paused,
+            blank=self.blank,
+            off_record=self.off_record,
+        )
 
     @property
-    def console(self) -> dict[str, Any]:
-        """What a page needs that comes late, beside what the hub knows (`wire.console`)."""
-        dictionary = str(self._dictionary.own) if self._dictionary.enabled else ""
-        check = last_check(self._recorder.folder.parent)
-        return {
-            **self.facts,
-            "dictionary": dictionary,
-            "check": check,
-            "off_record_s": self.off_record_s,
-        }
+    def console(self) -> ConsoleMessage:
+        """What a page needs that comes late, without what only the hub knows."""
+        return ConsoleMessage(
+            dictionary=str(self._dictionary.own) if self._dictionary.enabled else "",
+            undo=self._undo.says,
+            paused=self.paused,
+            blank=self.blank,
+            off_record=self.off_record,
+            off_record_s=self.off_record_s,
+            check=last_check(self._recorder.folder.parent),
+        )
 
-    def obey(self, command: Command) -> None:
+    def obey(self, command: CommandMessage) -> None:
         """Do what an operator asks, and record it. Raises ProtocolError."""
-        match command.name:
-            case "pause" | "resume":
-                self._switch("paused", "pause", "resume", on=command.name == "pause")
-            case "blank" | "unblank":
-                self._switch("blank", "blank", "unblank", on=command.name == "blank")
-            case "edit":
-                old = self._board.message(command.id)
-                self._revise("edit", old, self._board.edit(command.id, command.text))
-            case "hide":
-                old = self._board.message(command.id)
-                self._revise("hiding", old, self._board.hide(command.id))
-            case "add-rule":
-                self._add_rule(command.heard, command.write)
-            case "off-record" | "on-record":
-                self.off_record = command.name == "off-record"
-            case "undo":
+        match command:
+            case EditCommand(id=key, text=text):
+                self._revise("edit", self._board.message(key), self._board.edit(key, text))
+            case HideCommand(id=key):
+                self._revise("hiding", self._board.message(key), self._board.hide(key))
+            case AddRuleCommand(heard=heard, write=write):
+                self._add_rule(heard, write)
+            case PlainCommand(name="pause" | "resume" as name):
+                self._switch("paused", "pause", "resume", on=name == "pause")
+            case PlainCommand(name="blank" | "unblank" as name):
+                self._switch("blank", "blank", "unblank", on=name == "blank")
+            case PlainCommand(name="off-record" | "on-record" as name):
+                self.off_record = name == "off-record"
+            case PlainCommand(name="undo"):
                 self._undo.take_back()
-        self._note(command.name, command.id)
+        self._note(command.name, caption_of(command))
 
     def go_on(self, earlier: Unfinished) -> None:
         """Set what was set in the session that goes on."""
@@ -146,9 +156,10 @@ class Controls:
             raise _refusal(error) from None
 
         def tell(*, removed: bool) -> None:
-            facts = {"heard": heard, "write": write, "removed": removed}
-            self._recorder.event("rule", id=rule.id, **facts)
-            self._operators.rule(rule.id, heard, write, removed=removed)
+            event = RuleEvent(utc=utc_now(), id=rule.id, heard=heard, write=write, removed=removed)
+            self._recorder.record(event)
+            told = RuleMessage(id=rule.id, heard=heard, write=write, removed=removed)
+            self._operators.rule(told)
 
         def back() -> None:
             try:
@@ -161,7 +172,7 @@ class Controls:
         tell(removed=False)
 
     def _note(self, name: CommandName, caption_id: int = 0) -> None:
-        self._recorder.event("command", name=name, id=caption_id)
+        self._recorder.record(CommandEvent(utc=utc_now(), name=name, id=caption_id))
 
 
 def _refusal(error: DictionaryError) -> ProtocolError:

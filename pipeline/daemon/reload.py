@@ -16,9 +16,11 @@ from pipeline.config.loader import changed, leaves
 from pipeline.config.schema import Settings
 from pipeline.core import logs
 from pipeline.core.errors import ConfigError, DictionaryError, ProtocolError
+from pipeline.core.timestamps import utc_now
 from pipeline.core.types import Fault
 from pipeline.daemon.coordinator import Desk
 from pipeline.dictionary.store import Dictionary
+from pipeline.records.events import DictionaryEvent, ReloadedEvent
 from pipeline.server.hub import Hub
 from pipeline.session.recorder import Recorder
 from pipeline.workers.group import Crew
@@ -93,7 +95,7 @@ class Reload:
         facts = asdict(found)
         say = log.warning if found.restart else log.info
         say("reloaded", **facts)
-        self._recorder.event("reloaded", **facts)
+        self._recorder.record(ReloadedEvent(utc=utc_now(), **facts))
         self._hub.operators.reloaded(found, rules=len(self._dictionary.lexicon.rules))
 
     def _use(self, settings: Settings) -> None:
@@ -111,7 +113,7 @@ class Reload:
     def _tell_rules(self) -> None:
         rules = len(self._dictionary.lexicon.rules)
         log.info("dictionary reloaded", rules=rules)
-        self._recorder.event("dictionary", rules=rules)
+        self._recorder.record(DictionaryEvent(utc=utc_now(), rules=rules))
 
     def _fault(self, error: ConfigError | DictionaryError, what: str = "") -> None:
         stage = "dictionary" if isinstance(error, DictionaryError) else "settings"

@@ -8,27 +8,37 @@ from __future__ import annotations
 import asyncio
 import secrets
 import signal
+import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+
+import psutil
 
 from pipeline.captions.board import Board
-from pipeline.captions.subtitles import languages, newest
 from pipeline.config.schema import Settings
 from pipeline.core import logs
 from pipeline.core.errors import ProtocolError, SessionError
 from pipeline.core.metrics import Metrics
+from pipeline.core.timestamps import utc_now
 from pipeline.core.types import Mode, State
 from pipeline.daemon.screen import Screen
-from pipeline.protocol.codec import Command, Message
+from pipeline.protocol.caption import Message
+from pipeline.protocol.commands import CommandMessage
+from pipeline.records.health import Dropped, HealthRecord, Queues
 from pipeline.server.hub import Hub
-from pipeline.session.reader import read_journal
+from pipeline.session.reader import Session
 
 _MODE: Mode = "demo"
 _LEAD_S = 1.0
 """Silence before the first caption, however long the session's own was."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Health(HealthRecord):
+    speed: float
+    """Times the pace of speech; /healthz tells it."""
 
 
 class Replay:
@@ -36,7 +46,8 @@ class Replay:
 
     def __init__(self, folder: Path, settings: Settings, *, speed: float, screen: Screen) -> None:
         """Read the session. Raises SessionError (session-unreadable, session-empty)."""
-        captions = newest(read_journal(folder))
+        session = Session(folder)
+        captions = session.captions
         if not captions:
             raise SessionError("session-empty", f"{folder} holds no caption.", "Choose another.")
         self._folder = folder
@@ -46,14 +57,15 @@ class Replay:
             for seq, message in enumerate(captions, 1)
         ]
         self._speed = speed
+        self._shown: State = "starting"
+        self._started_s = time.monotonic()
         self._screen = screen
         self._at_s = max(0.0, captions[0].start_s - _LEAD_S)
-        langs = languages(captions)
         self._board = Board(
             # Not the session's own name: a display that was there must not take this for a resume.
             f"replay-{folder.name}",
-            langs["source"],
-            langs["target"],
+            session.langs["source"],
+            session.langs["target"],
             settings.server.history,
         )
         self.hub = Hub(
@@ -105,11 +117,32 @@ class Replay:
         self._state("ended")
 
     def _state(self, state: State) -> None:
+        self._shown = state
         self.hub.set_state(state)
         self._screen.state(state, "")
 
-    def _health(self) -> dict[str, Any]:
-        return {"audio_s": round(self._at_s, 1), "speed": self._speed}
+    def _health(self) -> _Health:
+        """Return how the showing is: no engine works in it and nothing is given up."""
+        return _Health(
+            utc=utc_now(),
+            state=self._shown,
+            reason="",
+            mode=_MODE,
+            session=self._board.session,
+            uptime_s=round(time.monotonic() - self._started_s, 1),
+            audio_s=round(self._at_s, 1),
+            lag_s=0.0,
+            rung="full",
+            source=self._folder.name,
+            recognizer="",
+            partial="",
+            final="",
+            setback="",
+            queues=Queues(mailbox=0, drafts=0),
+            dropped=Dropped(blocks=0, records=0, partials=0, drafts=0),
+            memory_mb=round(psutil.Process().memory_info().rss / 1e6, 1),
+            speed=self._speed,
+        )
 
 
 def _schedule(captions: Sequence[Message]) -> list[tuple[float, Message | None]]:
@@ -125,5 +158,5 @@ def _schedule(captions: Sequence[Message]) -> list[tuple[float, Message | None]]
     return steps
 
 
-def _refuse(_: Command) -> None:
+def _refuse(_: CommandMessage) -> None:
     raise ProtocolError("replay", "This is a past session shown again: it takes no commands.")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from rich.console import RenderableType
 
 from pipeline.core.types import Fault, Level, Mode, State
-from pipeline.protocol.codec import Message
+from pipeline.protocol.caption import Message
+from pipeline.records.utterance import UtteranceRecord
 
 
 class Screen(Protocol):
@@ -24,8 +24,8 @@ class Screen(Protocol):
     def caption(self, message: Message) -> None:
         """A caption is new or has changed."""
 
-    def utterance(self, record: Mapping[str, Any]) -> None:
-        """An utterance is done; `record` is that of pipeline.records.utterance."""
+    def utterance(self, record: UtteranceRecord) -> None:
+        """An utterance is done."""
 
     def state(self, state: State, reason: str) -> None:
         """The daemon's state or its reason has changed."""

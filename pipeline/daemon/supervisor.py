@@ -5,15 +5,18 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 
 import structlog
 
 from pipeline.core.metrics import Metrics
+from pipeline.core.timestamps import utc_now
 from pipeline.core.types import Fault
 from pipeline.daemon.coordinator import Desk
 from pipeline.daemon.health import Health
 from pipeline.daemon.reload import Reload
 from pipeline.daemon.systemd import Notifier
+from pipeline.records.events import RungEvent
 from pipeline.session.recorder import Recorder
 from pipeline.workers.degradation import Ladder
 from pipeline.workers.group import Crew
@@ -60,7 +63,7 @@ class Watch:
             self._look(now_s)
             if now_s >= next_health_s:
                 next_health_s = now_s + _HEALTH_S
-                self._recorder.health(self._health.record())
+                self._recorder.record(self._health.record())
             if now_s - dictionary_at_s >= self._reload.settings.dictionary.watch_s:
                 dictionary_at_s = now_s
                 self._reload.look()
@@ -78,7 +81,7 @@ class Watch:
         lag_s = self._desk.lag_s(now_s, but=self._crew.translating)
         if self._crew.sheds and self._ladder.observe(lag_s, now_s):
             log.warning("rung", rung=self._ladder.rung.name, lag_s=round(lag_s, 2))
-            self._recorder.event("rung", rung=self._health.rung)
+            self._recorder.record(RungEvent(utc=utc_now(), rung=self._health.rung))
         if self._crew.look(now_s):
             self._desk.fault(Fault("translate", "final-hangs", "The final translator hangs."))
             for caption in self._crew.rescue():
@@ -86,4 +89,4 @@ class Watch:
             self._on_rescue()
         self._desk.degraded = self._crew.setback
         self._desk.announce()
-        self._metrics.queues(self._crew.queues(), self._health.dropped)
+        self._metrics.queues(self._crew.queues(), asdict(self._health.dropped))

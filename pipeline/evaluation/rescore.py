@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
-
-from pipeline.core.errors import SessionError
 from pipeline.records.quality import Flag, Quality, QualityEstimator
 from pipeline.records.utterance import UtteranceRecord, judged
 
@@ -27,15 +23,14 @@ class QualityRecord:
 
 
 def judge_again(
-    records: Sequence[Mapping[str, Any]], estimator: QualityEstimator
+    utterances: Sequence[UtteranceRecord], estimator: QualityEstimator
 ) -> list[QualityRecord]:
     """Return the judgement of every caption that was shown.
 
-    `records` are those of diagnostics.jsonl; what was filtered has no caption to judge. An
-    operator's edits are not in them: the translator's own text is judged. Raises SessionError
-    (session-unreadable) and what the estimator raises.
+    What was filtered has no caption to judge. An operator's edits are not in the records: the
+    translator's own text is judged. Raises what the estimator raises.
     """
-    shown = [(each, each.final) for each in map(_read, _utterances(records)) if each.final]
+    shown = [(each, each.final) for each in utterances if each.final]
     estimates = estimator.estimate(
         [(each.text, final.text, final.avg_logprob) for each, final in shown if final]
     )
@@ -45,20 +40,3 @@ def judge_again(
         for each in again
         if each.quality is not None
     ]
-
-
-def _utterances(records: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    return [record for record in records if record["type"] == "utterance"]
-
-
-_RECORD = TypeAdapter(UtteranceRecord)
-
-
-def _read(record: Mapping[str, Any]) -> UtteranceRecord:
-    try:
-        return _RECORD.validate_python(record)
-    except ValidationError as error:
-        problem = error.errors()[0]
-        where = ".".join(str(part) for part in problem["loc"])
-        message = f"Utterance {record.get('id')} of the record: {where}: {problem['msg']}."
-        raise SessionError("session-unreadable", message) from None

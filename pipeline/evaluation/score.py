@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from rich.table import Table
 from rich.text import Text
@@ -21,7 +20,8 @@ from pipeline.captions.subtitles import cues
 from pipeline.core.percentiles import Spread, spread
 from pipeline.evaluation.accuracy import Found, chrf_and_bleu, terms, uncovered, word_error_rate
 from pipeline.evaluation.reference import Sentence, read_recording
-from pipeline.session.reader import read_journal, read_records
+from pipeline.records.utterance import UtteranceRecord
+from pipeline.session.reader import Session
 
 _EARLY_S = 0.5
 """The voice detector may end an utterance so long before a sentence's last faint sound."""
@@ -74,37 +74,34 @@ def score(folder: Path, reference: Path, *, source: str = "en", target: str = "e
     `source` and `target` are languages. Raises SessionError (session-unreadable,
     reference-unreadable).
     """
-    records = read_records(folder)
-    utterances = [record for record in records if record["type"] == "utterance"]
-    shown = [record for record in utterances if record["final"] is not None]
-    health = [record for record in records if record["type"] == "health"]
-    journal = read_journal(folder)
-    heard, read = cues(journal, "source"), cues(journal, "target")
+    session = Session(folder)
+    utterances, shown = session.utterances, session.shown
+    heard, read = cues(session.messages, "source"), cues(session.messages, "target")
     recording = read_recording(reference, source, target)
-    audio_s = _audio_s(records, recording.duration_s)
+    audio_s = _audio_s(session, recording.duration_s)
     told = recording.sentences(audio_s)
     chrf, bleu = chrf_and_bleu(told, read)
     live = shown if realtime(shown) else []
-    erasures = [r["normalized_erasure"] for r in shown if r["normalized_erasure"] is not None]
+    erasures = [r.normalized_erasure for r in shown if r.normalized_erasure is not None]
     return Score(
         session=folder.name,
         audio_s=round(audio_s, 1),
         utterances=len(utterances),
         finals=len(heard),
-        engines=dict(Counter(record["final"]["engine"] for record in shown)),
-        filtered=dict(Counter(r["filtered"] for r in utterances if r["filtered"])),
+        engines=dict(Counter(r.final.engine for r in shown if r.final)),
+        filtered=dict(Counter(r.filtered for r in utterances if r.filtered)),
         uncovered=uncovered(told, heard),
         wer=word_error_rate(told, heard),
         chrf=chrf,
         bleu=bleu,
         source_terms=terms(told, heard, "source"),
         target_terms=terms(told, read, "target"),
-        last_syllable_to_final=spread(r["last_syllable_to_final_ms"] for r in live),
+        last_syllable_to_final=spread(r.last_syllable_to_final_ms for r in live),
         true_last_syllable_to_final=spread(_true_delays_ms(live, told)),
-        start_to_first_text=spread(r["start_to_first_text_ms"] for r in live),
-        stages={name: spread(r[key] for r in utterances) for name, key in STAGES.items()},
+        start_to_first_text=spread(r.start_to_first_text_ms for r in live),
+        stages={name: spread(getattr(r, key) for r in utterances) for name, key in STAGES.items()},
         normalized_erasure=round(sum(erasures) / len(erasures), 3) if erasures else None,
-        dropped=health[-1]["dropped"] if health else {},
+        dropped=dict(session.dropped),
     )
 
 
@@ -148,34 +145,33 @@ def table(result: Score, models: Mapping[str, str] | None = None) -> Table:
     return out
 
 
-def _audio_s(records: Sequence[dict[str, Any]], lap_s: float) -> float:
+def _audio_s(session: Session, lap_s: float) -> float:
     """Return how much of the recording was heard."""
-    for record in reversed(records):
-        if record.get("event") == "end" and "audio_s" in record:
-            return float(record["audio_s"])
+    if session.heard_s is not None:
+        return session.heard_s
     # It did not end cleanly: hold it to every sentence of the last lap.
-    last_s = max((r["end_s"] for r in records if r["type"] == "utterance"), default=lap_s)
+    last_s = max((record.end_s for record in session.utterances), default=lap_s)
     return math.ceil(last_s / lap_s) * lap_s
 
 
 def _true_delays_ms(
-    shown: Sequence[dict[str, Any]], told: Sequence[Sentence]
+    shown: Sequence[UtteranceRecord], told: Sequence[Sentence]
 ) -> Iterable[float | None]:
     """Yield how long after its true end an utterance was shown, if it ends with a sentence."""
     for record in shown:
-        start_s, end_s = record["start_s"], record["end_s"]
+        start_s, end_s, took_ms = record.start_s, record.end_s, record.last_syllable_to_final_ms
         inside = [s.end_s for s in told if s.overlap_s(start_s, end_s) > 0]
-        if inside and inside[-1] <= end_s + _EARLY_S:
-            yield record["last_syllable_to_final_ms"] + (end_s - inside[-1]) * 1000
+        if inside and inside[-1] <= end_s + _EARLY_S and took_ms is not None:
+            yield took_ms + (end_s - inside[-1]) * 1000
 
 
-def realtime(shown: Sequence[Mapping[str, Any]]) -> bool:
+def realtime(shown: Sequence[UtteranceRecord]) -> bool:
     """Return whether captions came as slowly as speech: the recording was played in real time."""
     if len(shown) < 2:
         return False
     first, last = shown[0], shown[-1]
-    took = datetime.fromisoformat(last["utc"]) - datetime.fromisoformat(first["utc"])
-    return took.total_seconds() > 0.9 * float(last["end_s"] - first["end_s"])
+    took = datetime.fromisoformat(last.utc) - datetime.fromisoformat(first.utc)
+    return took.total_seconds() > 0.9 * (last.end_s - first.end_s)
 
 
 def _counts(by_name: dict[str, int]) -> str:

@@ -1,236 +1,52 @@
 """Protocol version 1 (docs/PROTOCOL.md): messages to displays as JSON, messages from them checked.
 
-Nothing here touches a socket. What a client sends is either one of the values below or a
-ProtocolError whose code and message go back to it.
+Nothing here touches a socket. What a client sends is either a value of pipeline.protocol.commands
+or a ProtocolError whose code and message go back to it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from collections.abc import Mapping
+from typing import Annotated, Any, TypeAlias, TypeVar
 
 import orjson
+from pydantic import Field, TypeAdapter, ValidationError
 
 from pipeline.core.errors import ProtocolError, quoted
-from pipeline.core.types import COMMANDS, CommandName, Mode, State
-from pipeline.protocol.fields import boolean, inner, integer, line, number, read_object, string
+from pipeline.core.types import COMMANDS
+from pipeline.protocol.caption import Message
+from pipeline.protocol.commands import AckMessage, AuthMessage, ClientMessage, CommandMessage
+from pipeline.protocol.messages import ErrorMessage, Outgoing
 
-PROTOCOL = 1
 MAX_BYTES = 16 * 1024
 """Bytes that a client's message may have."""
-MAX_TEXT = 2000
-"""Characters that an operator's text may have."""
-MAX_PHRASE = 80
-"""Characters that either side of an operator's dictionary rule may have."""
+
+T = TypeVar("T")
+_Command: TypeAlias = Annotated[CommandMessage, Field(discriminator="name")]
+_CLIENT: TypeAdapter[ClientMessage] = TypeAdapter(
+    Annotated[AckMessage | AuthMessage | _Command, Field(discriminator="type")]
+)
+_CAPTION = TypeAdapter(Message)
+_SAYS = {
+    **dict.fromkeys(("seq", "id"), "is a whole number from 0"),
+    **dict.fromkeys(("token", "text", "heard", "write"), "is a string, not empty"),
+    "type": "is not a type. Known: ack, auth, command",
+    "name": f"is not a command. Known: {', '.join(COMMANDS)}",
+}
+"""What is to be said of a client's field that is wrong."""
+_UNKNOWN = "is not a type that is known here"
+_CODES = {"name": "unknown-command", "outcome": "bad-field"}
+"""Of a tag that is none of those there are, where that is no unknown type."""
 
 
-@dataclass(frozen=True, slots=True)
-class SourceText:
-    """What was said."""
-
-    lang: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class TargetText:
-    """What is shown. `lang` is the source language where no translation could be had."""
-
-    lang: str
-    text: str
-    engine: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
-    """A `caption` message: one version of one caption, as sent, journaled and restored."""
-
-    type: Literal["caption"] = "caption"
-    seq: int
-    id: int
-    revision: int
-    final: bool
-    start_s: float
-    end_s: float
-    source: SourceText
-    target: TargetText
-    stable: int
-    """Leading code points of `target.text` that will most likely not change again."""
-
-
-@dataclass(frozen=True, slots=True)
-class Ack:
-    """A display has painted everything up to `seq`."""
-
-    seq: int
-
-
-@dataclass(frozen=True, slots=True)
-class Auth:
-    """An operator's token."""
-
-    token: str
-
-
-@dataclass(frozen=True, slots=True)
-class Command:
-    """What an operator wants done."""
-
-    name: CommandName
-    id: int = 0
-    """The caption, for edit and hide."""
-    text: str = ""
-    """Its new text, for edit."""
-    heard: str = ""
-    """What is recognized, for add-rule."""
-    write: str = ""
-    """What to write instead, for add-rule."""
-
-
-ClientMessage: TypeAlias = Ack | Auth | Command
-
-
-def encode(message: Message | Mapping[str, Any]) -> bytes:
+def encode(message: Outgoing) -> bytes:
     """Return a message as JSON, UTF-8. Floats that JSON cannot say become null."""
     return orjson.dumps(message)
 
 
-def hello(
-    *,
-    session: str,
-    mode: Mode,
-    seq: int,
-    source: str,
-    target: str,
-    lang: str,
-    state: State,
-    reason: str,
-    resumed: bool,
-    captions: Iterable[Message],
-) -> bytes:
-    """Encode the first message on a connection."""
-    return encode(
-        {
-            "type": "hello",
-            "protocol": PROTOCOL,
-            "session": session,
-            "mode": mode,
-            "seq": seq,
-            "source": source,
-            "targets": [target],
-            "lang": lang,
-            "state": state,
-            "reason": reason,
-            "resumed": resumed,
-            "captions": list(captions),
-        }
-    )
-
-
-def status(mode: Mode, seq: int, state: State, reason: str) -> bytes:
-    """Encode a change of state."""
-    return encode({"type": "status", "mode": mode, "seq": seq, "state": state, "reason": reason})
-
-
-def level(dbfs: float, clipped: bool) -> bytes:
-    """Encode the input level, decibels to full scale."""
-    return encode({"type": "level", "dbfs": round(float(dbfs), 1), "clipped": clipped})
-
-
-def utterance(record: Mapping[str, Any]) -> bytes:
-    """Encode the diagnostics record of an utterance."""
-    return encode({**record, "type": "utterance"})
-
-
-def earlier(captions: Iterable[Message]) -> bytes:
-    """Encode the captions that a short `hello` has left out."""
-    return encode({"type": "earlier", "captions": list(captions)})
-
-
-def alive(seq: int) -> bytes:
-    """Encode a sign of life."""
-    return encode({"type": "alive", "seq": seq})
-
-
-def done(name: CommandName, controls: Mapping[str, Any]) -> bytes:
-    """Encode that a command was obeyed, and how what operators control is now."""
-    return encode({"type": "done", "name": name, **controls})
-
-
-def reloaded(
-    *, live: Sequence[str], next_utterance: Sequence[str], restart: Sequence[str], rules: int
-) -> bytes:
-    """Encode that settings and dictionary were read again: the keys that differ, by effect."""
-    return encode(
-        {
-            "type": "reloaded",
-            "live": live,
-            "next_utterance": next_utterance,
-            "restart": restart,
-            "rules": rules,
-        }
-    )
-
-
-def rule(rule_id: str, heard: str, write: str, *, removed: bool) -> bytes:
-    """Encode that an operator has added a rule to the dictionary, or taken it back."""
-    return encode(
-        {"type": "rule", "id": rule_id, "heard": heard, "write": write, "removed": removed}
-    )
-
-
-def fault(stage: str, code: str, message: str) -> bytes:
-    """Encode that something went wrong and the daemon went on."""
-    return encode({"type": "fault", "stage": stage, "code": code, "message": message})
-
-
-def purged(from_s: float, to_s: float) -> bytes:
-    """Encode that what was spoken between two times of the audio is gone."""
-    return encode({"type": "purged", "from_s": from_s, "to_s": to_s})
-
-
-def console(
-    *,
-    address: str,
-    utterances: Iterable[Mapping[str, Any]],
-    compares: Iterable[Mapping[str, Any]],
-    dictionary: str = "",
-    undo: str = "",
-    paused: bool = False,
-    blank: bool = False,
-    off_record: bool = False,
-    off_record_s: float = 0.0,
-    purged: Iterable[tuple[float, float]] = (),
-    check: Mapping[str, Any] | None = None,
-) -> bytes:
-    """Encode what an operator's page needs to be up to date."""
-    return encode(
-        {
-            "type": "console",
-            "address": address,
-            "dictionary": dictionary,
-            "undo": undo,
-            "paused": paused,
-            "blank": blank,
-            "off_record": off_record,
-            "off_record_s": off_record_s,
-            "purged": [{"from_s": from_s, "to_s": to_s} for from_s, to_s in purged],
-            "utterances": [{**record, "type": "utterance"} for record in utterances],
-            "compares": list(compares),
-            "check": check,
-        }
-    )
-
-
-def authorized() -> bytes:
-    """Encode the answer to a right token."""
-    return encode({"type": "authorized"})
-
-
 def error(problem: ProtocolError) -> bytes:
     """Encode why something was refused."""
-    return encode({"type": "error", "code": problem.code, "message": problem.message})
+    return encode(ErrorMessage(code=problem.code, message=problem.message))
 
 
 def parse(raw: str | bytes) -> ClientMessage:
@@ -239,17 +55,7 @@ def parse(raw: str | bytes) -> ClientMessage:
         raise ProtocolError("binary-not-accepted", "Messages are text frames.")
     if len(raw) > MAX_BYTES or len(data := raw.encode(errors="surrogatepass")) > MAX_BYTES:
         raise ProtocolError("too-large", f"A message may have at most {MAX_BYTES} bytes.")
-    fields = read_object(data)
-    match fields.get("type"):
-        case "ack":
-            return Ack(integer(fields, "seq", 0))
-        case "auth":
-            return Auth(string(fields, "token"))
-        case "command":
-            return _command(fields)
-        case other:
-            known = "ack, auth, command"
-            raise ProtocolError("unknown-type", f"{quoted(other)} is not a type. Known: {known}.")
+    return parse_json(_CLIENT, data, _SAYS)
 
 
 def parse_caption(line: str | bytes) -> Message:
@@ -257,46 +63,37 @@ def parse_caption(line: str | bytes) -> Message:
 
     Raises ProtocolError (bad-json, unknown-type, bad-field).
     """
-    fields = read_object(line)
-    if fields.get("type") != "caption":
-        raise ProtocolError("unknown-type", f"{quoted(fields.get('type'))} is not caption.")
-    source, target = inner(fields, "source"), inner(fields, "target")
-    return Message(
-        seq=integer(fields, "seq", 1),
-        id=integer(fields, "id", 0),
-        revision=integer(fields, "revision", 1),
-        final=boolean(fields, "final"),
-        start_s=number(fields, "start_s"),
-        end_s=number(fields, "end_s"),
-        source=SourceText(string(source, "lang"), string(source, "text", empty=True)),
-        target=TargetText(
-            string(target, "lang"),
-            string(target, "text", empty=True),
-            string(target, "engine", empty=True),
-        ),
-        stable=integer(fields, "stable", 0),
-    )
+    return parse_json(_CAPTION, line)
 
 
-def _command(fields: Mapping[str, Any]) -> Command:
-    wanted = fields.get("name")
-    name = next((name for name in COMMANDS if name == wanted), None)
-    match name:
-        case None:
-            known = ", ".join(COMMANDS)
-            message = f"{quoted(wanted)} is not a command. Known: {known}."
-            raise ProtocolError("unknown-command", message)
-        case "edit":
-            return Command(name, integer(fields, "id", 0), line(fields, "text", MAX_TEXT))
-        case "hide":
-            return Command(name, integer(fields, "id", 0))
-        case "add-rule":
-            heard, write = line(fields, "heard", MAX_PHRASE), line(fields, "write", MAX_PHRASE)
-            for key, text in (("heard", heard), ("write", write)):
-                if not any(map(str.isalnum, text)):
-                    raise ProtocolError("bad-field", f"{key} has a letter or a digit in it.")
-            if heard == write:
-                raise ProtocolError("bad-field", "heard and write are not the same.")
-            return Command(name, heard=heard, write=write)
-        case _:
-            return Command(name)
+def parse_json(kind: TypeAdapter[T], data: str | bytes, says: Mapping[str, str] | None = None) -> T:
+    """Return the value of a type that JSON holds; fields that the type does not have are ignored.
+
+    Raises ProtocolError (bad-json, unknown-type, unknown-command, bad-field), which names the field
+    and says what it has to be: by `says`, else in pydantic's words.
+    """
+    try:
+        return kind.validate_json(data, strict=True)
+    except ValidationError as error:
+        raise _refusal(error, says or {}) from None
+
+
+def _refusal(error: ValidationError, says: Mapping[str, str]) -> ProtocolError:
+    """Return the first thing that is wrong."""
+    problem: Mapping[str, Any] = error.errors(include_url=False)[0]
+    kind, place, given = problem["type"], problem["loc"], problem["input"]
+    if kind == "json_invalid":
+        return ProtocolError("bad-json", f"Not JSON: {problem['ctx']['error']}.")
+    if kind.startswith("union_tag") and isinstance(given, dict):
+        tag = str(problem["ctx"]["discriminator"]).strip("'")
+        code = _CODES.get(tag, "unknown-type")
+        return ProtocolError(code, f"{quoted(given.get(tag))} {says.get(tag, _UNKNOWN)}.")
+    if place[-1:] == ("type",):
+        return ProtocolError("unknown-type", f"{quoted(given)} {_UNKNOWN}.")
+    if not place:
+        return ProtocolError("bad-json", "A message is a JSON object.")
+    key = str(place[-1])
+    if key in says:
+        return ProtocolError("bad-field", f"{key} {says[key]}.")
+    where = ".".join(map(str, place))
+    return ProtocolError("bad-field", f"{where}: {problem['msg']}.")

@@ -1,7 +1,7 @@
-"""The shape of every protocol message that pipeline.protocol.codec has no value for. Pure.
+"""What displays get. A message is encoded as it is, so its fields are its JSON, in order. Pure.
 
-Only schema/ is made of these, and tests hold real messages against it: `wire` encodes and parses.
-A `caption` is `wire.Message`, an `utterance` and a `compare` are the records of these names.
+A `caption` is pipeline.protocol.caption.Message; an `utterance` and a `compare` are the records of
+these names. schema/messages is made of these types.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import Field
 
 from pipeline.core.types import CommandName, Kind, Mode, State
-from pipeline.protocol.codec import MAX_PHRASE, MAX_TEXT, PROTOCOL, Message
+from pipeline.protocol.caption import Message
 from pipeline.records.comparison import CompareRecord
-from pipeline.records.events import HealthRecord
+from pipeline.records.health import HealthRecord
 from pipeline.records.utterance import UtteranceRecord
 
-CaptionId = Annotated[int, Field(ge=0)]
+PROTOCOL = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +25,7 @@ class HelloMessage:
     """The first message on every connection."""
 
     type: Literal["hello"] = "hello"
-    protocol: Annotated[int, Field(ge=PROTOCOL, le=PROTOCOL)]
+    protocol: Annotated[int, Field(ge=PROTOCOL, le=PROTOCOL)] = PROTOCOL
     session: str
     """Names this run of the daemon."""
     mode: Mode
@@ -119,10 +119,12 @@ class Stretch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PurgedMessage(Stretch):
+class PurgedMessage:
     """What was said then is gone from the record; to operators, who must forget it."""
 
     type: Literal["purged"] = "purged"
+    from_s: float
+    to_s: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,24 +132,24 @@ class ConsoleMessage:
     """What an operator's page needs to be up to date."""
 
     type: Literal["console"] = "console"
-    address: str
+    address: str = ""
     """The audience page's."""
-    dictionary: str
+    dictionary: str = ""
     """The church's own dictionary file; empty: rules cannot be added."""
-    undo: str
+    undo: str = ""
     """What `undo` would take back, empty: nothing."""
-    paused: bool
-    blank: bool
-    off_record: bool
-    off_record_s: float
+    paused: bool = False
+    blank: bool = False
+    off_record: bool = False
+    off_record_s: float = 0.0
     """How much of what has just been said `off-record` would take away."""
-    purged: tuple[Stretch, ...]
+    purged: tuple[Stretch, ...] = ()
     """What was said then is gone; the last ones, oldest first."""
-    utterances: tuple[UtteranceRecord, ...]
+    utterances: tuple[UtteranceRecord, ...] = ()
     """The last ones, oldest first."""
-    compares: tuple[CompareRecord, ...]
+    compares: tuple[CompareRecord, ...] = ()
     """The last ones, oldest first."""
-    check: LastCheck | None
+    check: LastCheck | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -247,59 +249,22 @@ class ErrorMessage:
     message: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AckMessage:
-    """A display has painted everything up to `seq`."""
-
-    type: Literal["ack"] = "ack"
-    seq: Annotated[int, Field(ge=0)]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AuthMessage:
-    """An operator's token."""
-
-    type: Literal["auth"] = "auth"
-    token: Annotated[str, Field(min_length=1)]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlainCommand:
-    """An operator changes the state, takes back what operators did last, or has settings read."""
-
-    type: Literal["command"] = "command"
-    name: Literal[
-        "blank", "off-record", "on-record", "pause", "reload", "resume", "unblank", "undo"
-    ]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EditCommand:
-    """An operator replaces a caption's target text."""
-
-    type: Literal["command"] = "command"
-    name: Literal["edit"] = "edit"
-    id: CaptionId
-    text: Annotated[str, Field(min_length=1, max_length=MAX_TEXT)]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HideCommand:
-    """An operator takes a caption away."""
-
-    type: Literal["command"] = "command"
-    name: Literal["hide"] = "hide"
-    id: CaptionId
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AddRuleCommand:
-    """An operator adds a rule to the church's dictionary file."""
-
-    type: Literal["command"] = "command"
-    name: Literal["add-rule"] = "add-rule"
-    heard: Annotated[str, Field(min_length=1, max_length=MAX_PHRASE)]
-    write: Annotated[str, Field(min_length=1, max_length=MAX_PHRASE)]
-
-
-CommandMessage: TypeAlias = PlainCommand | EditCommand | HideCommand | AddRuleCommand
+Outgoing: TypeAlias = (
+    Message
+    | HelloMessage
+    | EarlierMessage
+    | AliveMessage
+    | StatusMessage
+    | LevelMessage
+    | AuthorizedMessage
+    | PurgedMessage
+    | ConsoleMessage
+    | HealthMessage
+    | DoneMessage
+    | ReloadedMessage
+    | RuleMessage
+    | FaultMessage
+    | ErrorMessage
+    | UtteranceRecord
+    | CompareRecord
+)

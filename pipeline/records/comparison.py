@@ -5,8 +5,8 @@ A record of its own: the utterance's is written when its final is shown, and wai
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 from pipeline.core.types import Comparison
 from pipeline.records.utterance import agreement
@@ -34,19 +34,17 @@ class CompareRecord:
     """chrF against the final that was shown, 0..1; None if it says nothing."""
 
 
-def compare_record(comparison: Comparison, *, utc: str) -> dict[str, Any]:
+def compare_record(comparison: Comparison, *, utc: str) -> CompareRecord:
     """Return the record of a comparison."""
     told = comparison.translation
-    return asdict(
-        CompareRecord(
-            id=comparison.id,
-            utc=utc,
-            lang=comparison.lang,
-            text=told.text,
-            engine=told.engine,
-            model=comparison.model,
-            ms=round(comparison.span.ms, 1),
-            stopped=told.stopped,
-            agreement=agreement(told.text, comparison.final),
-        )
+    return CompareRecord(
+        id=comparison.id,
+        utc=utc,
+        lang=comparison.lang,
+        text=told.text,
+        engine=told.engine,
+        model=comparison.model,
+        ms=round(comparison.span.ms, 1),
+        stopped=told.stopped,
+        agreement=agreement(told.text, comparison.final),
     )

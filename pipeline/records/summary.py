@@ -5,11 +5,14 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import Literal
 
 from pipeline.core.percentiles import nearest_rank
-from pipeline.records.events import Latency, SummaryRecord
+from pipeline.records.events import FaultEvent, Record
+from pipeline.records.health import HealthRecord
 from pipeline.records.quality import Decision, Exclusion, Flag
+from pipeline.records.utterance import UtteranceRecord
 
 TIMES = (
     "vad_wait_ms",
@@ -24,6 +27,58 @@ TIMES = (
     "last_syllable_to_final_ms",
 )
 """Fields of an utterance record whose spread is told."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Latency:
+    """How a time is spread over the utterances that have it."""
+
+    count: int
+    """Utterances that have it."""
+    p50_ms: float
+    """Median."""
+    p95_ms: float
+    """19 of 20 took no longer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummaryRecord:
+    """The session in figures, as the last line of diagnostics.jsonl and as summary.json."""
+
+    type: Literal["summary"] = "summary"
+    utc: str
+    session: str
+    """The session's name, that of its folder."""
+    audio_s: float
+    """Audio heard."""
+    utterances: int
+    """Stretches of speech, those whose text was filtered included."""
+    decisions: dict[Decision, int]
+    """Captions by what to do with their pair."""
+    flags: dict[Flag, int]
+    """Utterances by what is suspicious about them."""
+    excluded: dict[Exclusion, int]
+    """Captions by why their pair is of no use."""
+    filtered: dict[str, int]
+    """Utterances that were not shown, by reason."""
+    lost_tails: int = 0
+    """Utterances of which the recognizer's first text left out the end."""
+    recovered_tails: int = 0
+    """Of those, the ones whose end a second look gave."""
+    corrections: dict[str, int]
+    """How often each rule of the dictionary was applied."""
+    corrected_share: float | None
+    """Share of the utterances in which a rule was applied, 0..1."""
+    latencies: dict[str, Latency]
+    """By the name of the utterance record's field."""
+    faults: dict[str, int]
+    """By code."""
+    dropped: dict[str, int]
+    """What was given up, by kind; the kinds are those of a health record."""
+    pairs: int
+    """Lines of sermon_pairs.jsonl."""
+    review: int
+    """Lines of review_queue.jsonl."""
 
 
 class Tally:
@@ -44,31 +99,18 @@ class Tally:
         self._audio_s = 0.0
         self._dropped: Mapping[str, int] = {}
 
-    def utterance(self, record: Mapping[str, Any]) -> None:
-        """Count an utterance's record (pipeline.records.utterance)."""
-        self._utterances += 1
-        self._corrected += bool(record["corrections"])
-        self._corrections.update(each["rule"] for each in record["corrections"])
-        self._flags.update(record["flags"])
-        self._lost_tails += record["lost_tail_s"] > 0
-        self._recovered_tails += record["tail_recovered"]
-        if record["filtered"]:
-            self._filtered[record["filtered"]] += 1
-        if record["quality"] is not None:
-            self._decisions[record["quality"]["decision"]] += 1
-            self._excluded.update(record["quality"]["excluded"])
-        for name, known in self._times.items():
-            if record[name] is not None:
-                known.append(record[name])
-
-    def health(self, record: Mapping[str, Any]) -> None:
-        """Note what the daemon has heard and dropped so far."""
-        self._audio_s = record["audio_s"]
-        self._dropped = record["dropped"]
-
-    def fault(self, code: str) -> None:
-        """Count a fault."""
-        self._faults[code] += 1
+    def add(self, record: Record | SummaryRecord) -> None:
+        """Count a record; of what does not enter the summary nothing is noted."""
+        match record:
+            case UtteranceRecord():
+                self._add_utterance(record)
+            case HealthRecord():
+                self._audio_s = record.audio_s
+                self._dropped = asdict(record.dropped)
+            case FaultEvent():
+                self._faults[record.code] += 1
+            case _:
+                pass
 
     def summary(
         self, *, utc: str, session: str, dropped_records: int, pairs: int, review: int
@@ -93,6 +135,23 @@ class Tally:
             pairs=pairs,
             review=review,
         )
+
+    def _add_utterance(self, record: UtteranceRecord) -> None:
+        self._utterances += 1
+        self._corrected += bool(record.corrections)
+        self._corrections.update(each.rule for each in record.corrections)
+        self._flags.update(record.flags)
+        self._lost_tails += record.lost_tail_s > 0
+        self._recovered_tails += record.tail_recovered
+        if record.filtered:
+            self._filtered[record.filtered] += 1
+        if record.quality is not None:
+            self._decisions[record.quality.decision] += 1
+            self._excluded.update(record.quality.excluded)
+        for name, known in self._times.items():
+            took_ms = getattr(record, name)
+            if took_ms is not None:
+                known.append(took_ms)
 
     def _share(self) -> float | None:
         return round(self._corrected / self._utterances, 4) if self._utterances else None

@@ -1,17 +1,17 @@
 """What is written down about one utterance: how it was understood, translated and how long it took.
 
-Pure: values in, a JSON-able dict out. The dataclasses say what a record holds, so that a schema
-can be made from them. Times ending in `_ms` are milliseconds, audio times are seconds from the
-start of the session's audio. None means that there is nothing to say, never zero.
+Pure: values in, a record out, which is written as it is: its fields are its JSON. The schema of
+records is made from these dataclasses. Times ending in `_ms` are milliseconds, audio times are
+seconds from the start of the session's audio. None means that there is nothing to say, never zero.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Literal
 
 from sacrebleu.metrics.chrf import CHRF
 
@@ -85,13 +85,13 @@ class UtteranceRecord:
     """Probability, 0..1, that nobody spoke, as the recognizer sees it."""
     compression_ratio: float | None
     """Size of the recognized text over its compressed size; high where it repeats itself."""
-    lang_prob: float | None
+    lang_prob: float | None = None
     """Probability, 0..1, that the spoken language is `lang`, as the recognizer hears it."""
     words: tuple[Word, ...]
     """The words of `raw_text`, split at white space; empty where the recognizer does not tell."""
-    lost_tail_s: float
+    lost_tail_s: float = 0.0
     """Speech at the end that the recognizer's first text left out; 0 if none."""
-    tail_recovered: bool
+    tail_recovered: bool = False
     """Whether a second look at it gave words, which are in `raw_text`."""
     filtered: str
     """Why the text is not shown; empty when it is."""
@@ -140,7 +140,7 @@ def utterance_record(
     mode: Mode,
     utc: str,
     queues: Mapping[str, int],
-) -> dict[str, Any]:
+) -> UtteranceRecord:
     """Return the record of a final caption.
 
     `draft` is the quick translation of the same audio, None if there was none; `shown` are the
@@ -179,7 +179,7 @@ def utterance_record(
         )
     outside_s = published_s - utterance.closed_s
     outside_s -= _covered_s(spans, utterance.closed_s, published_s)
-    return asdict(judged(replace(record, overhead_ms=_ms(outside_s))))
+    return judged(replace(record, overhead_ms=_ms(outside_s)))
 
 
 def judged(record: UtteranceRecord, estimate: float | None = None) -> UtteranceRecord:
@@ -205,9 +205,9 @@ def judged(record: UtteranceRecord, estimate: float | None = None) -> UtteranceR
 
 def filtered_record(
     transcript: Transcript, *, mode: Mode, utc: str, shown: Sequence[str] = ()
-) -> dict[str, Any]:
+) -> UtteranceRecord:
     """Return the record of an utterance whose text is not shown; `transcript.filtered` says why."""
-    return asdict(judged(_heard(transcript, mode, utc, len(shown))))
+    return judged(_heard(transcript, mode, utc, len(shown)))
 
 
 def normalized_erasure(texts: Sequence[str]) -> float | None:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
-from pipeline.captions.subtitles import newest
 from pipeline.core.percentiles import spread
 from pipeline.evaluation.score import Score, score
+from pipeline.records.events import BrokenEvent, FaultEvent
 from pipeline.review.markup import Markup, join, tag
 from pipeline.review.report_tables import (
     corrections,
@@ -23,14 +23,16 @@ from pipeline.review.report_tables import (
     transcript,
     uncovered,
 )
-from pipeline.review.report_timeline import Session, distribution, latencies, session_timeline
-from pipeline.review.store import read_decisions
-from pipeline.session.reader import read_journal, read_records, start_utc
+from pipeline.review.report_timeline import (
+    ReportedSession,
+    distribution,
+    latencies,
+    session_timeline,
+)
+from pipeline.session.reader import start_utc
 
 _STYLE = Path(__file__).with_name("report.css")
 _TROUBLES = {
-    "broken": "worker broken",
-    "fault": "fault",
     "records-dropped": "records lost",
     "source": "microphone lost",
 }
@@ -42,8 +44,7 @@ def report(folder: Path, reference: Path | None = None) -> str:
 
     Raises SessionError (session-unreadable, reference-unreadable).
     """
-    decisions = list(read_decisions(folder).values())
-    session = Session(folder.name, newest(read_journal(folder)), read_records(folder), decisions)
+    session = ReportedSession(folder)
     langs = session.langs
     compared = score(folder, reference, **langs) if reference else None
     title = f"Captions of {_when(folder.name)}"
@@ -82,9 +83,9 @@ def report(folder: Path, reference: Path | None = None) -> str:
     return f"<!doctype html>\n{page}\n"
 
 
-def _lede(session: Session) -> Markup:
+def _lede(session: ReportedSession) -> Markup:
     """Return the session in two sentences."""
-    took = spread(r.get("last_syllable_to_final_ms") for r in session.shown)
+    took = spread(r.last_syllable_to_final_ms for r in session.shown)
     says = f"{_many(len(session.captions), 'caption')} in {_length(session.length_s)}."
     if took:
         says += (
@@ -99,17 +100,22 @@ def _lede(session: Session) -> Markup:
     return tag("p", says, class_="lede")
 
 
-def _cards(session: Session, compared: Score | None) -> list[Markup]:
+def _cards(session: ReportedSession, compared: Score | None) -> list[Markup]:
     """Return the session's figures, the important ones first."""
-    took = spread(r.get("last_syllable_to_final_ms") for r in session.shown)
-    first = spread(r.get("start_to_first_text_ms") for r in session.shown)
+    took = spread(r.last_syllable_to_final_ms for r in session.shown)
+    first = spread(r.start_to_first_text_ms for r in session.shown)
     engines = Counter(message.target.engine for message in session.captions)
-    reasons = Counter(r["filtered"] for r in session.utterances if r["filtered"])
+    reasons = Counter(r.filtered for r in session.utterances if r.filtered)
     faults = Counter(
-        e.get("code") or _TROUBLES.get(e["event"], e["event"]) for e in session.troubles
+        event.code
+        if isinstance(event, FaultEvent | BrokenEvent)
+        else _TROUBLES.get(event.event, event.event)
+        for event in session.troubles
     )
-    fixes = sum(len(r["corrections"]) for r in session.utterances)
-    decisions = Counter(quality["decision"] for r in session.shown if (quality := r.get("quality")))
+    fixes = sum(len(record.corrections) for record in session.utterances)
+    decisions: Counter[str] = Counter(
+        record.quality.decision for record in session.shown if record.quality
+    )
     cards = [
         _card("captions", str(len(session.captions)), _counted(engines)),
         _card("of audio", _length(session.length_s), session.input),

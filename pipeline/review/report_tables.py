@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from statistics import median
-from typing import Any
 
 from pipeline.core.percentiles import spread
 from pipeline.evaluation.score import STAGES, Score
-from pipeline.protocol.codec import Message
+from pipeline.protocol.caption import Message
+from pipeline.records.utterance import UtteranceRecord
 from pipeline.review.markup import Markup, join, tag
-from pipeline.review.report_timeline import Session
+from pipeline.review.report_timeline import ReportedSession
 from pipeline.review.svg import clock
 
 _MOST = 50  # rows of utterances worth a look
@@ -20,7 +20,7 @@ _FIGURES = ("agreement", "times", "level", "score", "median", "95 %", "99 %", "l
 _DOUBTFUL = ("review", "reject")
 
 
-def transcript(session: Session) -> Markup:
+def transcript(session: ReportedSession) -> Markup:
     """Return every caption in both languages, side by side."""
     rows = [
         tag(
@@ -37,12 +37,12 @@ def transcript(session: Session) -> Markup:
     return _table(heads, rows, "transcript") if rows else Markup()
 
 
-def corrections(session: Session) -> Markup:
+def corrections(session: ReportedSession) -> Markup:
     """Return what the dictionary changed, the most frequent first."""
-    places: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
+    places: dict[tuple[str, str, str], list[UtteranceRecord]] = {}
     for record in session.utterances:
-        for fix in record["corrections"]:
-            key = (fix["found"], fix["replacement"], fix["rule"])
+        for fix in record.corrections:
+            key = (fix.found, fix.replacement, fix.rule)
             places.setdefault(key, []).append(record)
     rows = [
         tag(
@@ -60,44 +60,44 @@ def corrections(session: Session) -> Markup:
     return _table(("heard", "written", "rule", "times", "where"), rows) if rows else Markup()
 
 
-def filtered(session: Session) -> Markup:
+def filtered(session: ReportedSession) -> Markup:
     """Return what was recognized and not shown, and why."""
     rows = [
         tag(
             "tr",
-            tag("td", clock(record["start_s"]), class_="time"),
-            tag("td", tag("span", record["filtered"], class_="chip bad")),
-            tag("td", record["raw_text"], **_lang(record["lang"])),
-            tag("td", f"{record['level_dbfs']:.0f} dBFS", class_="figure"),
-            id=f"f{record['id']}",
+            tag("td", clock(record.start_s), class_="time"),
+            tag("td", tag("span", record.filtered, class_="chip bad")),
+            tag("td", record.raw_text, **_lang(record.lang)),
+            tag("td", f"{record.level_dbfs:.0f} dBFS", class_="figure"),
+            id=f"f{record.id}",
         )
         for record in session.utterances
-        if record["filtered"]
+        if record.filtered
     ]
     return _table(("", "why", "recognized", "level"), rows) if rows else Markup()
 
 
-def flagged(session: Session) -> Markup:
+def flagged(session: ReportedSession) -> Markup:
     """Return the captions that can be trusted least, the worst first; at most so many."""
     texts = {message.id: message for message in session.captions}
     doubtful = sorted(
         (
             record
             for record in session.shown
-            if record["id"] in texts
-            and (record.get("flags") or _quality(record).get("decision") in _DOUBTFUL)
+            if record.id in texts
+            and (record.flags or (record.quality and record.quality.decision in _DOUBTFUL))
         ),
-        key=lambda record: _quality(record).get("score") or 0.0,
+        key=lambda record: _score(record) or 0.0,
     )
     rows = []
     for record in doubtful[:_MOST]:
-        quality, message = _quality(record), texts[record["id"]]
-        reasons = [*record.get("flags", ()), *quality.get("excluded", ())] or ["low-score:flag"]
+        message, excluded = texts[record.id], record.quality.excluded if record.quality else ()
+        reasons: list[str] = [*record.flags, *excluded] or ["low-score:flag"]
         rows.append(
             tag(
                 "tr",
                 tag("td", *_links([record]), class_="time"),
-                tag("td", _score(quality), class_="figure"),
+                tag("td", _share(_score(record)), class_="figure"),
                 tag("td", *(_chip(reason) for reason in reasons)),
                 tag("td", message.source.text, **_lang(message.source.lang)),
                 tag("td", message.target.text, **_lang(message.target.lang)),
@@ -114,7 +114,7 @@ def flagged(session: Session) -> Markup:
     return join(tag("p", says), _table(heads, rows), tag("p", note) if note else Markup())
 
 
-def stage_times(session: Session) -> Markup:
+def stage_times(session: ReportedSession) -> Markup:
     """Return percentiles of every stage's time."""
     keys = {
         "start of speech to first words": "start_to_first_text_ms",
@@ -124,7 +124,7 @@ def stage_times(session: Session) -> Markup:
     }
     rows = []
     for name, key in keys.items():
-        took = spread(record.get(key) for record in session.utterances)
+        took = spread(getattr(record, key) for record in session.utterances)
         if took is not None:
             figures = (took.p50, took.p95, took.p99, took.max)
             cells = [tag("td", f"{ms:,.0f}", class_="figure") for ms in figures]
@@ -134,7 +134,7 @@ def stage_times(session: Session) -> Markup:
     return _table(heads, rows, "times") if rows else Markup()
 
 
-def reviewed(session: Session) -> Markup:
+def reviewed(session: ReportedSession) -> Markup:
     """Return what people decided of the captions in doubt, and how they corrected them."""
     if not session.decisions:
         return Markup()
@@ -144,11 +144,10 @@ def reviewed(session: Session) -> Markup:
         message = texts.get(decided.id)
         if decided.outcome != "corrected" or message is None:
             continue
-        place = session.by_id.get(decided.id, {"id": decided.id, "start_s": message.start_s})
         rows.append(
             tag(
                 "tr",
-                tag("td", *_links([{"filtered": "", **place}]), class_="time"),
+                tag("td", tag("a", clock(message.start_s), href=f"#u{decided.id}"), class_="time"),
                 tag("td", decided.source, **_lang(message.source.lang)),
                 tag("td", tag("del", message.target.text), **_lang(message.target.lang)),
                 tag("td", tag("ins", decided.target), **_lang(message.target.lang)),
@@ -162,31 +161,31 @@ def reviewed(session: Session) -> Markup:
     return join(says, _table(heads, rows) if rows else Markup())
 
 
-def second_finals(session: Session) -> Markup:
+def second_finals(session: ReportedSession) -> Markup:
     """Return what another translator made of the captions, the most different first."""
     texts = {message.id: message for message in session.captions}
     made = sorted(
-        (r for r in session.compares if r["id"] in texts and r["id"] in session.by_id),
-        key=lambda record: record["agreement"] or 0.0,
+        (r for r in session.compares if r.id in texts and r.id in session.by_id),
+        key=lambda record: record.agreement or 0.0,
     )
-    took = spread(record["ms"] for record in made)
-    alike = [record["agreement"] for record in made if record["agreement"] is not None]
+    took = spread(record.ms for record in made)
+    alike = [record.agreement for record in made if record.agreement is not None]
     if took is None:
         return Markup()
-    different = [record for record in made if record["text"] != texts[record["id"]].target.text]
+    different = [record for record in made if record.text != texts[record.id].target.text]
     rows = [
         tag(
             "tr",
-            tag("td", *_links([session.by_id[record["id"]]]), class_="time"),
-            tag("td", _share(record["agreement"]), class_="figure"),
-            tag("td", texts[record["id"]].source.text, **_lang(texts[record["id"]].source.lang)),
-            tag("td", texts[record["id"]].target.text, **_lang(texts[record["id"]].target.lang)),
-            tag("td", record["text"], **_lang(record["lang"])),
+            tag("td", *_links([session.by_id[record.id]]), class_="time"),
+            tag("td", _share(record.agreement), class_="figure"),
+            tag("td", texts[record.id].source.text, **_lang(texts[record.id].source.lang)),
+            tag("td", texts[record.id].target.text, **_lang(texts[record.id].target.lang)),
+            tag("td", record.text, **_lang(record.lang)),
         )
         for record in different[:_MOST]
     ]
     says = (
-        f"{made[0]['engine']} ({made[0]['model']}) on {took.count} captions, beside the final that"
+        f"{made[0].engine} ({made[0].model}) on {took.count} captions, beside the final that"
         f" was shown: {took.p50:,.0f} ms for half of them, 95 of 100 within {took.p95:,.0f} ms."
     )
     if alike:
@@ -206,37 +205,37 @@ def uncovered(compared: Score | None) -> Markup:
     return join(tag("p", says), tag("ul", *(tag("li", said) for said in compared.uncovered)))
 
 
-def _heard(record: Mapping[str, Any] | None, message: Message) -> Markup:
+def _heard(record: UtteranceRecord | None, message: Message) -> Markup:
     """Return what was said, with the dictionary's words marked where they can be found again."""
     said = message.source.text
-    if record is None or record["text"] != said:
+    if record is None or record.text != said:
         return join(said)
     pieces: list[str] = []
     done, shift = 0, 0
-    for fix in sorted(record["corrections"], key=lambda fix: int(fix["start"])):
-        start = int(fix["start"]) + shift
-        end = start + len(fix["replacement"])
-        shift += len(fix["replacement"]) - len(fix["found"])
-        if start >= done and said[start:end] == fix["replacement"]:
-            title = f"heard: {fix['found']} (rule {fix['rule']})"
-            pieces += [said[done:start], tag("mark", fix["replacement"], title=title)]
+    for fix in sorted(record.corrections, key=lambda fix: fix.start):
+        start = fix.start + shift
+        end = start + len(fix.replacement)
+        shift += len(fix.replacement) - len(fix.found)
+        if start >= done and said[start:end] == fix.replacement:
+            title = f"heard: {fix.found} (rule {fix.rule})"
+            pieces += [said[done:start], tag("mark", fix.replacement, title=title)]
             done = end
     return join(*pieces, said[done:])
 
 
-def _remarks(record: Mapping[str, Any] | None, message: Message) -> Iterable[Markup]:
+def _remarks(record: UtteranceRecord | None, message: Message) -> Iterable[Markup]:
     if message.target.engine == "operator":
-        was = record["final"]["text"] if record and record["final"] else ""
+        was = record.final.text if record and record.final else ""
         yield tag("span", "edited", class_="chip note", title=f"was: {was}")
     elif message.target.engine == "source":
         yield tag("span", "not translated", class_="chip bad")
     elif message.target.engine != "gemma":
         yield tag("span", message.target.engine, class_="chip")
-    if record and record.get("flags"):
-        worst = "bad" if any(flag.endswith(":reject") for flag in record["flags"]) else "note"
-        yield tag("span", "⚑", class_=f"chip {worst}", title=", ".join(record["flags"]))
-    if record and record.get("last_syllable_to_final_ms") is not None:
-        yield tag("span", f"{record['last_syllable_to_final_ms'] / 1000:.1f} s", class_="took")
+    if record and record.flags:
+        worst = "bad" if any(flag.endswith(":reject") for flag in record.flags) else "note"
+        yield tag("span", "⚑", class_=f"chip {worst}", title=", ".join(record.flags))
+    if record and record.last_syllable_to_final_ms is not None:
+        yield tag("span", f"{record.last_syllable_to_final_ms / 1000:.1f} s", class_="took")
 
 
 def _chip(reason: str) -> Markup:
@@ -245,22 +244,18 @@ def _chip(reason: str) -> Markup:
     return tag("span", name.replace("-", " "), class_=f"chip {tone}")
 
 
-def _score(quality: Mapping[str, Any]) -> str:
-    return _share(quality.get("score"))
+def _score(record: UtteranceRecord) -> float | None:
+    return record.quality.score if record.quality else None
 
 
 def _share(value: float | None) -> str:
     return "" if value is None else f"{value:.2f}"
 
 
-def _quality(record: Mapping[str, Any]) -> Mapping[str, Any]:
-    return record.get("quality") or {}
-
-
-def _links(records: Sequence[Mapping[str, Any]]) -> Iterable[Markup]:
+def _links(records: Sequence[UtteranceRecord]) -> Iterable[Markup]:
     for number, record in enumerate(records[:_PLACES]):
-        prefix = "f" if record["filtered"] else "u"
-        link = tag("a", clock(record["start_s"]), href=f"#{prefix}{record['id']}")
+        prefix = "f" if record.filtered else "u"
+        link = tag("a", clock(record.start_s), href=f"#{prefix}{record.id}")
         yield join(", " if number else "", link)
     if len(records) > _PLACES:
         yield join(" …")

@@ -13,34 +13,63 @@ import hmac
 import logging
 import secrets
 import time
-from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from http.cookies import CookieError, SimpleCookie
-from typing import Any
+from typing import Annotated, Any, Literal
 from urllib.parse import unquote
 
 import orjson
+from pydantic import Field, TypeAdapter
 from websockets.asyncio.server import Server, ServerConnection, broadcast, serve
 from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 
 from pipeline.config import schema as config
-from pipeline.core.errors import ProtocolError, SessionError, StarkError, quoted
+from pipeline.core.errors import ProtocolError, SessionError, StarkError
 from pipeline.core.resources import bundled
-from pipeline.protocol.codec import MAX_BYTES, MAX_TEXT
-from pipeline.protocol.fields import integer, line, read_object
+from pipeline.protocol.caption import Count
+from pipeline.protocol.codec import MAX_BYTES, parse_json
+from pipeline.protocol.commands import Phrase, Text
 from pipeline.review.report import report
-from pipeline.review.store import OUTCOMES, Review
+from pipeline.review.store import Review
 from pipeline.server.addresses import page_address, unbound
 from pipeline.server.attempts import Attempts
 from pipeline.server.origins import foreign
 from pipeline.server.pages import Pages, refuse, respond
 
 _COOKIE = "stark-review"
-_MAX_NAME = 80
 _WRONG_TOKEN_S = 1.0  # how long a wrong token's answer is held back
 _REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _About:
+    type: Literal["decide"]
+    id: Count
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Approval(_About):
+    outcome: Literal["approved", "corrected"]
+    reviewer: Phrase
+    source: Text
+    target: Text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Refusal(_About):
+    outcome: Literal["rejected", "open"]
+    reviewer: Phrase
+    source: Literal[""] = field(default="", init=False)
+    target: Literal[""] = field(default="", init=False)
+
+
+_ABOUT = TypeAdapter(_About)
+_DECISION: TypeAdapter[_Approval | _Refusal] = TypeAdapter(
+    Annotated[_Approval | _Refusal, Field(discriminator="outcome")]
+)
 
 
 class ReviewServer:
@@ -163,30 +192,23 @@ class ReviewServer:
 
     def _take(self, connection: ServerConnection, raw: str | bytes) -> None:
         """Keep what a page decides, and tell every page; or tell this one why not."""
-        key: int | None = None
         told: dict[str, Any]
         try:
-            fields = read_object(raw)
-            if fields.get("type") != "decide":
-                raise ProtocolError("unknown-type", f"{quoted(fields.get('type'))} is not decide.")
-            key = integer(fields, "id", 0)
-            self._decide(key, fields)
+            decision = parse_json(_DECISION, raw)
+            key = decision.id
+            self._review.decide(
+                key,
+                decision.outcome,
+                source=decision.source,
+                target=decision.target,
+                reviewer=decision.reviewer,
+            )
         except StarkError as problem:
-            told = {"type": "error", "id": key, "code": problem.code, "message": str(problem)}
+            told = {"type": "error", "id": _id(raw), "code": problem.code, "message": str(problem)}
             broadcast([connection], orjson.dumps(told), text=True)
         else:
             told = {"type": "item", "item": self._review.item(key), **self._counts()}
             broadcast(self._connections, orjson.dumps(told), text=True)
-
-    def _decide(self, key: int, fields: Mapping[str, Any]) -> None:
-        outcome = next((each for each in OUTCOMES if each == fields.get("outcome")), None)
-        if outcome is None:
-            raise ProtocolError("bad-field", f"outcome is one of {', '.join(OUTCOMES)}.")
-        reviewer = line(fields, "reviewer", _MAX_NAME)
-        approves = outcome in ("approved", "corrected")
-        source = line(fields, "source", MAX_TEXT) if approves else ""
-        target = line(fields, "target", MAX_TEXT) if approves else ""
-        self._review.decide(key, outcome, source=source, target=target, reviewer=reviewer)
 
     def _all(self) -> bytes:
         items = self._review.items()
@@ -195,6 +217,14 @@ class ReviewServer:
 
     def _counts(self) -> dict[str, int]:
         return {"left": self._review.left, "pairs": self._review.pairs}
+
+
+def _id(raw: str | bytes) -> int | None:
+    """Return whose decision a message is about that cannot be taken, if it says that much."""
+    try:
+        return parse_json(_ABOUT, raw).id
+    except ProtocolError:
+        return None
 
 
 def _is_foreign(request: Request, settings: config.Server) -> bool:

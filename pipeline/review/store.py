@@ -10,30 +10,39 @@ from __future__ import annotations
 import fcntl
 import os
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias
 
 import orjson
+from pydantic import TypeAdapter
 
 from pipeline.core.errors import ProtocolError, SessionError
 from pipeline.core.files import GrowingFile, WholeFile
-from pipeline.protocol.fields import integer, read_object, string
+from pipeline.core.timestamps import utc_now
+from pipeline.core.types import Word
+from pipeline.protocol.caption import Count
+from pipeline.protocol.codec import parse_json
 from pipeline.session.folders import unwritable
-from pipeline.session.reader import JOURNAL, read_lines, read_records
-from pipeline.session.training_pairs import PAIRS, QUEUE, Pair, ReviewItem, parse_review_item
+from pipeline.session.reader import JOURNAL, Session, read_lines
+from pipeline.session.training_pairs import (
+    PAIRS,
+    QUEUE,
+    Pair,
+    Reason,
+    ReviewItem,
+    parse_review_item,
+)
 
 REVIEWED = "reviewed.jsonl"
 
 Outcome: TypeAlias = Literal["approved", "corrected", "rejected", "open"]
-OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reviewed:
     """A line of reviewed.jsonl: a decision about an item of the review queue."""
 
-    id: int
+    id: Count
     """The item's, that of its utterance."""
     utc: str
     reviewer: str
@@ -43,6 +52,45 @@ class Reviewed:
     source: str
     """As it shall stand in the pair."""
     target: str
+
+
+@dataclass(frozen=True, slots=True)
+class Other:
+    """What another translator made of the same utterance."""
+
+    engine: str
+    model: str
+    """Empty for the quick translator."""
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """An item of the review queue as the page shows it."""
+
+    id: int
+    start_s: float
+    end_s: float
+    score: float | None
+    source_lang: str
+    target_lang: str
+    engine: str
+    reasons: tuple[Reason, ...]
+    heard: str
+    """The source as it was when the service was held."""
+    shown: str
+    """The target as it was then."""
+    source: str
+    """As it stands now."""
+    target: str
+    words: tuple[Word, ...]
+    others: tuple[Other, ...]
+    outcome: Outcome
+    reviewer: str
+
+
+_REVIEWED = TypeAdapter(Reviewed)
+_PAIR = TypeAdapter(Pair)
 
 
 class Review:
@@ -59,7 +107,9 @@ class Review:
             queue = folder / QUEUE
             items = read_lines(queue, parse_review_item) if queue.exists() else []
             self._items = {item.id: item for item in items}
-            self._beside = _beside(read_records(folder))
+            session = Session(folder)
+            self._words = {record.id: record.words for record in session.utterances}
+            self._others = _others(session)
             self._decided = read_decisions(folder)
             try:
                 self._file = GrowingFile(folder / REVIEWED, sync=True, keep=True)
@@ -85,33 +135,34 @@ class Review:
         """Lines of the pairs file."""
         return len(self._fitting().splitlines())
 
-    def items(self) -> list[dict[str, Any]]:
-        """Return every item as the page shows it (`item`), in the order of the service."""
-        return [self.item(key) for key in sorted(self._items)]
+    def items(self) -> tuple[Item, ...]:
+        """Return every item as the page shows it, in the order of the service."""
+        return tuple(self.item(key) for key in sorted(self._items))
 
-    def item(self, key: int) -> dict[str, Any]:
-        """Return an item with what is known beside it. `source`, `target`: as they stand now."""
+    def item(self, key: int) -> Item:
+        """Return an item with what is known beside it."""
         queued = self._items[key]
         decided = self._decided.get(key)
         text = decided if decided and decided.outcome == "corrected" else queued
-        beside = self._beside.get(key, {})
-        return {
-            **{name: getattr(queued, name) for name in ("id", "start_s", "end_s", "score")},
-            **{name: getattr(queued, name) for name in ("source_lang", "target_lang", "engine")},
-            "reasons": queued.reasons,
-            "heard": queued.source,
-            "shown": queued.target,
-            "source": text.source,
-            "target": text.target,
-            "words": beside.get("words", ()),
-            "others": [
-                other
-                for text, other in beside.get("others", {}).items()
-                if text not in ("", queued.target)
-            ],
-            "outcome": self._outcome(queued),
-            "reviewer": decided.reviewer if decided else "",
-        }
+        others = self._others.get(key, {}).values()
+        return Item(
+            id=queued.id,
+            start_s=queued.start_s,
+            end_s=queued.end_s,
+            score=queued.score,
+            source_lang=queued.source_lang,
+            target_lang=queued.target_lang,
+            engine=queued.engine,
+            reasons=queued.reasons,
+            heard=queued.source,
+            shown=queued.target,
+            source=text.source,
+            target=text.target,
+            words=self._words.get(key, ()),
+            others=tuple(other for other in others if other.text not in ("", queued.target)),
+            outcome=self._outcome(queued),
+            reviewer=decided.reviewer if decided else "",
+        )
 
     def decide(
         self, key: int, outcome: Outcome, *, source: str, target: str, reviewer: str
@@ -132,10 +183,9 @@ class Review:
         same = was and (was.outcome, was.source, was.target) == (outcome, source, target)
         try:
             if not same and not (was is None and outcome == "open"):
-                utc = datetime.now(UTC).isoformat(timespec="milliseconds")
                 decided = Reviewed(
                     id=key,
-                    utc=utc,
+                    utc=utc_now(),
                     reviewer=reviewer,
                     outcome=outcome,
                     source=source,
@@ -214,38 +264,25 @@ def _hold(journal: Path) -> int:
     return fd
 
 
-def _beside(records: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
-    """Return by utterance its words' probabilities and, by text, who else translated it so."""
-    found: dict[int, dict[str, Any]] = {}
-    for record in records:
-        match record:
-            case {"type": "utterance", "id": key}:
-                found[key] = {"words": record.get("words", ()), "others": {}}
-                made = record.get("partial")
-            case {"type": "compare", "id": key} if key in found:
-                made = record
-            case _:
-                continue
-        if made:
-            other = {name: made.get(name, "") for name in ("engine", "model", "text")}
-            found[key]["others"].setdefault(other["text"], other)
+def _others(session: Session) -> dict[int, dict[str, Other]]:
+    """Return by utterance and by text who else translated it, the quick translator first."""
+    found: dict[int, dict[str, Other]] = {}
+    for record in session.utterances:
+        made = record.partial
+        found[record.id] = {made.text: Other(made.engine, "", made.text)} if made else {}
+    for told in session.compares:
+        other = Other(told.engine, told.model, told.text)
+        found.get(told.id, {}).setdefault(other.text, other)
     return found
 
 
 def _parse_reviewed(line: bytes) -> Reviewed:
-    fields = read_object(line)
-    outcome = next((each for each in OUTCOMES if each == fields.get("outcome")), None)
-    if outcome is None:
-        raise ProtocolError("bad-field", f"outcome is one of {', '.join(OUTCOMES)}.")
-    return Reviewed(
-        id=integer(fields, "id", 0),
-        outcome=outcome,
-        **{key: string(fields, key, empty=True) for key in ("utc", "reviewer", "source", "target")},
-    )
+    return parse_json(_REVIEWED, line)
 
 
 def _id(line: bytes) -> int:
+    """Return whose pair a line is, -1 if it is none."""
     try:
-        return integer(read_object(line), "id", 0)
+        return parse_json(_PAIR, line).id
     except ProtocolError:
         return -1

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from pipeline.core.percentiles import nearest_rank
 from pipeline.core.types import Kind
+from pipeline.protocol.messages import DisplayGroup, GlassTimes, SlowDisplay
 from pipeline.server.clients import Client
 
 WINDOW_S = 300.0
@@ -49,35 +49,33 @@ class Glass:
         measured.append((now_s, took_s))
         return took_s
 
-    def displays(self, clients: Iterable[Client], now_s: float) -> list[dict[str, Any]]:
-        """Return a row for each kind and language that is connected (docs/PROTOCOL.md, health)."""
-        rows: list[dict[str, Any]] = []
+    def displays(self, clients: Iterable[Client], now_s: float) -> tuple[DisplayGroup, ...]:
+        """Return a row for each kind and language that is connected."""
+        rows: list[DisplayGroup] = []
         for group, count in sorted(Counter((c.kind, c.lang) for c in clients).items()):
             measured = self._measured.get(group, deque())
             while measured and now_s - measured[0][0] > WINDOW_S:
                 measured.popleft()
             took = sorted(took_s for _, took_s in measured)
-            glass = {"p50": _ms(took, 0.5), "p95": _ms(took, 0.95)} if took else None
+            glass = GlassTimes(p50=_ms(took, 0.5), p95=_ms(took, 0.95)) if took else None
             kind, lang = group
-            rows.append({"kind": kind, "lang": lang, "clients": count, "glass_ms": glass})
-        return rows
+            rows.append(DisplayGroup(kind=kind, lang=lang, clients=count, glass_ms=glass))
+        return tuple(rows)
 
-    def slowest(self, clients: Iterable[Client], seq: int, now_s: float) -> list[dict[str, Any]]:
+    def slowest(self, clients: Iterable[Client], seq: int, now_s: float) -> tuple[SlowDisplay, ...]:
         """Return the slowest of the displays that paint. `seq`: the newest caption's."""
-        rows: list[dict[str, Any]] = [
-            {
-                "name": client.name,
-                "kind": client.kind,
-                "lang": client.lang,
-                "glass_ms": max(
-                    _ms(sorted(client.painted_s), 0.5), self._waiting_ms(client, now_s)
-                ),
-                "behind": max(0, seq - client.acked),
-            }
+        rows = [
+            SlowDisplay(
+                name=client.name,
+                kind=client.kind,
+                lang=client.lang,
+                glass_ms=max(_ms(sorted(client.painted_s), 0.5), self._waiting_ms(client, now_s)),
+                behind=max(0, seq - client.acked),
+            )
             for client in clients
             if client.painted_s
         ]
-        return sorted(rows, key=lambda row: row["glass_ms"], reverse=True)[:SLOWEST]
+        return tuple(sorted(rows, key=lambda row: row.glass_ms, reverse=True)[:SLOWEST])
 
     def _waiting_ms(self, client: Client, now_s: float) -> int:
         """Return for how long the oldest caption that the client has not painted is out."""

@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -26,8 +27,19 @@ from pipeline.core.errors import ProtocolError
 from pipeline.core.metrics import Metrics
 from pipeline.core.resources import bundled
 from pipeline.core.types import Mode, State
-from pipeline.protocol import codec as wire
-from pipeline.protocol.codec import Command, Message
+from pipeline.protocol.caption import Message
+from pipeline.protocol.codec import encode, error
+from pipeline.protocol.commands import CommandMessage
+from pipeline.protocol.messages import (
+    PROTOCOL,
+    AliveMessage,
+    ConsoleMessage,
+    EarlierMessage,
+    HelloMessage,
+    Outgoing,
+    StatusMessage,
+)
+from pipeline.records.health import HealthRecord
 from pipeline.server import descriptors
 from pipeline.server.addresses import page_address
 from pipeline.server.clients import Client, Clients
@@ -61,17 +73,17 @@ class Hub:
         *,
         mode: Mode,
         token: str,
-        on_command: Callable[[Command], None],
-        health: Callable[[], Mapping[str, Any]],
+        on_command: Callable[[CommandMessage], None],
+        health: Callable[[], HealthRecord],
         metrics: Metrics,
-        console: Callable[[], Mapping[str, Any]] = dict,
+        console: Callable[[], ConsoleMessage] = ConsoleMessage,
         pages: Path | None = None,
     ) -> None:
         """Read the pages. Raises ServerError.
 
         `on_command` does what an authorized operator asks for or raises ProtocolError. `health`
-        gives further fields of /healthz and of operators' `health`, `console` those of
-        `wire.console` that the hub does not know. `pages` is the folder of the pages, ours if None.
+        is what /healthz and operators are told; `console` fills in of that message what the hub
+        does not know. `pages` is the folder of the pages, ours if None.
         """
         self._board = board
         self._settings = settings
@@ -144,7 +156,7 @@ class Hub:
         """Send a caption that the board has just made."""
         self._glass.published(message.seq, time.monotonic())
         recipients = self._clients.authorized() if self._mode == "dry-run" else self._clients
-        self._clients.send(recipients, wire.encode(message))
+        self._clients.send(recipients, encode(message))
 
     def set_state(self, state: State, reason: str = "") -> None:
         """Tell everyone the daemon's state, if it has changed."""
@@ -152,7 +164,8 @@ class Hub:
             return
         self._state, self._reason = state, reason
         self._metrics.set_state(state)
-        self._clients.send(self._clients, wire.status(self._mode, self._board.seq, state, reason))
+        seq = self._board.seq
+        self._tell(StatusMessage(mode=self._mode, seq=seq, state=state, reason=reason))
 
     async def close(self) -> None:
         """Say goodbye (1001) to everyone, wait a moment, then cut off whoever is left."""
@@ -178,15 +191,18 @@ class Hub:
         return self._endpoints.answer(request, full=full)
 
     def _healthz(self) -> dict[str, Any]:
+        health = self._health()
+        ours = ("type", "utc", "state", "reason", "mode")  # what displays are told holds
+        known = (each for each in fields(health) if each.name not in ours)
         return {
             "state": self._state,
             "reason": self._reason,
             "mode": self._mode,
             "session": self._board.session,
-            "protocol": wire.PROTOCOL,
+            "protocol": PROTOCOL,
             "seq": self._board.seq,
             "clients": self._clients.counts(),
-            **self._health(),
+            **{each.name: getattr(health, each.name) for each in known},
         }
 
     # Again and again
@@ -201,7 +217,10 @@ class Hub:
         self._timers[act] = asyncio.get_running_loop().call_later(period_s, again)
 
     def _tell_alive(self) -> None:
-        self._clients.send(self._clients, wire.alive(self._board.seq))
+        self._tell(AliveMessage(seq=self._board.seq))
+
+    def _tell(self, message: Outgoing) -> None:
+        self._clients.send(self._clients, encode(message))
 
     # The socket
 
@@ -214,7 +233,7 @@ class Hub:
         except ProtocolError as problem:
             self._metrics.client_errors.labels(problem.code).inc()
             with contextlib.suppress(ConnectionClosed):
-                await connection.send(wire.error(problem), text=True)
+                await connection.send(error(problem), text=True)
             await connection.close(1008, problem.code)
             return
         client = Client(connection, wanted.lang, wanted.kind)
@@ -238,18 +257,21 @@ class Hub:
         captions, earlier = snapshot.messages, b""
         if wanted.history is not None and not snapshot.resumed:
             first = max(0, len(captions) - wanted.history)
-            captions, earlier = captions[first:], wire.earlier(captions[:first])
-        hello = wire.hello(
-            session=self._board.session,
-            mode=self._mode,
-            seq=self._board.seq,
-            source=self._board.source,
-            target=self._board.target,
-            lang=client.lang,
-            state=self._state,
-            reason=self._reason,
-            resumed=snapshot.resumed,
-            captions=captions,
+            earlier = encode(EarlierMessage(captions=captions[:first]))
+            captions = captions[first:]
+        hello = encode(
+            HelloMessage(
+                session=self._board.session,
+                mode=self._mode,
+                seq=self._board.seq,
+                source=self._board.source,
+                targets=(self._board.target,),
+                lang=client.lang,
+                state=self._state,
+                reason=self._reason,
+                resumed=snapshot.resumed,
+                captions=captions,
+            )
         )
         client.acked = self._board.seq
         client.backlog += len(hello) + len(earlier)

@@ -11,8 +11,9 @@ from websockets.datastructures import Headers
 
 from pipeline.core.errors import ProtocolError
 from pipeline.core.metrics import Metrics
-from pipeline.protocol import codec as wire
-from pipeline.protocol.codec import Ack, Auth, Command
+from pipeline.protocol.codec import encode, error, parse
+from pipeline.protocol.commands import AckMessage, AuthMessage, CommandMessage
+from pipeline.protocol.messages import AuthorizedMessage
 from pipeline.server.attempts import Attempts
 from pipeline.server.clients import Client, Clients
 from pipeline.server.display_latency import Glass
@@ -34,7 +35,7 @@ class Incoming:
         glass: Glass,
         token: str,
         address: str,
-        on_command: Callable[[Command], None],
+        on_command: Callable[[CommandMessage], None],
         on_operator: Callable[[Client], None],
     ) -> None:
         """Take what is called when a client may command, and when an operator does.
@@ -61,17 +62,17 @@ class Incoming:
             await self._dismiss(client, "too-many-messages")
             return False
         try:
-            match wire.parse(raw):
-                case Ack(seq):
+            match parse(raw):
+                case AckMessage(seq=seq):
                     self._painted(client, seq)
-                case Auth(token):
+                case AuthMessage(token=token):
                     await self._authorize(client, token)
-                case Command() as command:
+                case command:
                     self._obey(client, command)
         except ProtocolError as problem:
             client.errors += 1
             self._metrics.client_errors.labels(problem.code).inc()
-            self._clients.send([client], wire.error(problem))
+            self._clients.send([client], error(problem))
             if client.errors >= _MAX_ERRORS:
                 await self._dismiss(client, "too-many-errors")
                 return False
@@ -112,10 +113,10 @@ class Incoming:
             raise ProtocolError("not-authorized", "The token is wrong.")
         self._attempts.succeeded(address)
         client.authorized = True
-        self._clients.send([client], wire.authorized())
+        self._clients.send([client], encode(AuthorizedMessage()))
         self._on_operator(client)
 
-    def _obey(self, client: Client, command: Command) -> None:
+    def _obey(self, client: Client, command: CommandMessage) -> None:
         if not client.authorized:
             raise ProtocolError("not-authorized", "Send the operator's token first.")
         self._on_command(command)

@@ -7,11 +7,11 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
+import orjson
 from websockets.http11 import Request, Response
 
 from pipeline.core.metrics import CONTENT_TYPE, Metrics
 from pipeline.core.types import State
-from pipeline.protocol import codec as wire
 from pipeline.server.addresses import qr_svg
 from pipeline.server.pages import Pages, refuse, respond
 
@@ -52,11 +52,11 @@ class Endpoints:
                 health = self._health()
                 down = health["state"] in _DOWN
                 status = HTTPStatus.SERVICE_UNAVAILABLE if down else HTTPStatus.OK
-                response = respond(status, wire.encode(health), "application/json")
+                response = respond(status, orjson.dumps(health), "application/json")
             case "/metrics":
                 response = respond(HTTPStatus.OK, self._metrics.exposition(), CONTENT_TYPE)
             case "/address":
-                body = wire.encode({"address": self._address()})
+                body = orjson.dumps({"address": self._address()})
                 response = respond(HTTPStatus.OK, body, "application/json")
             case "/qr.svg":
                 response = respond(HTTPStatus.OK, qr_svg(self._address()), "image/svg+xml")

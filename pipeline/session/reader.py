@@ -1,15 +1,29 @@
-"""Sessions that are over: finding their folders and reading what was kept in them."""
+"""Sessions that are over: finding their folders and reading what was kept in them.
+
+Records are read as the types that they were written as. A field that a later version adds to one
+of these types has a default, so that older sessions can still be read.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, TypeAlias, TypeVar
 
+from pydantic import ConfigDict, Field, TypeAdapter
+
+from pipeline.captions.subtitles import Side, languages, newest
 from pipeline.core.errors import ProtocolError, SessionError
-from pipeline.protocol.codec import Message, parse_caption
-from pipeline.protocol.fields import read_object
+from pipeline.protocol.caption import Message
+from pipeline.protocol.codec import parse_caption, parse_json
+from pipeline.records.comparison import CompareRecord
+from pipeline.records.events import EndEvent, EventRecord, Record
+from pipeline.records.health import HealthRecord
+from pipeline.records.summary import SummaryRecord
+from pipeline.records.utterance import UtteranceRecord
 
 JOURNAL = "captions.jsonl"
 RECORDS = "diagnostics.jsonl"
@@ -18,6 +32,91 @@ STAMP = "%Y-%m-%dT%H-%M-%S"
 _LISTED = 8
 
 T = TypeVar("T")
+_Event: TypeAlias = Annotated[EventRecord, Field(discriminator="event")]
+_LINE: TypeAdapter[Record | SummaryRecord] = TypeAdapter(
+    Annotated[
+        UtteranceRecord | CompareRecord | HealthRecord | SummaryRecord | _Event,
+        Field(discriminator="type"),
+    ],
+    config=ConfigDict(allow_inf_nan=False),
+)
+
+
+class Session:
+    """What is kept of a session. Each file is read when it is first asked for.
+
+    Every property may raise SessionError (session-unreadable), which names the file and the line.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @property
+    def name(self) -> str:
+        """The name of its folder."""
+        return self.folder.name
+
+    @cached_property
+    def messages(self) -> list[Message]:
+        """All versions of all final captions, as written."""
+        return read_journal(self.folder)
+
+    @cached_property
+    def captions(self) -> list[Message]:
+        """The newest version of each caption by id, hidden ones left out."""
+        return newest(self.messages)
+
+    @cached_property
+    def langs(self) -> dict[Side, str]:
+        """The language of each side."""
+        default: dict[Side, str] = {"source": "en", "target": "es"}
+        return default | languages(self.captions)
+
+    @cached_property
+    def records(self) -> list[Record]:
+        """The diagnostics, as written."""
+        return read_records(self.folder)
+
+    @cached_property
+    def utterances(self) -> list[UtteranceRecord]:
+        """Records of utterances, those that were not shown included."""
+        return [record for record in self.records if isinstance(record, UtteranceRecord)]
+
+    @cached_property
+    def shown(self) -> list[UtteranceRecord]:
+        """Records of utterances that have a caption."""
+        return [record for record in self.utterances if record.final is not None]
+
+    @cached_property
+    def by_id(self) -> dict[int, UtteranceRecord]:
+        """Records of utterances by id."""
+        return {record.id: record for record in self.utterances}
+
+    @cached_property
+    def compares(self) -> list[CompareRecord]:
+        """Records of second finals."""
+        return [record for record in self.records if isinstance(record, CompareRecord)]
+
+    @cached_property
+    def health(self) -> list[HealthRecord]:
+        """How the daemon was, again and again."""
+        return [record for record in self.records if isinstance(record, HealthRecord)]
+
+    @cached_property
+    def events(self) -> list[EventRecord]:
+        """What has happened."""
+        return [record for record in self.records if record.type == "event"]
+
+    @property
+    def heard_s(self) -> float | None:
+        """Seconds of audio that were heard; None where the session did not end cleanly."""
+        ends = [event.audio_s for event in self.events if isinstance(event, EndEvent)]
+        return ends[-1] if ends else None
+
+    @property
+    def dropped(self) -> Mapping[str, int]:
+        """What was given up, by kind."""
+        return asdict(self.health[-1].dropped) if self.health else {}
 
 
 def find_session(name: str, directory: Path) -> Path:
@@ -63,9 +162,26 @@ def read_journal(folder: Path) -> list[Message]:
     return read_lines(folder / JOURNAL, parse_caption)
 
 
-def read_records(folder: Path) -> list[dict[str, Any]]:
-    """Return the records of diagnostics.jsonl, as written. Raises SessionError."""
-    return read_lines(folder / RECORDS, _record)
+def read_records(folder: Path) -> list[Record]:
+    """Return the records of diagnostics.jsonl but for its summary. Raises SessionError.
+
+    Those of a type or of an event that this version does not know are left out.
+    """
+    every = read_lines(folder / RECORDS, parse_record)
+    return [record for record in every if not (record is None or record.type == "summary")]
+
+
+def parse_record(line: str | bytes) -> Record | SummaryRecord | None:
+    """Read back a line of diagnostics.jsonl; None if it is of a type or an event that is not ours.
+
+    Raises ProtocolError (bad-json, bad-field).
+    """
+    try:
+        return parse_json(_LINE, line)
+    except ProtocolError as error:
+        if error.code == "unknown-type":
+            return None
+        raise
 
 
 def read_lines(path: Path, parse: Callable[[bytes], T]) -> list[T]:
@@ -89,10 +205,3 @@ def read_lines(path: Path, parse: Callable[[bytes], T]) -> list[T]:
             fix = "Delete that line, or restore the file from a copy."
             raise SessionError("session-unreadable", message, fix) from None
     return made
-
-
-def _record(line: bytes) -> dict[str, Any]:
-    fields = read_object(line)
-    if not isinstance(fields.get("type"), str):
-        raise ProtocolError("bad-field", "type is a string.")
-    return fields

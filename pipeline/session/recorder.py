@@ -9,21 +9,26 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import orjson
 
 from pipeline.captions.redaction import Purge, Sweep
 from pipeline.core.files import LineFile, WholeFile
+from pipeline.core.timestamps import utc_now
 from pipeline.core.types import Fault
-from pipeline.protocol.codec import Message, encode
-from pipeline.records.summary import Tally
+from pipeline.protocol.caption import Message
+from pipeline.protocol.codec import encode
+from pipeline.records.events import Record, RecordsDroppedEvent, ResumedEvent
+from pipeline.records.summary import SummaryRecord, Tally
+from pipeline.records.utterance import UtteranceRecord
 from pipeline.session.folders import make_folder, unwritable
+from pipeline.session.reader import parse_record
 from pipeline.session.redact import Purges, event_of
 from pipeline.session.resume import Unfinished
 from pipeline.session.retention import prune
@@ -49,7 +54,7 @@ class _Limits:
 class _Entry:
     """A record, made into a line where it was made."""
 
-    record: Mapping[str, Any]
+    record: Record
     line: bytes
 
 
@@ -142,21 +147,9 @@ class Recorder:
         """Begin to write."""
         self._thread.start()
 
-    def utterance(self, record: Mapping[str, Any]) -> None:
-        """Keep an utterance's record (pipeline.records.utterance)."""
-        self._put(_entry(record))
-
-    def compare(self, record: Mapping[str, Any]) -> None:
-        """Keep a second final's record (pipeline.records.comparison)."""
-        self._put(_entry(record))
-
-    def health(self, record: Mapping[str, Any]) -> None:
-        """Keep a record of how the daemon is (HealthRecord in pipeline.records.events)."""
-        self._put(_entry({"type": "health", "utc": _utc(), **record}))
-
-    def event(self, name: str, /, **facts: Any) -> None:
-        """Keep a record of something that happened (EventRecord in pipeline.records.events)."""
-        self._put(_event(name, facts))
+    def record(self, record: Record) -> None:
+        """Keep a record: of an utterance, a second final, how the daemon is, or an event."""
+        self._put(_Entry(record, _line(record)))
 
     def caption(self, message: Message) -> None:
         """Keep a caption for good; one that is not final is not kept."""
@@ -198,15 +191,15 @@ class Recorder:
     def _go_on(self, earlier: Unfinished) -> None:
         """Make again from the journal and the records what is not appended to."""
         for number, record in enumerate(earlier.records, 1):
-            self._count(record)
+            self._take_in(record)
             if number % _AT_ONCE == 0:
                 self._write()
         for message in earlier.messages:
             self._transcripts.add(message)
             self._pairs.follow(message)
-        self._diagnostics.add(
-            _event("resumed", {"captions": len(earlier.messages), "last_id": earlier.last_id}).line
-        )
+        captions, last_id = len(earlier.messages), earlier.last_id
+        resumed = ResumedEvent(utc=utc_now(), captions=captions, last_id=last_id)
+        self._diagnostics.add(_line(resumed))
         self._write()
 
     def _put(self, item: _Item) -> None:
@@ -231,15 +224,15 @@ class Recorder:
 
     def _take(self, item: _Item) -> None:
         match item:
-            case Message(id=key, start_s=start_s, end_s=end_s):
-                if not self._purges.takes({"id": key, "start_s": start_s, "end_s": end_s}):
+            case Message():
+                if not self._purges.takes(item):
                     self._journal.add(encode(item) + b"\n")
                     self._transcripts.add(item)
                     self._pairs.follow(item)
             case _Entry(record, line):
                 if not self._purges.takes(record):
                     self._diagnostics.add(line)
-                    self._count(record)
+                    self._take_in(record)
             case _Limits():
                 self._prune(item)
 
@@ -247,29 +240,20 @@ class Recorder:
         now_utc = datetime.now(UTC)
         prune(self.folder.parent, running=self.folder, now_utc=now_utc, **asdict(limits))
 
-    def _count(self, record: Mapping[str, Any]) -> None:
-        if record["type"] == "utterance":
+    def _take_in(self, record: Record) -> None:
+        if isinstance(record, UtteranceRecord):
             self._pairs.add(record)
-        self._add_up(record)
-
-    def _add_up(self, record: Mapping[str, Any]) -> None:
-        match record["type"]:
-            case "utterance":
-                self._tally.utterance(record)
-            case "health":
-                self._tally.health(record)
-            case "event" if record["event"] == "fault":
-                self._tally.fault(record["code"])
+        self._tally.add(record)
 
     def _sum_up(self) -> None:
         summary = self._tally.summary(
-            utc=_utc(),
+            utc=utc_now(),
             session=self.folder.name,
             dropped_records=self.dropped,
             pairs=len(self._pairs.accepted),
             review=len(self._pairs.review),
         )
-        self._diagnostics.add(_entry(asdict(summary)).line)
+        self._diagnostics.add(_line(summary))
         self._summary.content = orjson.dumps(
             summary, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
         )
@@ -277,7 +261,7 @@ class Recorder:
     def _tell_dropped(self) -> None:
         if self.dropped > self._told:
             self._told = self.dropped
-            self._diagnostics.add(_event("records-dropped", {"count": self._told}).line)
+            self._diagnostics.add(_line(RecordsDroppedEvent(utc=utc_now(), count=self._told)))
 
     def _write(self) -> None:
         self._tell_dropped()
@@ -301,22 +285,15 @@ class Recorder:
         if self._purges.do(self._note):
             self._tally = Tally()
             for line in self._diagnostics.lines():
-                self._add_up(orjson.loads(line))
+                if record := parse_record(line):
+                    self._tally.add(record)
 
     def _note(self, sweep: Sweep) -> None:
         self._transcripts.remake()
         self._transcripts.flush()
-        self._diagnostics.add(_entry(event_of(sweep)).line)
+        self._diagnostics.add(_line(event_of(sweep)))
         self._diagnostics.flush()
 
 
-def _event(name: str, facts: Mapping[str, Any]) -> _Entry:
-    return _entry({"type": "event", "utc": _utc(), "event": name, **facts})
-
-
-def _entry(record: Mapping[str, Any]) -> _Entry:
-    return _Entry(record, orjson.dumps(record, default=str, option=orjson.OPT_APPEND_NEWLINE))
-
-
-def _utc() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
+def _line(record: Record | SummaryRecord) -> bytes:
+    return orjson.dumps(record, default=str, option=orjson.OPT_APPEND_NEWLINE)

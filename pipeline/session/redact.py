@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import orjson
 import structlog
@@ -21,6 +20,9 @@ from pipeline.captions.redaction import MARK, Purge, Sweep
 from pipeline.captions.subtitles import Side, cues, srt, txt, vtt
 from pipeline.core.errors import SessionError
 from pipeline.core.files import LineFile, WholeFile, sync
+from pipeline.core.timestamps import utc_now
+from pipeline.protocol.caption import Message
+from pipeline.records.events import OffRecordEvent, Record
 from pipeline.session.reader import JOURNAL, RECORDS, read_journal
 from pipeline.session.resume import in_use
 from pipeline.session.training_pairs import PAIRS, QUEUE
@@ -68,7 +70,7 @@ class Purges:
         """Whether words that must go may still be in a file."""
         return bool(self._asked or self._owed)
 
-    def takes(self, record: Mapping[str, Any]) -> bool:
+    def takes(self, record: Message | Record) -> bool:
         """Whether a record that comes late is of an utterance that went."""
         return any(sweep.takes(record) for sweep in self._known)
 
@@ -106,17 +108,10 @@ class Purges:
         return True
 
 
-def event_of(sweep: Sweep) -> dict[str, Any]:
-    """Return the event of a purge that is done (OffRecordEvent in pipeline.records.events)."""
-    purge = sweep.purge
-    return {
-        "type": "event",
-        "utc": datetime.now(UTC).isoformat(timespec="milliseconds"),
-        "event": "off-record",
-        "from_s": round(purge.from_s, 3),
-        "to_s": round(purge.to_s, 3),
-        "captions": sweep.captions,
-    }
+def event_of(sweep: Sweep) -> OffRecordEvent:
+    """Return the event of a purge that is done."""
+    from_s, to_s = round(sweep.purge.from_s, 3), round(sweep.purge.to_s, 3)
+    return OffRecordEvent(utc=utc_now(), from_s=from_s, to_s=to_s, captions=sweep.captions)
 
 
 def finish_purges(directory: Path) -> None:

@@ -8,25 +8,19 @@ from __future__ import annotations
 
 import fcntl
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from pipeline.captions.redaction import MARK
 from pipeline.config.schema import Settings
 from pipeline.core.errors import SessionError
-from pipeline.protocol.codec import Message
-from pipeline.records.events import EventRecord, HealthRecord
+from pipeline.protocol.caption import Message
+from pipeline.records.events import Record, ResumedEvent
+from pipeline.records.health import HealthRecord
 from pipeline.records.utterance import UtteranceRecord
 from pipeline.session.reader import JOURNAL, read_journal, read_records, sessions, start_utc
-from pipeline.session.shapes import conforms
-
-_SHAPES: dict[str, Any] = {
-    "utterance": UtteranceRecord,
-    "health": HealthRecord,
-    "event": EventRecord,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +31,14 @@ class Unfinished:
     started_utc: datetime
     messages: tuple[Message, ...]
     """The journal, as written."""
-    records: tuple[dict[str, Any], ...]
+    records: tuple[Record, ...]
     """The lines of diagnostics.jsonl, as written."""
 
     @property
     def last_id(self) -> int:
         """The highest id of an utterance, 0 if there was none."""
         ids = [message.id for message in self.messages]
-        ids += [int(record["id"]) for record in self.records if record["type"] == "utterance"]
+        ids += [record.id for record in self.records if isinstance(record, UtteranceRecord)]
         return max(ids, default=0)
 
     def audio_s(self, now_utc: datetime) -> float:
@@ -55,15 +49,15 @@ class Unfinished:
     @property
     def runs(self) -> int:
         """How often the daemon was started for it."""
-        return 1 + [record.get("event") for record in self.records].count("resumed")
+        return 1 + sum(isinstance(record, ResumedEvent) for record in self.records)
 
     def set_by_operator(self, on: str, off: str) -> bool:
         """Whether the later of two commands, such as blank and unblank, was `on`.
 
         A purge that is done is as good as the command that it followed.
         """
-        events = [record for record in self.records if record["type"] == "event"]
-        names = [each["name"] if each["event"] == "command" else each["event"] for each in events]
+        events = [record for record in self.records if record.type == "event"]
+        names = [each.name if each.event == "command" else each.event for each in events]
         return next((name == on for name in reversed(names) if name in (on, off)), False)
 
 
@@ -84,7 +78,7 @@ def unfinished_session(settings: Settings, now_utc: datetime) -> Unfinished | No
         if began_utc is None or in_use(newest / JOURNAL) or (newest / MARK).exists():
             return None
         records = read_records(newest)
-        if not (_sound(records) and _goes_on(records, settings.session.resume_s, now_utc)):
+        if not _goes_on(records, settings.session.resume_s, now_utc):
             return None
         return Unfinished(newest, began_utc, tuple(read_journal(newest)), tuple(records))
     except (OSError, SessionError, ValueError, KeyError, TypeError):  # of a time without its zone
@@ -103,21 +97,15 @@ def in_use(journal: Path) -> bool:
     return False
 
 
-def _sound(records: list[dict[str, Any]]) -> bool:
-    """Whether all records are such as we write; a disk may have spoilt them and left them JSON."""
-    kinds = ((record, _SHAPES.get(record["type"])) for record in records)
-    return all(kind is None or conforms(record, kind) for record, kind in kinds)
-
-
-def _goes_on(records: list[dict[str, Any]], resume_s: float, now_utc: datetime) -> bool:
-    health = [record for record in records if record["type"] == "health"]
-    if not health or health[-1]["mode"] != "live":
+def _goes_on(records: Sequence[Record], resume_s: float, now_utc: datetime) -> bool:
+    health = [record for record in records if isinstance(record, HealthRecord)]
+    if not health or health[-1].mode != "live":
         return False
-    age_s = (now_utc - datetime.fromisoformat(records[-1]["utc"])).total_seconds()
+    age_s = (now_utc - datetime.fromisoformat(records[-1].utc)).total_seconds()
     if not 0 <= age_s <= resume_s:
         return False
     # Since it was last taken up: a daemon that broke has said goodbye as well.
-    last = [record["event"] for record in records if record["type"] == "event"]
+    last: list[str] = [record.event for record in records if record.type == "event"]
     if "resumed" in last:
         last = last[len(last) - last[::-1].index("resumed") :]
     return "end" not in last or "broken" in last

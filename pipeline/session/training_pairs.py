@@ -7,18 +7,19 @@ caption's pair gets the operator's text, a hidden one's goes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import orjson
+from pydantic import TypeAdapter
 
-from pipeline.core.errors import ProtocolError
 from pipeline.core.files import LineFile
-from pipeline.protocol.codec import Message
-from pipeline.protocol.fields import integer, number, read_object, string
+from pipeline.protocol.caption import Message
+from pipeline.protocol.codec import parse_json
 from pipeline.records.quality import Flag
+from pipeline.records.utterance import UtteranceRecord
 
 Reason = Flag | Literal["low-score", "no-score"]
 
@@ -26,16 +27,6 @@ PAIRS = "sermon_pairs.jsonl"
 QUEUE = "review_queue.jsonl"
 _EDITS = 1_000
 """Edits remembered for finals that are still to come."""
-_TEXTS = (
-    "session",
-    "utc",
-    "source_lang",
-    "source",
-    "raw_source",
-    "target_lang",
-    "target",
-    "engine",
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,50 +67,44 @@ class ReviewItem(Pair):
     """Flags of the utterance; `low-score`, or `no-score` where nothing could be measured."""
 
 
-def pair_of(record: Mapping[str, Any], session: str) -> Pair | ReviewItem | None:
+_ITEM = TypeAdapter(ReviewItem)
+
+
+def pair_of(record: UtteranceRecord, session: str) -> Pair | ReviewItem | None:
     """Return what to keep of an utterance's record (pipeline.records.utterance), if anything.
 
     Kept are captions with the decision `accept` and no flag, and for review those with the
     decision `review` or a flag. What is rejected is of no use to anybody, and a `moderate` one
     without a flag neither good enough to learn from nor bad enough to cost a person's time.
     """
-    quality = record["quality"]
-    if quality is None or quality["decision"] == "reject":
+    final, quality = record.final, record.quality
+    if final is None or quality is None or quality.decision == "reject":
         return None
-    final, score, decision = record["final"], quality["score"], quality["decision"]
-    pair = {
-        "session": session,
-        **{key: record[key] for key in ("id", "utc", "start_s", "end_s")},
-        "source_lang": record["lang"],
-        "source": record["text"],
-        "raw_source": record["raw_text"],
-        "target_lang": final["lang"],
-        "target": final["text"],
-        "engine": final["engine"],
-        "score": score,
-    }
-    reasons: list[Reason] = list(record["flags"])
-    if decision == "review":
-        reasons.append("no-score" if score is None else "low-score")
+    pair = Pair(
+        session=session,
+        id=record.id,
+        utc=record.utc,
+        start_s=record.start_s,
+        end_s=record.end_s,
+        source_lang=record.lang,
+        source=record.text,
+        raw_source=record.raw_text,
+        target_lang=final.lang,
+        target=final.text,
+        engine=final.engine,
+        score=quality.score,
+    )
+    reasons: list[Reason] = list(record.flags)
+    if quality.decision == "review":
+        reasons.append("no-score" if quality.score is None else "low-score")
     if reasons:
-        return ReviewItem(**pair, reasons=tuple(reasons))
-    return Pair(**pair) if decision == "accept" else None
+        return ReviewItem(**asdict(pair), reasons=tuple(reasons))
+    return pair if quality.decision == "accept" else None
 
 
 def parse_review_item(line: str | bytes) -> ReviewItem:
     """Read back a line of review_queue.jsonl. Raises ProtocolError."""
-    fields = read_object(line)
-    score, reasons = fields.get("score"), fields.get("reasons")
-    if not isinstance(reasons, list):
-        raise ProtocolError("bad-field", "reasons is a list.")
-    return ReviewItem(
-        id=integer(fields, "id", 0),
-        start_s=number(fields, "start_s"),
-        end_s=number(fields, "end_s"),
-        score=None if score is None else number(fields, "score"),
-        reasons=tuple(reasons),
-        **{key: string(fields, key, empty=True) for key in _TEXTS},
-    )
+    return parse_json(_ITEM, line)
 
 
 class PairFile:
@@ -182,14 +167,14 @@ class Pairs:
         self._session = folder.name
         self._edits: dict[int, Message] = {}
 
-    def add(self, record: Mapping[str, Any]) -> None:
+    def add(self, record: UtteranceRecord) -> None:
         """Take an utterance's record."""
         match pair_of(record, self._session):
             case ReviewItem() as item:
                 self.review.add(item)
             case Pair() as pair:
                 self.accepted.add(pair)
-        if edit := self._edits.get(record["id"]):  # an operator was quicker than the final
+        if edit := self._edits.get(record.id):  # an operator was quicker than the final
             self.follow(edit)
 
     def follow(self, message: Message) -> None:

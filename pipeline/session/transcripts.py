@@ -25,7 +25,7 @@ from pipeline.captions.subtitles import (
 )
 from pipeline.core.errors import SessionError
 from pipeline.core.files import GrowingFile
-from pipeline.protocol.codec import Message
+from pipeline.protocol.caption import Message
 from pipeline.session.reader import read_journal
 
 _WAITING = 1_000

@@ -15,10 +15,12 @@ import orjson
 from pydantic import ConfigDict, RootModel
 
 from pipeline.evaluation.rescore import QualityRecord
-from pipeline.protocol import codec as wire
-from pipeline.protocol import messages
+from pipeline.protocol import commands, messages
+from pipeline.protocol.caption import Message
 from pipeline.records.comparison import CompareRecord
-from pipeline.records.events import EventRecord, HealthRecord, SummaryRecord
+from pipeline.records.events import EventRecord
+from pipeline.records.health import HealthRecord
+from pipeline.records.summary import SummaryRecord
 from pipeline.records.utterance import UtteranceRecord
 from pipeline.review.store import Reviewed
 from pipeline.session.training_pairs import Pair, ReviewItem
@@ -37,7 +39,7 @@ WRITTEN: dict[str, Any] = {
     "records/review": ReviewItem,
     "records/reviewed": Reviewed,
     "records/quality": QualityRecord,
-    "messages/caption": wire.Message,
+    "messages/caption": Message,
     "messages/hello": messages.HelloMessage,
     "messages/status": messages.StatusMessage,
     "messages/level": messages.LevelMessage,
@@ -56,9 +58,9 @@ WRITTEN: dict[str, Any] = {
 """What the daemon writes or sends; an `utterance` or `compare` message is the record."""
 
 RECEIVED: dict[str, Any] = {
-    "messages/ack": messages.AckMessage,
-    "messages/auth": messages.AuthMessage,
-    "messages/command": messages.CommandMessage,
+    "messages/ack": commands.AckMessage,
+    "messages/auth": commands.AuthMessage,
+    "messages/command": commands.CommandMessage,
 }
 """What displays send."""
 

@@ -12,9 +12,11 @@ from pipeline.captions.board import Board
 from pipeline.config import schema as config
 from pipeline.core.metrics import Metrics
 from pipeline.core.types import Caption, Mode, State
-from pipeline.protocol.codec import Command, Message
+from pipeline.protocol.caption import Message
+from pipeline.protocol.commands import CommandMessage
 from pipeline.server.hub import Hub
 from scripts.support.captions import caption
+from scripts.support.records import health_record
 
 T = TypeVar("T")
 
@@ -71,7 +73,7 @@ class Hall:
                 mode=self.mode,
                 token="secret",
                 on_command=self._command,
-                health=dict,
+                health=health_record,
                 metrics=self.metrics,
             )
             hub.set_state(state)
@@ -145,7 +147,7 @@ class Hall:
         assert self._hub is not None, "the hall is closed"
         return self._hub
 
-    def _command(self, command: Command) -> None:
+    def _command(self, command: CommandMessage) -> None:
         raise AssertionError(f"no display may send a command: {command}")
 
     def _wait(self, work: Coroutine[Any, Any, T]) -> T:

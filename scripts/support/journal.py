@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from pipeline.protocol.codec import Message, SourceText, TargetText, encode
+from pipeline.protocol.caption import Message, SourceText, TargetText
+from pipeline.protocol.codec import encode
+from pipeline.records.events import Record
+from pipeline.records.utterance import FinalRecord, UtteranceRecord
+from pipeline.review.report_timeline import ReportedSession
+from pipeline.review.store import Reviewed
+from scripts.support.records import utterance_record
 
 
 def message(
@@ -47,35 +53,40 @@ def utc(at_s: float) -> str:
     return (BEGAN + timedelta(seconds=at_s)).isoformat(timespec="milliseconds")
 
 
-def record(id: int, text: str, target: str = "", **fields: Any) -> dict[str, Any]:  # noqa: A002
+def record(id: int, text: str, target: str = "", **fields: Any) -> UtteranceRecord:  # noqa: A002
     """Return an utterance's record; without a target it was filtered."""
     end_s = fields.get("end_s", 10.0 * id + 2.5)
     latency_ms = fields.get("last_syllable_to_final_ms", 900.0 + 10 * id)
-    final = {"lang": "es", "text": target, "engine": "gemma"} if target else None
-    return {
-        "type": "utterance",
-        "id": id,
+    shown: dict[str, Any] = {
+        "final": FinalRecord(lang="es", text=target, engine="gemma"),
+        "partial_ms": 20.0,
+        "final_busy_ms": 30.0,
+        "final_ms": 180.0 + 10 * id,
+        "overhead_ms": 4.0,
+        "start_to_first_text_ms": 1200.0,
+        "last_syllable_to_partial_ms": 700.0,
+        "last_syllable_to_final_ms": latency_ms,
+    }
+    hidden: dict[str, Any] = {"final": None, "filtered": "no-speech"}
+    heard: dict[str, Any] = {
         "utc": utc(end_s + latency_ms / 1000),
-        "lang": "en",
         "start_s": end_s - 2.5,
         "end_s": end_s,
-        "level_dbfs": -23.1,
-        "raw_text": text,
-        "text": text,
-        "corrections": [],
-        "filtered": "" if target else "no-speech",
-        "vad_wait_ms": 416.0,
-        "stt_busy_ms": 0.0,
-        "stt_ms": 250.0,
-        "partial_ms": 20.0 if target else None,
-        "final_busy_ms": 30.0 if target else None,
-        "final_ms": 180.0 + 10 * id if target else None,
-        "overhead_ms": 4.0 if target else None,
-        "final": final,
-        "start_to_first_text_ms": 1200.0 if target else None,
-        "last_syllable_to_partial_ms": 700.0 if target else None,
-        "last_syllable_to_final_ms": latency_ms if target else None,
-    } | fields
+    }
+    return utterance_record(id, text, **{**heard, **(shown if target else hidden), **fields})
+
+
+def told(
+    captions: Iterable[Message] = (),
+    records: Iterable[Record] = (),
+    decisions: Iterable[Reviewed] = (),
+) -> ReportedSession:
+    """Return a session as its report reads it, without files."""
+    made = ReportedSession(Path("one"))
+    read = {"captions": list(captions), "records": list(records)}
+    open_or_not = [each for each in decisions if each.outcome != "open"]
+    made.__dict__.update(read, decisions=open_or_not)  # what is read once stays
+    return made
 
 
 def session(
@@ -83,7 +94,7 @@ def session(
     messages: Iterable[Message],
     name: str = "2026-11-22T09-30-00",
     *,
-    records: Iterable[Mapping[str, Any]] = (),
+    records: Iterable[Record] = (),
 ) -> Path:
     """Write a session of these captions and records; return its folder."""
     folder = directory / name

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -30,24 +29,24 @@ from pipeline.core.types import (
 from pipeline.daemon.coordinator import Desk
 from pipeline.dictionary.matcher import correct
 from pipeline.dictionary.store import Dictionary
-from pipeline.protocol.codec import Command
+from pipeline.protocol.commands import CommandMessage
+from pipeline.records.health import Dropped, Queues
 from pipeline.server.hub import Hub
 from pipeline.session.recorder import Recorder
 from pipeline.workers.degradation import Ladder
 from scripts.support.display_server import Hall
+from scripts.support.records import health_record
 
 LENGTH_S = 3.0
-HEALTH: Mapping[str, Any] = {
-    "uptime_s": 3662.0,
-    "audio_s": 3600.4,
-    "lag_s": 0.8,
-    "rung": "full",
-    "source": "USB Audio CODEC",
-    "setback": "",
-    "queues": {"mailbox": 0, "drafts": 1},
-    "dropped": {"blocks": 0, "records": 0, "partials": 3, "drafts": 0},
-    "memory_mb": 812.4,
-}
+HEALTH = health_record(
+    uptime_s=3662.0,
+    audio_s=3600.4,
+    lag_s=0.8,
+    source="USB Audio CODEC",
+    queues=Queues(mailbox=0, drafts=1),
+    dropped=Dropped(blocks=0, records=0, partials=3, drafts=0),
+    memory_mb=812.4,
+)
 
 
 class Office(Hall):
@@ -57,7 +56,7 @@ class Office(Hall):
         super().__init__(mode=mode)
         self.folder = folder
         self.dictionary = Dictionary(load(flags={"session.directory": str(folder)}).settings)
-        self.health = dict(HEALTH)
+        self.health = HEALTH
         self.address = ""
         """What the settings name for phones."""
         self.heard_s = 0.0
@@ -205,5 +204,5 @@ class Office(Hall):
 
         self._wait(tell())
 
-    def _command(self, command: Command) -> None:
+    def _command(self, command: CommandMessage) -> None:
         self.desk.command(command)

@@ -11,10 +11,14 @@ from typing import Any, Self
 import orjson
 
 from pipeline.config.schema import Server
+from pipeline.core.types import Word
+from pipeline.records.events import Record
+from pipeline.records.utterance import PartialRecord
 from pipeline.review.server import ReviewServer
 from pipeline.review.store import Review
 from pipeline.session.training_pairs import PAIRS, QUEUE, Pair, ReviewItem
 from scripts.support.journal import message, record, session
+from scripts.support.records import compare_record
 
 NAME = "2026-11-22T09-30-00"
 TOKEN = "Wf3kq1c2v8ñ"
@@ -50,28 +54,22 @@ def reviewable(
         (f"Sentence {n}.", f"Frase {n}.", f"Oración {n}.") for n in range(1, count + 2)
     ]
     numbered = [(n, *each) for n, each in enumerate(texts, 1)]
-    records = [
+    records: list[Record] = [
         record(
             n,
             source,
             target,
-            words=[
-                {"text": word, "probability": 0.31 if word == max(source.split(), key=len) else 0.9}
+            words=tuple(
+                Word(word, 0.31 if word == max(source.split(), key=len) else 0.9)
                 for word in source.split()
-            ],
-            partial={"lang": "es", "text": other, "engine": "marian"},
+            ),
+            partial=PartialRecord(lang="es", text=other, engine="marian"),
         )
         for n, source, target, other in numbered
     ]
-    compared: dict[str, Any] = {
-        "type": "compare",
-        "lang": "es",
-        "engine": "gemma",
-        "model": "other.gguf",
-    }
-    compared |= {"ms": 41.0, "agreement": 0.8}
-    records.append(compared | {"id": 2, "text": "La frase 2."})
-    records.append(compared | {"id": 3, "text": texts[2 % len(texts)][2]})
+    second = {"engine": "gemma", "model": "other.gguf"}
+    records.append(compare_record(2, "La frase 2.", **second))
+    records.append(compare_record(3, texts[2 % len(texts)][2], **second))
     captions = [message(n, source, target) for n, source, target, _ in numbered]
     folder = session(directory, captions, NAME, records=records)
     pairs = [pair(n, source, target) for n, source, target, _ in numbered]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from playwright.sync_api import WebSocketRoute, expect
 from pipeline.check.last_check import keep
 from pipeline.check.result import Result
 from pipeline.core.types import Fault
+from pipeline.records.health import Dropped
 from pipeline.server.attempts import LIMIT
 from scripts.support.operator_server import Office
 from tests.browser.conftest import Visit, until
@@ -176,7 +178,8 @@ def test_an_operator_who_comes_late_sees_what_is_set(hall: Office, visit: Visit)
 
 
 def test_displays_and_machine(hall: Office, visit: Visit) -> None:
-    hall.health["dropped"] = {"blocks": 2, "records": 0, "partials": 3, "drafts": 0}
+    dropped = Dropped(blocks=2, records=0, partials=3, drafts=0)
+    hall.health = replace(hall.health, dropped=dropped)
     people, wall, page = audience(visit), visit("/projector", **TABLET), opened(visit)
     expect(wall.locator("#status")).to_be_hidden()
     hall.hear(1, "peace", "paz")

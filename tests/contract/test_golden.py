@@ -18,8 +18,9 @@ import pytest
 
 from pipeline.captions.board import Board
 from pipeline.core.types import State
-from pipeline.protocol import codec as wire
-from pipeline.protocol.codec import Message
+from pipeline.protocol.caption import Message
+from pipeline.protocol.codec import encode
+from pipeline.protocol.messages import AliveMessage, HelloMessage, StatusMessage
 from scripts.support.captions import caption
 
 FILE = Path(__file__).parent / "golden" / "service.json"
@@ -44,7 +45,11 @@ class Service:
                 return self._hello(fields.get("since"))
             case "status":
                 self.state, self.reason = fields["state"], fields["reason"]
-                return wire.status("live", self.board.seq, self.state, self.reason)
+                return encode(
+                    StatusMessage(
+                        mode="live", seq=self.board.seq, state=self.state, reason=self.reason
+                    )
+                )
             case "show":
                 message = self.board.show(caption(**fields))
             case "edit" | "hide" as name:
@@ -55,22 +60,24 @@ class Service:
             case "retract":
                 message = self.board.retract(*fields.values())
             case "alive":
-                return wire.alive(self.board.seq)
-        return wire.encode(message) if message else None
+                return encode(AliveMessage(seq=self.board.seq))
+        return encode(message) if message else None
 
     def _hello(self, since: int | None) -> bytes:
         snapshot = self.board.since(since)
-        return wire.hello(
-            session=self.board.session,
-            mode="live",
-            seq=self.board.seq,
-            source=self.board.source,
-            target=self.board.target,
-            lang="es",
-            state=self.state,
-            reason=self.reason,
-            resumed=snapshot.resumed,
-            captions=snapshot.messages,
+        return encode(
+            HelloMessage(
+                session=self.board.session,
+                mode="live",
+                seq=self.board.seq,
+                source=self.board.source,
+                targets=(self.board.target,),
+                lang="es",
+                state=self.state,
+                reason=self.reason,
+                resumed=snapshot.resumed,
+                captions=snapshot.messages,
+            )
         )
 
 
@@ -97,7 +104,7 @@ def test_a_display_that_keeps_the_newest_of_each_id_ends_with_the_board() -> Non
             shown[message["id"]] = message
     ended = [shown[key] for key in sorted(shown) if shown[key]["target"]["text"]]
     assert [orjson.dumps(message) for message in ended] == [
-        wire.encode(message) for message in service.board.snapshot().messages
+        encode(message) for message in service.board.snapshot().messages
     ]
 
 

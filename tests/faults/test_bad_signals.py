@@ -90,7 +90,7 @@ def test_twice_while_a_model_hangs_in_loading_it_ends_at_once(tmp_path: Path, nu
 @TERM_AND_INT
 def test_while_nobody_speaks(tmp_path: Path, number: int) -> None:
     async def beside(service: Service) -> None:
-        await reached(lambda: service.app.health()["state"] == "listening")
+        await reached(lambda: service.app.health.record().state == "listening")
         send(number)
 
     source = FakeSource(pcm_of([], 1.0), hold=True)
@@ -134,7 +134,7 @@ def test_twice_while_the_last_captions_are_on_their_way_nothing_is_waited_for_or
     async def beside(service: Service) -> None:
         async with service.connect() as socket:
             await until(socket, lambda m: m["type"] == "caption" and m["id"] == 3)
-            await reached(lambda: service.app.health()["queues"]["drafts"] == 2)
+            await reached(lambda: service.app.health.record().queues.drafts == 2)
             send(first)
             await asyncio.sleep(0.1)
             send(second)
@@ -164,7 +164,7 @@ def test_while_displays_are_told_goodbye(tmp_path: Path, number: int) -> None:
         deaf.sendall(UPGRADE)
         await reached(lambda: len(service.app._hub._clients) == 1 and bool(service.journal()))
         send(number)
-        await reached(lambda: service.app.health()["state"] == "ended")
+        await reached(lambda: service.app.health.record().state == "ended")
         for _ in range(3):
             send(number)
             await asyncio.sleep(0.2)

@@ -17,8 +17,10 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake
 
 from pipeline.core.errors import ProtocolError
 from pipeline.core.types import COMMANDS
-from pipeline.protocol.codec import Command, encode, parse
+from pipeline.protocol.codec import encode, parse
+from pipeline.protocol.commands import CommandMessage
 from pipeline.server.subscription import parse_subscription
+from tests.support.commands import command
 from tests.support.coordinator import Setting, caption
 from tests.support.hub import closed, in_loop, operator, receive, serving
 from tests.support.material import FUZZ, TEXTS, VALUES, accepted, damaged
@@ -40,12 +42,12 @@ GOOD = [
     b'{"type":"ack","seq":1}',
 ]
 COMMAND = st.builds(
-    Command,
+    command,
     st.sampled_from([name for name in COMMANDS if name != "reload"]),
     st.integers(0, 4),
     st.text(min_size=1, max_size=20),
-    st.sampled_from(["row mans", "row", "romance 8"]),
-    st.sampled_from(["Romans", "Row", "é"]),
+    heard=st.sampled_from(["row mans", "row", "romance 8"]),
+    write=st.sampled_from(["Romans", "Row", "é"]),
 )
 QUERIES = st.lists(
     st.tuples(st.sampled_from(["lang", "kind", "since", "session", "history", "x", ""]), TEXTS),
@@ -103,7 +105,7 @@ def desks(tmp_path: Path) -> Iterator[list[Setting]]:
 @FEW
 @given(commands=st.lists(COMMAND, max_size=12))
 def test_any_commands_in_any_order_leave_a_desk_that_works(
-    tmp_path: Path, desks: list[Setting], commands: list[Command]
+    tmp_path: Path, desks: list[Setting], commands: list[CommandMessage]
 ) -> None:
     while desks:
         desks.pop().recorder.close(5)
@@ -113,15 +115,15 @@ def test_any_commands_in_any_order_leave_a_desk_that_works(
     desk.begun = True
     for number in range(1, 4):
         desk.show(caption("gracia", final=number < 3, id=number))
-    for command in commands:
+    for each in commands:
         with contextlib.suppress(ProtocolError):
-            desk.command(command)
+            desk.command(each)
         state, reason = desk.state
         assert state in ("listening", "paused", "blank")
         assert reason.startswith("off the record") == desk.controls.off_record
         encode(desk.controls.console)
     with contextlib.suppress(ProtocolError):
-        desk.command(Command("on-record"))
+        desk.command(command("on-record"))
     setting.heard_s = 9.0
     desk.show(caption("amén", final=True, id=9))
     assert setting.board.seq > 0

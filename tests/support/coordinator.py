@@ -24,6 +24,7 @@ from pipeline.dictionary.store import Dictionary
 from pipeline.server.hub import Hub
 from pipeline.session.recorder import Recorder
 from pipeline.workers.degradation import Ladder
+from scripts.support.records import health_record
 
 
 def utterance(id: int = 1) -> Utterance:  # noqa: A002
@@ -55,7 +56,7 @@ class Setting:
             mode="live",
             token="secret",
             on_command=print,
-            health=dict,
+            health=health_record,
             metrics=self.metrics,
         )
         self.desk = Desk(

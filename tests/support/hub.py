@@ -19,9 +19,11 @@ from pipeline.config.schema import Server
 from pipeline.core.errors import ProtocolError
 from pipeline.core.metrics import Metrics
 from pipeline.core.types import Mode
-from pipeline.protocol.codec import Command, Message
+from pipeline.protocol.caption import Message
+from pipeline.protocol.commands import CommandMessage, EditCommand
 from pipeline.server.hub import Hub
 from scripts.support.captions import caption
+from scripts.support.records import health_record
 
 TOKEN = "Wf3kq1c2v8ñ"
 
@@ -48,7 +50,7 @@ class Service:
     def __init__(self, mode: Mode = "live", **server: Any) -> None:
         self.board = Board("session", "en", "es", server.get("history", 200))
         self.metrics = Metrics()
-        self.commands: list[Command] = []
+        self.commands: list[CommandMessage] = []
         self.settings = Server(**{"port": 0, **server})
         self.hub = Hub(
             self.board,
@@ -56,15 +58,15 @@ class Service:
             mode=mode,
             token=TOKEN,
             on_command=self.obey,
-            health=lambda: {"queues": {"translate": 2}},
+            health=health_record,
             metrics=self.metrics,
         )
 
-    def obey(self, command: Command) -> None:
+    def obey(self, command: CommandMessage) -> None:
         if command.name == "resume":
             raise ProtocolError("not-paused", "Nothing is paused.")
         self.commands.append(command)
-        if command.name == "edit":
+        if isinstance(command, EditCommand):
             message = self.board.edit(command.id, command.text)
             assert message
             self.hub.publish(message)

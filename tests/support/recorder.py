@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from pipeline.core.types import Fault
+from pipeline.records.quality import Decision, Quality
+from pipeline.records.utterance import UtteranceRecord
 from pipeline.session.recorder import Recorder
-from tests.support.utterances import draft, final, record
+from tests.support.utterances import draft, final, kept
 
 STARTED = datetime(2026, 11, 22, 9, 30, 0, tzinfo=UTC)
 
@@ -26,14 +29,15 @@ def lines(folder: Path, name: str = "diagnostics.jsonl") -> list[dict[str, Any]]
     return [json.loads(line) for line in (folder / name).read_text().splitlines()]
 
 
-def spoken(id: int, **changes: Any) -> dict[str, Any]:  # noqa: A002
+def spoken(id: int, **changes: Any) -> UtteranceRecord:  # noqa: A002
     """Return an utterance's record; its decision is `moderate`."""
-    return record(final(), draft()) | {"id": id} | changes
+    return replace(kept(final(), draft()), id=id, **changes)
 
 
-def judged_as(decision: str, score: float = 0.9) -> dict[str, Any]:
-    quality: dict[str, Any] = record(final(), draft())["quality"]
-    return quality | {"decision": decision, "score": score}
+def judged_as(decision: Decision, score: float = 0.9) -> Quality:
+    quality = kept(final(), draft()).quality
+    assert quality is not None
+    return replace(quality, decision=decision, score=score)
 
 
 def wait_for(reached: Any, timeout_s: float = 5.0) -> None:

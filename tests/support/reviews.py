@@ -16,7 +16,7 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 
 def outcomes(review: Review) -> dict[int, str]:
-    return {item["id"]: item["outcome"] for item in review.items()}
+    return {item.id: item.outcome for item in review.items()}
 
 
 def pairs(folder: Path) -> list[tuple[int, str, str]]:

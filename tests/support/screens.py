@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from pipeline.protocol.caption import Message, SourceText, TargetText
+from scripts.support.records import utterance_record
 
-from pipeline.protocol.codec import Message, SourceText, TargetText
-
-RECORD: dict[str, Any] = {
-    "final": {},
-    "last_syllable_to_final_ms": 812.4,
-    "vad_wait_ms": 402.0,
-    "stt_ms": 90.0,
-    "partial_ms": 8.0,
-    "final_ms": None,
-    "overhead_ms": 3.2,
-}
+RECORD = utterance_record(
+    1,
+    last_syllable_to_final_ms=812.4,
+    vad_wait_ms=402.0,
+    stt_ms=90.0,
+    partial_ms=8.0,
+    overhead_ms=3.2,
+)
 
 
 def caption(

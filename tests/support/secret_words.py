@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from pipeline.captions.redaction import Purge
+from pipeline.records.utterance import FinalRecord
 from pipeline.session.recorder import Recorder
 from scripts.support.journal import message
+from scripts.support.records import compare_record
 from tests.support.recorder import judged_as, spoken
 
 PURGE = Purge(25.0, 60.0)
@@ -17,11 +20,12 @@ def fill(made: Recorder, first: int = 1, last: int = 5) -> None:
     for id in range(first, last + 1):  # noqa: A001
         word = f"secret{id}" if id >= 3 else f"open{id}"
         times = {"start_s": 10.0 * id, "end_s": 10.0 * id + 2.5}
-        texts = {"raw_text": word, "text": word, "final": {**spoken(id)["final"], "text": word}}
+        shown = FinalRecord(lang="es", text=word, engine="gemma")
+        texts: dict[str, Any] = {"raw_text": word, "text": word, "final": shown}
         made.caption(message(id, word, word.upper(), seq=id))
         quality = judged_as("accept" if id % 2 else "review", 0.9 if id % 2 else 0.6)
-        made.utterance(spoken(id, **times, **texts, quality=quality, corrections=()))
-        made.compare({"type": "compare", "id": id, "text": f"{word} once more"})
+        made.record(spoken(id, **times, **texts, quality=quality, corrections=()))
+        made.record(compare_record(id, f"{word} once more"))
 
 
 def secrets(folder: Path) -> list[str]:

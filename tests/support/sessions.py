@@ -10,7 +10,9 @@ from typing import Any
 import orjson
 
 from pipeline.core.errors import AudioLostError, EngineError
+from pipeline.core.timestamps import utc_now
 from pipeline.core.types import AudioBlock, Translation
+from pipeline.records.events import DictionaryEvent
 from pipeline.session import recorder as diagnostics
 from pipeline.session.recorder import Recorder
 from pipeline.workers.degradation import LIMIT_S, Rung
@@ -152,7 +154,7 @@ def crowded(directory: Path) -> Session:
     finally:
         diagnostics._QUEUE = size
     for rules in range(3):
-        recorder.event("dictionary", rules=rules)
+        recorder.record(DictionaryEvent(utc=utc_now(), rules=rules))
     recorder.start()
     recorder.close(5.0)
     return Session(recorder.folder)

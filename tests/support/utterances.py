@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -17,9 +17,7 @@ from pipeline.core.types import (
     Utterance,
     Word,
 )
-from pipeline.records.utterance import (
-    utterance_record,
-)
+from pipeline.records.utterance import UtteranceRecord, utterance_record
 
 UTC = "2026-11-22T09:30:07.250+00:00"
 
@@ -74,7 +72,7 @@ def final(text: str = "La gracia de Dios.", of: Transcript | None = None) -> Cap
     )
 
 
-def record(caption: Caption, made: Caption | None, **changes: Any) -> dict[str, Any]:
+def kept(caption: Caption, made: Caption | None, **changes: Any) -> UtteranceRecord:
     given_: dict[str, Any] = {
         "shown": ["la", "la gracia de Dios", caption.text],
         "published_s": 101.002,
@@ -84,3 +82,8 @@ def record(caption: Caption, made: Caption | None, **changes: Any) -> dict[str, 
         "queues": {"mailbox": 1},
     }
     return utterance_record(caption, draft=made, **given_ | changes)
+
+
+def record(caption: Caption, made: Caption | None, **changes: Any) -> dict[str, Any]:
+    """Return the record's fields."""
+    return asdict(kept(caption, made, **changes))

@@ -19,7 +19,7 @@ from pipeline.evaluation.comet import MODEL, CometKiwi
 from pipeline.evaluation.rescore import QualityRecord, judge_again
 from pipeline.records.quality import Decision, LogProbability, QualityEstimator
 from pipeline.session.folders import unwritable
-from pipeline.session.reader import read_records
+from pipeline.session.reader import Session
 
 _SAYS = "Judge a session's captions again, after the service, and write quality.jsonl."
 
@@ -40,10 +40,10 @@ def add(commands: Commands) -> None:
 def _score(arguments: argparse.Namespace) -> int:
     estimator = _estimator(arguments.estimator, arguments.model)
     folder = session_of(arguments)
-    records = read_records(folder)
+    utterances = Session(folder).utterances
     estimator.load()
-    judged = judge_again(records, estimator)
-    before = [r["quality"]["decision"] for r in records if r.get("quality")]
+    judged = judge_again(utterances, estimator)
+    before = [record.quality.decision for record in utterances if record.quality]
     Console().print(_table(folder.name, before, judged))
     print(f"Each caption's judgement is in {_write(folder, judged)}")
     return 0

@@ -24,6 +24,7 @@ from pipeline.core.metrics import Metrics
 from pipeline.core.types import Caption
 from pipeline.server.hub import Hub
 from scripts.support.captions import caption
+from scripts.support.records import health_record
 
 RATE = 6.0
 """Messages a second: a partial every 0.8 s with its translation, finals, edits, and some more."""
@@ -67,7 +68,7 @@ async def main(seconds: float) -> None:
         mode="live",
         token=token_urlsafe(),
         on_command=lambda _: None,
-        health=dict,
+        health=health_record,
         metrics=metrics,
     )
     await hub.start()

@@ -9,7 +9,7 @@ from pipeline.captions.board import _OPEN, Board
 from pipeline.captions.redaction import Purge
 from pipeline.core.errors import ProtocolError
 from pipeline.protocol import codec as wire
-from pipeline.protocol.codec import Message
+from pipeline.protocol.caption import Message, TargetText
 from scripts.support.captions import caption
 
 
@@ -90,7 +90,7 @@ def test_an_edit_is_final_and_stays() -> None:
     edited = screen.edit(1, "Cordero")
     assert edited is not None
     assert (edited.final, edited.revision, edited.stable) == (True, 2, 7)
-    assert edited.target == wire.TargetText("es", "Cordero", "operator")
+    assert edited.target == TargetText("es", "Cordero", "operator")
     assert edited.source.text == "lamb"
     assert screen.edit(1, "Cordero") is None
     assert screen.show(caption(1, "lamb", "cordero", final=True)) is None

@@ -38,7 +38,7 @@ from pipeline.core.types import (
     Translation,
     Utterance,
 )
-from pipeline.protocol.codec import Command
+from tests.support.commands import command
 from tests.support.coordinator import Setting
 from tests.support.daemon import Service, until
 from tests.support.fakes import FakeRecognizer, FakeSource, FakeTranslator, Speech, pcm_of
@@ -225,7 +225,7 @@ def test_off_the_record_nobody_and_nothing_has_the_words(tmp_path: Path) -> None
                 for name, fields in (("edit", {"text": "x"}), ("hide", {})):
                     refused = await operator.command(name, id=key, **fields)
                     assert refused["code"] == "unknown-caption"
-            assert service.app.health()["state"] == "blank"
+            assert service.app.health.record().state == "blank"
             await eventually(lambda: service.app._crew.listen.heard_s > 29.5)
             assert said(await everything(service)) == []
 
@@ -320,7 +320,7 @@ def test_it_outlives_a_restart(tmp_path: Path) -> None:
         async with service.connect() as phone, desk(service) as (operator, console):
             assert console["off_record"]
             await until(phone, lambda m: m.get("state") == "blank")
-            assert service.app.health()["reason"] == "off the record"
+            assert service.app.health.record().reason == "off the record"
             assert said(await everything(service)) == []
             await eventually(lambda: again.stopped)
             await operator.command("on-record")
@@ -405,18 +405,18 @@ class AnyService(RuleBasedStateMachine):
     )
     def operate(self, name: Any, key: int) -> None:
         with contextlib.suppress(ProtocolError):
-            self.desk.command(Command(name, key, f"corregido word{key}x"))
+            self.desk.command(command(name, key, f"corregido word{key}x"))
 
     @rule()
     def off_record(self) -> None:
         if not self.desk.controls.off_record:
             limit_s = self.setting.heard_s - 8.0
             self.secret |= {*self.open} | {k for k, end_s in self.ends_s.items() if end_s > limit_s}
-        self.desk.command(Command("off-record"))
+        self.desk.command(command("off-record"))
 
     @rule()
     def on_record(self) -> None:
-        self.desk.command(Command("on-record"))
+        self.desk.command(command("on-record"))
 
     @invariant()
     def nobody_is_sent_a_secret(self) -> None:

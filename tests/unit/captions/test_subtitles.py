@@ -22,7 +22,7 @@ from pipeline.captions.subtitles import (
     vtt,
     vtt_cue,
 )
-from pipeline.protocol.codec import TargetText
+from pipeline.protocol.caption import TargetText
 from scripts.support.journal import message
 
 TWO = [

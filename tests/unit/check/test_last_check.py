@@ -3,10 +3,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
 from pipeline.check.last_check import FILE, keep, last_check
 from pipeline.check.result import Result
+from pipeline.protocol.codec import encode
+from pipeline.protocol.messages import ConsoleMessage
 from tests.support.schemas import problems
 
 RESULTS = [
@@ -20,20 +23,18 @@ def test_what_is_kept_is_what_the_console_is_told(tmp_path: Path) -> None:
     keep(tmp_path, RESULTS)
     told = last_check(tmp_path)
     assert told is not None
-    assert [(each["test"], each["verdict"]) for each in told["results"]] == [
+    assert [(each.test, each.verdict) for each in told.results] == [
         ("settings", "ok"),
         ("level", "look"),
         ("port", "failed"),
     ]
-    assert told["results"][2]["line"] == "Port 8765 is taken."
-    assert told["results"][2]["fix"] == "Stop it."
-    assert told["ok"] is False
-    check = {**told, "results": list(told["results"])}
-    console: dict[str, Any] = {"type": "console", "check": check}
-    # The rest of the message is not told here.
-    assert [each for each in problems("messages/console", console) if "$.check" in each] == []
+    assert told.results[2].line == "Port 8765 is taken."
+    assert told.results[2].fix == "Stop it."
+    assert told.ok is False
+    console: dict[str, Any] = orjson.loads(encode(ConsoleMessage(check=told)))
+    assert problems("messages/console", console) == []
     console["check"]["results"][0]["verdict"] = "perhaps"
-    assert [each for each in problems("messages/console", console) if "$.check" in each] != []
+    assert problems("messages/console", console) != []
 
 
 def test_the_last_one_counts(tmp_path: Path) -> None:
@@ -41,7 +42,7 @@ def test_the_last_one_counts(tmp_path: Path) -> None:
     keep(tmp_path, RESULTS[:2])
     told = last_check(tmp_path)
     assert told is not None
-    assert told["ok"]
+    assert told.ok
     assert [path.name for path in tmp_path.iterdir()] == [FILE]
 
 

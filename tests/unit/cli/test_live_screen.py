@@ -22,6 +22,7 @@ from rich.console import Console, RenderableType
 
 from pipeline.cli.live_screen import RichScreen
 from pipeline.core.types import Fault, Level
+from scripts.support.records import utterance_record
 from tests.support.screens import RECORD, caption
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -58,7 +59,7 @@ def test_the_bottom_shows_speech_state_level_and_times() -> None:
     screen.state("behind", "a little behind")
     screen.level(Level(-30.0, -12.0, clipped=False, speaking=True))
     screen.utterance(RECORD)
-    screen.utterance({"final": None})  # a filtered one has no times
+    screen.utterance(utterance_record(2, final=None))  # a filtered one has no times
     assert bottom(screen) == [
         "The Lord is my",
         "El Señor es mi",

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,7 +16,7 @@ from pipeline.core.percentiles import Spread, nearest_rank, spread
 from pipeline.review.report import report
 from pipeline.session.recorder import Recorder
 from tests.support.pages import Reader, rows
-from tests.support.utterances import draft, final, record
+from tests.support.utterances import draft, final, kept
 
 STAGES = {
     "vad_wait_ms": "voice detector&#x27;s wait",
@@ -58,8 +60,8 @@ def test_summary_and_report_of_one_session_tell_the_same(tmp_path: Path, utteran
     made.start()
     times = random.Random(utterances)
     for number in range(1, utterances + 1):
-        measured = {field: float(times.randrange(10, 5000)) for field in STAGES}
-        made.utterance(record(final(), draft()) | {"id": number} | measured)
+        measured: dict[str, Any] = {field: float(times.randrange(10, 5000)) for field in STAGES}
+        made.record(replace(kept(final(), draft()), id=number, **measured))
     assert made.close(5.0)
     summary = json.loads((made.folder / "summary.json").read_text())["latencies"]
     page = report(made.folder)

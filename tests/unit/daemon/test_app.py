@@ -13,6 +13,7 @@ import pytest
 
 from pipeline.core.errors import AudioError, DictionaryError, ModelError, ServerError
 from pipeline.core.types import Caption
+from pipeline.records.health import HealthRecord
 from tests.support.daemon import DURATION_S, SCRIPT, Service, all_finals, until
 from tests.support.fakes import (
     FakeRecognizer,
@@ -287,16 +288,16 @@ def test_a_dry_run_shows_the_audience_nothing(tmp_path: Path) -> None:
 
 
 def test_health_tells_what_goes_on(tmp_path: Path) -> None:
-    told: list[dict[str, Any]] = []
+    told: list[HealthRecord] = []
 
     async def ask(service: Service) -> None:
-        told.append(service.app.health())
+        told.append(service.app.health.record())
         service.app.stop()
 
     service = Service(tmp_path, source=FakeSource(pcm_of(SCRIPT, 1), hold=True))
     service.run(ask)
-    assert told[0]["state"] in {"starting", "listening"}
-    assert told[0]["rung"] == "full"
+    assert told[0].state in {"starting", "listening"}
+    assert told[0].rung == "full"
     assert service.records("health")[0]["dropped"]["blocks"] == 0
 
 

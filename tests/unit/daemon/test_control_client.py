@@ -19,7 +19,7 @@ from pipeline.config.schema import Server
 from pipeline.core.errors import ConfigError, ProtocolError, ServerError, StarkError, UsageError
 from pipeline.daemon import control_client as asking
 from pipeline.daemon.control_client import ask
-from pipeline.protocol.codec import Command
+from pipeline.protocol.commands import CommandMessage
 from tests.support.certificates import make
 from tests.support.hub import TOKEN, Service, in_loop, serving
 
@@ -30,7 +30,7 @@ async def asked(service: Service, token: str = TOKEN, **settings: Any) -> dict[s
 
 
 def obeying(service: Service, act: Callable[[], None]) -> None:
-    def obey(command: Command) -> None:
+    def obey(command: CommandMessage) -> None:
         assert command.name == "reload"
         act()
 

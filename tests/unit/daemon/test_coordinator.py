@@ -14,9 +14,9 @@ from pipeline.core.types import (
     Level,
     SourceChanged,
 )
-from pipeline.protocol.codec import Command
 from pipeline.session.recorder import Recorder
 from pipeline.workers.degradation import Rung
+from tests.support.commands import command
 from tests.support.coordinator import Setting, caption, transcript, utterance
 
 
@@ -135,13 +135,13 @@ def test_operator_commands(setting: Setting) -> None:
         ("blank", "blank"),
         ("unblank", "listening"),
     ]:
-        desk.command(Command(name))  # type: ignore[arg-type]
+        desk.command(command(name))
         assert desk.state[0] == state
-    desk.command(Command("edit", 1, "la gracia"))
+    desk.command(command("edit", 1, "la gracia"))
     assert setting.board.snapshot().messages[0].target.text == "la gracia"
     with pytest.raises(ProtocolError, match="unknown-caption"):
-        desk.command(Command("hide", 99))
-    desk.command(Command("undo"))
+        desk.command(command("hide", 99))
+    desk.command(command("undo"))
     assert setting.board.snapshot().messages[0].target.text == "gracia"
     events = [e for e in setting.written() if e["type"] == "event"]
     names = ["pause", "resume", "blank", "unblank", "edit", "undo"]

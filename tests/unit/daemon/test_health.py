@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +19,13 @@ def service(tmp_path: Path) -> Service:
 
 def test_it_names_the_parts_and_counts_what_was_dropped(service: Service) -> None:
     assert service.run() == 0
-    record = service.app.health()
-    assert (record["recognizer"], record["partial"], record["final"]) == ("fake", "marian", "gemma")
-    assert record["session"] == service.app.folder.name
-    assert (record["state"], record["rung"], record["lag_s"]) == ("ended", "full", 0.0)
-    assert record["dropped"].keys() == {"blocks", "records", "partials", "drafts"}
-    assert record["dropped"]["records"] == 0
-    assert record["audio_s"] > 15
+    record = service.app.health.record()
+    assert (record.recognizer, record.partial, record.final) == ("fake", "marian", "gemma")
+    assert record.session == service.app.folder.name
+    assert (record.state, record.rung, record.lag_s) == ("ended", "full", 0.0)
+    assert asdict(record.dropped).keys() == {"blocks", "records", "partials", "drafts"}
+    assert record.dropped.records == 0
+    assert record.audio_s > 15
 
 
 def test_it_answers_also_when_memory_cannot_be_read(
@@ -33,9 +34,9 @@ def test_it_answers_also_when_memory_cannot_be_read(
     def no_descriptor_left(_: Any) -> None:
         raise OSError(24, "Too many open files")
 
-    known = service.app.health()["memory_mb"]
+    known = service.app.health.record().memory_mb
     assert known > 10
     monkeypatch.setattr(psutil.Process, "memory_info", no_descriptor_left)
-    assert service.app.health()["memory_mb"] == known
+    assert service.app.health.record().memory_mb == known
     service.app._recorder.start()
     assert service.app._recorder.close(5.0)

@@ -19,10 +19,15 @@ from pipeline.core.errors import ProtocolError
 from pipeline.core.metrics import Metrics
 from pipeline.daemon.operator_commands import Controls
 from pipeline.dictionary.store import Dictionary
-from pipeline.protocol.codec import Command, Message, parse
+from pipeline.protocol.caption import Message
+from pipeline.protocol.codec import parse
+from pipeline.protocol.commands import AddRuleCommand
+from pipeline.protocol.messages import ConsoleMessage
 from pipeline.server.hub import Hub
 from pipeline.session.recorder import Recorder
 from scripts.support.captions import caption
+from scripts.support.records import health_record
+from tests.support.commands import command
 from tests.support.corrections import corrected
 
 
@@ -44,7 +49,7 @@ class Setting:
             mode="live",
             token="secret",
             on_command=print,
-            health=dict,
+            health=health_record,
             metrics=Metrics(),
         )
         self.published: list[Message] = []
@@ -60,9 +65,8 @@ class Setting:
     def do(self, *names: str, **fields: Any) -> str:
         """Obey commands of these names; return what undo would take back then."""
         for name in names:
-            self.controls.obey(Command(name, **fields))  # type: ignore[arg-type]
-        undo: str = self.controls.facts["undo"]
-        return undo
+            self.controls.obey(command(name, **fields))
+        return self.controls.console.undo
 
     def say(self, key: int, text: str = "gracia", *, final: bool = True) -> None:
         self.board.show(caption(key, text, text, final=final, engine="gemma"))
@@ -160,7 +164,7 @@ def test_a_rule_that_was_changed_since_stays(setting: Setting) -> None:
 
 def test_without_a_dictionary_there_are_no_rules(tmp_path: Path) -> None:
     setting = Setting(tmp_path, enabled=False)
-    assert setting.controls.console["dictionary"] == ""
+    assert setting.controls.console.dictionary == ""
     with pytest.raises(ProtocolError) as caught:
         setting.do("add-rule", heard="filly mun", write="Philemon")
     assert caught.value.code == "rule-refused"
@@ -169,15 +173,12 @@ def test_without_a_dictionary_there_are_no_rules(tmp_path: Path) -> None:
 
 def test_a_late_page_is_told_how_things_are(setting: Setting, tmp_path: Path) -> None:
     setting.do("pause")
-    assert setting.controls.console == {
-        "undo": "pause",
-        "paused": True,
-        "blank": False,
-        "off_record": False,
-        "off_record_s": 60.0,
-        "dictionary": str(tmp_path / "dictionary.toml"),
-        "check": None,
-    }
+    assert setting.controls.console == ConsoleMessage(
+        undo="pause",
+        paused=True,
+        off_record_s=60.0,
+        dictionary=str(tmp_path / "dictionary.toml"),
+    )
 
 
 @pytest.mark.slow
@@ -213,7 +214,7 @@ def test_undo_always_leads_back(tmp_path_factory: pytest.TempPathFactory) -> Non
                 return
             self.steps += 1
             try:
-                self.setting.controls.obey(Command(name, key, text))
+                self.setting.controls.obey(command(name, key, text))
             except ProtocolError as problem:
                 assert problem.code in ("unknown-caption", "nothing-to-undo")  # noqa: PT017
 
@@ -224,9 +225,9 @@ def test_undo_always_leads_back(tmp_path_factory: pytest.TempPathFactory) -> Non
             message = {"type": "command", "name": "add-rule", "heard": heard, "write": write}
             codes = ("bad-json", "bad-field", "rule-exists")
             try:
-                command = parse(json.dumps(message))
-                assert isinstance(command, Command)
-                self.setting.controls.obey(command)
+                added = parse(json.dumps(message))
+                assert isinstance(added, AddRuleCommand)
+                self.setting.controls.obey(added)
                 self.steps += 1
             except ProtocolError as problem:
                 assert problem.code in codes  # noqa: PT017
@@ -237,10 +238,10 @@ def test_undo_always_leads_back(tmp_path_factory: pytest.TempPathFactory) -> Non
             assert seqs == sorted(set(seqs))
 
         def teardown(self) -> None:
-            while self.setting.controls.facts["undo"]:
+            while self.setting.controls.console.undo:
                 self.setting.do("undo")
-            facts = self.setting.controls.facts
-            assert (facts["paused"], facts["blank"]) == (False, False)
+            console = self.setting.controls.console
+            assert (console.paused, console.blank) == (False, False)
             ours, plain = (
                 [(m.id, m.final, m.source.text, m.target) for m in board.snapshot().messages]
                 for board in (self.setting.board, self.plain)

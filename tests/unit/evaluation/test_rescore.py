@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
 
 import orjson
-import pytest
 
-from pipeline.core.errors import SessionError
 from pipeline.evaluation.rescore import judge_again
 from pipeline.records.quality import LogProbability
 from pipeline.records.utterance import filtered_record
 from tests.support.schemas import problems
-from tests.support.utterances import UTC, draft, final, record, transcript
+from tests.support.utterances import UTC, draft, final, kept, transcript
 
 
 class Judge:
@@ -32,26 +30,19 @@ class Judge:
         return list(self.says)
 
 
-def read(*records: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return records as they come back from a file."""
-    return [orjson.loads(orjson.dumps(each)) for each in records]
-
-
 def test_the_live_estimator_comes_to_the_live_judgement() -> None:
-    (live,) = read(record(final(), draft()))
+    live = kept(final(), draft())
     (again,) = judge_again([live], LogProbability())
-    told = orjson.loads(orjson.dumps(again))
-    assert (told["flags"], told["quality"]) == (live["flags"], live["quality"])
-    assert (told["id"], told["estimator"]) == (live["id"], "log-probability")
-    assert problems("records/quality", told) == []
+    assert (again.flags, again.quality) == (live.flags, live.quality)
+    assert (again.id, again.estimator) == (live.id, "log-probability")
+    assert problems("records/quality", orjson.loads(orjson.dumps(again))) == []
 
 
 def test_each_caption_gets_its_own_estimate_and_what_was_filtered_none() -> None:
-    first, second = record(final(), draft()), record(final("La gracia de Dios"), draft())
+    first, second = kept(final(), draft()), kept(final("La gracia de Dios"), draft())
     nothing = filtered_record(transcript(filtered="empty"), mode="live", utc=UTC)
     judge = Judge(0.95, 0.65)
-    health = {"type": "health", "id": 1}
-    records = read(first | {"id": 1}, health, nothing | {"id": 2}, second | {"id": 3})
+    records = [replace(each, id=key) for key, each in enumerate((first, nothing, second), 1)]
     good, doubtful = judge_again(records, judge)
     assert judge.asked == [
         ("the grace of God", "La gracia de Dios.", -0.105),
@@ -62,23 +53,13 @@ def test_each_caption_gets_its_own_estimate_and_what_was_filtered_none() -> None
 
 
 def test_an_estimator_that_cannot_tell_leaves_the_log_probability() -> None:
-    (live,) = read(record(final(), draft()))
+    live = kept(final(), draft())
     (again,) = judge_again([live], Judge(None))
-    assert again.quality.parts.estimate == live["quality"]["parts"]["estimate"]
+    assert live.quality is not None
+    assert again.quality.parts == live.quality.parts
 
 
 def test_a_session_of_before_there_was_quality_can_be_judged() -> None:
-    (old,) = read(record(final(), draft()))
-    del old["flags"], old["quality"]
+    old = replace(kept(final(), draft()), flags=(), quality=None)
     (again,) = judge_again([old], LogProbability())
     assert again.quality.decision == "moderate"
-
-
-def test_a_record_that_is_none_is_named() -> None:
-    (bad,) = read(record(final(), draft()))
-    bad["final"]["text"] = None
-    with pytest.raises(SessionError) as refused:
-        judge_again([bad], LogProbability())
-    assert refused.value.code == "session-unreadable"
-    assert "Utterance 7" in refused.value.message
-    assert "final.text" in refused.value.message

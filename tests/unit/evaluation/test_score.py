@@ -16,6 +16,7 @@ from rich.console import Console
 
 from pipeline.captions.board import Board
 from pipeline.core.errors import SessionError
+from pipeline.core.timestamps import utc_now
 from pipeline.core.types import (
     SAMPLE_RATE,
     Caption,
@@ -28,8 +29,11 @@ from pipeline.core.types import (
 )
 from pipeline.evaluation.reference import read_recording, words
 from pipeline.evaluation.score import Score, score, table
+from pipeline.records.events import EndEvent
+from pipeline.records.health import Dropped
 from pipeline.records.utterance import filtered_record, utterance_record
 from pipeline.session.recorder import Recorder
+from scripts.support.records import health_record
 from tests.support.paths import ROOT
 
 SERMON = ROOT / "demo" / "sermon.json"
@@ -82,7 +86,7 @@ def session(
             span=Span(50.4, 50.45),
         )
         if each.filtered:
-            recorder.utterance(filtered_record(transcript, mode="demo", utc=utc))
+            recorder.record(filtered_record(transcript, mode="demo", utc=utc))
             continue
         other = " ".join(["Borrador", *each.target.split()[1:]])
         draft = Caption(transcript, "es", other, "marian", False, span=Span(50.45, 50.46))
@@ -98,7 +102,7 @@ def session(
         message = board.show(final)
         assert message is not None
         recorder.caption(message)
-        recorder.utterance(
+        recorder.record(
             utterance_record(
                 final,
                 draft=draft,
@@ -110,8 +114,10 @@ def session(
                 queues={},
             )
         )
-    recorder.health({"audio_s": 0.0, "dropped": {"blocks": 1, "partials": 4, "records": 0}})
-    recorder.event("end", **({} if audio_s is None else {"audio_s": audio_s}))
+    dropped = Dropped(blocks=1, records=0, partials=4, drafts=0)
+    recorder.record(health_record(audio_s=0.0, dropped=dropped))
+    if audio_s is not None:
+        recorder.record(EndEvent(utc=utc_now(), unfinished=0, audio_s=audio_s))
     assert recorder.close(10.0)
     return recorder.folder
 
@@ -130,7 +136,7 @@ def test_a_perfect_session(tmp_path: Path) -> None:
     assert result.uncovered == []
     assert result.engines == {"gemma": sentences}
     assert result.filtered == {}
-    assert result.dropped == {"blocks": 1, "partials": 4, "records": 0}
+    assert result.dropped == {"blocks": 1, "records": 0, "partials": 4, "drafts": 0}
     assert result.normalized_erasure == 1.0  # every draft began with another word
 
 
@@ -287,7 +293,7 @@ def test_the_table_tells_everything(tmp_path: Path) -> None:
         f"1: {sermon()[5].source[:20]}",
         "600 / 600 / 600 / 600",
         "10.0 / 10.0 / 10.0 / 10.0",
-        "blocks 1, partials 4, records 0",
+        "blocks 1, records 0",
     ):
         assert part in shown, part
 

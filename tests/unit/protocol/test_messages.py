@@ -10,8 +10,6 @@ from typing import Any
 import orjson
 import pytest
 
-from pipeline.core.errors import ProtocolError
-from pipeline.protocol.codec import parse
 from tests.support.hub import in_loop, operator, receive, send, serving, until
 from tests.support.paths import ROOT
 from tests.support.schemas import SCHEMA, problems
@@ -80,58 +78,6 @@ async def test_what_the_schemas_allow_the_hub_takes() -> None:
             edited = await receive(display)
             assert problems("messages/caption", edited) == []
             await asyncio.sleep(0)
-
-
-RULE = {"type": "command", "name": "add-rule", "heard": "file lemon", "write": "Philemon"}
-EDIT = {"type": "command", "name": "edit", "id": 1, "text": "Amén"}
-
-
-@pytest.mark.parametrize(
-    "message",
-    [
-        {"type": "ack", "seq": 0},
-        {"type": "auth", "token": "x"},
-        {"type": "command", "name": "resume"},
-        {"type": "command", "name": "hide", "id": 0},
-        EDIT,
-        EDIT | {"text": "x" * 2000},
-        {"type": "command", "name": "undo"},
-        RULE,
-        RULE | {"heard": "x" * 80},
-    ],
-)
-def test_what_the_schemas_allow_is_understood(message: dict[str, Any]) -> None:
-    assert problems(schema_of(message), message) == []
-    parse(orjson.dumps(message).decode())
-
-
-@pytest.mark.parametrize(
-    "message",
-    [
-        {"type": "ack"},
-        {"type": "ack", "seq": -1},
-        {"type": "ack", "seq": "1"},
-        {"type": "ack", "seq": True},
-        {"type": "auth"},
-        {"type": "auth", "token": ""},
-        {"type": "auth", "token": 7},
-        {"type": "command"},
-        {"type": "command", "name": "stop"},
-        {"type": "command", "name": "hide"},
-        {"type": "command", "name": "hide", "id": -1},
-        {"type": "command", "name": "edit", "id": 1},
-        EDIT | {"id": 1.5},
-        EDIT | {"text": ""},
-        EDIT | {"text": "x" * 2001},
-        RULE | {"heard": ""},
-        RULE | {"write": "x" * 81},
-        {"type": "command", "name": "add-rule", "heard": "x"},
-    ],
-)
-def test_what_is_refused_no_schema_allows(message: dict[str, Any]) -> None:
-    assert problems(schema_of(message), message)
-    with pytest.raises(ProtocolError):
-        parse(orjson.dumps(message).decode())
 
 
 def test_the_examples_of_the_protocol_fit() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import orjson
 
 from pipeline.core.types import Comparison, Span, Translation
@@ -18,7 +20,7 @@ def comparison(text: str, final: str = "La gracia de Dios.") -> Comparison:
 
 def test_the_whole_record() -> None:
     made = compare_record(comparison("la gracia de Dios"), utc=UTC)
-    assert made == {
+    assert asdict(made) == {
         "type": "compare",
         "id": 7,
         "utc": UTC,
@@ -34,5 +36,5 @@ def test_the_whole_record() -> None:
 
 
 def test_the_same_text_agrees_and_silence_does_not_say() -> None:
-    assert compare_record(comparison("Amén.", "Amén."), utc=UTC)["agreement"] == 1.0
-    assert compare_record(comparison("", "Amén."), utc=UTC)["agreement"] is None
+    assert compare_record(comparison("Amén.", "Amén."), utc=UTC).agreement == 1.0
+    assert compare_record(comparison("", "Amén."), utc=UTC).agreement is None

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, replace
 from typing import Any
 
 import pytest
 
-from pipeline.records.events import SummaryRecord
-from pipeline.records.summary import TIMES, Tally
-from tests.support.utterances import draft, final, record
+from pipeline.records.events import FaultEvent
+from pipeline.records.health import Dropped
+from pipeline.records.summary import TIMES, SummaryRecord, Tally
+from pipeline.records.utterance import UtteranceRecord
+from scripts.support.records import health_record
+from tests.support.utterances import draft, final, kept
 
 
 def summary(tally: Tally) -> SummaryRecord:
     return tally.summary(utc="now", session="s", dropped_records=4, pairs=1, review=2)
 
 
-def spoken(**changes: Any) -> dict[str, Any]:
-    return record(final(), draft()) | changes
+def spoken(**changes: Any) -> UtteranceRecord:
+    return replace(kept(final(), draft()), **changes)
 
 
 def test_a_session_without_a_word() -> None:
@@ -27,16 +31,16 @@ def test_a_session_without_a_word() -> None:
 
 def test_lost_tails_are_counted_and_those_that_a_second_look_gave() -> None:
     tally = Tally()
-    tally.utterance(spoken(lost_tail_s=1.5, tail_recovered=True))
-    tally.utterance(spoken(lost_tail_s=2.0, tail_recovered=False))
-    tally.utterance(spoken(lost_tail_s=0.0, tail_recovered=False))
+    tally.add(spoken(lost_tail_s=1.5, tail_recovered=True))
+    tally.add(spoken(lost_tail_s=2.0, tail_recovered=False))
+    tally.add(spoken(lost_tail_s=0.0, tail_recovered=False))
     assert (summary(tally).lost_tails, summary(tally).recovered_tails) == (2, 1)
 
 
 def test_what_was_filtered_has_no_decision() -> None:
     tally = Tally()
-    tally.utterance(spoken(filtered="no-speech", quality=None, flags=("no-speech-prob:reject",)))
-    tally.utterance(spoken())
+    tally.add(spoken(filtered="no-speech", quality=None, flags=("no-speech-prob:reject",)))
+    tally.add(spoken())
     made = summary(tally)
     assert made.filtered == {"no-speech": 1}
     assert made.decisions == {"moderate": 1}
@@ -44,18 +48,20 @@ def test_what_was_filtered_has_no_decision() -> None:
 
 
 def test_exclusions_are_counted_each() -> None:
-    quality = spoken()["quality"] | {"decision": "reject"}
+    judged = spoken().quality
+    assert judged is not None
+    quality = replace(judged, decision="reject")
     tally = Tally()
-    tally.utterance(spoken(quality=quality | {"excluded": ("too-short", "length-ratio")}))
-    tally.utterance(spoken(quality=quality | {"excluded": ("too-short",)}))
+    tally.add(spoken(quality=replace(quality, excluded=("too-short", "length-ratio"))))
+    tally.add(spoken(quality=replace(quality, excluded=("too-short",))))
     assert summary(tally).excluded == {"too-short": 2, "length-ratio": 1}
 
 
 def test_a_rule_counts_each_time_an_utterance_once() -> None:
-    (god,) = spoken()["corrections"]
+    (god,) = spoken().corrections
     tally = Tally()
-    tally.utterance(spoken(corrections=(god, god, god | {"rule": "zion"})))
-    tally.utterance(spoken(corrections=()))
+    tally.add(spoken(corrections=(god, god, replace(god, rule="zion"))))
+    tally.add(spoken(corrections=()))
     made = summary(tally)
     assert made.corrections == {"god": 2, "zion": 1}
     assert made.corrected_share == 0.5
@@ -70,7 +76,7 @@ def test_percentiles_are_values_that_occurred(
 ) -> None:
     tally = Tally()
     for value in values:
-        tally.utterance(spoken(final_ms=value))
+        tally.add(spoken(final_ms=value))
     made = summary(tally).latencies["final_ms"]
     assert (made.count, made.p50_ms, made.p95_ms) == (len(values), p50_ms, p95_ms)
 
@@ -78,10 +84,10 @@ def test_percentiles_are_values_that_occurred(
 def test_the_last_health_counts_and_faults_by_code() -> None:
     tally = Tally()
     for audio_s, blocks in ((10.0, 0), (20.0, 5)):
-        dropped = {"blocks": blocks, "records": 0, "partials": 1, "drafts": 0}
-        tally.health({"audio_s": audio_s, "dropped": dropped})
+        dropped = Dropped(blocks=blocks, records=0, partials=1, drafts=0)
+        tally.add(health_record(audio_s=audio_s, dropped=dropped))
     for code in ("final-late", "stt-failed", "final-late"):
-        tally.fault(code)
+        tally.add(FaultEvent(utc="now", stage="translate", code=code, message="Late."))
     made = summary(tally)
     assert (made.audio_s, made.dropped["blocks"], made.dropped["records"]) == (20.0, 5, 4)
     assert made.faults == {"final-late": 2, "stt-failed": 1}
@@ -89,9 +95,9 @@ def test_the_last_health_counts_and_faults_by_code() -> None:
 
 def test_a_time_that_no_utterance_has_is_left_out() -> None:
     tally = Tally()
-    tally.utterance(spoken(final_ms=None))
+    tally.add(spoken(final_ms=None))
     assert set(summary(tally).latencies) == set(TIMES) - {"final_ms"}
 
 
 def test_every_time_of_a_record_is_told() -> None:
-    assert set(TIMES) == {name for name in spoken() if name.endswith("_ms")}
+    assert set(TIMES) == {name for name in asdict(spoken()) if name.endswith("_ms")}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -12,8 +11,11 @@ from hypothesis import strategies as st
 
 from pipeline.core.errors import SessionError
 from pipeline.core.resources import bundled
+from pipeline.core.types import Correction
+from pipeline.records.events import EndEvent, FaultEvent, Record, RuleEvent
 from pipeline.review.report import report
 from scripts.support.journal import BEGAN, message, record, session, utc
+from scripts.support.records import health_record
 from tests.support.daemon import Service
 from tests.support.pages import Reader
 
@@ -22,8 +24,8 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 def service(directory: Path, said: str) -> Path:
     """Keep a session in which everything that people and engines can say is `said`."""
-    fix = {"rule": said, "found": said, "replacement": said, "start": 0}
-    event = {"type": "event", "utc": utc(25)}
+    fix = Correction(rule=said, found=said, replacement=said, start=0)
+    fault = FaultEvent(utc=utc(25), stage=said, code=said, message=said)
     name = BEGAN.strftime("%Y-%m-%dT%H-%M-%S")
     return session(
         directory,
@@ -34,20 +36,12 @@ def service(directory: Path, said: str) -> Path:
         ],
         f"{name}-{len(list(directory.glob('*')))}",
         records=[
-            {
-                "type": "health",
-                "utc": utc(0),
-                "audio_s": 0.0,
-                "state": said,
-                "reason": said,
-                "source": said,
-                "dropped": {said: 1},
-            },
-            record(1, said, said, corrections=[fix], flags=[said], lang=said),
+            health_record(utc=utc(0), audio_s=0.0, state="no-audio", reason=said, source=said),
+            record(1, said, said, corrections=(fix,), flags=("estimate:flag",), lang=said),
             record(2, "two", said),
             record(4, said, filtered=said),
-            event | {"event": "fault", "stage": said, "code": said, "message": said},
-            event | {"event": said, "name": said},
+            fault,
+            RuleEvent(utc=utc(25), id=said, heard=said, write=said, removed=False),
         ],
     )
 
@@ -110,7 +104,7 @@ def test_a_file_played_fast_says_that_its_latencies_are_waiting(tmp_path: Path) 
     ("heard_s", "told"), [(59.0, "in 59 s."), (61.0, "in 1 min 01 s."), (3725.0, "in 1 h 02 min.")]
 )
 def test_lengths_are_told_as_people_do(tmp_path: Path, heard_s: float, told: str) -> None:
-    end = {"type": "event", "utc": utc(heard_s), "event": "end", "audio_s": heard_s}
+    end = EndEvent(utc=utc(heard_s), unfinished=0, audio_s=heard_s)
     assert told in report(session(tmp_path, [], records=[end]))
 
 
@@ -122,10 +116,10 @@ def test_an_empty_session_has_a_page_too(tmp_path: Path) -> None:
 
 def test_a_reference_adds_what_was_misheard(tmp_path: Path) -> None:
     captions = [message(1, "Welcome, my friends, and good morning.", "Bienvenidos.", start_s=0.8)]
-    records: list[dict[str, Any]] = [
+    records: list[Record] = [
         record(1, captions[0].source.text, "Bienvenidos.", normalized_erasure=0.0),
-        {"type": "health", "utc": utc(0), "audio_s": 0.0, "dropped": {}},
-        {"type": "event", "utc": utc(9), "event": "end", "audio_s": 7.0},
+        health_record(utc=utc(0), audio_s=0.0),
+        EndEvent(utc=utc(9), unfinished=0, audio_s=7.0),
     ]
     folder = session(tmp_path, captions, records=records)
     text = Reader(report(folder, bundled("demo", "sermon.json"))).text

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from pipeline.core.types import Correction
+from pipeline.records.comparison import CompareRecord
+from pipeline.records.quality import Decision, Parts, Quality
+from pipeline.records.utterance import UtteranceRecord
 from pipeline.review.report_tables import (
     corrections,
     filtered,
@@ -13,19 +17,20 @@ from pipeline.review.report_tables import (
     stage_times,
     transcript,
 )
-from pipeline.review.report_timeline import Session
+from pipeline.review.report_timeline import ReportedSession
 from pipeline.review.store import Outcome, Reviewed
-from scripts.support.journal import message, record
+from scripts.support.journal import message, record, told
+from scripts.support.records import compare_record
 from tests.support.pages import rows
 
 
-def fix(found: str, replacement: str, start: int, rule: str = "a rule") -> dict[str, Any]:
-    return {"rule": rule, "found": found, "replacement": replacement, "start": start}
+def fix(found: str, replacement: str, start: int, rule: str = "a rule") -> Correction:
+    return Correction(rule, found, replacement, start)
 
 
-def corrected(*fixes: dict[str, Any], raw: str, text: str) -> Session:
-    said = record(1, text, "dicho", raw_text=raw, corrections=list(fixes))
-    return Session("one", [message(1, text, "dicho")], [said])
+def corrected(*fixes: Correction, raw: str, text: str) -> ReportedSession:
+    said = record(1, text, "dicho", raw_text=raw, corrections=fixes)
+    return told([message(1, text, "dicho")], [said])
 
 
 def test_corrected_words_are_marked_where_they_stand() -> None:
@@ -50,9 +55,9 @@ def test_a_correction_that_cannot_be_found_again_marks_nothing() -> None:
 
 
 def test_a_journal_without_records_is_enough_for_the_transcript() -> None:
-    session = Session("one", [message(1, "one", "uno"), message(2, "two", "dos")], [])
+    session = told([message(1, "one", "uno"), message(2, "two", "dos")], [])
     assert rows(transcript(session)) == [["0:10", "one", "uno", ""], ["0:20", "two", "dos", ""]]
-    assert transcript(Session("one", [], [])) == ""
+    assert transcript(told([], [])) == ""
 
 
 def test_what_became_of_a_caption_is_remarked() -> None:
@@ -64,9 +69,17 @@ def test_what_became_of_a_caption_is_remarked() -> None:
     ]
     records = [
         record(1, "one", "uno"),
-        record(4, "four", "cuatro", flags=["agreement:flag", "estimate:reject"]),
+        record(
+            4,
+            "four",
+            "cuatro",
+            flags=(
+                "agreement:flag",
+                "estimate:reject",
+            ),
+        ),
     ]
-    table = transcript(Session("one", captions, records))
+    table = transcript(told(captions, records))
     assert [row[3] for row in rows(table)] == ["edited0.9 s", "marian", "not translated", "⚑0.9 s"]
     assert 'title="was: uno"' in table
     assert '<span class="chip bad" title="agreement:flag, estimate:reject">' in table
@@ -74,65 +87,75 @@ def test_what_became_of_a_caption_is_remarked() -> None:
 
 
 def test_corrections_are_counted_the_most_frequent_first() -> None:
-    records = [record(1, "x", "y", corrections=[fix("a", "b", 0)])]
-    records += [record(n, "x", "y", corrections=[fix("c", "d", 0)]) for n in range(2, 14)]
-    first, second = rows(corrections(Session("one", [], records)))
+    records = [record(1, "x", "y", corrections=(fix("a", "b", 0),))]
+    records += [record(n, "x", "y", corrections=(fix("c", "d", 0),)) for n in range(2, 14)]
+    first, second = rows(corrections(told([], records)))
     assert first[:4] == ["c", "d", "a rule", "12"]
     assert first[4].startswith("0:20, 0:30, ")
     assert first[4].endswith(" …")
     assert second == ["a", "b", "a rule", "1", "0:10"]
-    assert corrections(Session("one", [], [record(1, "x", "y")])) == ""
+    assert corrections(told([], [record(1, "x", "y")])) == ""
 
 
 def test_filtered_text_has_its_reason() -> None:
     records = [record(1, "one", "uno"), record(2, "Thank you.", filtered="hallucination")]
-    session = Session("one", [], records)
+    session = told([], records)
     assert rows(filtered(session)) == [["0:20", "hallucination", "Thank you.", "-23 dBFS"]]
-    assert filtered(Session("one", [], records[:1])) == ""
+    assert filtered(told([], records[:1])) == ""
 
 
 def test_doubtful_captions_come_worst_first() -> None:
-    def judged(key: int, score: float | None, decision: str, **more: Any) -> dict[str, Any]:
-        quality = {"score": score, "decision": decision, "excluded": more.pop("excluded", [])}
+    def judged(key: int, score: float | None, decision: Decision, **more: Any) -> UtteranceRecord:
+        parts = Parts(stt=None, estimate=score, agreement=None)
+        excluded = more.pop("excluded", ())
+        quality = Quality(score=score, parts=parts, decision=decision, excluded=excluded)
         return record(key, "said", "dicho", quality=quality, **more)
 
     records = [
         judged(1, 0.9, "accept"),
         judged(2, 0.6, "review"),
-        judged(3, 0.3, "reject", flags=["avg-logprob:reject", "agreement:flag"]),
-        judged(4, None, "reject", excluded=["too-short"]),
+        judged(
+            3,
+            0.3,
+            "reject",
+            flags=(
+                "avg-logprob:reject",
+                "agreement:flag",
+            ),
+        ),
+        judged(4, None, "reject", excluded=("too-short",)),
         judged(5, 0.1, "reject"),  # hidden by an operator
     ]
     captions = [message(n, f"said {n}", f"dicho {n}") for n in range(1, 5)]
-    table = flagged(Session("one", captions, records))
+    table = flagged(told(captions, records))
     assert rows(table) == [
         ["0:40", "", "too short", "said 4", "dicho 4"],
         ["0:30", "0.30", "avg logprobagreement", "said 3", "dicho 3"],
         ["0:20", "0.60", "low score", "said 2", "dicho 2"],
     ]
     assert '<span class="chip note">agreement' in table
-    assert flagged(Session("one", captions, [record(1, "said", "dicho")])) == ""
+    assert flagged(told(captions, [record(1, "said", "dicho")])) == ""
 
 
 def test_only_the_worst_are_listed() -> None:
-    records = [record(n, "said", "dicho", flags=["estimate:flag"]) for n in range(1, 61)]
+    records = [record(n, "said", "dicho", flags=("estimate:flag",)) for n in range(1, 61)]
     captions = [message(n, "said", "dicho") for n in range(1, 61)]
-    table = flagged(Session("one", captions, records))
+    table = flagged(told(captions, records))
     assert len(rows(table)) == 50
     assert "And 10 more" in table
 
 
 def test_stages_have_percentiles() -> None:
     records = [record(n, "said", "dicho", stt_ms=100.0 * n) for n in range(1, 4)]
-    table = {row[0]: row[1:] for row in rows(stage_times(Session("one", [], records)))}
+    table = {row[0]: row[1:] for row in rows(stage_times(told([], records)))}
     assert table["recognizer"] == ["200", "300", "300", "300"]
     assert "last syllable to caption" in table
-    assert stage_times(Session("one", [], [])) == ""
+    assert stage_times(told([], [])) == ""
 
 
-def second(id: int, text: str, agreement: float | None, ms: float = 40.0) -> dict[str, Any]:  # noqa: A002
-    made = {"lang": "es", "text": text, "engine": "gemma", "model": "12b.gguf", "ms": ms}
-    return {"type": "compare", "id": id, "agreement": agreement, **made}
+def second(id: int, text: str, agreement: float | None, ms: float = 40.0) -> CompareRecord:  # noqa: A002
+    told_by = {"engine": "gemma", "model": "12b.gguf"}
+    return compare_record(id, text, agreement=agreement, ms=ms, **told_by)
 
 
 def test_second_finals_stand_beside_the_first_the_most_different_first() -> None:
@@ -144,7 +167,7 @@ def test_second_finals_stand_beside_the_first_the_most_different_first() -> None
         second(3, "dicho 3", 1.0, 50.0),
         second(9, "x", 0.1),
     ]
-    table = second_finals(Session("one", captions, [*records, *seconds]))
+    table = second_finals(told(captions, [*records, *seconds]))
     assert rows(table) == [
         ["0:20", "0.20", "said 2", "dicho 2", "&lt;b&gt;"],
         ["0:10", "0.81", "said 1", "dicho 1", "dicho uno"],
@@ -156,7 +179,7 @@ def test_second_finals_stand_beside_the_first_the_most_different_first() -> None
 
 
 def test_without_second_finals_there_is_no_table_of_them() -> None:
-    assert second_finals(Session("one", [message(1, "one", "uno")], [])) == ""
+    assert second_finals(told([message(1, "one", "uno")], [])) == ""
 
 
 def decided(id: int, outcome: Outcome, target: str = "") -> Reviewed:  # noqa: A002
@@ -176,11 +199,11 @@ def test_what_people_corrected_stands_beside_what_was_shown() -> None:
         decided(3, "open"),
         decided(9, "rejected"),
     ]
-    table = reviewed(Session("one", captions, records, decisions))
+    table = reviewed(told(captions, records, decisions))
     assert rows(table) == [
         ["0:20", "said 2", "dicho 2", "dos &amp; más", "Ana &lt;a&gt;"],
         ["0:40", "said 4", "dicho 4", "cuatro", "Ana &lt;a&gt;"],
     ]
     assert "a person looked at 4: 2 corrected, 1 approved, 1 rejected." in table
-    assert reviewed(Session("one", captions, records)) == ""
-    assert "<table" not in reviewed(Session("one", captions, records, decisions[1:2]))
+    assert reviewed(told(captions, records)) == ""
+    assert "<table" not in reviewed(told(captions, records, decisions[1:2]))

@@ -5,23 +5,33 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from pipeline.review.report_timeline import Session, distribution, latencies, session_timeline
-from scripts.support.journal import message, record, utc
+from pipeline.records.events import (
+    CommandEvent,
+    EndEvent,
+    FaultEvent,
+    Record,
+    RungEvent,
+    SourceEvent,
+)
+from pipeline.records.health import HealthRecord
+from pipeline.review.report_timeline import (
+    ReportedSession,
+    distribution,
+    latencies,
+    session_timeline,
+)
+from scripts.support.journal import message, record, told, utc
+from scripts.support.records import health_record
 
 
-def health(at_s: float, **fields: Any) -> dict[str, Any]:
-    facts = {"state": "listening", "reason": "", "audio_s": at_s, "lag_s": 0.5, "dropped": {}}
-    return {"type": "health", "utc": utc(at_s)} | facts | fields
+def health(at_s: float, **fields: Any) -> HealthRecord:
+    return health_record(**{"utc": utc(at_s), "audio_s": at_s, "lag_s": 0.5, **fields})
 
 
-def event(at_s: float, name: str, /, **facts: Any) -> dict[str, Any]:
-    return {"type": "event", "utc": utc(at_s), "event": name, **facts}
-
-
-def service(*more: dict[str, Any], **fields: Any) -> Session:
+def service(*more: Record, **fields: Any) -> ReportedSession:
     records = [record(n, f"said {n}", f"dicho {n}", **fields) for n in range(1, 10)]
     captions = [message(n, f"said {n}", f"dicho {n}") for n in range(1, 10)]
-    return Session("one", captions, [*records, *more])
+    return told(captions, [*records, *more])
 
 
 def test_in_real_time_the_clock_is_that_of_the_health_records() -> None:
@@ -33,29 +43,29 @@ def test_in_real_time_the_clock_is_that_of_the_health_records() -> None:
 
 def test_a_file_played_fast_is_placed_by_its_utterances() -> None:
     records = [record(n, "said", "dicho", end_s=100.0 * n, utc=utc(2.0 * n)) for n in range(1, 10)]
-    session = Session("one", [], [*records, health(1, audio_s=900.0)])
+    session = told([], [*records, health(1, audio_s=900.0)])
     assert not session.realtime
     assert session.at_s(utc(4)) == 200.0
 
 
 def test_the_length_is_what_was_heard_or_at_least_what_was_said() -> None:
     assert service().length_s == 92.5
-    assert service(event(99, "end", audio_s=120.5)).length_s == 120.5
-    assert Session("one", [], []).length_s == 0.0
-    assert Session("one", [], []).at_s(utc(5)) == 0.0
+    assert service(EndEvent(utc=utc(99), unfinished=0, audio_s=120.5)).length_s == 120.5
+    assert told([], []).length_s == 0.0
+    assert told([], []).at_s(utc(5)) == 0.0
 
 
 def test_a_microphone_that_is_back_is_no_trouble() -> None:
     session = service(
-        event(10, "source", lost=True, message="lost"),
-        event(12, "source", lost=False, message="back"),
-        event(13, "command", name="pause", id=0),
-        event(14, "fault", stage="translate", code="final-late", message="late"),
+        SourceEvent(utc=utc(10), lost=True, message="lost"),
+        SourceEvent(utc=utc(12), lost=False, message="back"),
+        CommandEvent(utc=utc(13), name="pause", id=0),
+        FaultEvent(utc=utc(14), stage="translate", code="final-late", message="late"),
     )
-    assert [e["event"] for e in session.troubles] == ["source", "fault"]
+    assert [event.event for event in session.troubles] == ["source", "fault"]
     plot = session_timeline(session)
-    for told in ("source: True, lost", "command: pause, 0", "fault: translate, final-late, late"):
-        assert told in plot
+    for says in ("source: True, lost", "command: pause, 0", "fault: translate, final-late, late"):
+        assert says in plot
     assert len(re.findall('class="bad"', plot)) == 3  # two of them, and the legend
 
 
@@ -76,7 +86,7 @@ def test_hidden_captions_are_not_drawn_and_filtered_ones_have_their_lane() -> No
         record(3, "Thank you.", filtered="hallucination"),
         record(4, "four", "four"),
     ]
-    plot = session_timeline(Session("one", shown, records))
+    plot = session_timeline(told(shown, records))
     assert "secret" not in plot
     assert 'href="#f3"' in plot
     assert "hallucination: Thank you." in plot
@@ -87,7 +97,7 @@ def test_hidden_captions_are_not_drawn_and_filtered_ones_have_their_lane() -> No
 
 def test_rungs_and_lag_are_drawn() -> None:
     plot = session_timeline(
-        service(health(0), health(50, lag_s=8.0), event(40, "rung", rung="NO_PARTIALS"))
+        service(health(0), health(50, lag_s=8.0), RungEvent(utc=utc(40), rung="no-partials"))
     )
     assert plot.count('class="steps"') == 2
     assert "lag, 0–8 s" in plot
@@ -102,5 +112,5 @@ def test_every_latency_is_a_column_that_leads_to_its_caption() -> None:
 
 
 def test_without_captions_there_are_no_latencies() -> None:
-    session = Session("one", [], [record(1, "Thank you.")])
+    session = told([], [record(1, "Thank you.")])
     assert (latencies(session), distribution(session)) == ("", "")

@@ -48,7 +48,7 @@ GOOD = (1, "Frase 1.", "gemma")
 
 
 def test_an_item_says_all_there_is_to_know(review: Review) -> None:
-    assert review.items()[0] == {
+    assert asdict(review.items()[0]) == {
         "id": 2,
         "start_s": 20.0,
         "end_s": 22.5,
@@ -61,16 +61,16 @@ def test_an_item_says_all_there_is_to_know(review: Review) -> None:
         "shown": "Frase 2.",
         "source": "Sentence 2.",
         "target": "Frase 2.",
-        "words": [{"text": "Sentence", "probability": 0.31}, {"text": "2.", "probability": 0.9}],
-        "others": [
+        "words": ({"text": "Sentence", "probability": 0.31}, {"text": "2.", "probability": 0.9}),
+        "others": (
             {"engine": "marian", "model": "", "text": "Oración 2."},
             {"engine": "gemma", "model": "other.gguf", "text": "La frase 2."},
-        ],
+        ),
         "outcome": "open",
         "reviewer": "",
     }
     assert (review.left, review.pairs) == (3, 1)
-    assert len(review.item(3)["others"]) == 1, "the same text is told once"
+    assert len(review.item(3).others) == 1, "the same text is told once"
 
 
 def test_what_is_approved_becomes_a_pair_with_who_and_when(folder: Path, review: Review) -> None:
@@ -93,8 +93,8 @@ def test_what_is_corrected_is_the_persons(folder: Path, review: Review) -> None:
     assert outcomes(review) == {2: "corrected", 3: "corrected", 4: "open"}
     assert pairs(folder) == [GOOD, (2, "La frase dos.", "operator"), (3, "Frase 3.", "gemma")]
     assert lines(folder / PAIRS)[2]["source"] == "Sentence three."
-    assert review.item(2)["target"] == "La frase dos."
-    assert review.item(2)["shown"] == "Frase 2."
+    assert review.item(2).target == "La frase dos."
+    assert review.item(2).shown == "Frase 2."
 
 
 def test_twice_is_once_and_the_last_word_holds(folder: Path, review: Review) -> None:
@@ -105,7 +105,7 @@ def test_twice_is_once_and_the_last_word_holds(folder: Path, review: Review) -> 
     assert pairs(folder) == [GOOD, (2, "Otra.", "operator")]
     review.decide(2, "rejected", source="", target="", reviewer="Ben")
     assert pairs(folder) == [GOOD]
-    assert review.item(2)["target"] == "Frase 2."
+    assert review.item(2).target == "Frase 2."
     review.decide(2, "open", source="", target="", reviewer="Ben")
     assert outcomes(review)[2] == "open"
     approve(review, 2)
@@ -131,7 +131,7 @@ def test_it_goes_on_where_it_was(folder: Path) -> None:
     first.close()
     second = Review(folder)
     assert outcomes(second) == {2: "approved", 3: "open", 4: "open"}
-    assert second.item(2)["reviewer"] == "Ana"
+    assert second.item(2).reviewer == "Ana"
     approve(second, 3)
     second.close()
     assert [key for key, *_ in pairs(folder)] == [1, 2, 3]
@@ -214,7 +214,7 @@ def test_a_session_that_is_being_written_has_to_wait(folder: Path) -> None:
 def test_a_session_without_a_queue_has_nothing_to_review(tmp_path: Path) -> None:
     empty = session(tmp_path, [message(1, "one", "uno")])
     review = Review(empty)
-    assert (review.items(), review.left, review.pairs) == ([], 0, 0)
+    assert (review.items(), review.left, review.pairs) == ((), 0, 0)
     review.close()
     assert not (empty / PAIRS).exists()
 

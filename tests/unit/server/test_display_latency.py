@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 from pipeline.core.types import Kind
+from pipeline.protocol.messages import DisplayGroup, GlassTimes
 from pipeline.server import display_latency as glass
 from pipeline.server.clients import Client
 from pipeline.server.display_latency import WINDOW_S, Glass
@@ -43,13 +44,13 @@ def test_a_row_for_each_kind_and_language() -> None:
     painting(measured, phone, *range(10, 210, 10))
     clients = [wall, phone, other]
     now_s = 21.0
-    assert measured.displays(clients, now_s) == [
-        {"kind": "audience", "lang": "es", "clients": 2, "glass_ms": {"p50": 100, "p95": 190}},
-        {"kind": "projector", "lang": "en", "clients": 1, "glass_ms": None},
-    ]
+    assert measured.displays(clients, now_s) == (
+        DisplayGroup(kind="audience", lang="es", clients=2, glass_ms=GlassTimes(p50=100, p95=190)),
+        DisplayGroup(kind="projector", lang="en", clients=1, glass_ms=None),
+    )
     late = measured.displays(clients, now_s + WINDOW_S - 0.9)
-    assert late[0]["glass_ms"] == {"p50": 200, "p95": 200}
-    assert measured.displays(clients, now_s + WINDOW_S)[0]["glass_ms"] is None
+    assert late[0].glass_ms == GlassTimes(p50=200, p95=200)
+    assert measured.displays(clients, now_s + WINDOW_S)[0].glass_ms is None
 
 
 def test_the_slowest_come_first_and_waiting_counts() -> None:
@@ -58,15 +59,17 @@ def test_the_slowest_come_first_and_waiting_counts() -> None:
     painting(measured, quick, 10, 10, 10)
     painting(measured, slow, 500, 700, 600)
     painting(measured, stuck, 10)
-    assert measured.slowest([quick, slow, stuck, mute], 3, 3.7) == [
-        {"name": "3 (10.0.0.7)", "kind": "audience", "lang": "es", "glass_ms": 1700, "behind": 2},
-        {"name": "2 (10.0.0.7)", "kind": "audience", "lang": "es", "glass_ms": 600, "behind": 0},
-        {"name": "1 (10.0.0.7)", "kind": "audience", "lang": "es", "glass_ms": 10, "behind": 0},
+    rows = measured.slowest([quick, slow, stuck, mute], 3, 3.7)
+    assert [(row.name, row.glass_ms, row.behind) for row in rows] == [
+        ("3 (10.0.0.7)", 1700, 2),
+        ("2 (10.0.0.7)", 600, 0),
+        ("1 (10.0.0.7)", 10, 0),
     ]
+    assert {(row.kind, row.lang) for row in rows} == {("audience", "es")}
     many = [client(number=n) for n in range(30)]
     for each in many:
         each.painted_s.append(each.number / 1000)
-    assert [row["glass_ms"] for row in measured.slowest(many, 0, 0.0)] == list(range(29, 19, -1))
+    assert [row.glass_ms for row in measured.slowest(many, 0, 0.0)] == list(range(29, 19, -1))
 
 
 def test_memory_is_bounded() -> None:
@@ -79,4 +82,4 @@ def test_memory_is_bounded() -> None:
     forgotten = client()
     forgotten.painted_s.append(0.01)
     (row,) = measured.slowest([forgotten], glass._TIMED + 100, glass._TIMED + 101.0)
-    assert row["glass_ms"] == glass._TIMED * 1000  # as far as is known
+    assert row.glass_ms == glass._TIMED * 1000  # as far as is known

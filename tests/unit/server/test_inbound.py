@@ -13,9 +13,10 @@ import pytest
 import structlog
 from websockets.asyncio.client import ClientConnection, connect
 
-from pipeline.protocol.codec import MAX_BYTES, Command
+from pipeline.protocol.codec import MAX_BYTES
 from pipeline.server import inbound as incoming
 from pipeline.server.attempts import LIMIT
+from tests.support.commands import command
 from tests.support.hub import TOKEN, closed, in_loop, operator, receive, send, serving, silent
 
 
@@ -75,7 +76,7 @@ async def test_an_operator_with_the_token_may_command() -> None:
         await send(desk, type="command", name="edit", id=1, text="Cordero de Dios")
         edited = await receive(desk)
         assert edited["target"] == {"lang": "es", "text": "Cordero de Dios", "engine": "operator"}
-        assert service.commands == [Command("pause"), Command("edit", 1, "Cordero de Dios")]
+        assert service.commands == [command("pause"), command("edit", 1, "Cordero de Dios")]
         assert (await receive(display))["seq"] == 1
         assert await receive(display) == edited
         await desk.close()

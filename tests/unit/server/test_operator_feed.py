@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from typing import Any
+
+import orjson
 import pytest
 
 from pipeline.core.types import Fault
+from pipeline.protocol.messages import DoneMessage, RuleMessage
 from pipeline.server import hub as broadcast
 from pipeline.server import operator_feed as operators
+from scripts.support.records import compare_record, utterance_record
 from tests.support.hub import TOKEN, in_loop, operator, receive, send, serving, silent
 
 
@@ -14,16 +20,18 @@ from tests.support.hub import TOKEN, in_loop, operator, receive, send, serving, 
 async def test_a_console_that_joins_late_gets_the_last_records() -> None:
     async with serving(address="https://captions.example.org/") as service:
         for key in range(operators._UTTERANCES + 7):
-            service.hub.operators.utterance({"id": key})
-        service.hub.operators.compare({"type": "compare", "id": 56, "text": "Amén."})
+            service.hub.operators.utterance(utterance_record(key))
+        service.hub.operators.compare(compare_record(56, "Amén."))
         async with service.connect("kind=operator") as desk:
             await receive(desk)
             await send(desk, type="auth", token=TOKEN)
             assert await receive(desk) == {"type": "authorized"}
             console = await receive(desk)
         records = console.pop("utterances")
-        assert records == [{"id": key, "type": "utterance"} for key in range(7, 57)]
-        assert console.pop("compares") == [{"type": "compare", "id": 56, "text": "Amén."}]
+        assert records == [
+            orjson.loads(orjson.dumps(utterance_record(key))) for key in range(7, 57)
+        ]
+        assert console.pop("compares") == [asdict(compare_record(56, "Amén."))]
         assert console == {
             "type": "console",
             "address": "https://captions.example.org/",
@@ -57,7 +65,7 @@ async def test_health_tells_operators_how_displays_keep_up() -> None:
             await desk.close()
     assert health["type"] == "health"
     assert health["utc"].endswith("+00:00")
-    assert health["queues"] == {"translate": 2}  # what the pipeline says of itself
+    assert health["queues"] == {"mailbox": 0, "drafts": 2}  # what the pipeline says of itself
     rows = {row.pop("kind"): row for row in health["displays"]}
     glass = rows["projector"].pop("glass_ms")
     assert 0 <= glass["p50"] == glass["p95"] < 5000
@@ -79,9 +87,11 @@ async def test_only_operators_get_any_of_it() -> None:
             await receive(nosy)
             desk = await operator(service)
             theirs = service.hub.operators
-            theirs.rule("philemon", "file lemon", "Philemon", removed=False)
-            theirs.done("add-rule", {"undo": "rule", "paused": False, "blank": False})
-            theirs.compare({"type": "compare", "id": 1})
+            rule = RuleMessage(id="philemon", heard="file lemon", write="Philemon", removed=False)
+            theirs.rule(rule)
+            facts: dict[str, Any] = {"paused": False, "blank": False, "off_record": False}
+            theirs.done(DoneMessage(name="add-rule", undo="rule", **facts))
+            theirs.compare(compare_record(1))
             theirs.fault(Fault("dictionary", "dictionary-not-toml", "church.toml, line 3."))
             kinds = [(await receive(desk))["type"] for _ in range(5)]
             assert sorted(kinds) == ["compare", "done", "fault", "health", "rule"]

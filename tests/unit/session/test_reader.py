@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
+import orjson
 import pytest
 
 from pipeline.core.errors import SessionError
-from pipeline.session.reader import find_session, read_journal, read_records, sessions, start_utc
-from scripts.support.journal import message, session
+from pipeline.records.events import EndEvent, Record
+from pipeline.session.reader import (
+    Session,
+    find_session,
+    read_journal,
+    read_records,
+    sessions,
+    start_utc,
+)
+from scripts.support.journal import message, record, session, utc
+from scripts.support.records import compare_record, health_record
 
 ONE = message(1, "Grace", "Gracia")
 TWO = message(2, "Peace", "Paz")
@@ -70,17 +81,79 @@ def test_any_other_bad_line_is_named(tmp_path: Path) -> None:
     assert caught.value.code == "session-unreadable"
 
 
-def test_records_are_objects_with_a_type(tmp_path: Path) -> None:
-    folder = session(tmp_path, [])
-    (folder / "diagnostics.jsonl").unlink()
+END = EndEvent(utc=utc(9), unfinished=0, audio_s=9.0)
+
+
+def test_records_are_read_as_they_were_written(tmp_path: Path) -> None:
+    every: list[Record] = [record(1, "Grace", "Gracia"), compare_record(1), health_record(), END]
+    assert read_records(session(tmp_path, [ONE], records=every)) == every
+
+
+def test_a_torn_last_record_is_left_out_and_a_missing_file_named(tmp_path: Path) -> None:
+    folder = session(tmp_path, [], records=[END])
+    file = folder / "diagnostics.jsonl"
+    file.write_bytes(file.read_bytes() + b'{"type":"ev')
+    assert read_records(folder) == [END]
+    file.unlink()
     with pytest.raises(SessionError, match=r"diagnostics\.jsonl: No such file"):
         read_records(folder)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"audio_s": "9"}, "event.end.audio_s: Input should be a valid number"),
+        ({"audio_s": True}, "event.end.audio_s: Input should be a valid number"),
+        ({"unfinished": 0.5}, "event.end.unfinished: Input should be a valid integer"),
+        ({"utc": None}, "event.end.utc: Input should be a valid string"),
+    ],
+)
+def test_a_record_that_is_not_as_we_write_it_is_named(
+    tmp_path: Path, change: dict[str, Any], says: str
+) -> None:
+    folder = session(tmp_path, [], records=[END])
     file = folder / "diagnostics.jsonl"
-    file.write_bytes(b'{"type":"event","event":"end"}\n{"type":"ev')
-    assert read_records(folder) == [{"type": "event", "event": "end"}]
-    file.write_bytes(b'{"type":1}\n{"type":"event"}\n')
-    with pytest.raises(SessionError, match="line 1: type is a string"):
+    whole = file.read_bytes()
+    file.write_bytes(orjson.dumps(orjson.loads(whole) | change) + b"\n" + whole)
+    with pytest.raises(SessionError, match="line 1: ") as caught:
         read_records(folder)
+    assert says in caught.value.message
+    file.write_bytes(
+        b'{"type":"event","event":"end","utc":"","unfinished":0,"audio_s":NaN}\n' + whole
+    )
+    with pytest.raises(SessionError, match="audio_s"):
+        read_records(folder)
+
+
+def test_what_a_later_version_adds_is_left_out(tmp_path: Path) -> None:
+    folder = session(tmp_path, [], records=[END])
+    file = folder / "diagnostics.jsonl"
+    whole = orjson.loads(file.read_bytes())
+    later = [whole | {"mood": "good"}, whole | {"event": "applause"}, {"type": "weather"}]
+    file.write_bytes(b"".join(orjson.dumps(each) + b"\n" for each in later))
+    assert read_records(folder) == [END]
+
+
+def test_a_record_of_before_a_field_was_added_is_read(tmp_path: Path) -> None:
+    said = record(1, "Grace", "Gracia")
+    folder = session(tmp_path, [ONE], records=[said])
+    line = orjson.loads((folder / "diagnostics.jsonl").read_bytes())
+    for later in ("flags", "quality", "lang_prob", "lost_tail_s", "tail_recovered"):
+        del line[later]
+    (folder / "diagnostics.jsonl").write_bytes(orjson.dumps(line) + b"\n")
+    assert read_records(folder) == [said]
+
+
+def test_a_session_reads_each_file_when_it_is_asked_for(tmp_path: Path) -> None:
+    kept = Session(session(tmp_path, [ONE, TWO], records=[record(1, "Grace", "Gracia"), END]))
+    (kept.folder / "diagnostics.jsonl").rename(tmp_path / "elsewhere")
+    assert kept.captions == [ONE, TWO]
+    assert kept.langs == {"source": "en", "target": "es"}
+    with pytest.raises(SessionError, match="diagnostics"):
+        _ = kept.utterances
+    (tmp_path / "elsewhere").rename(kept.folder / "diagnostics.jsonl")
+    assert [said.id for said in kept.shown] == [1]
+    assert (kept.heard_s, kept.dropped, kept.events) == (9.0, {}, [END])
 
 
 def test_a_name_says_when_its_session_was_started_or_nothing() -> None:

@@ -8,7 +8,7 @@ import sys
 import textwrap
 import threading
 import time
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -16,10 +16,15 @@ from typing import Any
 import pytest
 
 from pipeline.core.errors import SessionError
+from pipeline.core.timestamps import utc_now
 from pipeline.core.types import Fault
-from pipeline.protocol.codec import Message, parse_caption
+from pipeline.protocol.caption import Message
+from pipeline.protocol.codec import parse_caption
+from pipeline.records.events import CommandEvent, DictionaryEvent, FaultEvent
+from pipeline.records.health import Dropped, HealthRecord
 from pipeline.session.recorder import Recorder
 from scripts.support.journal import message
+from scripts.support.records import health_record
 from tests.support.disk import fill_disk, small_disk
 from tests.support.recorder import STARTED, judged_as, lines, recorder, spoken, wait_for
 
@@ -37,9 +42,17 @@ def kept(folder: Path, kind: str) -> list[dict[str, Any]]:
     return [line for line in lines(folder) if line["type"] == kind]
 
 
-def health(audio_s: float = 30.0) -> dict[str, Any]:
-    dropped = {"blocks": 3, "records": 0, "partials": 2, "drafts": 1}
-    return {"audio_s": audio_s, "dropped": dropped}
+def health(audio_s: float = 30.0) -> HealthRecord:
+    dropped = Dropped(blocks=3, records=0, partials=2, drafts=1)
+    return health_record(audio_s=audio_s, dropped=dropped)
+
+
+def dictionary_event(rules: int) -> DictionaryEvent:
+    return DictionaryEvent(utc=utc_now(), rules=rules)
+
+
+def fault_event(message: str) -> FaultEvent:
+    return FaultEvent(utc=utc_now(), stage="translate", code="final-late", message=message)
 
 
 def test_a_session_has_its_folder_and_files(tmp_path: Path) -> None:
@@ -72,15 +85,15 @@ def test_old_sessions_make_room(tmp_path: Path) -> None:
 
 def test_records_come_out_as_they_went_in(tmp_path: Path) -> None:
     made = recorder(tmp_path)
-    made.utterance(spoken(1, text="Señor"))
-    made.health(health())
-    made.event("command", name="pause", folder=tmp_path)
+    made.record(spoken(1, text="Señor"))
+    made.record(health())
+    made.record(CommandEvent(utc=utc_now(), name="pause", id=0))
     assert made.close(5.0)
     utterance, well, event, summary = lines(made.folder)
-    assert utterance == json.loads(json.dumps(spoken(1, text="Señor")))
+    assert utterance == json.loads(json.dumps(asdict(spoken(1, text="Señor"))))
     assert (well["type"], well["audio_s"]) == ("health", 30.0)
     assert event["event"] == "command"
-    assert (event["name"], event["folder"]) == ("pause", str(tmp_path))
+    assert (event["name"], event["id"]) == ("pause", 0)
     assert summary["type"] == "summary"
     for line in (well, event, summary):
         assert datetime.fromisoformat(line["utc"]).tzinfo is not None
@@ -88,13 +101,13 @@ def test_records_come_out_as_they_went_in(tmp_path: Path) -> None:
 
 def test_a_session_ends_with_its_summary(tmp_path: Path) -> None:
     made = recorder(tmp_path)
-    made.health(health(10.0))
+    made.record(health(10.0))
     for id in range(1, 6):  # noqa: A001
-        made.utterance(spoken(id, stt_ms=100.0 * id, quality=judged_as("accept")))
-    made.utterance(spoken(6, flags=["estimate:flag"], corrections=[]))
-    made.event("fault", stage="translate", code="final-late", message="Late.")
-    made.event("command", name="pause", id=0)
-    made.health(health(30.0))
+        made.record(spoken(id, stt_ms=100.0 * id, quality=judged_as("accept")))
+    made.record(spoken(6, flags=("estimate:flag",), corrections=()))
+    made.record(fault_event("Late."))
+    made.record(CommandEvent(utc=utc_now(), name="pause", id=0))
+    made.record(health(30.0))
     assert made.close(5.0)
     summary = lines(made.folder)[-1]
     assert json.loads((made.folder / "summary.json").read_text()) == summary
@@ -114,9 +127,9 @@ def test_pairs_are_on_disk_while_the_session_runs_and_follow_the_operator(tmp_pa
     made = recorder(tmp_path)
     pairs, queue = (made.folder / name for name in ("sermon_pairs.jsonl", "review_queue.jsonl"))
     for id in (1, 2, 3):  # noqa: A001
-        made.utterance(spoken(id, quality=judged_as("accept")))
-    made.utterance(spoken(4, quality=judged_as("review", 0.6)))
-    made.utterance(spoken(5, quality=judged_as("reject", 0.2)))
+        made.record(spoken(id, quality=judged_as("accept")))
+    made.record(spoken(4, quality=judged_as("review", 0.6)))
+    made.record(spoken(5, quality=judged_as("reject", 0.2)))
     wait_for(lambda: queue.stat().st_size > 0)
     assert [line["id"] for line in lines(made.folder, pairs.name)] == [1, 2, 3]
     made.caption(message(1, "Grace", "La gracia", seq=1))  # a translator's: nothing to follow
@@ -174,7 +187,7 @@ def test_a_killed_daemon_leaves_every_final(tmp_path: Path) -> None:
         made = recorder(Path({str(tmp_path)!r}))
         for id in range(1, 101):
             made.caption(message(id, "Grace", "Gracia", seq=id))
-            made.utterance(spoken(id, quality=judged_as("accept")))
+            made.record(spoken(id, quality=judged_as("accept")))
         file = made.folder / "transcript.es.txt"
         while file.read_text().count("Gracia") < 100:
             time.sleep(0.01)
@@ -225,11 +238,11 @@ def test_nobody_waits_for_a_recorder_that_hangs(
             tmp_path / "disk", source="en", target="es", on_fault=on_fault, started_utc=STARTED
         )
         made.start()
-        made.event("too-big", text="x" * 100_000)
+        made.record(fault_event("x" * 100_000))
         assert reported.wait(5.0)
         began_s = time.monotonic()
         for number in range(1500):
-            made.event("number", number=number)
+            made.record(dictionary_event(number))
         assert time.monotonic() - began_s < 0.5
         assert made.dropped == 500
         assert "500 records" in made.setback
@@ -252,7 +265,7 @@ def test_a_full_disk_costs_nothing_that_fits_later(tmp_path: Path) -> None:
         made.caption(message(1, "Grace", "La gracia", seq=2))  # the files are to be made anew
         for id in range(2, 400):  # noqa: A001
             made.caption(message(id, "Peace be with you all", "La paz sea con ustedes", seq=id + 1))
-            made.utterance(spoken(id, quality=judged_as("accept")))
+            made.record(spoken(id, quality=judged_as("accept")))
         wait_for(lambda: made.unwritten > 300)
         assert "cannot be written" in made.setback
         assert (made.folder / "transcript.es.txt").read_text().startswith("Gracia\n")
@@ -283,16 +296,17 @@ def test_what_was_dropped_is_written_once_it_can_be(
         filler = tmp_path / "disk" / "filler"
         fill_disk(filler)
         for number in range(60):
-            made.event("number", number=number, text="x" * 4096)
+            made.record(fault_event(f"{number} {'x' * 4096}"))
         wait_for(lambda: made.dropped >= 50)
         filler.unlink()
-        made.event("later")
+        made.record(dictionary_event(1))
         assert not made.close(5.0)  # not all is on disk
         events = kept(made.folder, "event")
         told = [event["count"] for event in events if event["event"] == "records-dropped"]
         assert told[-1] == made.dropped
-        assert events[-1]["event"] in ("later", "records-dropped")
-        numbers = [event["number"] for event in events if event["event"] == "number"]
+        assert events[-1]["event"] in ("dictionary", "records-dropped")
+        faults_kept = [event["message"] for event in events if event["event"] == "fault"]
+        numbers = [int(said.split()[0]) for said in faults_kept]
         assert numbers == sorted(numbers)
         assert numbers[-1] == 59
         assert lines(made.folder)[-1]["dropped"]["records"] == made.dropped
@@ -316,7 +330,7 @@ def test_a_fault_after_the_loop_is_gone_ends_nothing(tmp_path: Path) -> None:
             tmp_path / "disk", source="en", target="es", on_fault=on_fault, started_utc=STARTED
         )
         made.start()
-        made.event("too-big", text="x" * 100_000)
+        made.record(fault_event("x" * 100_000))
         wait_for(lambda: made.unwritten == 1)
         assert not made.close(5.0)
 

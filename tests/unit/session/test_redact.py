@@ -13,10 +13,13 @@ import orjson
 import pytest
 
 from pipeline.captions.redaction import MARK
+from pipeline.core.timestamps import utc_now
 from pipeline.core.types import Fault
+from pipeline.records.events import DictionaryEvent
 from pipeline.session.recorder import Recorder
 from pipeline.session.redact import finish_purges
 from scripts.support.journal import message
+from scripts.support.records import compare_record
 from tests.support.recorder import lines, recorder, wait_for
 from tests.support.schemas import problems
 from tests.support.secret_words import PURGE, fill, secrets
@@ -61,7 +64,7 @@ def test_what_was_on_its_way_to_the_files_never_gets_there(tmp_path: Path) -> No
     fill(made)
     made.purge(PURGE)  # before the thread has written a line
     made.caption(message(5, "secret5", "SECRET5", seq=6))
-    made.compare({"type": "compare", "id": 4, "text": "secret"})
+    made.record(compare_record(4, "secret"))
     made.start()
     assert made.close(5.0)
     assert secrets(made.folder) == []
@@ -94,7 +97,7 @@ def test_a_full_disk_is_told_and_tried_until_it_is_done(
         made.caption(message(9, "later", "luego", seq=40))
         assert made.purging
         assert faults[0].code == "session-unwritable"
-    made.event("dictionary", rules=1)  # whatever comes next
+    made.record(DictionaryEvent(utc=utc_now(), rules=1))  # whatever comes next
     settled(made)
     assert made.close(5.0)
     assert secrets(made.folder) == []

@@ -11,21 +11,24 @@ from typing import Any
 import orjson
 import pytest
 
-from pipeline.protocol.codec import Message
+from pipeline.protocol.caption import Message
+from pipeline.records.quality import Decision, Flag
+from pipeline.records.utterance import UtteranceRecord
 from pipeline.session.training_pairs import Pair, Pairs, ReviewItem, pair_of
 from scripts.support.journal import message
-from tests.support.utterances import UTC, draft, final, record
+from tests.support.utterances import UTC, draft, final, kept
 
 
 def spoken(
     id: int = 7,  # noqa: A002
-    decision: str = "accept",
+    decision: Decision = "accept",
     score: float | None = 0.9,
-    flags: tuple[str, ...] = (),
-) -> dict[str, Any]:
-    made = record(final(), draft())
-    judged = made["quality"] | {"decision": decision, "score": score}
-    return made | {"id": id, "quality": judged, "flags": flags}
+    flags: tuple[Flag, ...] = (),
+) -> UtteranceRecord:
+    made = kept(final(), draft())
+    assert made.quality is not None
+    judged = replace(made.quality, decision=decision, score=score)
+    return replace(made, id=id, quality=judged, flags=flags)
 
 
 def edited(id: int, text: str, seq: int = 1) -> Message:  # noqa: A002
@@ -80,10 +83,10 @@ def test_a_doubtful_one_is_for_review(changes: dict[str, Any], reasons: tuple[st
         spoken(decision="moderate", score=0.8),
         spoken(decision="reject", score=0.2),
         spoken(decision="reject", flags=("estimate:reject",)),
-        spoken() | {"quality": None, "final": None},
+        replace(spoken(), quality=None, final=None),
     ],
 )
-def test_others_are_not_kept(record: dict[str, Any]) -> None:
+def test_others_are_not_kept(record: UtteranceRecord) -> None:
     assert pair_of(record, "s") is None
 
 
@@ -137,7 +140,7 @@ def test_nothing_of_the_pairs_stays_in_memory(tmp_path: Path) -> None:
     tracemalloc.start()
     try:
         for id in range(2_000):  # noqa: A001
-            pairs.add(one | {"id": id})
+            pairs.add(replace(one, id=id))
             pairs.flush()
             if id == 500:
                 before = tracemalloc.get_traced_memory()[0]

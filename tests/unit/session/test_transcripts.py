@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.captions.subtitles import SIDES, cues, srt, txt, vtt
-from pipeline.protocol.codec import Message, encode
+from pipeline.protocol.caption import Message
+from pipeline.protocol.codec import encode
 from pipeline.session import transcripts as module
 from pipeline.session.transcripts import Transcripts
 from scripts.support.journal import message

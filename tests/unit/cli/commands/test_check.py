@@ -102,10 +102,10 @@ def test_a_silent_microphone_is_red_in_one_line_with_the_fix_below(
     assert lines[-1] == "Not ready: mend level."
     kept = last_check(tmp_path / "sessions")  # for the operator's page
     assert kept is not None
-    assert not kept["ok"]
-    (level,) = (result for result in kept["results"] if result["test"] == "level")
-    assert level["verdict"] == "failed"
-    assert "unmute" in level["fix"]
+    assert not kept.ok
+    (level,) = (result for result in kept.results if result.test == "level")
+    assert level.verdict == "failed"
+    assert "unmute" in level.fix
 
 
 @pytest.mark.parametrize("as_json", [False, True])

@@ -1,0 +1,10 @@
+"""Times of day as records and messages have them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+
+def utc_now() -> str:
+    """Return the time now, such as 2026-11-22T09:30:00.123+00:00: UTC, ISO 8601, milliseconds."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -1,0 +1,50 @@
+"""A caption as displays get it, the journal keeps it and the board shows it. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+MAX_INT = 2**53 - 1
+"""The largest whole number that JavaScript counts exactly."""
+
+Count = Annotated[int, Field(ge=0, le=MAX_INT)]
+Ordinal = Annotated[int, Field(ge=1, le=MAX_INT)]
+Seconds = Annotated[float, Field(ge=-MAX_INT, le=MAX_INT)]
+Lang = Annotated[str, Field(min_length=1)]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceText:
+    """What was said."""
+
+    lang: Lang
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class TargetText:
+    """What is shown. `lang` is the source language where no translation could be had."""
+
+    lang: Lang
+    text: str
+    engine: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """A `caption` message: one version of one caption, as sent, journaled and restored."""
+
+    type: Literal["caption"] = "caption"
+    seq: Ordinal
+    id: Count
+    revision: Ordinal
+    final: bool
+    start_s: Seconds
+    end_s: Seconds
+    source: SourceText
+    target: TargetText
+    stable: Count
+    """Leading code points of `target.text` that will most likely not change again."""

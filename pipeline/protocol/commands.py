@@ -1,0 +1,114 @@
+"""What displays send: acks, an operator's token, commands. The types hold the rules. Pure."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import BeforeValidator, Field, ValidationInfo
+
+from pipeline.core.errors import ProtocolError
+from pipeline.protocol.caption import Count
+
+MAX_TEXT = 2000
+"""Characters that an operator's text may have."""
+MAX_PHRASE = 80
+"""Characters that either side of an operator's dictionary rule may have."""
+
+
+def one_line(most: int) -> Callable[[Any, ValidationInfo], Any]:
+    """Return a validator of text: control signs and white space become single spaces.
+
+    What is not text it leaves alone. It raises ProtocolError (bad-field) for more than `most`
+    characters, and where nothing is left.
+    """
+
+    def clean(value: Any, info: ValidationInfo) -> Any:
+        if not (isinstance(value, str) and value):
+            return value
+        printable = "".join(" " if unicodedata.category(sign) == "Cc" else sign for sign in value)
+        text = " ".join(printable.split())
+        if not 0 < len(text) <= most:
+            raise ProtocolError("bad-field", f"{info.field_name} has 1 to {most} characters.")
+        return text
+
+    return clean
+
+
+Text = Annotated[str, Field(min_length=1, max_length=MAX_TEXT), BeforeValidator(one_line(MAX_TEXT))]
+Phrase = Annotated[
+    str, Field(min_length=1, max_length=MAX_PHRASE), BeforeValidator(one_line(MAX_PHRASE))
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AckMessage:
+    """A display has painted everything up to `seq`."""
+
+    type: Literal["ack"] = "ack"
+    seq: Count
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuthMessage:
+    """An operator's token."""
+
+    type: Literal["auth"] = "auth"
+    token: Annotated[str, Field(min_length=1)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlainCommand:
+    """An operator changes the state, takes back what operators did last, or has settings read."""
+
+    type: Literal["command"] = "command"
+    name: Literal[
+        "blank", "off-record", "on-record", "pause", "reload", "resume", "unblank", "undo"
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditCommand:
+    """An operator replaces a caption's target text."""
+
+    type: Literal["command"] = "command"
+    name: Literal["edit"] = "edit"
+    id: Count
+    text: Text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HideCommand:
+    """An operator takes a caption away."""
+
+    type: Literal["command"] = "command"
+    name: Literal["hide"] = "hide"
+    id: Count
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddRuleCommand:
+    """An operator adds a rule to the church's dictionary file."""
+
+    type: Literal["command"] = "command"
+    name: Literal["add-rule"] = "add-rule"
+    heard: Phrase
+    write: Phrase
+
+    def __post_init__(self) -> None:
+        for key, text in (("heard", self.heard), ("write", self.write)):
+            if not any(map(str.isalnum, text)):
+                raise ProtocolError("bad-field", f"{key} has a letter or a digit in it.")
+        if self.heard == self.write:
+            raise ProtocolError("bad-field", "heard and write are not the same.")
+
+
+CommandMessage: TypeAlias = PlainCommand | EditCommand | HideCommand | AddRuleCommand
+ClientMessage: TypeAlias = AckMessage | AuthMessage | CommandMessage
+
+
+def caption_of(command: CommandMessage) -> int:
+    """Return the id of the caption that a command is about, 0 if it is about none."""
+    return command.id if isinstance(command, EditCommand | HideCommand) else 0

@@ -1,0 +1,79 @@
+"""Records from a few words of data, as the daemon would write them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from pipeline.records.comparison import CompareRecord
+from pipeline.records.health import Dropped, HealthRecord, Queues
+from pipeline.records.utterance import FinalRecord, UtteranceRecord
+
+
+def health_record(**changes: Any) -> HealthRecord:
+    """Return how a daemon is that has nothing to complain of."""
+    made = HealthRecord(
+        utc="2026-11-22T09:30:07.250+00:00",
+        state="listening",
+        reason="",
+        mode="live",
+        session="2026-11-22T09-30-00",
+        uptime_s=31.0,
+        audio_s=30.0,
+        lag_s=0.0,
+        rung="full",
+        source="Microphone",
+        recognizer="whisper base.en",
+        partial="marian",
+        final="gemma",
+        setback="",
+        queues=Queues(mailbox=0, drafts=2),
+        dropped=Dropped(blocks=0, records=0, partials=0, drafts=0),
+        memory_mb=900.0,
+    )
+    return replace(made, **changes)
+
+
+def compare_record(id: int, text: str = "Amén.", **changes: Any) -> CompareRecord:  # noqa: A002
+    """Return the record of a second final."""
+    made = CompareRecord(
+        id=id,
+        utc="2026-11-22T09:30:07.250+00:00",
+        lang="es",
+        text=text,
+        engine="marian",
+        model="opus-mt-en-es",
+        ms=41.3,
+        stopped="end",
+        agreement=0.85,
+    )
+    return replace(made, **changes)
+
+
+def utterance_record(id: int, text: str = "amen", **changes: Any) -> UtteranceRecord:  # noqa: A002
+    """Return the record of an utterance that was shown as it was heard."""
+    made = UtteranceRecord(
+        id=id,
+        utc="2026-11-22T09:30:07.250+00:00",
+        mode="live",
+        lang="en",
+        start_s=10.0 * id,
+        end_s=10.0 * id + 2.5,
+        cause="silence",
+        level_dbfs=-23.1,
+        peak_dbfs=-6.0,
+        raw_text=text,
+        text=text,
+        corrections=(),
+        avg_logprob=None,
+        no_speech_prob=None,
+        compression_ratio=None,
+        words=(),
+        filtered="",
+        updates=1,
+        vad_wait_ms=416.0,
+        stt_busy_ms=0.0,
+        stt_ms=250.0,
+        final=FinalRecord(lang="en", text=text, engine="source"),
+    )
+    return replace(made, **changes)
