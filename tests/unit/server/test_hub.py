@@ -81,6 +81,8 @@ async def test_no_caption_falls_between_snapshot_and_live() -> None:
             seq = hello["seq"]
             while seq < last:
                 message = await receive(display)
+                if message["type"] == "alive":  # on a busy machine this takes that long
+                    continue
                 seq += 1
                 assert message["seq"] == seq
                 has[message["id"]] = seq
