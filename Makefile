@@ -54,8 +54,8 @@ train: .venv/train .venv/llama.cpp/convert_hf_to_gguf.py  ## ... and with what t
 demo: .venv/runtime  ## Play the demo sermon through everything, in real time, and score the captions
 	$(BIN)/stark-translate demo $(ARGS)
 
-test: .venv/dev  ## Run all tests
-	$(BIN)/python -m pytest $(ARGS)
+test: .venv/dev  ## Run all tests, two files at a time (make test ARGS="-n 0": one after the other)
+	$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
 
 check: lint  ## Format, lint, types and the fast tests
 	$(BIN)/python -m pytest -q -n 4 -m "not slow and not browser and not sound and not train" $(ARGS)
