@@ -18,6 +18,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pipeline.core.errors import ModelError
+from pipeline.core.files import sync
 from pipeline.models.registry import Role
 
 _MANIFEST = "manifest.json"
@@ -173,7 +174,7 @@ class Store:
         if folder.exists():
             folder.rename(old)
         source.rename(folder)
-        _sync(self.directory)
+        sync(self.directory)
         shutil.rmtree(self.partial(manifest.name), ignore_errors=True)
 
     def remove(self, name: str) -> None:
@@ -265,12 +266,3 @@ def _folder_name(name: str) -> str:
     if not name or name.startswith("."):
         raise ModelError("model-unknown", f"{name!r} is no name of a model.")
     return name.replace("/", "--")
-
-
-def _sync(folder: Path) -> None:
-    """Have the disk know the names in a folder."""
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
