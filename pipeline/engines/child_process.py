@@ -132,17 +132,17 @@ class ChildProcess:
         self._process.kill()
 
     def memory_bytes(self) -> int:
-        """Return the memory that it holds, 0 if it is gone."""
+        """Return the memory that it holds, 0 if it is gone or no file can be opened to look."""
         try:
             return int(psutil.Process(self.pid).memory_info().rss)
-        except psutil.Error:
+        except (psutil.Error, OSError):  # OSError: a crowd of displays has every descriptor
             return 0
 
     def cpu_s(self) -> float:
-        """Return the processor's time that it has used, 0.0 if it is gone."""
+        """Return the processor's time that it has used, 0.0 if that cannot be seen."""
         try:
             times = psutil.Process(self.pid).cpu_times()
-        except psutil.Error:
+        except (psutil.Error, OSError):
             return 0.0
         return float(times.user + times.system)
 

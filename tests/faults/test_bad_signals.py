@@ -255,7 +255,7 @@ def test_a_reader_that_leaves_ends_nothing(tmp_path: Path, stream: str) -> None:
 @pytest.mark.slow
 def test_standard_streams_that_are_closed_harm_nothing(tmp_path: Path) -> None:
     wav(tmp_path / "a.wav", speech(12))
-    line = "-m pipeline.cli.main run --input a.wav --pace fast --port 0 <&- >&- 2>&-"
+    line = "-m pipeline run --input a.wav --pace fast --port 0 <&- >&- 2>&-"
     done = subprocess.run(
         ["bash", "-c", f'exec "{sys.executable}" {line}'],
         cwd=tmp_path,

@@ -2,6 +2,9 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -139,3 +142,15 @@ def test_a_model_that_cannot_be_run_any_more_is_an_error(silero: Silero) -> None
         silero.probability(np.zeros(512, np.float32))
     silero.reset()
     assert silero.probability(np.zeros(512, np.float32)) < 0.1
+
+
+def test_nothing_is_kept_about_the_machine_and_sent_to_onnxruntimes_maker(tmp_path: Path) -> None:
+    """Version 1.31 writes a number of the machine's and a queue into the user's cache."""
+    home = {
+        k: v for k, v in os.environ.items() if k not in ("ORT_DISABLE_TELEMETRY", "XDG_CACHE_HOME")
+    }
+    load = "from pipeline.audio.silero_vad import Silero; Silero().load()"
+    subprocess.run(
+        [sys.executable, "-c", load], env=home | {"HOME": str(tmp_path)}, check=True, timeout=60
+    )
+    assert not [path for path in tmp_path.rglob("*") if "onnxruntime" in path.name]

@@ -26,6 +26,15 @@ def told(systemd: socket.socket) -> list[str]:
             return messages
 
 
+def told_until_the_end(systemd: socket.socket) -> list[str]:
+    """Return what systemd is sent, up to the word that the end has begun."""
+    systemd.settimeout(20)
+    messages: list[str] = []
+    while "STOPPING=1" not in messages:
+        messages.append(systemd.recv(10_000).decode())
+    return messages
+
+
 def test_systemd_hears_ready_signs_of_life_and_the_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -34,8 +43,12 @@ def test_systemd_hears_ready_signs_of_life_and_the_end(
         monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
         monkeypatch.setenv("WATCHDOG_USEC", "900000")
         source = FakeSource(pcm_of(SCRIPT, DURATION_S), speed=10)
+        messages: list[str] = []
+        # Read while it runs: a socket keeps ten messages (net.unix.max_dgram_qlen), and drops more.
+        reader = threading.Thread(target=lambda: messages.extend(told_until_the_end(systemd)))
+        reader.start()
         assert Service(tmp_path / "sessions", source=source, fast=False).run() == 0
-        messages = told(systemd)
+        reader.join(20)
     assert messages.index("READY=1") < messages.index("STOPPING=1")
     assert messages.count("WATCHDOG=1") >= 3
     assert any(m.startswith("STATUS=starting") for m in messages)

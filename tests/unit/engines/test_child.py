@@ -57,7 +57,7 @@ def ask(part: str, *requests: tuple[dict[str, Any], bytes]) -> list[dict[str, An
         while True:
             answer, _ = ours.receive(Patience(20))
             answers.append(answer)
-            if len(answers) > len(requests) and answer["is"] != "text":
+            if sum(each["is"] != "text" for each in answers) > len(requests):
                 ours.end()
     except EOFError:
         pass
