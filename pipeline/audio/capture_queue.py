@@ -32,7 +32,7 @@ class Chunk:
         return self.position + len(self.frames)
 
 
-class Inbox:
+class CaptureQueue:
     """Holds about 10 s of chunks. When full, the oldest makes room: its place stays a hole."""
 
     def __init__(self, rate: int) -> None:

@@ -15,14 +15,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.audio.resampler import BlockCutter
+from pipeline.audio.resampler import BlockResampler
 from pipeline.core.errors import AudioError
 from pipeline.core.types import SAMPLE_RATE, AudioBlock
 
 _READ_FRAMES = 4096
 
 
-class WavFile:
+class AudioFile:
     """Plays a file as if it were spoken now (`realtime`) or as fast as it is taken (`fast`).
 
     `channel` 1 is the first, 0 the mean of all. With `loop` the file begins again at its end,
@@ -44,7 +44,7 @@ class WavFile:
         self._closed = threading.Event()
         self._lock = threading.Lock()
         self._file: Any = None
-        self._cutter = BlockCutter(SAMPLE_RATE, channel=channel)
+        self._cutter = BlockResampler(SAMPLE_RATE, channel=channel)
 
     @property
     def name(self) -> str:
@@ -81,7 +81,7 @@ class WavFile:
         file.seekable = lambda: False
         self._closed.clear()
         self._file = file
-        self._cutter = BlockCutter(file.samplerate, channel=self._channel)
+        self._cutter = BlockResampler(file.samplerate, channel=self._channel)
 
     def blocks(self) -> Iterator[AudioBlock]:
         """Yield the file's blocks, the last one filled up with zeros.

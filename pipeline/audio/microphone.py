@@ -13,10 +13,10 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
-from pipeline.audio.capture_queue import Inbox
+from pipeline.audio.capture_queue import CaptureQueue
 from pipeline.audio.devices import Device, choose, scan
 from pipeline.audio.portaudio import call, live
-from pipeline.audio.resampler import BlockCutter
+from pipeline.audio.resampler import BlockResampler
 from pipeline.core.errors import AudioError, AudioLostError
 from pipeline.core.types import BLOCK_SAMPLES, SAMPLE_RATE, AudioBlock
 
@@ -42,8 +42,8 @@ class Microphone:
         self._name = device or "default recording device"
         self._closed = threading.Event()
         self._stream: Any = None
-        self._inbox = Inbox(SAMPLE_RATE)
-        self._cutter: BlockCutter | None = None
+        self._inbox = CaptureQueue(SAMPLE_RATE)
+        self._cutter: BlockResampler | None = None
         self._expected = 0
         self._earlier_overflows = 0
         self._lost_samples = 0
@@ -131,7 +131,7 @@ class Microphone:
                 f"Set audio.channel to 1..{device.input_channels}, or to 0 to mix them.",
             )
         how = {"device": device.index, "channels": channels_to_open(device, self._channel)}
-        inbox = Inbox(_rate(sounddevice, device, how))
+        inbox = CaptureQueue(_rate(sounddevice, device, how))
         try:
             stream = sounddevice.InputStream(
                 samplerate=inbox.rate,
@@ -162,13 +162,13 @@ class Microphone:
             stream.close(ignore_errors=True)
             live.discard(stream)
 
-    def _new_cutter(self, rate: int, began_s: float) -> BlockCutter:
+    def _new_cutter(self, rate: int, began_s: float) -> BlockResampler:
         """Go on counting from an earlier opening, with a jump by the time until `began_s`."""
         start = 0
         if self._position_s:
             away = round((began_s - self._position_s) * SAMPLE_RATE)
             start = self._position + max(BLOCK_SAMPLES, away)
-        return BlockCutter(rate, channel=self._channel, start_sample=start)
+        return BlockResampler(rate, channel=self._channel, start_sample=start)
 
     def _lost(self, reason: str) -> AudioLostError:
         return AudioLostError(

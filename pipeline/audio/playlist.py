@@ -11,14 +11,14 @@ from typing import Literal
 
 import numpy as np
 
-from pipeline.audio.file import WavFile
+from pipeline.audio.file import AudioFile
 from pipeline.core.types import SAMPLE_RATE, AudioBlock
 
 _SILENCE_SAMPLES = 512
 
 
 class Playlist:
-    """Plays files as `WavFile` does; `start_sample` goes on from one to the next."""
+    """Plays files as `AudioFile` does; `start_sample` goes on from one to the next."""
 
     def __init__(
         self,
@@ -29,7 +29,7 @@ class Playlist:
         pause_s: float = 2.0,
     ) -> None:
         self.name = name
-        self._files = [WavFile(path, pace=pace) for path in paths]
+        self._files = [AudioFile(path, pace=pace) for path in paths]
         self._pace = pace
         self._pause_s = pause_s
         self._closed = threading.Event()
@@ -66,7 +66,7 @@ class Playlist:
         for file in self._files:
             file.close()
 
-    def _after_pause(self, file: WavFile) -> Iterator[AudioBlock]:
+    def _after_pause(self, file: AudioFile) -> Iterator[AudioBlock]:
         """Yield silence, and then the file."""
         began_s = time.monotonic()
         for number in range(round(self._pause_s * SAMPLE_RATE / _SILENCE_SAMPLES)):

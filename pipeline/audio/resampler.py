@@ -18,7 +18,7 @@ _LOUDEST = 1e6
 """120 dB beyond full scale. More is damage, and would overflow in the resampler."""
 
 
-class BlockCutter:
+class BlockResampler:
     """Turns a stream of frames into blocks, and counts samples through gaps.
 
     `channel` 1 is the first, 0 the mean of all. `start_sample` is the number of the first sample.

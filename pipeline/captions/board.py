@@ -10,10 +10,10 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from pipeline.captions.redaction import Purge
+from pipeline.captions.redaction import Redaction
 from pipeline.core.errors import ProtocolError
 from pipeline.core.types import Caption
-from pipeline.protocol.caption import Message, SourceText, TargetText
+from pipeline.protocol.caption import CaptionMessage, SourceText, TargetText
 
 _REMEMBERED = 500
 """Captions that have left the board but that displays may still have."""
@@ -26,12 +26,12 @@ _OPEN = 32
 class Snapshot:
     """What a display needs to be up to date, sorted by id."""
 
-    messages: tuple[Message, ...]
+    messages: tuple[CaptionMessage, ...]
     resumed: bool
     """The messages add to what the display has; otherwise they replace it."""
 
 
-class Board:
+class CaptionBoard:
     """The last `history` final captions and those still open.
 
     `seq` counts all versions of all captions, a message's `revision` those of one caption. Methods
@@ -44,10 +44,10 @@ class Board:
         self.target = target
         self.seq = 0
         self._history = history
-        self._messages: dict[int, Message] = {}
-        self._passed_over: dict[int, Message] = {}
+        self._messages: dict[int, CaptionMessage] = {}
+        self._passed_over: dict[int, CaptionMessage] = {}
         """What the pipeline made of captions that an operator changed before they were final."""
-        self._left: deque[Message] = deque(maxlen=_REMEMBERED)
+        self._left: deque[CaptionMessage] = deque(maxlen=_REMEMBERED)
         """What has left the board, without its text."""
         self._forgotten_id = -1  # the highest id that has left the board
         self._forgotten_seq = 0  # the highest seq that has left the board
@@ -57,7 +57,7 @@ class Board:
         """The highest id so far, -1 before the first: a restarted session counts on from it."""
         return max(self._forgotten_id, max(self._messages, default=-1))
 
-    def show(self, caption: Caption) -> Message | None:
+    def show(self, caption: Caption) -> CaptionMessage | None:
         """Put a caption on the board.
 
         Once a caption is final only an operator changes it, so whatever the pipeline has to say
@@ -67,7 +67,7 @@ class Board:
         if old is None and not caption.final and caption.id <= self._forgotten_id:
             return None
         utterance = caption.transcript.utterance
-        message = Message(
+        message = CaptionMessage(
             seq=self.seq + 1,
             id=caption.id,
             revision=old.revision + 1 if old else 1,
@@ -90,7 +90,7 @@ class Board:
             return None
         return self._put(message)
 
-    def edit(self, caption_id: int, text: str) -> Message | None:
+    def edit(self, caption_id: int, text: str) -> CaptionMessage | None:
         """Replace a caption's target text by an operator's. Raises ProtocolError."""
         old = self.message(caption_id)
         target = TargetText(self.target, text, "operator")
@@ -98,14 +98,14 @@ class Board:
             return None
         return self._put(self._revised(old, old.source, target, len(text)))
 
-    def hide(self, caption_id: int) -> Message | None:
+    def hide(self, caption_id: int) -> CaptionMessage | None:
         """Take a caption away. Raises ProtocolError."""
         old = self.message(caption_id)
         if old.final and not (old.source.text or old.target.text):
             return None
         return self._put(self._withdrawn(old, "operator"))
 
-    def retract(self, caption_id: int) -> Message | None:
+    def retract(self, caption_id: int) -> CaptionMessage | None:
         """Take away what partials have shown of an utterance whose final was filtered."""
         old = self._messages.get(caption_id)
         if old is None:
@@ -116,7 +116,7 @@ class Board:
             return None
         return self._put(withdrawn)
 
-    def purge(self, purge: Purge) -> list[Message]:
+    def purge(self, purge: Redaction) -> list[CaptionMessage]:
         """Take off what was said off the record, for good; return what displays are to be sent.
 
         Whatever has no final goes as well. A display that was away gets the whole history without
@@ -137,7 +137,7 @@ class Board:
             self._forgotten_seq = self.seq
         return sent
 
-    def put_back(self, earlier: Message) -> Message:
+    def put_back(self, earlier: CaptionMessage) -> CaptionMessage:
         """Show a caption as it was before an operator changed it. Raises ProtocolError.
 
         If it was not final then, it comes back as the pipeline has made it since.
@@ -168,7 +168,7 @@ class Board:
         self._history = history
         self._forget()
 
-    def restore(self, messages: Iterable[Message]) -> None:
+    def restore(self, messages: Iterable[CaptionMessage]) -> None:
         """Bring back a journal's captions, oldest line first; seq and ids count on from there."""
         for message in messages:
             self.seq = max(self.seq, message.seq)
@@ -177,25 +177,25 @@ class Board:
                 self._messages[message.id] = message
                 self._forget()
 
-    def message(self, caption_id: int) -> Message:
+    def message(self, caption_id: int) -> CaptionMessage:
         """Return the newest version of a caption. Raises ProtocolError."""
         if caption_id not in self._messages:
             raise ProtocolError("unknown-caption", f"Caption {caption_id} is not in the history.")
         return self._messages[caption_id]
 
-    def _pass_over(self, message: Message) -> None:
+    def _pass_over(self, message: CaptionMessage) -> None:
         """Keep what the pipeline says of a caption that an operator has changed, for an undo."""
         known = self._passed_over.get(message.id)
         if not (known and known.final) and self._messages[message.id].target.engine == "operator":
             self._passed_over[message.id] = message
 
-    def _withdrawn(self, old: Message, engine: str) -> Message:
+    def _withdrawn(self, old: CaptionMessage, engine: str) -> CaptionMessage:
         source = SourceText(old.source.lang, "")
         return self._revised(old, source, TargetText(old.target.lang, "", engine), 0)
 
     def _revised(
-        self, old: Message, source: SourceText, target: TargetText, stable: int
-    ) -> Message:
+        self, old: CaptionMessage, source: SourceText, target: TargetText, stable: int
+    ) -> CaptionMessage:
         return replace(
             old,
             seq=self.seq + 1,
@@ -206,13 +206,13 @@ class Board:
             stable=stable,
         )
 
-    def _put(self, message: Message) -> Message:
+    def _put(self, message: CaptionMessage) -> CaptionMessage:
         self.seq = message.seq
         self._messages[message.id] = message
         self._forget()
         return message
 
-    def _sorted(self) -> list[Message]:
+    def _sorted(self) -> list[CaptionMessage]:
         return [self._messages[key] for key in sorted(self._messages)]
 
     def _forget(self) -> None:

@@ -14,14 +14,14 @@ import orjson
 
 from pipeline.captions.layout import Spoken, arrange
 from pipeline.captions.subtitles import SIDES, Cue, Side, languages, newest, plain, srt, txt, vtt
-from pipeline.protocol.caption import Message
+from pipeline.protocol.caption import CaptionMessage
 
 Which = Literal["source", "target", "both"]
 """What was said, its translation, or the one above the other."""
 WHICH: tuple[Which, ...] = get_args(Which)
 
 
-def export(messages: Sequence[Message], form: str, which: Which) -> str:
+def export(messages: Sequence[CaptionMessage], form: str, which: Which) -> str:
     """Return a journal in one of FORMATS: the newest version of each caption, in order.
 
     Hidden captions are left out. Subtitles are laid out by pipeline.captions.layout; the other
@@ -32,7 +32,7 @@ def export(messages: Sequence[Message], form: str, which: Which) -> str:
 
 
 def _subtitles(whole: Callable[[list[Cue]], str]) -> _Format:
-    def write(captions: Sequence[Message], sides: Sequence[Side]) -> str:
+    def write(captions: Sequence[CaptionMessage], sides: Sequence[Side]) -> str:
         spoken = [
             Spoken(message.start_s, message.end_s, texts)
             for message in captions
@@ -43,7 +43,7 @@ def _subtitles(whole: Callable[[list[Cue]], str]) -> _Format:
     return write
 
 
-def _txt(captions: Sequence[Message], sides: Sequence[Side]) -> str:
+def _txt(captions: Sequence[CaptionMessage], sides: Sequence[Side]) -> str:
     blocks = [
         txt(Cue(message.start_s, message.end_s, text) for _, text in _texts(message, sides))
         for message in captions
@@ -51,7 +51,7 @@ def _txt(captions: Sequence[Message], sides: Sequence[Side]) -> str:
     return ("\n" if len(sides) > 1 else "").join(filter(None, blocks))
 
 
-def _tsv(captions: Sequence[Message], sides: Sequence[Side]) -> str:
+def _tsv(captions: Sequence[CaptionMessage], sides: Sequence[Side]) -> str:
     out = io.StringIO()
     rows = [_row(message, sides) for message in captions]
     names = ["id", "start_s", "end_s", *sides, *(["engine"] if "target" in sides else [])]
@@ -61,14 +61,14 @@ def _tsv(captions: Sequence[Message], sides: Sequence[Side]) -> str:
     return out.getvalue()
 
 
-def _json(captions: Sequence[Message], sides: Sequence[Side]) -> str:
+def _json(captions: Sequence[CaptionMessage], sides: Sequence[Side]) -> str:
     rows = [_row(message, sides) for message in captions]
     langs = {side: lang for side, lang in languages(captions).items() if side in sides}
     option = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
     return orjson.dumps({"langs": langs, "captions": rows}, option=option).decode()
 
 
-def _row(message: Message, sides: Sequence[Side]) -> dict[str, Any]:
+def _row(message: CaptionMessage, sides: Sequence[Side]) -> dict[str, Any]:
     row: dict[str, Any] = {
         "id": message.id,
         "start_s": message.start_s,
@@ -78,7 +78,7 @@ def _row(message: Message, sides: Sequence[Side]) -> dict[str, Any]:
     return row | ({"engine": message.target.engine} if "target" in sides else {})
 
 
-def _texts(message: Message, sides: Sequence[Side]) -> list[tuple[str, str]]:
+def _texts(message: CaptionMessage, sides: Sequence[Side]) -> list[tuple[str, str]]:
     """Return (lang, text) of each side that says something; the same text is not said twice."""
     found = {
         plain(text.text): (text.lang, plain(text.text))
@@ -88,7 +88,7 @@ def _texts(message: Message, sides: Sequence[Side]) -> list[tuple[str, str]]:
     return list(found.values())
 
 
-_Format = Callable[[Sequence[Message], Sequence[Side]], str]
+_Format = Callable[[Sequence[CaptionMessage], Sequence[Side]], str]
 FORMATS: dict[str, _Format] = {
     "srt": _subtitles(srt),
     "vtt": _subtitles(vtt),

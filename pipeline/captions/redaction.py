@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import orjson
 
-from pipeline.protocol.caption import Message
+from pipeline.protocol.caption import CaptionMessage
 from pipeline.records.comparison import CompareRecord
 from pipeline.records.events import Record
 from pipeline.records.utterance import UtteranceRecord
@@ -18,7 +18,7 @@ _NOT_SPOKEN = ("event", "health", "summary")
 
 
 @dataclass(frozen=True, slots=True)
-class Purge:
+class Redaction:
     """What has to go: all of which any part was spoken between two times of the audio."""
 
     from_s: float
@@ -31,10 +31,10 @@ class Purge:
         return key in self.ids or (end_s > self.from_s and start_s < self.to_s)
 
 
-class Sweep:
+class RedactionFilter:
     """Goes over the records of a session, and knows again what is of an utterance that went."""
 
-    def __init__(self, purge: Purge) -> None:
+    def __init__(self, purge: Redaction) -> None:
         self.purge = purge
         self._ids = set(purge.ids)
         self._captions: set[int] = set()
@@ -44,10 +44,10 @@ class Sweep:
         """How many captions it took out of files so far."""
         return len(self._captions)
 
-    def takes(self, record: Message | Record) -> bool:
+    def takes(self, record: CaptionMessage | Record) -> bool:
         """Whether a caption or a record of the diagnostics goes."""
         match record:
-            case Message() | UtteranceRecord():
+            case CaptionMessage() | UtteranceRecord():
                 return self._takes(record.id, (record.start_s, record.end_s))
             case CompareRecord():
                 return self._takes(record.id)

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from pipeline.protocol.caption import Message
+from pipeline.protocol.caption import CaptionMessage
 
 Side = Literal["source", "target"]
 """What was said, or its translation."""
@@ -33,7 +33,7 @@ class Cue:
     text: str
 
 
-def cues(messages: Iterable[Message], side: Side) -> list[Cue]:
+def cues(messages: Iterable[CaptionMessage], side: Side) -> list[Cue]:
     """Return the cues of a journal: the newest final version of each caption, in order of `id`.
 
     Hidden captions are left out. No cue begins before the one before it has ended.
@@ -46,9 +46,9 @@ def cues(messages: Iterable[Message], side: Side) -> list[Cue]:
     return made
 
 
-def newest(messages: Iterable[Message]) -> list[Message]:
+def newest(messages: Iterable[CaptionMessage]) -> list[CaptionMessage]:
     """Return the newest final version of each caption in order of `id`, hidden ones left out."""
-    found: dict[int, Message] = {}
+    found: dict[int, CaptionMessage] = {}
     for message in messages:
         if message.final and (message.id not in found or message.seq > found[message.id].seq):
             found[message.id] = message
@@ -56,7 +56,7 @@ def newest(messages: Iterable[Message]) -> list[Message]:
     return [m for m in shown if plain(m.source.text) or plain(m.target.text)]
 
 
-def languages(messages: Iterable[Message]) -> dict[Side, str]:
+def languages(messages: Iterable[CaptionMessage]) -> dict[Side, str]:
     """Return the language of each side, by what most captions say; {} if there are none.
 
     Captions whose translation could not be had do not count for the target, unless all are so.
@@ -75,7 +75,7 @@ def plain(text: str) -> str:
     return " ".join(text.split())
 
 
-def follow(previous: Cue | None, message: Message, side: Side) -> Cue | None:
+def follow(previous: Cue | None, message: CaptionMessage, side: Side) -> Cue | None:
     """Return the cue of a caption that comes after `previous`; None if it has no text."""
     text = plain((message.source if side == "source" else message.target).text)
     if not text:

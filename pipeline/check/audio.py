@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pipeline.audio.file import WavFile
+from pipeline.audio.file import AudioFile
 from pipeline.audio.level import CLIPPED, FLOOR_DBFS, level_dbfs
 from pipeline.audio.protocols import AudioSource, SpeechDetector
 from pipeline.check.result import Check, Passed
@@ -50,7 +50,7 @@ def checks(settings: Settings, seconds: float) -> Iterator[Check]:
     source = assembly.audio_source(settings)
     doing = f"Speak into the microphone: listening for {seconds:g} s"
     if audio.input:
-        source = WavFile(Path(audio.input), channel=audio.channel, pace="fast")
+        source = AudioFile(Path(audio.input), channel=audio.channel, pace="fast")
         doing, seconds = f"Listening to {audio.input}", _FILE_S
 
     def load() -> Passed:

@@ -18,8 +18,8 @@ import orjson
 from websockets.datastructures import Headers
 from websockets.http11 import Request
 
-from pipeline.check import audio as soundcheck
-from pipeline.check.engines import Rehearsal
+from pipeline.check import audio as audio_checks
+from pipeline.check.engines import EngineChecks
 from pipeline.check.result import Check, Passed
 from pipeline.config.loader import Loaded
 from pipeline.config.schema import Server as ServerSettings
@@ -44,7 +44,7 @@ _LOOPBACK = ("127.", "::1", "localhost")
 
 
 def checks(
-    loaded: Loaded, rehearsal: Rehearsal, *, audio: bool = True, seconds: float = 3.0
+    loaded: Loaded, rehearsal: EngineChecks, *, audio: bool = True, seconds: float = 3.0
 ) -> list[Check]:
     """Return the checks for these settings, quick ones first, the rehearsal's last.
 
@@ -60,7 +60,7 @@ def checks(
         Check("port", "Opening the port", partial(_port, settings.server)),
         Check("sessions", "Writing a session", partial(_sessions, sessions, settings)),
         Check("disk", "Measuring the disk", partial(_disk, sessions)),
-        *(soundcheck.checks(settings, seconds) if audio else ()),
+        *(audio_checks.checks(settings, seconds) if audio else ()),
         *rehearsal.checks(),
     ]
 

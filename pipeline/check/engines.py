@@ -26,7 +26,7 @@ _BUSY = 0.5
 _KEYS = {"stt": "stt", "marian": "translate.partial", "gemma": "translate.final"}
 
 
-class Rehearsal:
+class EngineChecks:
     """Loads the engines that the settings ask for and keeps them, so that they can be added up.
 
     The golden sentence goes to each engine by itself: a translator gets what was really said, not

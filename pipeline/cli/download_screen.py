@@ -20,7 +20,7 @@ from pipeline.cli import streams
 from pipeline.core.errors import ModelError
 from pipeline.models import download
 from pipeline.models.orders import Order, Source
-from pipeline.models.store import Manifest, Store, Watch
+from pipeline.models.store import Manifest, PullProgress, Store
 
 
 class Download:
@@ -68,7 +68,7 @@ class Download:
         streams.say("Type yes if you have read and accept them:")
         return sys.stdin.readline().strip().casefold() in {"y", "yes"}
 
-    def _begin(self, ordered: Order) -> Watch:
+    def _begin(self, ordered: Order) -> PullProgress:
         terms = f" (terms: {ordered.terms})" if ordered.terms else ""
         print(
             f"{ordered.name}: {gb(ordered.fetched_bytes)}, licence {ordered.licence}{terms}, "
@@ -80,7 +80,7 @@ class Download:
         self._bars.start()
         fetched = self._bars.add_task("fetching", total=ordered.fetched_bytes)
         checked = self._bars.add_task("checking", total=ordered.size_bytes)
-        return Watch(
+        return PullProgress(
             on_bytes=lambda count: self._bars.advance(fetched, count),
             on_checked=lambda count: self._bars.advance(checked, count),
         )

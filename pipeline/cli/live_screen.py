@@ -23,7 +23,7 @@ from rich.text import Text
 
 from pipeline.core import logs
 from pipeline.core.types import Fault, Level, Mode, State
-from pipeline.protocol.caption import Message
+from pipeline.protocol.caption import CaptionMessage
 from pipeline.records.utterance import UtteranceRecord
 
 _WIPE = Control.clear()
@@ -80,7 +80,7 @@ class RichScreen:
         self._level = Level(_METER_FLOOR_DBFS, _METER_FLOOR_DBFS, clipped=False, speaking=False)
         self._record: UtteranceRecord | None = None
         self._fault: Fault | None = None
-        self._open: dict[int, Message] = {}
+        self._open: dict[int, CaptionMessage] = {}
 
     def started(self, address: str, mode: Mode, folder: Path) -> None:  # noqa: ARG002
         """Take the lower part of the terminal."""
@@ -98,7 +98,7 @@ class RichScreen:
             Text.assemble("The desk is at ", (page, "bold"), f"; its token is in {token}")
         )
 
-    def caption(self, message: Message) -> None:
+    def caption(self, message: CaptionMessage) -> None:
         """Show a partial at the bottom; let a final scroll by."""
         others = {key: open_ for key, open_ in self._open.items() if key != message.id}
         was_open = len(others) < len(self._open)
@@ -220,14 +220,14 @@ class RichScreen:
         )
 
 
-def _partial(message: Message) -> Iterable[Text]:
+def _partial(message: CaptionMessage) -> Iterable[Text]:
     yield Text(_printable(message.source.text), "dim")
     target = Text(_printable(message.target.text), "italic")
     target.stylize("dim", message.stable)
     yield target
 
 
-def _final(message: Message) -> Text:
+def _final(message: CaptionMessage) -> Text:
     minutes, seconds = divmod(int(message.start_s), 60)
     mark = f"{minutes:02}:{seconds:02} "
     if not message.target.text:

@@ -13,7 +13,7 @@ from rich.console import Console, RenderableType
 from pipeline.cli.live_screen import RichScreen, level_bar
 from pipeline.core.types import Fault, Level, Mode, State
 from pipeline.daemon.screen import Screen
-from pipeline.protocol.caption import Message
+from pipeline.protocol.caption import CaptionMessage
 from pipeline.records.utterance import UtteranceRecord
 
 __all__ = ["LineScreen", "RichScreen", "Screen", "level_bar", "make_screen"]
@@ -41,7 +41,7 @@ class LineScreen:
         """Log both."""
         log.info("operator", page=page, token=token)
 
-    def caption(self, message: Message) -> None:
+    def caption(self, message: CaptionMessage) -> None:
         """Log a final; its words only for those who ask for "debug".
 
         Logs are kept by others, who cannot be told to forget what turns out to be off the record.

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import structlog
 
-from pipeline.captions.board import Board
+from pipeline.captions.board import CaptionBoard
 from pipeline.config.schema import Settings
 from pipeline.core import logs
 from pipeline.core.errors import StarkError
@@ -32,11 +32,11 @@ from pipeline.core.types import (
     WorkerEnded,
     WorkerReady,
 )
-from pipeline.daemon.coordinator import Desk
+from pipeline.daemon.coordinator import CaptionCoordinator
 from pipeline.daemon.health import Health
 from pipeline.daemon.reload import Reload
 from pipeline.daemon.screen import Screen
-from pipeline.daemon.supervisor import Watch
+from pipeline.daemon.supervisor import Supervisor
 from pipeline.daemon.systemd import Notifier
 from pipeline.dictionary.store import Dictionary
 from pipeline.protocol.commands import CommandMessage
@@ -45,11 +45,11 @@ from pipeline.server.hub import Hub
 from pipeline.server.operator_token import FILE as TOKEN_FILE
 from pipeline.server.operator_token import operator_token
 from pipeline.session.folders import incomplete
-from pipeline.session.recorder import Recorder
+from pipeline.session.recorder import SessionRecorder
 from pipeline.session.redact import finish_purges
 from pipeline.session.resume import unfinished_session
-from pipeline.workers.degradation import Ladder
-from pipeline.workers.group import Crew, Engines
+from pipeline.workers.degradation import Degradation
+from pipeline.workers.group import Engines, WorkerGroup
 
 log = structlog.get_logger()
 
@@ -84,7 +84,7 @@ class App:
         finish_purges(sessions)
         now_utc = datetime.now(UTC)
         earlier = unfinished_session(settings, now_utc) if mode == "live" else None
-        self._recorder = Recorder(
+        self._recorder = SessionRecorder(
             sessions,
             source=translate.source,
             target=translate.target,
@@ -95,8 +95,8 @@ class App:
             keep_mb=settings.session.keep_mb,
         )
         self._metrics = Metrics()
-        self._ladder = Ladder()
-        board = Board(
+        self._ladder = Degradation()
+        board = CaptionBoard(
             # Each run has a name of its own: what a display saw last need not be in the journal.
             self.folder.name + (f"+{earlier.runs}" if earlier else ""),
             translate.source,
@@ -111,9 +111,9 @@ class App:
             on_command=self._command,
             health=lambda: self.health.record(),  # noqa: PLW0108 - it is made further down
             metrics=self._metrics,
-            console=lambda: self._desk.controls.console,
+            console=lambda: self._coordinator.controls.console,
         )
-        self._desk = Desk(
+        self._coordinator = CaptionCoordinator(
             board=board,
             hub=self._hub,
             dictionary=dictionary,
@@ -123,9 +123,9 @@ class App:
             screen=screen,
             mode=mode,
             off_record_s=settings.operator.off_record_s,
-            heard_s=lambda: self._crew.listen.heard_s,
+            heard_s=lambda: self._group.listen.heard_s,
         )
-        self._crew = Crew(
+        self._group = WorkerGroup(
             settings,
             engines,
             dictionary=dictionary,
@@ -136,14 +136,14 @@ class App:
         )
         if earlier:
             board.restore(earlier.messages)
-            self._desk.controls.go_on(earlier)
-            self._crew.apply(self._desk.controls)
+            self._coordinator.controls.go_on(earlier)
+            self._group.apply(self._coordinator.controls)
             log.info("session resumed", folder=str(self.folder), captions=len(earlier.messages))
         self.health = Health(
             mode=mode,
             engines=engines,
-            crew=self._crew,
-            desk=self._desk,
+            group=self._group,
+            coordinator=self._coordinator,
             ladder=self._ladder,
             recorder=self._recorder,
         )
@@ -153,15 +153,15 @@ class App:
             dictionary=dictionary,
             board=board,
             hub=self._hub,
-            crew=self._crew,
-            desk=self._desk,
+            group=self._group,
+            coordinator=self._coordinator,
             recorder=self._recorder,
         )
         self._changed = asyncio.Event()
         self._notifier = Notifier()
-        self._watch = Watch(
-            crew=self._crew,
-            desk=self._desk,
+        self._watch = Supervisor(
+            group=self._group,
+            coordinator=self._coordinator,
             ladder=self._ladder,
             recorder=self._recorder,
             metrics=self._metrics,
@@ -194,7 +194,7 @@ class App:
             logs.serving(self._hub.address, self.folder)
             self._screen.started(self._hub.address, self._mode, self.folder)
             self._screen.operator(f"{self._hub.address}operator", self._token_place)
-            self._desk.announce()
+            self._coordinator.announce()
             watch = asyncio.create_task(self._watch.run())
             watch.add_done_callback(self._watch_ended)
             try:
@@ -202,11 +202,11 @@ class App:
             finally:
                 watch.cancel()
                 await asyncio.gather(watch, return_exceptions=True)
-            self._desk.ended = not self._desk.broken
-            self._desk.announce()
+            self._coordinator.ended = not self._coordinator.broken
+            self._coordinator.announce()
             await self._hub.close()
         finally:
-            heard_s, unfinished = round(self._crew.listen.heard_s, 2), self._desk.unfinished
+            heard_s, unfinished = round(self._group.listen.heard_s, 2), self._coordinator.unfinished
             self._recorder.record(self.health.record())
             self._recorder.record(EndEvent(utc=utc_now(), unfinished=unfinished, audio_s=heard_s))
             if not self._recorder.close(max(_WRITE_S, self._reload.settings.session.drain_s)):
@@ -224,30 +224,30 @@ class App:
     @property
     def stuck(self) -> bool:
         """Whether a worker's thread is still inside an engine."""
-        return self._crew.stuck
+        return self._group.stuck
 
     async def _serve(self) -> None:
-        crew = self._crew
-        crew.start()
-        await self._until(lambda: crew.loaded)
-        if crew.loaded:
+        group = self._group
+        group.start()
+        await self._until(lambda: group.loaded)
+        if group.loaded:
             log.info("ready", took_s=round(self.health.uptime_s, 2))
-            self._desk.begun = True
-            self._desk.announce()
+            self._coordinator.begun = True
+            self._coordinator.announce()
             self._notifier.ready()
-        crew.begin()
-        await self._until(lambda: crew.done)
+        group.begin()
+        await self._until(lambda: group.done)
         self._notifier.stopping()
-        crew.stop()
+        group.stop()
         await self._drained()
-        for caption in crew.rescue():
-            self._desk.show(caption)
-        if self._desk.unfinished:
-            log.error("unfinished", utterances=self._desk.unfinished)
+        for caption in group.rescue():
+            self._coordinator.show(caption)
+        if self._coordinator.unfinished:
+            log.error("unfinished", utterances=self._coordinator.unfinished)
 
     async def _until(self, reached: Callable[[], bool]) -> None:
         """Wait until `reached`, a stop is asked for, or a worker has broken."""
-        while not (reached() or self._stops or self._crew.broken):
+        while not (reached() or self._stops or self._group.broken):
             self._changed.clear()
             await self._changed.wait()
 
@@ -256,12 +256,12 @@ class App:
 
         A file played fast and to its end has all the time for its comparisons.
         """
-        limitless = self._crew.done and not self._crew.sheds
+        limitless = self._group.done and not self._group.sheds
         drain_s = None if limitless else self._reload.settings.session.drain_s
         with suppress(TimeoutError):
             async with asyncio.timeout(drain_s):
-                while not self._crew.over and self._stops < 2:
-                    self._crew.release()
+                while not self._group.over and self._stops < 2:
+                    self._group.release()
                     self._changed.clear()
                     await self._changed.wait()
 
@@ -279,29 +279,29 @@ class App:
     def _take(self, report: Report) -> None:
         match report:
             case Caption():
-                self._desk.show(report)
+                self._coordinator.show(report)
                 if report.final:
-                    self._crew.compare(report)
+                    self._group.compare(report)
             case Comparison():
-                self._desk.compared(report)
+                self._coordinator.compared(report)
             case Utterance():
-                self._desk.closed(report)
+                self._coordinator.closed(report)
             case Transcript():
-                self._desk.filtered(report)
+                self._coordinator.filtered(report)
             case Level():
-                self._desk.level(report)
+                self._coordinator.level(report)
             case Fault():
-                self._desk.fault(report)
+                self._coordinator.fault(report)
             case SourceChanged():
-                self._desk.source(report)
+                self._coordinator.source(report)
             case WorkerReady(name):
-                self._crew.ready.add(name)
+                self._group.ready.add(name)
                 self._changed.set()
             case WorkerEnded(name, error):
                 self._worker_ended(name, error)
 
     def _worker_ended(self, name: str, error: BaseException | None) -> None:
-        self._crew.ended[name] = error
+        self._group.ended[name] = error
         self._changed.set()
         if error is None:
             return
@@ -313,8 +313,8 @@ class App:
         self._recorder.record(
             BrokenEvent(utc=utc_now(), worker=name, code=code, message=str(error))
         )
-        self._desk.broken = f"{name}: {error}"
-        self._desk.announce()
+        self._coordinator.broken = f"{name}: {error}"
+        self._coordinator.announce()
 
     def _watch_ended(self, watch: asyncio.Task[None]) -> None:
         """End loudly what nobody looks after any more."""
@@ -324,5 +324,5 @@ class App:
     def _command(self, command: CommandMessage) -> None:
         if command.name == "reload":
             self._reload.obey()  # more than the desk knows of; it notes the rest
-        self._desk.command(command)
-        self._crew.apply(self._desk.controls)
+        self._coordinator.command(command)
+        self._group.apply(self._coordinator.controls)

@@ -13,8 +13,8 @@ from dataclasses import asdict, dataclass, field
 
 import structlog
 
-from pipeline.captions.board import Board
-from pipeline.captions.redaction import Purge
+from pipeline.captions.board import CaptionBoard
+from pipeline.captions.redaction import Redaction
 from pipeline.core.errors import ProtocolError
 from pipeline.core.metrics import Metrics
 from pipeline.core.timestamps import utc_now
@@ -29,17 +29,17 @@ from pipeline.core.types import (
     Transcript,
     Utterance,
 )
-from pipeline.daemon.operator_commands import Controls
+from pipeline.daemon.operator_commands import OperatorCommands
 from pipeline.daemon.screen import Screen
 from pipeline.dictionary.store import Dictionary
-from pipeline.protocol.caption import Message
+from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.commands import CommandMessage, caption_of
 from pipeline.records.comparison import compare_record
 from pipeline.records.events import FaultEvent, SourceEvent
 from pipeline.records.utterance import UtteranceRecord, filtered_record, utterance_record
 from pipeline.server.hub import Hub
-from pipeline.session.recorder import Recorder
-from pipeline.workers.degradation import REASON, Ladder, Rung
+from pipeline.session.recorder import SessionRecorder
+from pipeline.workers.degradation import REASON, Degradation, Rung
 
 log = structlog.get_logger()
 
@@ -64,18 +64,18 @@ class Track:
     first_shown_s: float | None = None
 
 
-class Desk:
+class CaptionCoordinator:
     """Publishes captions and states, writes records, answers operators."""
 
     def __init__(
         self,
         *,
-        board: Board,
+        board: CaptionBoard,
         hub: Hub,
         dictionary: Dictionary,
-        recorder: Recorder,
+        recorder: SessionRecorder,
         metrics: Metrics,
-        ladder: Ladder,
+        ladder: Degradation,
         screen: Screen,
         mode: Mode,
         off_record_s: float,
@@ -89,7 +89,7 @@ class Desk:
         self._ladder = ladder
         self._screen = screen
         self._mode = mode
-        self.controls = Controls(
+        self.controls = OperatorCommands(
             board=board,
             dictionary=dictionary,
             operators=hub.operators,
@@ -278,7 +278,7 @@ class Desk:
         """Make everything forget what has just been said, and what is being said."""
         to_s = self._heard_s()
         from_s = max(0.0, to_s - self.controls.off_record_s)
-        purge = Purge(from_s, to_s, tuple(self._tracks))
+        purge = Redaction(from_s, to_s, tuple(self._tracks))
         self._recorder.purge(purge)  # first: what follows could be cut short
         self.controls.off_record = True
         self.announce()
@@ -314,7 +314,7 @@ class Desk:
         )
         self._screen.utterance(record)
 
-    def _publish(self, message: Message | None) -> None:
+    def _publish(self, message: CaptionMessage | None) -> None:
         if message is not None:
             # First: what was shown must outlive us. It keeps finals only.
             self._recorder.caption(message)

@@ -9,11 +9,11 @@ import psutil
 
 from pipeline.core.timestamps import utc_now
 from pipeline.core.types import Mode
-from pipeline.daemon.coordinator import Desk
+from pipeline.daemon.coordinator import CaptionCoordinator
 from pipeline.records.health import RUNG_NAMES, Dropped, HealthRecord, Queues, RungName
-from pipeline.session.recorder import Recorder
-from pipeline.workers.degradation import Ladder
-from pipeline.workers.group import Crew, Engines
+from pipeline.session.recorder import SessionRecorder
+from pipeline.workers.degradation import Degradation
+from pipeline.workers.group import Engines, WorkerGroup
 
 
 class Health:
@@ -24,15 +24,15 @@ class Health:
         *,
         mode: Mode,
         engines: Engines,
-        crew: Crew,
-        desk: Desk,
-        ladder: Ladder,
-        recorder: Recorder,
+        group: WorkerGroup,
+        coordinator: CaptionCoordinator,
+        ladder: Degradation,
+        recorder: SessionRecorder,
     ) -> None:
         self._mode = mode
         self._engines = engines
-        self._crew = crew
-        self._desk = desk
+        self._group = group
+        self._coordinator = coordinator
         self._ladder = ladder
         self._recorder = recorder
         self._started_s = time.monotonic()
@@ -52,11 +52,11 @@ class Health:
     def dropped(self) -> Dropped:
         """What was given up since the start, by kind."""
         blocks, records = self._engines.source.dropped_blocks, self._recorder.dropped
-        return Dropped(blocks=blocks, records=records, **self._crew.shed())
+        return Dropped(blocks=blocks, records=records, **self._group.shed())
 
     def record(self) -> HealthRecord:
         """Return how the daemon is now."""
-        state, reason = self._desk.state
+        state, reason = self._coordinator.state
         engines = self._engines
         return HealthRecord(
             utc=utc_now(),
@@ -65,24 +65,24 @@ class Health:
             mode=self._mode,
             session=self._recorder.folder.name,
             uptime_s=round(self.uptime_s, 1),
-            audio_s=round(self._crew.listen.heard_s, 1),
-            lag_s=round(self._desk.lag_s(time.monotonic()), 2),
+            audio_s=round(self._group.listen.heard_s, 1),
+            lag_s=round(self._coordinator.lag_s(time.monotonic()), 2),
             rung=self.rung,
             source=engines.source.name,
             recognizer=engines.recognizer.name,
             partial=engines.partial.name if engines.partial else "",
             final=engines.final.name if engines.final else "",
-            setback=self._crew.setback,
-            queues=Queues(**self._crew.queues()),
+            setback=self._group.setback,
+            queues=Queues(**self._group.queues()),
             dropped=self.dropped,
             memory_mb=self._memory(),
         )
 
     def line(self) -> str:
         """Return it in one line of words, for `systemctl status`."""
-        state, reason = self._desk.state
+        state, reason = self._coordinator.state
         said = f"{state} ({reason})" if reason else state
-        return f"{said}, lag {self._desk.lag_s(time.monotonic()):.1f} s, rung {self.rung}"
+        return f"{said}, lag {self._coordinator.lag_s(time.monotonic()):.1f} s, rung {self.rung}"
 
     def _memory(self) -> float:
         with suppress(OSError):  # no file descriptor is left: say what was last known

@@ -9,14 +9,14 @@ from collections.abc import Callable, Container
 from datetime import UTC, datetime
 from typing import Literal
 
-from pipeline.captions.board import Board
+from pipeline.captions.board import CaptionBoard
 from pipeline.check.last_check import last_check
 from pipeline.core.errors import DictionaryError, ProtocolError
 from pipeline.core.timestamps import utc_now
 from pipeline.core.types import CommandName
 from pipeline.daemon.undo import Undo
 from pipeline.dictionary.store import Dictionary
-from pipeline.protocol.caption import Message
+from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.commands import (
     AddRuleCommand,
     CommandMessage,
@@ -27,8 +27,8 @@ from pipeline.protocol.commands import (
 )
 from pipeline.protocol.messages import ConsoleMessage, DoneMessage, RuleMessage
 from pipeline.records.events import CommandEvent, RuleEvent
-from pipeline.server.operator_feed import Operators
-from pipeline.session.recorder import Recorder
+from pipeline.server.operator_feed import OperatorFeed
+from pipeline.session.recorder import SessionRecorder
 from pipeline.session.resume import Unfinished
 
 _CODES = {
@@ -37,17 +37,17 @@ _CODES = {
 }
 
 
-class Controls:
+class OperatorCommands:
     """Obeys commands."""
 
     def __init__(
         self,
         *,
-        board: Board,
+        board: CaptionBoard,
         dictionary: Dictionary,
-        operators: Operators,
-        recorder: Recorder,
-        publish: Callable[[Message | None], None],
+        operators: OperatorFeed,
+        recorder: SessionRecorder,
+        publish: Callable[[CaptionMessage | None], None],
         off_record_s: float,
     ) -> None:
         """Take the parts.
@@ -139,7 +139,7 @@ class Controls:
             self._undo.forget(name)
         setattr(self, fact, on)
 
-    def _revise(self, did: str, old: Message, new: Message | None) -> None:
+    def _revise(self, did: str, old: CaptionMessage, new: CaptionMessage | None) -> None:
         """Show what was done to a caption, if it has changed anything."""
         if new is not None:
             self._undo.push(

@@ -10,7 +10,7 @@ from dataclasses import asdict
 
 import structlog
 
-from pipeline.captions.board import Board
+from pipeline.captions.board import CaptionBoard
 from pipeline.config.changes import changes
 from pipeline.config.loader import changed, leaves
 from pipeline.config.schema import Settings
@@ -18,12 +18,12 @@ from pipeline.core import logs
 from pipeline.core.errors import ConfigError, DictionaryError, ProtocolError
 from pipeline.core.timestamps import utc_now
 from pipeline.core.types import Fault
-from pipeline.daemon.coordinator import Desk
+from pipeline.daemon.coordinator import CaptionCoordinator
 from pipeline.dictionary.store import Dictionary
 from pipeline.records.events import DictionaryEvent, ReloadedEvent
 from pipeline.server.hub import Hub
-from pipeline.session.recorder import Recorder
-from pipeline.workers.group import Crew
+from pipeline.session.recorder import SessionRecorder
+from pipeline.workers.group import WorkerGroup
 
 log = structlog.get_logger()
 
@@ -37,11 +37,11 @@ class Reload:
         read: Callable[[], Settings],
         *,
         dictionary: Dictionary,
-        board: Board,
+        board: CaptionBoard,
         hub: Hub,
-        crew: Crew,
-        desk: Desk,
-        recorder: Recorder,
+        group: WorkerGroup,
+        coordinator: CaptionCoordinator,
+        recorder: SessionRecorder,
     ) -> None:
         """`read` returns the settings as file, environment and flags say now, or raises."""
         self.settings = settings
@@ -50,8 +50,8 @@ class Reload:
         self._dictionary = dictionary
         self._board = board
         self._hub = hub
-        self._crew = crew
-        self._desk = desk
+        self._group = group
+        self._coordinator = coordinator
         self._recorder = recorder
 
     def hangup(self) -> None:
@@ -100,10 +100,10 @@ class Reload:
 
     def _use(self, settings: Settings) -> None:
         old, self.settings = self.settings, settings
-        self._crew.use(settings)
+        self._group.use(settings)
         self._hub.use(settings.server)
         self._board.keep(settings.server.history)
-        self._desk.controls.off_record_s = settings.operator.off_record_s
+        self._coordinator.controls.off_record_s = settings.operator.off_record_s
         if settings.log != old.log:
             logs.configure(settings.log.level, settings.log.format)
         if settings.session != old.session:
@@ -117,4 +117,4 @@ class Reload:
 
     def _fault(self, error: ConfigError | DictionaryError, what: str = "") -> None:
         stage = "dictionary" if isinstance(error, DictionaryError) else "settings"
-        self._desk.fault(Fault(stage, error.code, f"{what}{error}"))
+        self._coordinator.fault(Fault(stage, error.code, f"{what}{error}"))

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import psutil
 
-from pipeline.captions.board import Board
+from pipeline.captions.board import CaptionBoard
 from pipeline.config.schema import Settings
 from pipeline.core import logs
 from pipeline.core.errors import ProtocolError, SessionError
@@ -24,7 +24,7 @@ from pipeline.core.metrics import Metrics
 from pipeline.core.timestamps import utc_now
 from pipeline.core.types import Mode, State
 from pipeline.daemon.screen import Screen
-from pipeline.protocol.caption import Message
+from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.commands import CommandMessage
 from pipeline.records.health import Dropped, HealthRecord, Queues
 from pipeline.server.hub import Hub
@@ -61,7 +61,7 @@ class Replay:
         self._started_s = time.monotonic()
         self._screen = screen
         self._at_s = max(0.0, captions[0].start_s - _LEAD_S)
-        self._board = Board(
+        self._board = CaptionBoard(
             # Not the session's own name: a display that was there must not take this for a resume.
             f"replay-{folder.name}",
             session.langs["source"],
@@ -145,12 +145,12 @@ class Replay:
         )
 
 
-def _schedule(captions: Sequence[Message]) -> list[tuple[float, Message | None]]:
+def _schedule(captions: Sequence[CaptionMessage]) -> list[tuple[float, CaptionMessage | None]]:
     """Return what happens when, in seconds of audio: a caption is heard (None), then it is there.
 
     In the order of the captions, so that one which begins before the last has ended waits for it.
     """
-    steps: list[tuple[float, Message | None]] = []
+    steps: list[tuple[float, CaptionMessage | None]] = []
     for message in captions:
         last_s = steps[-1][0] if steps else 0.0
         start_s = max(message.start_s, last_s)

@@ -8,7 +8,7 @@ from typing import Protocol
 from rich.console import RenderableType
 
 from pipeline.core.types import Fault, Level, Mode, State
-from pipeline.protocol.caption import Message
+from pipeline.protocol.caption import CaptionMessage
 from pipeline.records.utterance import UtteranceRecord
 
 
@@ -21,7 +21,7 @@ class Screen(Protocol):
     def operator(self, page: str, token: str) -> None:
         """Where the operator's page is, and where its token is kept."""
 
-    def caption(self, message: Message) -> None:
+    def caption(self, message: CaptionMessage) -> None:
         """A caption is new or has changed."""
 
     def utterance(self, record: UtteranceRecord) -> None:

@@ -12,14 +12,14 @@ import structlog
 from pipeline.core.metrics import Metrics
 from pipeline.core.timestamps import utc_now
 from pipeline.core.types import Fault
-from pipeline.daemon.coordinator import Desk
+from pipeline.daemon.coordinator import CaptionCoordinator
 from pipeline.daemon.health import Health
 from pipeline.daemon.reload import Reload
 from pipeline.daemon.systemd import Notifier
 from pipeline.records.events import RungEvent
-from pipeline.session.recorder import Recorder
-from pipeline.workers.degradation import Ladder
-from pipeline.workers.group import Crew
+from pipeline.session.recorder import SessionRecorder
+from pipeline.workers.degradation import Degradation
+from pipeline.workers.group import WorkerGroup
 
 log = structlog.get_logger()
 
@@ -28,16 +28,16 @@ _HEALTH_S = 10.0
 _STATUS_S = 5.0
 
 
-class Watch:
+class Supervisor:
     """Belongs to the event loop's thread."""
 
     def __init__(
         self,
         *,
-        crew: Crew,
-        desk: Desk,
-        ladder: Ladder,
-        recorder: Recorder,
+        group: WorkerGroup,
+        coordinator: CaptionCoordinator,
+        ladder: Degradation,
+        recorder: SessionRecorder,
         metrics: Metrics,
         reload: Reload,
         health: Health,
@@ -45,8 +45,8 @@ class Watch:
         on_rescue: Callable[[], None],
     ) -> None:
         """Take the parts, and what is called when drafts were made finals."""
-        self._crew = crew
-        self._desk = desk
+        self._group = group
+        self._coordinator = coordinator
         self._ladder = ladder
         self._recorder = recorder
         self._metrics = metrics
@@ -67,7 +67,7 @@ class Watch:
             if now_s - dictionary_at_s >= self._reload.settings.dictionary.watch_s:
                 dictionary_at_s = now_s
                 self._reload.look()
-            if self._crew.alive(now_s) and now_s >= next_alive_s:
+            if self._group.alive(now_s) and now_s >= next_alive_s:
                 next_alive_s = now_s + self._notifier.watchdog_s
                 self._notifier.alive()
             if now_s >= next_status_s:
@@ -78,15 +78,17 @@ class Watch:
     def _look(self, now_s: float) -> None:
         # What the final translator is at is not late: its draft is on screen, and it has a
         # deadline of its own. What waits for it is.
-        lag_s = self._desk.lag_s(now_s, but=self._crew.translating)
-        if self._crew.sheds and self._ladder.observe(lag_s, now_s):
+        lag_s = self._coordinator.lag_s(now_s, but=self._group.translating)
+        if self._group.sheds and self._ladder.observe(lag_s, now_s):
             log.warning("rung", rung=self._ladder.rung.name, lag_s=round(lag_s, 2))
             self._recorder.record(RungEvent(utc=utc_now(), rung=self._health.rung))
-        if self._crew.look(now_s):
-            self._desk.fault(Fault("translate", "final-hangs", "The final translator hangs."))
-            for caption in self._crew.rescue():
-                self._desk.show(caption)
+        if self._group.look(now_s):
+            self._coordinator.fault(
+                Fault("translate", "final-hangs", "The final translator hangs.")
+            )
+            for caption in self._group.rescue():
+                self._coordinator.show(caption)
             self._on_rescue()
-        self._desk.degraded = self._crew.setback
-        self._desk.announce()
-        self._metrics.queues(self._crew.queues(), asdict(self._health.dropped))
+        self._coordinator.degraded = self._group.setback
+        self._coordinator.announce()
+        self._metrics.queues(self._group.queues(), asdict(self._health.dropped))

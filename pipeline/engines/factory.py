@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from pipeline.audio.file import WavFile
+from pipeline.audio.file import AudioFile
 from pipeline.audio.microphone import Microphone
 from pipeline.audio.protocols import AudioSource, SpeechDetector
 from pipeline.audio.silero_vad import Silero
@@ -35,7 +35,7 @@ def audio_source(settings: Settings, *, loop: bool = False) -> AudioSource:
     """Return the file of `audio.input`, or else the microphone."""
     audio = settings.audio
     if audio.input:
-        return WavFile(Path(audio.input), channel=audio.channel, pace=audio.pace, loop=loop)
+        return AudioFile(Path(audio.input), channel=audio.channel, pace=audio.pace, loop=loop)
     return Microphone(audio.device, channel=audio.channel)
 
 

@@ -15,8 +15,7 @@ from pipeline.engines import llama, prompts
 from pipeline.engines import speculative as drafting
 from pipeline.engines.parts import join
 from pipeline.engines.whole_words import WholeWords, one_line
-from pipeline.text import repetition as loops
-from pipeline.text import sentences
+from pipeline.text import repetition, sentences
 
 log = structlog.get_logger()
 
@@ -163,12 +162,12 @@ class Gemma:
             sizes = f"{len(prompt)} tokens of prompt and {cap} of answer"
             raise EngineError("text-too-long", f"{sizes} do not fit the context.")
         reused = self._llama.prompt(prompt, check)
-        repeats = loops.longest(loops.words(source)).count
+        repeats = repetition.longest(repetition.words(source)).count
         words = WholeWords(self._target, grow)
         made: list[int] = []
         drafted = 0
         logprob = 0.0
-        loop: loops.Loop | None = None
+        loop: repetition.Loop | None = None
         stopped: Literal["end", "length", "loop"] = "length"
         for token, token_logprob, foretold in self._greedy(self._tokens(draft), made):
             if self._ends(token):
@@ -177,14 +176,14 @@ class Gemma:
             made.append(token)
             drafted += foretold
             logprob += token_logprob
-            if loop := loops.at_end(made, repeats):
+            if loop := repetition.at_end(made, repeats):
                 stopped = "loop"
                 break
             words.add(self._llama.piece(token))
             check()
             if len(made) == cap:
                 break
-        kept = loops.cut(made, loop, repeats) if loop else made
+        kept = repetition.cut(made, loop, repeats) if loop else made
         return Translation(
             text=one_line(b"".join(map(self._llama.piece, kept)).decode(errors="replace")),
             engine=self.name,

@@ -12,8 +12,7 @@ from pipeline.core.errors import EngineError, ModelError
 from pipeline.core.types import Translation
 from pipeline.engines.ctranslate2_errors import explain, require
 from pipeline.engines.parts import join
-from pipeline.text import repetition as loops
-from pipeline.text import sentences
+from pipeline.text import repetition, sentences
 
 _KEY = "translate.partial.model"
 _FILES = ("model.bin", "config.json", "source.spm", "target.spm")
@@ -93,9 +92,9 @@ class Marian:
             [source + self._end], beam_size=1, max_decoding_length=cap, return_scores=True
         )[0]
         pieces = result.hypotheses[0]
-        repeats = loops.longest(loops.words(text)).count
-        loop = loops.anywhere(pieces, repeats)
-        kept = pieces if loop is None else loops.cut(pieces, loop, repeats)
+        repeats = repetition.longest(repetition.words(text)).count
+        loop = repetition.anywhere(pieces, repeats)
+        kept = pieces if loop is None else repetition.cut(pieces, loop, repeats)
         return Translation(
             text=self._target.decode(kept),
             engine=self.name,

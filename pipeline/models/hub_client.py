@@ -16,7 +16,7 @@ import structlog
 
 from pipeline.core.errors import ModelError
 from pipeline.models import hub_errors
-from pipeline.models.store import StoredFile, Watch, digest, link_or_copy, nobody
+from pipeline.models.store import PullProgress, StoredFile, digest, link_or_copy, nobody
 
 log = structlog.get_logger()
 
@@ -36,7 +36,7 @@ class HubFile:
     blob: str
 
 
-def get(file: HubFile, folder: Path, here: Path, watch: Watch) -> StoredFile:
+def get(file: HubFile, folder: Path, here: Path, watch: PullProgress) -> StoredFile:
     """Have a file in `folder`, taken from the model that is `here` or from the hub, and checked.
 
     Raises ModelError, and what huggingface_hub and the disk raise.
@@ -60,7 +60,7 @@ def _keep(file: HubFile, target: Path, old: Path) -> StoredFile | None:
     return StoredFile(path=file.path, size_bytes=file.size_bytes, sha256=sha256)
 
 
-def _fetch(file: HubFile, target: Path, watch: Watch) -> StoredFile:
+def _fetch(file: HubFile, target: Path, watch: PullProgress) -> StoredFile:
     """Fetch what is missing of a file, and check it."""
     target.parent.mkdir(parents=True, exist_ok=True)
     target.touch()
@@ -93,7 +93,7 @@ def _fetch(file: HubFile, target: Path, watch: Watch) -> StoredFile:
     return StoredFile(path=file.path, size_bytes=file.size_bytes, sha256=sha256)
 
 
-def _stream(file: HubFile, target: Path, watch: Watch) -> None:
+def _stream(file: HubFile, target: Path, watch: PullProgress) -> None:
     """Append to `target` what it lacks, as far as the connection lasts."""
     from huggingface_hub import get_session, utils  # noqa: PLC0415 - heavy
 

@@ -31,7 +31,7 @@ def nobody(_: int) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Watch:
+class PullProgress:
     """Told how many bytes more are here (less than 0: given up), and how many more are checked."""
 
     on_bytes: Callable[[int], None] = nobody

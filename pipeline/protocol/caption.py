@@ -34,7 +34,7 @@ class TargetText:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
+class CaptionMessage:
     """A `caption` message: one version of one caption, as sent, journaled and restored."""
 
     type: Literal["caption"] = "caption"

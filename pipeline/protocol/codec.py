@@ -14,7 +14,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from pipeline.core.errors import ProtocolError, quoted
 from pipeline.core.types import COMMANDS
-from pipeline.protocol.caption import Message
+from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.commands import AckMessage, AuthMessage, ClientMessage, CommandMessage
 from pipeline.protocol.messages import ErrorMessage, Outgoing
 
@@ -26,7 +26,7 @@ _Command: TypeAlias = Annotated[CommandMessage, Field(discriminator="name")]
 _CLIENT: TypeAdapter[ClientMessage] = TypeAdapter(
     Annotated[AckMessage | AuthMessage | _Command, Field(discriminator="type")]
 )
-_CAPTION = TypeAdapter(Message)
+_CAPTION = TypeAdapter(CaptionMessage)
 _SAYS = {
     **dict.fromkeys(("seq", "id"), "is a whole number from 0"),
     **dict.fromkeys(("token", "text", "heard", "write"), "is a string, not empty"),
@@ -58,7 +58,7 @@ def parse(raw: str | bytes) -> ClientMessage:
     return parse_json(_CLIENT, data, _SAYS)
 
 
-def parse_caption(line: str | bytes) -> Message:
+def parse_caption(line: str | bytes) -> CaptionMessage:
     """Read back an encoded caption message, such as a line of the journal.
 
     Raises ProtocolError (bad-json, unknown-type, bad-field).

@@ -12,7 +12,7 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import Field
 
 from pipeline.core.types import CommandName, Kind, Mode, State
-from pipeline.protocol.caption import Message
+from pipeline.protocol.caption import CaptionMessage
 from pipeline.records.comparison import CompareRecord
 from pipeline.records.health import HealthRecord
 from pipeline.records.utterance import UtteranceRecord
@@ -41,7 +41,7 @@ class HelloMessage:
     reason: str
     resumed: bool
     """Whether `captions` are only those that changed after `since`."""
-    captions: tuple[Message, ...]
+    captions: tuple[CaptionMessage, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +49,7 @@ class EarlierMessage:
     """The captions that a short `hello` has left out."""
 
     type: Literal["earlier"] = "earlier"
-    captions: tuple[Message, ...]
+    captions: tuple[CaptionMessage, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -250,7 +250,7 @@ class ErrorMessage:
 
 
 Outgoing: TypeAlias = (
-    Message
+    CaptionMessage
     | HelloMessage
     | EarlierMessage
     | AliveMessage

@@ -81,7 +81,7 @@ class SummaryRecord:
     """Lines of review_queue.jsonl."""
 
 
-class Tally:
+class SummaryBuilder:
     """Takes a session's records one by one."""
 
     def __init__(self) -> None:

@@ -8,7 +8,7 @@ from statistics import median
 
 from pipeline.core.percentiles import spread
 from pipeline.evaluation.score import STAGES, Score
-from pipeline.protocol.caption import Message
+from pipeline.protocol.caption import CaptionMessage
 from pipeline.records.utterance import UtteranceRecord
 from pipeline.review.markup import Markup, join, tag
 from pipeline.review.report_timeline import ReportedSession
@@ -205,7 +205,7 @@ def uncovered(compared: Score | None) -> Markup:
     return join(tag("p", says), tag("ul", *(tag("li", said) for said in compared.uncovered)))
 
 
-def _heard(record: UtteranceRecord | None, message: Message) -> Markup:
+def _heard(record: UtteranceRecord | None, message: CaptionMessage) -> Markup:
     """Return what was said, with the dictionary's words marked where they can be found again."""
     said = message.source.text
     if record is None or record.text != said:
@@ -223,7 +223,7 @@ def _heard(record: UtteranceRecord | None, message: Message) -> Markup:
     return join(*pieces, said[done:])
 
 
-def _remarks(record: UtteranceRecord | None, message: Message) -> Iterable[Markup]:
+def _remarks(record: UtteranceRecord | None, message: CaptionMessage) -> Iterable[Markup]:
     if message.target.engine == "operator":
         was = record.final.text if record and record.final else ""
         yield tag("span", "edited", class_="chip note", title=f"was: {was}")

@@ -35,7 +35,7 @@ from pipeline.protocol.commands import Phrase, Text
 from pipeline.review.report import report
 from pipeline.review.store import Review
 from pipeline.server.addresses import page_address, unbound
-from pipeline.server.attempts import Attempts
+from pipeline.server.attempts import LoginThrottle
 from pipeline.server.origins import foreign
 from pipeline.server.pages import Pages, refuse, respond
 
@@ -81,7 +81,7 @@ class ReviewServer:
         self._settings = settings
         self._token = token.encode()
         self._pass = secrets.token_urlsafe(32)
-        self._attempts = Attempts()
+        self._attempts = LoginThrottle()
         self._pages = Pages(bundled("displays"))
         self._connections: set[ServerConnection] = set()
         self._server: Server | None = None

@@ -14,7 +14,7 @@ LOCK_S = 60.0
 _ADDRESSES = 1024  # remembered; an attack from more addresses pushes out the oldest
 
 
-class Attempts:
+class LoginThrottle:
     """Counts per address. Times are seconds of any one clock, passed in."""
 
     def __init__(self) -> None:

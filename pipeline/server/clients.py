@@ -10,7 +10,7 @@ from websockets.asyncio.server import ServerConnection, broadcast
 
 from pipeline.core.metrics import Metrics
 from pipeline.core.types import KINDS, Kind
-from pipeline.server.rate_limits import Bucket
+from pipeline.server.rate_limits import TokenBucket
 from pipeline.server.transport import address_of
 
 BACKLOG_BYTES = 256 * 1024
@@ -34,7 +34,9 @@ class Client:
     backlog: int = BACKLOG_BYTES
     authorized: bool = False
     errors: int = 0
-    messages: Bucket = field(default_factory=lambda: Bucket(_MESSAGES_PER_S, _MESSAGES_AT_ONCE))
+    messages: TokenBucket = field(
+        default_factory=lambda: TokenBucket(_MESSAGES_PER_S, _MESSAGES_AT_ONCE)
+    )
     """What it may still send."""
     number: int = 0
     """Counts the clients from 1; given when it is added."""

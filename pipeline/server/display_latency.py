@@ -24,7 +24,7 @@ Group = tuple[Kind, str]
 """Displays of one kind and language."""
 
 
-class Glass:
+class DisplayLatency:
     """The latency at the glass, by kind and language and of single displays."""
 
     def __init__(self) -> None:

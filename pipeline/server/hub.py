@@ -21,13 +21,13 @@ from websockets.asyncio.server import ServerConnection
 from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 
-from pipeline.captions.board import Board, Snapshot
+from pipeline.captions.board import CaptionBoard, Snapshot
 from pipeline.config import schema as config
 from pipeline.core.errors import ProtocolError
 from pipeline.core.metrics import Metrics
 from pipeline.core.resources import bundled
 from pipeline.core.types import Mode, State
-from pipeline.protocol.caption import Message
+from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.codec import encode, error
 from pipeline.protocol.commands import CommandMessage
 from pipeline.protocol.messages import (
@@ -43,14 +43,14 @@ from pipeline.records.health import HealthRecord
 from pipeline.server import descriptors
 from pipeline.server.addresses import page_address
 from pipeline.server.clients import Client, Clients
-from pipeline.server.display_latency import Glass
+from pipeline.server.display_latency import DisplayLatency
 from pipeline.server.inbound import Incoming
-from pipeline.server.operator_feed import Operators
+from pipeline.server.operator_feed import OperatorFeed
 from pipeline.server.pages import refuse
-from pipeline.server.rate_limits import Door, Refusal
+from pipeline.server.rate_limits import ConnectionLimiter, Refusal
 from pipeline.server.routes import Endpoints
 from pipeline.server.subscription import Subscription, parse_subscription
-from pipeline.server.transport import Port, address_of
+from pipeline.server.transport import Transport, address_of
 
 log = structlog.get_logger()
 
@@ -68,7 +68,7 @@ class Hub:
 
     def __init__(
         self,
-        board: Board,
+        board: CaptionBoard,
         settings: config.Server,
         *,
         mode: Mode,
@@ -99,8 +99,8 @@ class Hub:
         self._state: State = "starting"
         self._reason = ""
         self._clients = Clients(metrics)
-        self._glass = Glass()
-        self.operators = Operators(
+        self._glass = DisplayLatency()
+        self.operators = OperatorFeed(
             self._clients,
             self._glass,
             address=lambda: self.audience_address,
@@ -116,8 +116,8 @@ class Hub:
             on_command=on_command,
             on_operator=self._let_in,
         )
-        self._door = Door(settings.max_clients, settings.max_per_address)
-        self._port = Port(settings, self._door, handler=self._serve, answer=self._answer)
+        self._door = ConnectionLimiter(settings.max_clients, settings.max_per_address)
+        self._port = Transport(settings, self._door, handler=self._serve, answer=self._answer)
         self._timers: dict[Callable[[], None], asyncio.TimerHandle] = {}
 
     async def start(self) -> None:
@@ -152,7 +152,7 @@ class Hub:
         self._incoming.address = settings.address
         self._take_limits()
 
-    def publish(self, message: Message) -> None:
+    def publish(self, message: CaptionMessage) -> None:
         """Send a caption that the board has just made."""
         self._glass.published(message.seq, time.monotonic())
         recipients = self._clients.authorized() if self._mode == "dry-run" else self._clients

@@ -14,9 +14,9 @@ from pipeline.core.metrics import Metrics
 from pipeline.protocol.codec import encode, error, parse
 from pipeline.protocol.commands import AckMessage, AuthMessage, CommandMessage
 from pipeline.protocol.messages import AuthorizedMessage
-from pipeline.server.attempts import Attempts
+from pipeline.server.attempts import LoginThrottle
 from pipeline.server.clients import Client, Clients
-from pipeline.server.display_latency import Glass
+from pipeline.server.display_latency import DisplayLatency
 from pipeline.server.origins import foreign
 
 _MAX_ERRORS = 20  # refused messages before a connection is closed
@@ -32,7 +32,7 @@ class Incoming:
         clients: Clients,
         metrics: Metrics,
         *,
-        glass: Glass,
+        glass: DisplayLatency,
         token: str,
         address: str,
         on_command: Callable[[CommandMessage], None],
@@ -50,7 +50,7 @@ class Incoming:
         self.address = address
         self._on_command = on_command
         self._on_operator = on_operator
-        self._attempts = Attempts()
+        self._attempts = LoginThrottle()
 
     async def take(self, client: Client, raw: str | bytes) -> bool:
         """Do what a client's message says, or tell it why not.

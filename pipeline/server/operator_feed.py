@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import fields, replace
 
-from pipeline.captions.redaction import Purge, Sweep
+from pipeline.captions.redaction import Redaction, RedactionFilter
 from pipeline.config.changes import Changes
 from pipeline.core.types import Fault
 from pipeline.protocol.codec import encode
@@ -27,19 +27,19 @@ from pipeline.records.comparison import CompareRecord
 from pipeline.records.health import HealthRecord
 from pipeline.records.utterance import UtteranceRecord
 from pipeline.server.clients import Client, Clients
-from pipeline.server.display_latency import Glass
+from pipeline.server.display_latency import DisplayLatency
 
 _UTTERANCES = 50
 """Records kept for an operator who joins late."""
 
 
-class Operators:
+class OperatorFeed:
     """Speaks to the clients that have shown the token. Belongs to the event loop's thread."""
 
     def __init__(
         self,
         clients: Clients,
-        glass: Glass,
+        glass: DisplayLatency,
         *,
         address: Callable[[], str],
         health: Callable[[], HealthRecord],
@@ -92,9 +92,9 @@ class Operators:
             )
         )
 
-    def purge(self, purge: Purge) -> None:
+    def purge(self, purge: Redaction) -> None:
         """Forget the records of what was said off the record, and have pages forget them."""
-        sweep = Sweep(purge)
+        sweep = RedactionFilter(purge)
         # The utterances first: by their times the sweep knows which comparisons go.
         spoken = [record for record in self._utterances if not sweep.takes(record)]
         compared = [record for record in self._compares if not sweep.takes(record)]

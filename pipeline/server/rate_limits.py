@@ -21,7 +21,7 @@ _ADDRESSES = 1024  # remembered; one more pushes out the one that came first
 Refusal: TypeAlias = Literal["too-many-connections", "too-many-requests"]
 
 
-class Bucket:
+class TokenBucket:
     """Lets `burst` things through at once, and `per_s` a second in the long run (token bucket)."""
 
     __slots__ = ("_at_s", "_burst", "_left", "_per_s")
@@ -42,7 +42,7 @@ class Bucket:
         return True
 
 
-class Door:
+class ConnectionLimiter:
     """Counts connections, in whatever stage, and requests, by who holds the address.
 
     `most` connections are let in in all, `per_address` of each address. Both may be changed.
@@ -54,7 +54,7 @@ class Door:
         self.total = 0
         """Open connections."""
         self._inside: Counter[str] = Counter()
-        self._requests: dict[str, Bucket] = {}
+        self._requests: dict[str, TokenBucket] = {}
 
     def enter(self, address: str) -> bool:
         """Count a new connection. False: cut it off."""
@@ -78,7 +78,7 @@ class Door:
             return "too-many-connections"
         bucket = self._requests.get(address)
         if bucket is None:
-            bucket = self._requests[address] = Bucket(REQUESTS_PER_S, REQUESTS_AT_ONCE)
+            bucket = self._requests[address] = TokenBucket(REQUESTS_PER_S, REQUESTS_AT_ONCE)
             if len(self._requests) > _ADDRESSES:
                 del self._requests[next(iter(self._requests))]
         return None if bucket.take(now_s) else "too-many-requests"

@@ -18,7 +18,7 @@ from pipeline.config import schema as config
 from pipeline.core.errors import ServerError
 from pipeline.server.addresses import unbound
 from pipeline.server.pages import SECURITY
-from pipeline.server.rate_limits import Door
+from pipeline.server.rate_limits import ConnectionLimiter
 from pipeline.server.tls import Certificate
 
 _FRAME_BYTES = 64 * 1024  # more than wire.MAX_BYTES, so that most oversized messages get an answer
@@ -35,13 +35,13 @@ _STRICT = {"Strict-Transport-Security": f"max-age={8 * 24 * 3600}"}
 log = structlog.get_logger()
 
 
-class Port:
+class Transport:
     """Listens for displays and pages. Belongs to the event loop's thread."""
 
     def __init__(
         self,
         settings: config.Server,
-        door: Door,
+        door: ConnectionLimiter,
         *,
         handler: Callable[[ServerConnection], Awaitable[None]],
         answer: Callable[[ServerConnection, Request], Response | None],

@@ -17,7 +17,7 @@ from pydantic import ConfigDict, Field, TypeAdapter
 
 from pipeline.captions.subtitles import Side, languages, newest
 from pipeline.core.errors import ProtocolError, SessionError
-from pipeline.protocol.caption import Message
+from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.codec import parse_caption, parse_json
 from pipeline.records.comparison import CompareRecord
 from pipeline.records.events import EndEvent, EventRecord, Record
@@ -57,12 +57,12 @@ class Session:
         return self.folder.name
 
     @cached_property
-    def messages(self) -> list[Message]:
+    def messages(self) -> list[CaptionMessage]:
         """All versions of all final captions, as written."""
         return read_journal(self.folder)
 
     @cached_property
-    def captions(self) -> list[Message]:
+    def captions(self) -> list[CaptionMessage]:
         """The newest version of each caption by id, hidden ones left out."""
         return newest(self.messages)
 
@@ -157,7 +157,7 @@ def start_utc(name: str) -> datetime | None:
         return None
 
 
-def read_journal(folder: Path) -> list[Message]:
+def read_journal(folder: Path) -> list[CaptionMessage]:
     """Return all versions of all final captions, as written. Raises SessionError."""
     return read_lines(folder / JOURNAL, parse_caption)
 

@@ -18,14 +18,14 @@ from typing import TypeAlias
 
 import orjson
 
-from pipeline.captions.redaction import Purge, Sweep
+from pipeline.captions.redaction import Redaction, RedactionFilter
 from pipeline.core.files import LineFile, WholeFile
 from pipeline.core.timestamps import utc_now
 from pipeline.core.types import Fault
-from pipeline.protocol.caption import Message
+from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.codec import encode
 from pipeline.records.events import Record, RecordsDroppedEvent, ResumedEvent
-from pipeline.records.summary import SummaryRecord, Tally
+from pipeline.records.summary import SummaryBuilder, SummaryRecord
 from pipeline.records.utterance import UtteranceRecord
 from pipeline.session.folders import make_folder, unwritable
 from pipeline.session.reader import parse_record
@@ -58,10 +58,10 @@ class _Entry:
     line: bytes
 
 
-_Item: TypeAlias = Message | _Entry | _Limits | Purge
+_Item: TypeAlias = CaptionMessage | _Entry | _Limits | Redaction
 
 
-class Recorder:
+class SessionRecorder:
     """The folder of one session. Any thread may use it. Only `close` and `await_mark` wait.
 
     `diagnostics.jsonl` gets utterance, health and event records, `captions.jsonl` every final
@@ -109,7 +109,7 @@ class Recorder:
             *(self._journal, self._transcripts, self._pairs, self._diagnostics),
             self._summary,
         )
-        self._tally = Tally()
+        self._tally = SummaryBuilder()
         self._on_fault = on_fault
         self._queue: queue.Queue[_Item | None] = queue.Queue(_QUEUE)
         self._limits = _Limits(keep_days, keep_mb)
@@ -151,7 +151,7 @@ class Recorder:
         """Keep a record: of an utterance, a second final, how the daemon is, or an event."""
         self._put(_Entry(record, _line(record)))
 
-    def caption(self, message: Message) -> None:
+    def caption(self, message: CaptionMessage) -> None:
         """Keep a caption for good; one that is not final is not kept."""
         if message.final:
             self._put(message)
@@ -160,7 +160,7 @@ class Recorder:
         """Remove what older sessions are past these limits."""
         self._put(_Limits(keep_days, keep_mb))
 
-    def purge(self, purge: Purge) -> None:
+    def purge(self, purge: Redaction) -> None:
         """Take what was said in a stretch of time out of all files, however long that takes.
 
         What comes later of it is not written. Unlike all else this is never dropped.
@@ -224,7 +224,7 @@ class Recorder:
 
     def _take(self, item: _Item) -> None:
         match item:
-            case Message():
+            case CaptionMessage():
                 if not self._purges.takes(item):
                     self._journal.add(encode(item) + b"\n")
                     self._transcripts.add(item)
@@ -283,12 +283,12 @@ class Recorder:
         if self._purges.begin():
             self._transcripts.remake()
         if self._purges.do(self._note):
-            self._tally = Tally()
+            self._tally = SummaryBuilder()
             for line in self._diagnostics.lines():
                 if record := parse_record(line):
                     self._tally.add(record)
 
-    def _note(self, sweep: Sweep) -> None:
+    def _note(self, sweep: RedactionFilter) -> None:
         self._transcripts.remake()
         self._transcripts.flush()
         self._diagnostics.add(_line(event_of(sweep)))

@@ -16,12 +16,12 @@ from typing import Protocol
 import orjson
 import structlog
 
-from pipeline.captions.redaction import MARK, Purge, Sweep
+from pipeline.captions.redaction import MARK, Redaction, RedactionFilter
 from pipeline.captions.subtitles import Side, cues, srt, txt, vtt
 from pipeline.core.errors import SessionError
 from pipeline.core.files import LineFile, WholeFile, sync
 from pipeline.core.timestamps import utc_now
-from pipeline.protocol.caption import Message
+from pipeline.protocol.caption import CaptionMessage
 from pipeline.records.events import OffRecordEvent, Record
 from pipeline.session.reader import JOURNAL, RECORDS, read_journal
 from pipeline.session.resume import in_use
@@ -54,13 +54,13 @@ class Purges:
         self._folder = folder
         self._files = files
         self._mark = WholeFile(folder / MARK)
-        self._asked: deque[Purge] = deque()
-        self._owed: deque[Sweep] = deque()
-        self._known: deque[Sweep] = deque(maxlen=_REMEMBERED)
+        self._asked: deque[Redaction] = deque()
+        self._owed: deque[RedactionFilter] = deque()
+        self._known: deque[RedactionFilter] = deque(maxlen=_REMEMBERED)
         self.marked = threading.Event()
         """What was asked for last outlives the process."""
 
-    def ask(self, purge: Purge) -> None:
+    def ask(self, purge: Redaction) -> None:
         """Ask for one; never waits, never fails."""
         self.marked.clear()
         self._asked.append(purge)
@@ -70,7 +70,7 @@ class Purges:
         """Whether words that must go may still be in a file."""
         return bool(self._asked or self._owed)
 
-    def takes(self, record: Message | Record) -> bool:
+    def takes(self, record: CaptionMessage | Record) -> bool:
         """Whether a record that comes late is of an utterance that went."""
         return any(sweep.takes(record) for sweep in self._known)
 
@@ -78,7 +78,7 @@ class Purges:
         """Keep what waits from being written; return whether a purge was asked for."""
         new = False
         while self._asked:
-            sweep = Sweep(self._asked[0])
+            sweep = RedactionFilter(self._asked[0])
             for file in self._files:
                 file.sift(sweep.line)
             self._known.append(sweep)
@@ -87,7 +87,7 @@ class Purges:
             new = True
         return new
 
-    def do(self, note: Callable[[Sweep], None]) -> bool:
+    def do(self, note: Callable[[RedactionFilter], None]) -> bool:
         """Do what is owed; return whether anything was. Raises OSError; then it is owed still.
 
         `note` is called for each when the lines are gone: to make the transcripts anew, and to put
@@ -108,7 +108,7 @@ class Purges:
         return True
 
 
-def event_of(sweep: Sweep) -> OffRecordEvent:
+def event_of(sweep: RedactionFilter) -> OffRecordEvent:
     """Return the event of a purge that is done."""
     from_s, to_s = round(sweep.purge.from_s, 3), round(sweep.purge.to_s, 3)
     return OffRecordEvent(utc=utc_now(), from_s=from_s, to_s=to_s, captions=sweep.captions)
@@ -135,10 +135,10 @@ def _finish(folder: Path, mark: Path) -> None:
         files[0].lock()
         purges = Purges(folder, files)
         for each in orjson.loads(mark.read_bytes()):
-            purges.ask(Purge(each["from_s"], each["to_s"], tuple(each["ids"])))
+            purges.ask(Redaction(each["from_s"], each["to_s"], tuple(each["ids"])))
         purges.begin()
 
-        def note(sweep: Sweep) -> None:
+        def note(sweep: RedactionFilter) -> None:
             records.add(orjson.dumps(event_of(sweep), option=orjson.OPT_APPEND_NEWLINE))
             records.flush()
             _remake_transcripts(folder)
@@ -150,7 +150,7 @@ def _finish(folder: Path, mark: Path) -> None:
     log.info("purged", session=str(folder))
 
 
-def _sweep(folder: Path, sweep: Sweep, files: Sequence[Lines]) -> None:
+def _sweep(folder: Path, sweep: RedactionFilter, files: Sequence[Lines]) -> None:
     """Go over all files of a session but its transcripts. Raises OSError."""
     for file in files:
         file.rewrite(sweep.line)

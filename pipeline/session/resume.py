@@ -16,7 +16,7 @@ from pathlib import Path
 from pipeline.captions.redaction import MARK
 from pipeline.config.schema import Settings
 from pipeline.core.errors import SessionError
-from pipeline.protocol.caption import Message
+from pipeline.protocol.caption import CaptionMessage
 from pipeline.records.events import Record, ResumedEvent
 from pipeline.records.health import HealthRecord
 from pipeline.records.utterance import UtteranceRecord
@@ -29,7 +29,7 @@ class Unfinished:
 
     folder: Path
     started_utc: datetime
-    messages: tuple[Message, ...]
+    messages: tuple[CaptionMessage, ...]
     """The journal, as written."""
     records: tuple[Record, ...]
     """The lines of diagnostics.jsonl, as written."""

@@ -16,7 +16,7 @@ import orjson
 from pydantic import TypeAdapter
 
 from pipeline.core.files import LineFile
-from pipeline.protocol.caption import Message
+from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.codec import parse_json
 from pipeline.records.quality import Flag
 from pipeline.records.utterance import UtteranceRecord
@@ -113,7 +113,7 @@ class PairFile:
     def __init__(self, path: Path) -> None:
         """Make it. Raises OSError."""
         self.file = LineFile(path)
-        self._edits: dict[int, Message] = {}
+        self._edits: dict[int, CaptionMessage] = {}
         self._count = 0
 
     def __len__(self) -> int:
@@ -125,7 +125,7 @@ class PairFile:
         self.file.add(orjson.dumps(pair, option=orjson.OPT_APPEND_NEWLINE))
         self._count += 1
 
-    def follow(self, message: Message) -> None:
+    def follow(self, message: CaptionMessage) -> None:
         """Do to the caption's pair, if it is here, what the operator did to the caption."""
         self._edits[message.id] = message
 
@@ -165,7 +165,7 @@ class Pairs:
         self.accepted = PairFile(folder / PAIRS)
         self.review = PairFile(folder / QUEUE)
         self._session = folder.name
-        self._edits: dict[int, Message] = {}
+        self._edits: dict[int, CaptionMessage] = {}
 
     def add(self, record: UtteranceRecord) -> None:
         """Take an utterance's record."""
@@ -177,7 +177,7 @@ class Pairs:
         if edit := self._edits.get(record.id):  # an operator was quicker than the final
             self.follow(edit)
 
-    def follow(self, message: Message) -> None:
+    def follow(self, message: CaptionMessage) -> None:
         """Take a final caption; only what an operator did, or undid, changes anything."""
         if message.target.engine == "operator" or message.id in self._edits:
             self._edits[message.id] = message

@@ -25,7 +25,7 @@ from pipeline.captions.subtitles import (
 )
 from pipeline.core.errors import SessionError
 from pipeline.core.files import GrowingFile
-from pipeline.protocol.caption import Message
+from pipeline.protocol.caption import CaptionMessage
 from pipeline.session.reader import read_journal
 
 _WAITING = 1_000
@@ -85,7 +85,7 @@ class Transcripts:
             for side in SIDES
         }
 
-    def add(self, message: Message) -> None:
+    def add(self, message: CaptionMessage) -> None:
         """Take a final caption in. A version of an earlier one makes the files anew."""
         latest = message.id > self._newest_id
         self._newest_id = max(self._newest_id, message.id)

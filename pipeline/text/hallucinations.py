@@ -12,7 +12,7 @@ import re
 
 from pipeline.config.schema import Stt
 from pipeline.core.types import Recognition
-from pipeline.text import repetition as loops
+from pipeline.text import repetition
 
 QUIET_DBFS = -45.0
 """Root mean square below which an utterance is quiet: speech is 15 to 30 dB louder."""
@@ -70,7 +70,7 @@ def reason(
     over and over; `compression` as repetitive by zlib's measure; `stock-phrase` what models write
     over silence, and it was quiet or uncertain; `too-fast` more words than fit into `duration_s`.
     """
-    words = loops.words(_ANNOTATION.sub(" ", text))
+    words = repetition.words(_ANNOTATION.sub(" ", text))
     silent = _above(recognition.no_speech_prob, settings.no_speech_prob)
     unsure = silent or _below(recognition.avg_logprob, UNSURE_LOGPROB)
     quiet = level_dbfs < QUIET_DBFS
@@ -91,7 +91,7 @@ def reason(
 
 
 def _loops(words: list[str], count: int) -> bool:
-    loop = loops.longest(words)
+    loop = repetition.longest(words)
     needed = max(count, _WORD_COUNT) if loop.period == 1 else count
     return loop.count >= needed and loop.length >= _LOOP_SHARE * len(words)
 

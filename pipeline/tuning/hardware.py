@@ -18,7 +18,7 @@ _LOOK_S = 1.0
 _IDLE = frozenset({"idle", "iowait", "guest", "guest_nice"})  # guests are in `user` already
 
 
-class Others:
+class ExternalLoad:
     """What other programs take of the processor, from now on."""
 
     def __init__(self) -> None:
@@ -35,7 +35,7 @@ class Others:
 
 def machine() -> Machine:
     """Return what is there to work with. Takes a second, to see how busy it is."""
-    memory, others = psutil.virtual_memory(), Others()
+    memory, others = psutil.virtual_memory(), ExternalLoad()
     time.sleep(_LOOK_S)
     return Machine(
         cpu=_cpu(),

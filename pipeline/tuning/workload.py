@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from pipeline.audio.file import WavFile
+from pipeline.audio.file import AudioFile
 from pipeline.audio.segmenter import Segmenter
 from pipeline.audio.silero_vad import Silero
 from pipeline.config.schema import Settings
@@ -81,7 +81,7 @@ def hearing(settings: Settings) -> Work:
     """Return the recognizer's work. Raises AudioError, ModelError for what ships with us."""
     detector, segmenter = Silero(), Segmenter(settings.vad)
     detector.load()
-    source = WavFile(bundled("demo", "sermon.flac"), pace="fast")
+    source = AudioFile(bundled("demo", "sermon.flac"), pace="fast")
     source.open()
     utterances: list[Utterance] = []
     try:

@@ -7,7 +7,7 @@ errors in a row an engine rests, and after each further one twice as long, up to
 from __future__ import annotations
 
 
-class Rest:
+class Backoff:
     """Counts errors in a row. Times are monotonic seconds; `resting` may be asked by any thread."""
 
     def __init__(self, *, after: int, first_s: float, most_s: float) -> None:
@@ -25,7 +25,7 @@ class Rest:
             doublings = min(self._failures - self._after, 32)  # a float holds that, whatever comes
             self._until_s = now_s + min(self._most_s, self._first_s * 2.0**doublings)
 
-    def well(self) -> None:
+    def succeeded(self) -> None:
         """Note a success: errors before it no longer count."""
         self._failures = 0
         self._until_s = 0.0
@@ -34,11 +34,11 @@ class Rest:
         """Rest for good."""
         self._until_s = float("inf")
 
-    def resting(self, now_s: float) -> bool:
+    def is_active(self, now_s: float) -> bool:
         """Whether to leave the engine alone."""
         return now_s < self._until_s
 
     @property
-    def spent(self) -> bool:
+    def is_exhausted(self) -> bool:
         """Whether it has rested and no success has come since, though it may be tried."""
         return self._failures >= self._after or self._until_s == float("inf")

@@ -63,11 +63,11 @@ class Worker(threading.Thread):
         self._faults += 1
         self.emit(Fault(self.name, error.code, error.message))
 
-    def well(self) -> None:
+    def note_success(self) -> None:
         """Note a success: errors before it no longer count."""
         self._faults = 0
 
     @property
-    def worn_out(self) -> bool:
+    def too_many_failures(self) -> bool:
         """Whether too many engine errors came in a row."""
         return self._faults >= FAULTS_IN_A_ROW

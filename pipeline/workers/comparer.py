@@ -78,8 +78,8 @@ class Compare(Worker):
             self.left_out += 1
             if not isinstance(error, EngineGoneError):
                 self.fault(error)
-                self._useless = self.worn_out
+                self._useless = self.too_many_failures
             return
-        self.well()
+        self.note_success()
         span = Span(start_s, time.monotonic())
         self.emit(Comparison(caption_id, self._lang, final, self._model, translation, span))

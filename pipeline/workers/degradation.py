@@ -45,7 +45,7 @@ REASON = {
 }
 
 
-class Ladder:
+class Degradation:
     """Holds the rung. `observe` is called by one thread; `rung` may be read by any."""
 
     def __init__(self) -> None:

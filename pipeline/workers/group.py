@@ -17,12 +17,12 @@ from pipeline.engines.process import EngineProcess
 from pipeline.engines.protocols import Recognizer, Translator
 from pipeline.workers.base import Worker
 from pipeline.workers.comparer import LIMIT, Compare
-from pipeline.workers.degradation import Ladder
+from pipeline.workers.degradation import Degradation
 from pipeline.workers.listener import Listen
-from pipeline.workers.queues import DRAFT_LIMIT, Drafts, Mailbox
+from pipeline.workers.queues import DRAFT_LIMIT, DraftQueue, UtteranceQueue
 from pipeline.workers.transcriber import Transcribe
 from pipeline.workers.translator import Translate
-from pipeline.workers.vad_fallback import SteadyDetector
+from pipeline.workers.vad_fallback import FallbackDetector
 
 SILENT_S = 20.0
 """The listen thread notices within seconds that a microphone gives nothing. Silent for so long, it
@@ -61,7 +61,7 @@ class HearingControls(Protocol):
     off_record: bool
 
 
-class Crew:
+class WorkerGroup:
     """Listen, transcribe and, where there is a final translator, translate; perhaps compare."""
 
     def __init__(
@@ -70,7 +70,7 @@ class Crew:
         engines: Engines,
         *,
         dictionary: Dictionary,
-        ladder: Ladder,
+        ladder: Degradation,
         emit: Emit,
         last_id: int = 0,
         origin_s: float = 0.0,
@@ -80,10 +80,10 @@ class Crew:
         self._emit = emit
         # A file played as fast as possible has no clock to fall behind: then queues wait instead.
         self.sheds = not (settings.audio.input and settings.audio.pace == "fast")
-        self._mailbox = Mailbox()
-        self._drafts = Drafts(DRAFT_LIMIT)
+        self._mailbox = UtteranceQueue()
+        self._drafts = DraftQueue(DRAFT_LIMIT)
         self._segmenter = Segmenter(settings.vad, last_id=last_id)
-        self._detector = SteadyDetector(engines.detector, emit)
+        self._detector = FallbackDetector(engines.detector, emit)
         self.listen = Listen(
             source=engines.source,
             detector=self._detector,

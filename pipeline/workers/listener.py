@@ -15,8 +15,8 @@ from pipeline.audio.segmenter import Segmenter
 from pipeline.core.errors import AudioError, AudioLostError
 from pipeline.core.types import SAMPLE_RATE, AudioBlock, Emit, Fault, SourceChanged, Utterance
 from pipeline.workers.base import Worker
-from pipeline.workers.degradation import Ladder, Rung
-from pipeline.workers.queues import Mailbox
+from pipeline.workers.degradation import Degradation, Rung
+from pipeline.workers.queues import UtteranceQueue
 
 _LEVEL_BLOCKS = 8
 _REOPEN_S = (0.5, 1.0, 2.0, 5.0)
@@ -36,8 +36,8 @@ class Listen(Worker):
         source: AudioSource,
         detector: SpeechDetector,
         segmenter: Segmenter,
-        mailbox: Mailbox,
-        ladder: Ladder,
+        mailbox: UtteranceQueue,
+        ladder: Degradation,
         emit: Emit,
         origin_s: float = 0.0,
         zeros_mean_lost: bool = False,

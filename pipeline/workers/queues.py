@@ -1,9 +1,11 @@
-"""The queues between the threads: listen -> Mailbox -> transcribe -> Drafts -> translate.
+"""The queues between the threads.
 
-Mailbox: every final in order, only the newest partial. A slow recognizer lowers the rate of
+listen -> UtteranceQueue -> transcribe -> DraftQueue -> translate
+
+UtteranceQueue: every final in order, only the newest partial. A slow recognizer lowers the rate of
 partials by itself, since an unread partial is replaced. When `limit` finals wait, `put` waits too;
-the capture queue then fills and drops its oldest audio, counted. Drafts: at most DRAFT_LIMIT; when
-it is full the draft itself becomes the final, so nothing is dropped there either.
+the capture queue then fills and drops its oldest audio, counted. DraftQueue: at most DRAFT_LIMIT;
+when it is full the draft itself becomes the final, so nothing is dropped there either.
 """
 
 from __future__ import annotations
@@ -21,11 +23,11 @@ Draft: TypeAlias = tuple[Caption, float]
 """A caption that waits for its final translation, and when it was handed over (monotonic)."""
 
 
-class Drafts(queue.Queue[Draft | None]):
+class DraftQueue(queue.Queue[Draft | None]):
     """Carries drafts from transcribe to translate; None is the end."""
 
 
-class Mailbox:
+class UtteranceQueue:
     """Carries utterances from one thread to another."""
 
     def __init__(self, limit: int = 32) -> None:

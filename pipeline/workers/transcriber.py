@@ -23,10 +23,10 @@ from pipeline.engines.protocols import Recognizer, Translator
 from pipeline.text.hallucinations import reason
 from pipeline.text.language_check import gibberish
 from pipeline.text.local_agreement import Stabilizer
-from pipeline.workers.backoff import Rest
+from pipeline.workers.backoff import Backoff
 from pipeline.workers.base import FAULTS_IN_A_ROW, Worker
-from pipeline.workers.degradation import Ladder, Rung
-from pipeline.workers.queues import Drafts, Mailbox
+from pipeline.workers.degradation import Degradation, Rung
+from pipeline.workers.queues import DraftQueue, UtteranceQueue
 from pipeline.workers.steps import as_final, source_caption, transcribe, translate
 
 _REST_S = (15.0, 60.0)
@@ -46,9 +46,9 @@ class Transcribe(Worker):
         recognizer: Recognizer,
         partial: Translator | None,
         dictionary: Dictionary,
-        mailbox: Mailbox,
-        drafts: Drafts | None,
-        ladder: Ladder,
+        mailbox: UtteranceQueue,
+        drafts: DraftQueue | None,
+        ladder: Degradation,
         emit: Emit,
         shed: bool,
     ) -> None:
@@ -64,7 +64,7 @@ class Transcribe(Worker):
         self._shed = shed
         self._stabilizer = Stabilizer()
         self._free_s = 0.0
-        self._rest = Rest(after=FAULTS_IN_A_ROW, first_s=_REST_S[0], most_s=_REST_S[1])
+        self._backoff = Backoff(after=FAULTS_IN_A_ROW, first_s=_REST_S[0], most_s=_REST_S[1])
         self._last: Transcript | None = None
         self.final_engine_lost = False
         """Set by the main thread when the final translator hangs."""
@@ -75,7 +75,7 @@ class Transcribe(Worker):
     def setback(self) -> str:
         """What is not as it should be with either engine, empty when all is."""
         partial = self._partial.setback if self._partial is not None else ""
-        if self._rest.spent:
+        if self._backoff.is_exhausted:
             partial = "the quick translator failed; the spoken words stand in for its captions"
         return "; ".join(filter(None, (self._recognizer.setback, partial)))
 
@@ -88,7 +88,7 @@ class Transcribe(Worker):
             self._partial.load()
         except ModelCrashError as error:
             self.emit(Fault(self.name, error.code, error.message))
-            self._rest.give_up()
+            self._backoff.give_up()
 
     def work(self) -> None:
         """Take utterances until the mailbox is closed and empty."""
@@ -127,12 +127,12 @@ class Transcribe(Worker):
             return self._without_recognizer(utterance)
         except EngineError as error:
             self.fault(error)
-            if self.worn_out:
+            if self.too_many_failures:
                 raise
             if last := self._heard_before(utterance):
                 return replace(last, utterance=utterance)
             return self._nothing(utterance, error.code)
-        self.well()
+        self.note_success()
         transcript = correct(self._dictionary.lexicon, transcript)
         why = reason(
             transcript.recognition,
@@ -190,7 +190,7 @@ class Transcribe(Worker):
     def _caption(self, transcript: Transcript) -> Caption:
         caption = source_caption(transcript)
         now = time.monotonic()
-        idle = self._rest.resting(now) or self._ladder.rung >= Rung.SOURCE_CAPTIONS
+        idle = self._backoff.is_active(now) or self._ladder.rung >= Rung.SOURCE_CAPTIONS
         if self._partial is not None and not idle:
             try:
                 made = translate(
@@ -210,7 +210,7 @@ class Transcribe(Worker):
                     message = f"The quick translator's text cannot be shown: {wrong}."
                     self._failed(EngineError("partial-unusable", message))
                 else:
-                    self._rest.well()
+                    self._backoff.succeeded()
                     caption = made
         stable = self._stabilizer.push(caption.id, caption.text, final=False)
         return replace(caption, stable=stable)
@@ -218,7 +218,7 @@ class Transcribe(Worker):
     def _failed(self, error: EngineError) -> None:
         """Report an error of the partial translator."""
         self.emit(Fault(self.name, error.code, error.message))
-        self._rest.failed(time.monotonic())
+        self._backoff.failed(time.monotonic())
 
     def _hand_over(self, caption: Caption) -> None:
         if (

@@ -12,10 +12,10 @@ from pipeline.core.errors import EngineError, EngineGoneError, ModelError
 from pipeline.core.types import Caption, Emit, Fault, Span
 from pipeline.engines.protocols import Translator
 from pipeline.text.language_check import gibberish
-from pipeline.workers.backoff import Rest
+from pipeline.workers.backoff import Backoff
 from pipeline.workers.base import FAULTS_IN_A_ROW, UNUSABLE, Worker
-from pipeline.workers.degradation import Ladder, Rung
-from pipeline.workers.queues import Draft, Drafts
+from pipeline.workers.degradation import Degradation, Rung
+from pipeline.workers.queues import Draft, DraftQueue
 from pipeline.workers.steps import as_final, blend, translate
 
 _STREAM_S = 0.25
@@ -33,8 +33,8 @@ class Translate(Worker):
         *,
         settings: Settings,
         translator: Translator,
-        drafts: Drafts,
-        ladder: Ladder,
+        drafts: DraftQueue,
+        ladder: Degradation,
         emit: Emit,
     ) -> None:
         super().__init__("translate", emit)
@@ -45,7 +45,7 @@ class Translate(Worker):
         self._drafts = drafts
         self._ladder = ladder
         self._free_s = 0.0
-        self._rest = Rest(after=FAULTS_IN_A_ROW, first_s=_REST_S[0], most_s=_REST_S[1])
+        self._backoff = Backoff(after=FAULTS_IN_A_ROW, first_s=_REST_S[0], most_s=_REST_S[1])
         self.doing: Draft | None = None
         """The draft being translated and since when, for the main thread's look-out for a hang."""
 
@@ -62,13 +62,13 @@ class Translate(Worker):
     @property
     def setback(self) -> str:
         """What is not as it should be with the translator, empty when all is."""
-        if self._rest.spent:
+        if self._backoff.is_exhausted:
             return "the final translator failed; the quick one makes the finals"
         return self._translator.setback
 
     @property
     def _resting(self) -> bool:
-        return self._rest.resting(time.monotonic())
+        return self._backoff.is_active(time.monotonic())
 
     def load(self) -> None:
         """Load the translator. A broken one is reported, and drafts become finals."""
@@ -78,7 +78,7 @@ class Translate(Worker):
             if error.code not in UNUSABLE:
                 raise  # a mistake in the settings
             self.emit(Fault(self.name, error.code, error.message))
-            self._rest.give_up()
+            self._backoff.give_up()
             return
         if self._translator.setback:
             self.emit(Fault(self.name, "gpu-unavailable", self._translator.setback))
@@ -129,12 +129,12 @@ class Translate(Worker):
             # What was said is not told: it could be off the record a moment later.
             self._failed(EngineError("final-unusable", f"The final cannot be shown: {wrong}."))
             return as_final(replace(draft, span=caption.span))
-        self._rest.well()
+        self._backoff.succeeded()
         return as_final(caption)
 
     def _failed(self, error: EngineError) -> None:
         self.fault(error)
-        self._rest.failed(time.monotonic())
+        self._backoff.failed(time.monotonic())
 
     def _streamer(self, draft: Caption) -> Callable[[str], None]:
         last_s = time.monotonic()

@@ -12,7 +12,7 @@ from pipeline.audio.level import level_dbfs
 from pipeline.audio.protocols import SpeechDetector
 from pipeline.core.errors import EngineError
 from pipeline.core.types import Emit, Fault, Pcm
-from pipeline.workers.backoff import Rest
+from pipeline.workers.backoff import Backoff
 
 LOUD_DBFS = -45.0
 """A block that is louder may be speech, which is 15 dB above that or more."""
@@ -20,19 +20,19 @@ LOUD_DBFS = -45.0
 _REST_S = (2.0, 60.0)
 
 
-class SteadyDetector:
+class FallbackDetector:
     """A SpeechDetector that never fails, around one that may."""
 
     def __init__(self, detector: SpeechDetector, emit: Emit) -> None:
         """Take the detector, and whom to tell when it fails."""
         self._detector = detector
         self._emit = emit
-        self._rest = Rest(after=1, first_s=_REST_S[0], most_s=_REST_S[1])
+        self._backoff = Backoff(after=1, first_s=_REST_S[0], most_s=_REST_S[1])
 
     @property
     def setback(self) -> str:
         """What is not as it should be, empty when all is. Any thread may ask."""
-        if not self._rest.spent:
+        if not self._backoff.is_exhausted:
             return ""
         return "the voice activity model failed; loudness decides what is speech"
 
@@ -43,15 +43,15 @@ class SteadyDetector:
     def probability(self, pcm: Pcm) -> float:
         """Return the model's probability of speech; where it has none 1.0 or 0.0 by loudness."""
         now_s = time.monotonic()
-        if not self._rest.resting(now_s):
+        if not self._backoff.is_active(now_s):
             try:
                 probability = self._detector.probability(pcm)
             except EngineError as error:
-                self._rest.failed(now_s)
+                self._backoff.failed(now_s)
                 self._emit(Fault("listen", error.code, error.message))
                 self._detector.reset()
             else:
-                self._rest.well()
+                self._backoff.succeeded()
                 return probability
         return 1.0 if level_dbfs(pcm) > LOUD_DBFS else 0.0
 

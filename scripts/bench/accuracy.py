@@ -25,7 +25,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from pipeline.audio.file import WavFile
+from pipeline.audio.file import AudioFile
 from pipeline.audio.level import level_dbfs
 from pipeline.audio.segmenter import Segmenter
 from pipeline.audio.silero_vad import Silero
@@ -240,7 +240,7 @@ def _settings(model: str, window_s: float, *, hotwords: bool) -> Settings:
 
 
 def _read(path: Path) -> Pcm:
-    source = WavFile(path, pace="fast")
+    source = AudioFile(path, pace="fast")
     source.open()
     try:
         return np.concatenate([block.pcm for block in source.blocks()])

@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Page
 from pipeline.check.last_check import keep
 from pipeline.check.result import Result
 from pipeline.core.types import Mode
-from scripts.support.operator_server import Office
+from scripts.support.operator_server import OperatorServer
 
 CALM_MS = 800  # until tips and glides have come to rest
 CONSOLE = "/operator#token=secret"
@@ -25,7 +25,7 @@ CHECKED = [
 ]
 
 
-def work(office: Office) -> None:
+def work(office: OperatorServer) -> None:
     """Let a service be under way: all that an operator may have to look at."""
     office.hear(
         1,
@@ -49,14 +49,14 @@ def work(office: Office) -> None:
     )
 
 
-def look(page: Page, office: Office) -> None:
+def look(page: Page, office: OperatorServer) -> None:
     """Wait for all figures, and ask about a correction."""
     page.locator("#machine dd").first.wait_for()
     office.level(-21, speaking=True)
     page.locator(".fixed").first.hover()
 
 
-def compare(page: Page, office: Office) -> None:
+def compare(page: Page, office: OperatorServer) -> None:
     """Let a second translator say how it would have put it."""
     second = {
         3: ("Así escribió Pablo a una dieta, su amigo.", "Pablo escribió esto a su amigo."),
@@ -71,7 +71,7 @@ def compare(page: Page, office: Office) -> None:
     office.level(-21, speaking=True)
 
 
-def rule(page: Page, office: Office) -> None:
+def rule(page: Page, office: OperatorServer) -> None:
     """Begin a rule with words that were doubted."""
     page.locator(".doubt").first.click()
     page.locator("#add-rule").click()
@@ -81,7 +81,7 @@ def rule(page: Page, office: Office) -> None:
     office.level(-21, speaking=True)
 
 
-def leave(page: Page, office: Office) -> None:
+def leave(page: Page, office: OperatorServer) -> None:
     """Show the page as it opens."""
     del page, office
 
@@ -92,7 +92,7 @@ class Shot(NamedTuple):
     path: str
     mode: Mode
     scheme: Literal["dark", "light"]
-    act: Callable[[Page, Office], None]
+    act: Callable[[Page, OperatorServer], None]
 
 
 SHOTS = {
@@ -110,7 +110,7 @@ def shoot(browser: Browser, shot: Shot) -> bytes:
         sessions = Path("sessions")  # as the page will say
         sessions.mkdir()
         keep(sessions, CHECKED)
-        office = Office(sessions, mode=shot.mode)
+        office = OperatorServer(sessions, mode=shot.mode)
         office.address = "http://192.168.1.20:8765/"
         with office:
             for path in ("/", "/", "/projector"):

@@ -16,7 +16,7 @@ from pydantic import ConfigDict, RootModel
 
 from pipeline.evaluation.rescore import QualityRecord
 from pipeline.protocol import commands, messages
-from pipeline.protocol.caption import Message
+from pipeline.protocol.caption import CaptionMessage
 from pipeline.records.comparison import CompareRecord
 from pipeline.records.events import EventRecord
 from pipeline.records.health import HealthRecord
@@ -39,7 +39,7 @@ WRITTEN: dict[str, Any] = {
     "records/review": ReviewItem,
     "records/reviewed": Reviewed,
     "records/quality": QualityRecord,
-    "messages/caption": Message,
+    "messages/caption": CaptionMessage,
     "messages/hello": messages.HelloMessage,
     "messages/status": messages.StatusMessage,
     "messages/level": messages.LevelMessage,

@@ -19,7 +19,7 @@ from playwright.sync_api import Browser, Page
 from scripts.docs.console_shots import console_shots
 from scripts.docs.state_shots import shoot_states
 from scripts.support.browser import chromium
-from scripts.support.display_server import Hall
+from scripts.support.display_server import DisplayServer
 from scripts.support.paths import ROOT
 from scripts.support.reviewing import TOKEN, Reviewing, reviewable
 
@@ -49,7 +49,7 @@ DOUBTED = [
 CALM_MS = 800  # until fades and glides have ended
 
 
-def perform(hall: Hall) -> None:
+def perform(hall: DisplayServer) -> None:
     """Say the first sentences of the sermon, and half of the next."""
     sermon = json.loads((ROOT / "demo" / "sermon.json").read_text("utf-8"))
     *said, saying = sermon["sentences"][: HEARD + 1]
@@ -145,7 +145,7 @@ def main() -> int:
     """Take all pictures; 1 if one is too large for the repository."""
     IMAGES.mkdir(parents=True, exist_ok=True)
     too_large = False
-    with Hall() as hall, chromium() as browser:
+    with DisplayServer() as hall, chromium() as browser:
         perform(hall)
         shots: dict[str, Callable[[], bytes]] = {
             name: partial(shoot, browser, hall.url + path, options, act)

@@ -9,7 +9,7 @@ from typing import Any, get_args
 from playwright.sync_api import Browser
 
 from pipeline.core.types import State
-from scripts.support.display_server import Hall
+from scripts.support.display_server import DisplayServer
 
 SMALL: dict[str, Any] = {
     "viewport": {"width": 300, "height": 200},
@@ -44,27 +44,27 @@ def _pictures(browser: Browser) -> Iterator[bytes]:
     for state in get_args(State):
         if state == "speech":
             continue  # looks as `listening` does
-        with Hall() as hall:
+        with DisplayServer() as hall:
             _say(hall)
             hall.state(state)
             yield _take(browser, hall)
-    with Hall(mode="dry-run") as hall:
+    with DisplayServer(mode="dry-run") as hall:
         yield _take(browser, hall)
-    with Hall() as hall:
+    with DisplayServer() as hall:
         yield _take(browser, hall)  # nothing has been said yet
-    with Hall() as hall:
+    with DisplayServer() as hall:
         _say(hall)
         yield _take(browser, hall, then=hall.close)
-    with Hall() as hall:
+    with DisplayServer() as hall:
         yield _take(browser, hall, then=hall.close)
 
 
-def _say(hall: Hall) -> None:
+def _say(hall: DisplayServer) -> None:
     for number, (heard, shown) in enumerate(SAID, 1):
         hall.say(number, shown, heard, final=True)
 
 
-def _take(browser: Browser, hall: Hall, then: Callable[[], None] = lambda: None) -> bytes:
+def _take(browser: Browser, hall: DisplayServer, then: Callable[[], None] = lambda: None) -> bytes:
     page = browser.new_page(**SMALL)
     page.goto(hall.url)
     page.wait_for_timeout(CALM_MS)

@@ -8,11 +8,11 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from pipeline.captions.board import Board
+from pipeline.captions.board import CaptionBoard
 from pipeline.config import schema as config
 from pipeline.core.metrics import Metrics
 from pipeline.core.types import Caption, Mode, State
-from pipeline.protocol.caption import Message
+from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.commands import CommandMessage
 from pipeline.server.hub import Hub
 from scripts.support.captions import caption
@@ -21,7 +21,7 @@ from scripts.support.records import health_record
 T = TypeVar("T")
 
 
-class Hall:
+class DisplayServer:
     """Runs a hub. Every method may be called from the test's thread."""
 
     def __init__(
@@ -34,9 +34,9 @@ class Hall:
         certificate: tuple[Path, Path] | None = None,
     ) -> None:
         self.mode: Mode = mode
-        self.board = Board(session, "en", target, history)
+        self.board = CaptionBoard(session, "en", target, history)
         self.metrics = Metrics()
-        self.published: list[Message] = []
+        self.published: list[CaptionMessage] = []
         self._port = 0
         self._certificate = certificate
         self._hub: Hub | None = None
@@ -92,7 +92,7 @@ class Hall:
     def restart(self, session: str) -> None:
         """Stop the daemon and start it again: the journal brings the history back."""
         self.close()
-        board = Board(session, self.board.source, self.board.target, 200)
+        board = CaptionBoard(session, self.board.source, self.board.target, 200)
         board.restore(self.board.snapshot().messages)
         self.board = board
         self.open()
@@ -133,7 +133,7 @@ class Hall:
         """Count the connected displays of a kind."""
         return int(self.metrics.registry.get_sample_value("stark_clients", {"kind": kind}) or 0)
 
-    def _publish(self, change: Callable[[], Message | None]) -> None:
+    def _publish(self, change: Callable[[], CaptionMessage | None]) -> None:
         async def publish() -> None:
             message = change()
             if message is not None:

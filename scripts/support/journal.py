@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from pipeline.protocol.caption import Message, SourceText, TargetText
+from pipeline.protocol.caption import CaptionMessage, SourceText, TargetText
 from pipeline.protocol.codec import encode
 from pipeline.records.events import Record
 from pipeline.records.utterance import FinalRecord, UtteranceRecord
@@ -29,10 +29,10 @@ def message(
     engine: str = "gemma",
     lang: str = "es",
     final: bool = True,
-) -> Message:
+) -> CaptionMessage:
     """Return a caption as it stands in the journal; by default it begins at 10 s times its id."""
     start_s = 10.0 * id if start_s is None else start_s
-    return Message(
+    return CaptionMessage(
         seq=seq or id,
         id=id,
         revision=1,
@@ -77,7 +77,7 @@ def record(id: int, text: str, target: str = "", **fields: Any) -> UtteranceReco
 
 
 def told(
-    captions: Iterable[Message] = (),
+    captions: Iterable[CaptionMessage] = (),
     records: Iterable[Record] = (),
     decisions: Iterable[Reviewed] = (),
 ) -> ReportedSession:
@@ -91,7 +91,7 @@ def told(
 
 def session(
     directory: Path,
-    messages: Iterable[Message],
+    messages: Iterable[CaptionMessage],
     name: str = "2026-11-22T09-30-00",
     *,
     records: Iterable[Record] = (),

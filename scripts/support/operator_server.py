@@ -26,15 +26,15 @@ from pipeline.core.types import (
     Utterance,
     Word,
 )
-from pipeline.daemon.coordinator import Desk
+from pipeline.daemon.coordinator import CaptionCoordinator
 from pipeline.dictionary.matcher import correct
 from pipeline.dictionary.store import Dictionary
 from pipeline.protocol.commands import CommandMessage
 from pipeline.records.health import Dropped, Queues
 from pipeline.server.hub import Hub
-from pipeline.session.recorder import Recorder
-from pipeline.workers.degradation import Ladder
-from scripts.support.display_server import Hall
+from pipeline.session.recorder import SessionRecorder
+from pipeline.workers.degradation import Degradation
+from scripts.support.display_server import DisplayServer
 from scripts.support.records import health_record
 
 LENGTH_S = 3.0
@@ -49,7 +49,7 @@ HEALTH = health_record(
 )
 
 
-class Office(Hall):
+class OperatorServer(DisplayServer):
     """Runs a desk. The token is `secret`; the church's dictionary is in `folder`."""
 
     def __init__(self, folder: Path, *, mode: Mode = "live") -> None:
@@ -61,7 +61,7 @@ class Office(Hall):
         """What the settings name for phones."""
         self.heard_s = 0.0
         """Where in the audio it is."""
-        self._recorder = Recorder(folder, source="en", target="es", on_fault=print)
+        self._recorder = SessionRecorder(folder, source="en", target="es", on_fault=print)
         self._recorder.start()
 
     @property
@@ -81,23 +81,23 @@ class Office(Hall):
                 token="secret",
                 on_command=self._command,
                 health=lambda: self.health,
-                console=lambda: self.desk.controls.console,
+                console=lambda: self.coordinator.controls.console,
                 metrics=self.metrics,
             )
-            self.desk = Desk(
+            self.coordinator = CaptionCoordinator(
                 board=self.board,
                 hub=hub,
                 dictionary=self.dictionary,
                 recorder=self._recorder,
                 metrics=self.metrics,
-                ladder=Ladder(),
+                ladder=Degradation(),
                 screen=LineScreen(),
                 mode=self.mode,
                 off_record_s=10.0,
                 heard_s=lambda: self.heard_s,
             )
-            self.desk.begun = True
-            self.desk.announce()
+            self.coordinator.begun = True
+            self.coordinator.announce()
             await hub.start()
             self._hub = hub
 
@@ -153,9 +153,9 @@ class Office(Hall):
         self.heard_s = utterance.end_s
 
         async def report() -> None:
-            self.desk.closed(utterance)
-            self.desk.show(drafted)
-            self.desk.show(made)
+            self.coordinator.closed(utterance)
+            self.coordinator.show(drafted)
+            self.coordinator.show(made)
 
         self._wait(report())
 
@@ -173,8 +173,8 @@ class Office(Hall):
         transcript = Transcript(utterance, "en", raw, raw, Recognition(raw), filtered=reason)
 
         async def report() -> None:
-            self.desk.closed(utterance)
-            self.desk.filtered(transcript)
+            self.coordinator.closed(utterance)
+            self.coordinator.filtered(transcript)
 
         self._wait(report())
 
@@ -182,7 +182,7 @@ class Office(Hall):
         """Report an input level."""
 
         async def report() -> None:
-            self.desk.level(Level(dbfs, dbfs + 6, clipped, speaking))
+            self.coordinator.level(Level(dbfs, dbfs + 6, clipped, speaking))
 
         self._wait(report())
 
@@ -192,7 +192,7 @@ class Office(Hall):
         comparison = Comparison(number, "es", final, "opus-mt-en-es", told, Span(0.0, 0.041))
 
         async def report() -> None:
-            self.desk.compared(comparison)
+            self.coordinator.compared(comparison)
 
         self._wait(report())
 
@@ -205,4 +205,4 @@ class Office(Hall):
         self._wait(tell())
 
     def _command(self, command: CommandMessage) -> None:
-        self.desk.command(command)
+        self.coordinator.command(command)

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from scripts.support.browser import CHROMIUM, chromium
-from scripts.support.display_server import Hall
+from scripts.support.display_server import DisplayServer
 from tests.support.needs import needs_file
 
 # What Chromium says by itself when a server it had a socket to is gone.
@@ -44,14 +44,14 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def hall() -> Iterator[Hall]:
+def hall() -> Iterator[DisplayServer]:
     """Serve pages and socket."""
-    with Hall() as running:
+    with DisplayServer() as running:
         yield running
 
 
 @pytest.fixture
-def visit(browser: Browser, hall: Hall) -> Iterator[Visit]:
+def visit(browser: Browser, hall: DisplayServer) -> Iterator[Visit]:
     """Open a page of the hall in a new profile: `visit("/projector", viewport=...)`."""
     complaints: list[str] = []
     contexts = []

@@ -10,7 +10,7 @@ from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-unt
 from playwright.sync_api import Page, expect
 
 from scripts.support.captions import caption
-from scripts.support.display_server import Hall
+from scripts.support.display_server import DisplayServer
 from tests.browser.conftest import Visit, until
 
 pytestmark = pytest.mark.browser
@@ -29,7 +29,7 @@ def findings(page: Page) -> list[str]:
     ]
 
 
-def talk(hall: Hall) -> None:
+def talk(hall: DisplayServer) -> None:
     """Leave a history, a caption in Arabic and one that grows."""
     for number in range(1, 31):
         hall.say(number, f"Frase número {number} del sermón, ni corta ni larga.", final=True)
@@ -76,7 +76,7 @@ def as_it_opens(_page: Page) -> None:
     ids=["opens", "settings", "scrolled", "source", "light", "dark", "contrast"],
 )
 def test_the_audience_page_has_no_serious_finding(
-    hall: Hall, visit: Visit, act: Callable[[Page], None]
+    hall: DisplayServer, visit: Visit, act: Callable[[Page], None]
 ) -> None:
     talk(hall)
     page = visit(color_scheme="dark")
@@ -86,7 +86,9 @@ def test_the_audience_page_has_no_serious_finding(
 
 
 @pytest.mark.parametrize("state", ["listening", "blank", "no-audio", "ended"])
-def test_nor_has_it_in_a_state_without_captions(hall: Hall, visit: Visit, state: Any) -> None:
+def test_nor_has_it_in_a_state_without_captions(
+    hall: DisplayServer, visit: Visit, state: Any
+) -> None:
     page = visit()
     hall.state(state)
     expect(page.locator("#notice")).not_to_be_empty()
@@ -96,7 +98,9 @@ def test_nor_has_it_in_a_state_without_captions(hall: Hall, visit: Visit, state:
 @pytest.mark.parametrize(
     "query", ["", "?show=both", "?show=beside", "?mode=blocks", "?mode=blocks&show=beside"]
 )
-def test_the_projector_has_no_serious_finding(hall: Hall, visit: Visit, query: str) -> None:
+def test_the_projector_has_no_serious_finding(
+    hall: DisplayServer, visit: Visit, query: str
+) -> None:
     talk(hall)
     hall.state("no-audio")
     page = visit(f"/projector{query}", viewport={"width": 1280, "height": 720})
@@ -113,7 +117,7 @@ def test_the_check_would_find_something(visit: Visit) -> None:
 @pytest.mark.parametrize("width", [320, 768, 1920, 3840])
 @pytest.mark.parametrize("zoom", [1, 2])
 def test_all_can_be_reached_at_any_width_and_zoom(
-    hall: Hall, visit: Visit, width: int, zoom: int
+    hall: DisplayServer, visit: Visit, width: int, zoom: int
 ) -> None:
     """Zoom of 200 % is half the CSS pixels, twice as dense; at 320 of them it is 160."""
     talk(hall)
@@ -139,7 +143,7 @@ def test_all_can_be_reached_at_any_width_and_zoom(
     assert last["width"] <= viewport["width"]
 
 
-def test_lines_do_not_get_too_long_on_a_large_screen(hall: Hall, visit: Visit) -> None:
+def test_lines_do_not_get_too_long_on_a_large_screen(hall: DisplayServer, visit: Visit) -> None:
     """45 to 75 characters is what reads well."""
     hall.say(1, "Porque de tal manera amó Dios al mundo. " * 6, final=True)
     page = visit(viewport={"width": 3840, "height": 2160})
@@ -152,7 +156,7 @@ def test_lines_do_not_get_too_long_on_a_large_screen(hall: Hall, visit: Visit) -
     assert 40 <= per_line <= 75
 
 
-def test_nothing_flies_for_who_wants_no_motion(hall: Hall, visit: Visit) -> None:
+def test_nothing_flies_for_who_wants_no_motion(hall: DisplayServer, visit: Visit) -> None:
     page = visit("/projector", viewport={"width": 1280, "height": 720}, reduced_motion="reduce")
     expect(page.locator("#status")).to_be_hidden()
     for number in range(1, 5):
@@ -161,7 +165,7 @@ def test_nothing_flies_for_who_wants_no_motion(hall: Hall, visit: Visit) -> None
         assert page.evaluate("document.getAnimations().length") == 0
 
 
-def test_the_keyboard_reaches_everything(hall: Hall, visit: Visit) -> None:
+def test_the_keyboard_reaches_everything(hall: DisplayServer, visit: Visit) -> None:
     """Each control of the settings by Tab, in the order in which they stand; out by Escape."""
     talk(hall)
     page = visit()

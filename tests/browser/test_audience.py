@@ -11,7 +11,7 @@ from playwright.sync_api import Page, WebSocketRoute, expect
 
 from pipeline.core.types import State
 from scripts.support.captions import caption
-from scripts.support.display_server import Hall
+from scripts.support.display_server import DisplayServer
 from tests.browser.conftest import Visit, until
 
 pytestmark = pytest.mark.browser
@@ -30,7 +30,7 @@ def overflow_px(page: Page) -> int:
     return int(page.evaluate(script))
 
 
-def test_a_late_joiner_sees_what_was_said(hall: Hall, visit: Visit) -> None:
+def test_a_late_joiner_sees_what_was_said(hall: DisplayServer, visit: Visit) -> None:
     hall.say(1, "Buenos días a todos.", final=True)
     hall.say(3, "Nada me", final=False)
     hall.say(2, "El Señor es mi pastor.", final=True)
@@ -41,7 +41,7 @@ def test_a_late_joiner_sees_what_was_said(hall: Hall, visit: Visit) -> None:
     assert page.locator(".caption .text").first.get_attribute("dir") == "ltr"
 
 
-def test_a_final_replaces_its_partial_in_place(hall: Hall, visit: Visit) -> None:
+def test_a_final_replaces_its_partial_in_place(hall: DisplayServer, visit: Visit) -> None:
     page = visit()
     hall.say(1, "El Señor", stable=3)
     element = page.wait_for_selector(".caption.partial")
@@ -56,7 +56,7 @@ def test_a_final_replaces_its_partial_in_place(hall: Hall, visit: Visit) -> None
     assert text_node.evaluate("n => n === document.querySelector('.stable').firstChild")
 
 
-def test_only_text_that_differs_is_written(hall: Hall, visit: Visit) -> None:
+def test_only_text_that_differs_is_written(hall: DisplayServer, visit: Visit) -> None:
     """What is stable does not flicker: its text node is left alone while the rest grows."""
     page = visit()
     hall.say(1, "El Señor es", "The Lord is", stable=8)
@@ -73,7 +73,9 @@ def test_only_text_that_differs_is_written(hall: Hall, visit: Visit) -> None:
     assert page.evaluate("window.changes") == ["rest"]
 
 
-def test_what_is_solid_does_not_dim_while_a_final_streams(hall: Hall, visit: Visit) -> None:
+def test_what_is_solid_does_not_dim_while_a_final_streams(
+    hall: DisplayServer, visit: Visit
+) -> None:
     """The final engine is sure of its first words only; the draft behind them was no less sure."""
     page = visit()
     hall.say(1, "El Señor es mi pastor y nada", stable=23)
@@ -85,7 +87,7 @@ def test_what_is_solid_does_not_dim_while_a_final_streams(hall: Hall, visit: Vis
     expect(page.locator(".rest")).to_have_text("pastor, y nada me")
 
 
-def test_a_word_alone_joins_the_next_caption(hall: Hall, visit: Visit) -> None:
+def test_a_word_alone_joins_the_next_caption(hall: DisplayServer, visit: Visit) -> None:
     """Each is still edited and hidden for itself."""
     page = visit()
     hall.say(1, "Amén.", "Amen.", final=True)
@@ -107,7 +109,7 @@ def test_a_word_alone_joins_the_next_caption(hall: Hall, visit: Visit) -> None:
     expect(page.locator(".caption")).to_have_count(2)
 
 
-def test_no_line_has_one_word_only(hall: Hall, visit: Visit) -> None:
+def test_no_line_has_one_word_only(hall: DisplayServer, visit: Visit) -> None:
     page = visit()
     for count in range(4, 16):
         words = "Dio su vida en la cruz por todos nuestros pecados y nos llamó a la vida"
@@ -129,7 +131,7 @@ def test_no_line_has_one_word_only(hall: Hall, visit: Visit) -> None:
     assert min(page.evaluate(words_in_last_line)) >= 2
 
 
-def test_stable_is_counted_in_code_points(hall: Hall, visit: Visit) -> None:
+def test_stable_is_counted_in_code_points(hall: DisplayServer, visit: Visit) -> None:
     page = visit()
     hall.say(1, "🕊️ Paz 😀 a vosotros", stable=len("🕊️ Paz 😀"))
     expect(page.locator(".stable")).to_have_text("🕊️ Paz 😀")
@@ -140,7 +142,9 @@ def test_stable_is_counted_in_code_points(hall: Hall, visit: Visit) -> None:
     assert colours[0] != colours[1]
 
 
-def test_a_hidden_caption_goes_and_an_edit_brings_it_back(hall: Hall, visit: Visit) -> None:
+def test_a_hidden_caption_goes_and_an_edit_brings_it_back(
+    hall: DisplayServer, visit: Visit
+) -> None:
     for number in (1, 2, 3):
         hall.say(number, f"Esta es la frase {number}.", final=True)
     page = visit()
@@ -153,7 +157,9 @@ def test_a_hidden_caption_goes_and_an_edit_brings_it_back(hall: Hall, visit: Vis
     assert texts(page) == ["Esta es la frase 1.", "Esta es la dos.", "Esta es la frase 3."]
 
 
-def test_after_a_lost_connection_it_resumes_without_gap_or_repeat(hall: Hall, visit: Visit) -> None:
+def test_after_a_lost_connection_it_resumes_without_gap_or_repeat(
+    hall: DisplayServer, visit: Visit
+) -> None:
     for number in range(1, 4):
         hall.say(number, f"Esta es la frase {number}.", final=True)
     hall.say(4, "Cortada en", stable=3)
@@ -181,7 +187,7 @@ def test_after_a_lost_connection_it_resumes_without_gap_or_repeat(hall: Hall, vi
 
 
 def test_after_a_restart_of_the_daemon_the_history_is_the_journals(
-    hall: Hall, visit: Visit
+    hall: DisplayServer, visit: Visit
 ) -> None:
     for number in range(1, 4):
         hall.say(number, f"Esta es la frase {number}.", final=True)
@@ -193,7 +199,9 @@ def test_after_a_restart_of_the_daemon_the_history_is_the_journals(
     assert texts(page) == [*(f"Esta es la frase {n}." for n in (1, 2, 3)), "Seguimos."]
 
 
-def test_captions_are_acknowledged_after_they_are_painted(hall: Hall, visit: Visit) -> None:
+def test_captions_are_acknowledged_after_they_are_painted(
+    hall: DisplayServer, visit: Visit
+) -> None:
     """Between the change of the document and the ack lies a frame; each seq once, none of hello."""
     hall.say(1, "Antes.", final=True)
     script = """
@@ -221,7 +229,7 @@ def test_captions_are_acknowledged_after_they_are_painted(hall: Hall, visit: Vis
     assert hall.glass("audience") == 2
 
 
-def test_text_is_never_markup(hall: Hall, visit: Visit) -> None:
+def test_text_is_never_markup(hall: DisplayServer, visit: Visit) -> None:
     evil = "<script>document.title = 'owned'</script><img src=x onerror=\"document.title='owned'\">"
     hall.say(1, evil, evil, final=True)
     page = visit()
@@ -231,7 +239,7 @@ def test_text_is_never_markup(hall: Hall, visit: Visit) -> None:
     assert page.title() == "Live captions"
 
 
-def test_a_language_from_right_to_left(hall: Hall, visit: Visit) -> None:
+def test_a_language_from_right_to_left(hall: DisplayServer, visit: Visit) -> None:
     hall.show(
         caption(1, "The Lord is my shepherd.", "الرب راعي فلا يعوزني شيء.", lang="ar", final=True)
     )
@@ -264,7 +272,7 @@ STATES: list[tuple[State, str, str, str]] = [
 ]
 
 
-def test_every_state_is_said_in_the_readers_language(hall: Hall, visit: Visit) -> None:
+def test_every_state_is_said_in_the_readers_language(hall: DisplayServer, visit: Visit) -> None:
     pages = [visit(), visit(**SPANISH)]
     for state, *words, tone in STATES:
         hall.state(state, "a reason for the operator only")
@@ -277,7 +285,7 @@ def test_every_state_is_said_in_the_readers_language(hall: Hall, visit: Visit) -
     expect(pages[0].locator("#status-text")).to_have_text("The service has ended")
 
 
-def test_blank_takes_the_captions_away_until_it_ends(hall: Hall, visit: Visit) -> None:
+def test_blank_takes_the_captions_away_until_it_ends(hall: DisplayServer, visit: Visit) -> None:
     hall.say(1, "Uno tras otro.", final=True)
     page = visit()
     expect(page.locator(".caption")).to_be_visible()
@@ -291,13 +299,13 @@ def test_blank_takes_the_captions_away_until_it_ends(hall: Hall, visit: Visit) -
     expect(page.locator("#notice")).to_be_hidden()
 
 
-def fill(hall: Hall, page: Page, count: int, first: int = 1) -> None:
+def fill(hall: DisplayServer, page: Page, count: int, first: int = 1) -> None:
     for number in range(first, first + count):
         hall.say(number, f"Frase número {number} del sermón, ni corta ni larga.", final=True)
     expect(page.locator(".caption").last).to_contain_text(f"número {first + count - 1} ")
 
 
-def test_reading_back_is_not_disturbed(hall: Hall, visit: Visit) -> None:
+def test_reading_back_is_not_disturbed(hall: DisplayServer, visit: Visit) -> None:
     page = visit()
     fill(hall, page, 40)
     scroller = page.locator("#scroller")
@@ -331,7 +339,7 @@ def test_reading_back_is_not_disturbed(hall: Hall, visit: Visit) -> None:
     expect(page.locator("#live")).to_be_hidden()
 
 
-def test_a_long_service_does_not_grow_the_page(hall: Hall, visit: Visit) -> None:
+def test_a_long_service_does_not_grow_the_page(hall: DisplayServer, visit: Visit) -> None:
     page = visit()
     fill(hall, page, 560)
     assert page.locator(".caption").count() == 500
@@ -339,7 +347,7 @@ def test_a_long_service_does_not_grow_the_page(hall: Hall, visit: Visit) -> None
 
 
 @pytest.mark.parametrize("width", [320, 768, 1920])
-def test_nothing_is_wider_than_the_window(hall: Hall, visit: Visit, width: int) -> None:
+def test_nothing_is_wider_than_the_window(hall: DisplayServer, visit: Visit, width: int) -> None:
     hall.say(1, "Anticonstitucionalísimamente" * 3, "w" * 200, final=True)
     page = visit(viewport={"width": width, "height": 600}, **SPANISH)
     page.locator("#open").click()
@@ -354,7 +362,7 @@ def test_nothing_is_wider_than_the_window(hall: Hall, visit: Visit, width: int) 
     assert overflow_px(page) == 0
 
 
-def test_what_the_reader_chose_is_remembered(hall: Hall, visit: Visit) -> None:
+def test_what_the_reader_chose_is_remembered(hall: DisplayServer, visit: Visit) -> None:
     hall.say(1, "El Señor es mi pastor.", "The Lord is my shepherd.", final=True)
     page = visit(color_scheme="light")
     text = page.locator(".caption .text")
@@ -387,7 +395,7 @@ def test_it_follows_the_phones_colours(visit: Visit, scheme: str) -> None:
     assert (int(red) < 64) == (scheme == "dark")
 
 
-def test_without_storage_it_still_works(hall: Hall, visit: Visit) -> None:
+def test_without_storage_it_still_works(hall: DisplayServer, visit: Visit) -> None:
     forbid = """Object.defineProperty(window, "localStorage",
         {get() { throw new DOMException("no", "SecurityError"); }});"""
     page = visit(script=forbid)
@@ -396,7 +404,7 @@ def test_without_storage_it_still_works(hall: Hall, visit: Visit) -> None:
     assert page.evaluate("document.documentElement.dataset.size") == "4"
 
 
-def test_the_spoken_language_can_be_read_instead(hall: Hall, visit: Visit) -> None:
+def test_the_spoken_language_can_be_read_instead(hall: DisplayServer, visit: Visit) -> None:
     hall.say(1, "El Señor es mi pas", "The Lord is my shep", stable=3)
     page = visit()
     expect(page.locator(".caption .text")).to_have_text("El Señor es mi pas")
@@ -411,7 +419,9 @@ def test_the_spoken_language_can_be_read_instead(hall: Hall, visit: Visit) -> No
     expect(page.locator(".caption .text")).to_have_text("The Lord is my shep")
 
 
-def test_a_remembered_language_that_is_not_offered_gives_way(hall: Hall, visit: Visit) -> None:
+def test_a_remembered_language_that_is_not_offered_gives_way(
+    hall: DisplayServer, visit: Visit
+) -> None:
     hall.say(1, "El Señor es mi pastor.", final=True)
     remember = """if (!localStorage.getItem("stark-translate"))
         localStorage.setItem("stark-translate", JSON.stringify({lang: "uk"}));"""
@@ -420,7 +430,7 @@ def test_a_remembered_language_that_is_not_offered_gives_way(hall: Hall, visit: 
     expect(page.locator("#status-text")).to_have_text("Listening")
 
 
-def test_only_new_finals_are_read_out(hall: Hall, visit: Visit) -> None:
+def test_only_new_finals_are_read_out(hall: DisplayServer, visit: Visit) -> None:
     hall.say(1, "Ya dicho antes.", final=True)
     hall.say(2, "A me")
     page = visit()
@@ -444,8 +454,8 @@ def test_only_new_finals_are_read_out(hall: Hall, visit: Visit) -> None:
     assert page.locator("main [aria-live]").count() == 0
 
 
-def test_a_rehearsal_says_standby_and_shows_nothing(visit: Visit, hall: Hall) -> None:
-    with Hall(mode="dry-run") as rehearsal:
+def test_a_rehearsal_says_standby_and_shows_nothing(visit: Visit, hall: DisplayServer) -> None:
+    with DisplayServer(mode="dry-run") as rehearsal:
         rehearsal.say(1, "Prueba.", final=True)
         page = visit()
         page.goto(rehearsal.url)
@@ -458,7 +468,7 @@ def test_a_rehearsal_says_standby_and_shows_nothing(visit: Visit, hall: Hall) ->
         page.goto("about:blank")
 
 
-def test_it_works_from_the_keyboard(hall: Hall, visit: Visit) -> None:
+def test_it_works_from_the_keyboard(hall: DisplayServer, visit: Visit) -> None:
     page = visit()
     fill(hall, page, 40)
     page.keyboard.press("Tab")
@@ -495,7 +505,7 @@ def test_the_screen_is_kept_on(visit: Visit) -> None:
 PLAIN_HTTP = "delete Navigator.prototype.wakeLock;"  # what browsers withhold from such a page
 
 
-def test_without_https_a_video_keeps_the_screen_on(hall: Hall, visit: Visit) -> None:
+def test_without_https_a_video_keeps_the_screen_on(hall: DisplayServer, visit: Visit) -> None:
     """It is as large as the page, since browsers ignore small ones, and nobody sees or hears it."""
     hall.say(1, "El Señor es mi pastor.", final=True)
     page = visit(script=PLAIN_HTTP)
@@ -524,7 +534,7 @@ def test_with_a_wake_lock_there_is_nothing_to_explain(visit: Visit) -> None:
     expect(page.locator("#asleep")).to_be_hidden()
 
 
-def test_a_browser_of_2021_will_do(hall: Hall, visit: Visit) -> None:
+def test_a_browser_of_2021_will_do(hall: DisplayServer, visit: Visit) -> None:
     """It has no modal dialogs, no language names, no wake lock and less of arrays."""
     younger = ["at", "toSpliced", "toSorted", "toReversed", "with", "findLast", "findLastIndex"]
     script = "".join(f"delete Array.prototype.{name};" for name in younger)
@@ -557,7 +567,7 @@ def test_another_version_of_the_protocol_is_said_and_not_tried_again(visit: Visi
     assert len(tries) == 1
 
 
-def test_what_is_not_known_is_ignored(visit: Visit, hall: Hall) -> None:
+def test_what_is_not_known_is_ignored(visit: Visit, hall: DisplayServer) -> None:
     """Version 1 may grow by types, fields and states."""
     page = visit()
 

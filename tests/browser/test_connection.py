@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, WebSocket, WebSocketRoute, expect
 
-from scripts.support.display_server import Hall
+from scripts.support.display_server import DisplayServer
 from tests.browser.conftest import Visit, until
 
 pytestmark = pytest.mark.browser
@@ -53,7 +53,7 @@ def listening(page: Page) -> None:
 
 
 @pytest.mark.slow
-def test_a_link_that_died_without_a_word_is_noticed(hall: Hall, visit: Visit) -> None:
+def test_a_link_that_died_without_a_word_is_noticed(hall: DisplayServer, visit: Visit) -> None:
     """The socket still looks open; the next one finds what was missed."""
     hall.say(1, "Esta es la primera frase.", final=True)
     page = visit()
@@ -94,7 +94,7 @@ def until_tries(page: Page, air: Air, count: int) -> None:
     raise AssertionError(f"{len(air.urls)} tries, not {count}")
 
 
-def test_a_server_without_signs_of_life_is_not_given_up(hall: Hall, visit: Visit) -> None:
+def test_a_server_without_signs_of_life_is_not_given_up(hall: DisplayServer, visit: Visit) -> None:
     """One of an earlier version says nothing in a silence; that is no dead link."""
     page = visit()
     air = Air(page)
@@ -108,7 +108,7 @@ def test_a_server_without_signs_of_life_is_not_given_up(hall: Hall, visit: Visit
 
 
 @pytest.mark.slow
-def test_the_server_gives_signs_of_life(hall: Hall, visit: Visit) -> None:
+def test_the_server_gives_signs_of_life(hall: DisplayServer, visit: Visit) -> None:
     """Without them the page would not notice that it hangs in the air."""
     page = visit("/projector")
     frames: list[str | bytes] = []
@@ -126,7 +126,7 @@ def test_the_server_gives_signs_of_life(hall: Hall, visit: Visit) -> None:
 
 
 def test_a_connection_lost_before_the_history_was_there_gets_it_later(
-    hall: Hall, visit: Visit
+    hall: DisplayServer, visit: Visit
 ) -> None:
     for number in range(1, 41):
         hall.say(number, f"Esta es la frase {number}.", final=True)
@@ -141,7 +141,7 @@ def test_a_connection_lost_before_the_history_was_there_gets_it_later(
     ]
 
 
-def test_a_socket_cut_in_the_middle_of_an_utterance(hall: Hall, visit: Visit) -> None:
+def test_a_socket_cut_in_the_middle_of_an_utterance(hall: DisplayServer, visit: Visit) -> None:
     """What was solid stays, the rest follows, in the same element."""
     page = visit()
     air = Air(page)
@@ -159,7 +159,7 @@ def test_a_socket_cut_in_the_middle_of_an_utterance(hall: Hall, visit: Visit) ->
     assert "since=1" in air.urls[-1]
 
 
-def test_it_comes_back_at_once_when_the_network_does(hall: Hall, visit: Visit) -> None:
+def test_it_comes_back_at_once_when_the_network_does(hall: DisplayServer, visit: Visit) -> None:
     page = visit()
     listening(page)
     hall.close()

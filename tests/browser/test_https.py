@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from scripts.support.display_server import Hall
+from scripts.support.display_server import DisplayServer
 from tests.browser.conftest import Visit
 from tests.support.certificates import make
 
@@ -16,13 +16,13 @@ pytestmark = pytest.mark.browser
 
 
 @pytest.fixture
-def hall(tmp_path: Path) -> Iterator[Hall]:
-    with Hall(certificate=make(tmp_path)) as running:
+def hall(tmp_path: Path) -> Iterator[DisplayServer]:
+    with DisplayServer(certificate=make(tmp_path)) as running:
         yield running
 
 
 @pytest.mark.parametrize(("path", "kind"), [("/", "audience"), ("/projector", "projector")])
-def test_captions_come_over_https(hall: Hall, visit: Visit, path: str, kind: str) -> None:
+def test_captions_come_over_https(hall: DisplayServer, visit: Visit, path: str, kind: str) -> None:
     page = visit(path, ignore_https_errors=True)
     hall.say(1, "El Señor es mi pastor.", final=True)
     expect(page.get_by_text("El Señor es mi pastor.").first).to_be_visible()
@@ -30,7 +30,7 @@ def test_captions_come_over_https(hall: Hall, visit: Visit, path: str, kind: str
     assert hall.clients(kind) == 1
 
 
-def test_the_page_for_the_wall_shows_the_secure_address(hall: Hall, visit: Visit) -> None:
+def test_the_page_for_the_wall_shows_the_secure_address(hall: DisplayServer, visit: Visit) -> None:
     page = visit("/join", ignore_https_errors=True)
     expect(page.get_by_text(hall.url.removeprefix("https://")).first).to_be_visible()
     told = page.evaluate("fetch('/address').then((answer) => answer.json())")

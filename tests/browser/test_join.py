@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from scripts.support.display_server import Hall
+from scripts.support.display_server import DisplayServer
 from tests.browser.conftest import Visit, until
 
 pytestmark = pytest.mark.browser
@@ -16,7 +16,9 @@ SCREENS = [(1024, 768), (390, 844), (320, 568), (1920, 1080)]
 
 
 @pytest.mark.parametrize("size", SCREENS)
-def test_address_and_code_fit_the_screen(hall: Hall, visit: Visit, size: tuple[int, int]) -> None:
+def test_address_and_code_fit_the_screen(
+    hall: DisplayServer, visit: Visit, size: tuple[int, int]
+) -> None:
     page = visit("/join", viewport={"width": size[0], "height": size[1]})
     expect(page.locator("#address")).to_have_text(hall.url.removeprefix("http://"))
     expect(page.locator("#address")).to_have_attribute("href", f"{hall.url}/")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from scripts.support.display_server import Hall
+from scripts.support.display_server import DisplayServer
 from tests.browser.conftest import Visit, until
 
 pytestmark = pytest.mark.browser
@@ -37,7 +37,7 @@ FETCHED = """[...performance.getEntriesByType("navigation"),
         new URL(e.name).pathname, e.decodedBodySize, e.transferSize])"""
 
 
-def preach(hall: Hall) -> None:
+def preach(hall: DisplayServer) -> None:
     """Say as much as a display gets that comes late."""
     sentences = json.loads(Path("demo/sermon.json").read_text("utf-8"))["sentences"]
     for number in range(1, HISTORY + 1):
@@ -59,7 +59,7 @@ def first_caption_ms(page: Page) -> float:
 
 
 @pytest.mark.slow
-def test_a_slow_phone_shows_a_caption_within_a_second(hall: Hall, visit: Visit) -> None:
+def test_a_slow_phone_shows_a_caption_within_a_second(hall: DisplayServer, visit: Visit) -> None:
     """4x slower processor, 1.6 Mbit/s, 150 ms round trip, 200 captions said, nothing cached.
 
     The limit is lax, as tests run beside others; the script that takes figures prints the time.
@@ -72,7 +72,9 @@ def test_a_slow_phone_shows_a_caption_within_a_second(hall: Hall, visit: Visit) 
     until(page, f"document.querySelectorAll('#captions .caption').length === {HISTORY}")
 
 
-def test_the_newest_captions_come_first_and_the_rest_after(hall: Hall, visit: Visit) -> None:
+def test_the_newest_captions_come_first_and_the_rest_after(
+    hall: DisplayServer, visit: Visit
+) -> None:
     preach(hall)
     counts = """window.counts = [];
     (function frame() {
@@ -88,7 +90,7 @@ def test_the_newest_captions_come_first_and_the_rest_after(hall: Hall, visit: Vi
     expect(page.locator("#live")).to_be_hidden()
 
 
-def test_the_page_is_light(hall: Hall, visit: Visit) -> None:
+def test_the_page_is_light(hall: DisplayServer, visit: Visit) -> None:
     """Under 100 KB in all, before compression, with what is fetched later."""
     page = visit()
     page.locator("#open").click()
@@ -100,7 +102,7 @@ def test_the_page_is_light(hall: Hall, visit: Visit) -> None:
     assert "/js/audience/settings.js" in fetched
 
 
-def test_the_first_caption_needs_one_round_of_files(hall: Hall, visit: Visit) -> None:
+def test_the_first_caption_needs_one_round_of_files(hall: DisplayServer, visit: Visit) -> None:
     """A browser fetches six at a time: page, styles and scripts are fewer; the rest comes later."""
     hall.say(1, "El Señor es mi pastor.", final=True)
     page = visit()
@@ -117,7 +119,7 @@ def test_the_first_caption_needs_one_round_of_files(hall: Hall, visit: Visit) ->
     }
 
 
-def test_only_one_socket_is_opened(visit: Visit, hall: Hall) -> None:
+def test_only_one_socket_is_opened(visit: Visit, hall: DisplayServer) -> None:
     page = visit("/projector")
     sockets: list[str] = []
     page.on("websocket", lambda socket: sockets.append(socket.url))
@@ -130,7 +132,7 @@ def test_only_one_socket_is_opened(visit: Visit, hall: Hall) -> None:
     assert hall.clients("audience") == 1
 
 
-def test_it_is_an_app_that_can_be_installed(visit: Visit, hall: Hall) -> None:
+def test_it_is_an_app_that_can_be_installed(visit: Visit, hall: DisplayServer) -> None:
     page = visit()
     response = page.request.get(hall.url + "/captions.webmanifest")
     assert response.headers["content-type"] == "application/manifest+json"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page
 
-from scripts.support.display_server import Hall
+from scripts.support.display_server import DisplayServer
 from tests.browser.conftest import Visit, until
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -49,7 +49,7 @@ def scroll_ms(page: Page) -> float:
     return elapsed
 
 
-def test_three_hours_do_not_grow_the_page(hall: Hall, visit: Visit) -> None:
+def test_three_hours_do_not_grow_the_page(hall: DisplayServer, visit: Visit) -> None:
     """Heap, nodes and listeners after three hours are what they were when the history was full."""
     sermon = json.loads(Path("demo/sermon.json").read_text("utf-8"))
     sentences = [sentence["es"] for sentence in sermon["sentences"]]

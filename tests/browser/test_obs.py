@@ -18,7 +18,7 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, WebSocketRoute, expect
 
 from scripts.support.captions import caption
-from scripts.support.display_server import Hall
+from scripts.support.display_server import DisplayServer
 from tests.browser.conftest import WATCH_POLICY, Visit, until
 from tests.support.golden import MESSAGES, SNAPSHOT
 from tests.support.paths import ROOT
@@ -33,7 +33,9 @@ READY = "document.documentElement.dataset.show !== undefined"
 PREVIEW = "document.querySelector('#captions .caption') !== null"
 
 
-def overlay(visit: Visit, hall: Hall, query: str = "", script: str = "", **options: object) -> Page:
+def overlay(
+    visit: Visit, hall: DisplayServer, query: str = "", script: str = "", **options: object
+) -> Page:
     """Open the overlay with these parameters and wait until it is connected."""
     before = hall.clients("obs")
     page = visit(f"/obs?{query}", LINES + script, **{**HD, **options})
@@ -101,7 +103,9 @@ def lines_seen(page: Page) -> list[str]:
 
 
 @pytest.mark.parametrize("size", [(1920, 1080), (3840, 2160), (1280, 720)])
-def test_all_but_the_text_is_transparent(hall: Hall, visit: Visit, size: tuple[int, int]) -> None:
+def test_all_but_the_text_is_transparent(
+    hall: DisplayServer, visit: Visit, size: tuple[int, int]
+) -> None:
     width, height = size
     page = overlay(visit, hall, viewport={"width": width, "height": height})
     assert not pixels(page)[..., 3].any()
@@ -124,7 +128,7 @@ def test_all_but_the_text_is_transparent(hall: Hall, visit: Visit, size: tuple[i
     assert 0.03 * height < bottom - top < 0.09 * height
 
 
-def test_nothing_is_shown_before_somebody_speaks(hall: Hall, visit: Visit) -> None:
+def test_nothing_is_shown_before_somebody_speaks(hall: DisplayServer, visit: Visit) -> None:
     """Captions of earlier may be of any age, and a state is nothing for the air."""
     hall.say(1, "De antes.", final=True)
     page = overlay(visit, hall)
@@ -142,7 +146,7 @@ def test_nothing_is_shown_before_somebody_speaks(hall: Hall, visit: Visit) -> No
     expect(page.locator(SHOWN).last).to_have_text("De ahora.")
 
 
-def test_states_on_request(hall: Hall, visit: Visit) -> None:
+def test_states_on_request(hall: DisplayServer, visit: Visit) -> None:
     page = overlay(visit, hall, "states=1")
     expect(page.locator("#status")).to_be_hidden()
     hall.state("no-audio")
@@ -151,7 +155,9 @@ def test_states_on_request(hall: Hall, visit: Visit) -> None:
     expect(page.locator("#status")).to_be_hidden()
 
 
-def test_one_who_comes_while_somebody_speaks_gets_the_newest(hall: Hall, visit: Visit) -> None:
+def test_one_who_comes_while_somebody_speaks_gets_the_newest(
+    hall: DisplayServer, visit: Visit
+) -> None:
     for number in range(1, 9):
         hall.say(number, f"Es la frase {number}.", final=True)
     hall.state("speech")
@@ -161,7 +167,7 @@ def test_one_who_comes_while_somebody_speaks_gets_the_newest(hall: Hall, visit: 
 
 
 def test_a_final_replaces_its_partial_and_edits_and_hides_reach_the_air(
-    hall: Hall, visit: Visit
+    hall: DisplayServer, visit: Visit
 ) -> None:
     page = overlay(visit, hall)
     hall.say(1, "El Señor es", stable=8)
@@ -180,7 +186,7 @@ def test_a_final_replaces_its_partial_and_edits_and_hides_reach_the_air(
     assert hall.glass("obs") > 0
 
 
-def test_blank_is_transparent_at_once(hall: Hall, visit: Visit) -> None:
+def test_blank_is_transparent_at_once(hall: DisplayServer, visit: Visit) -> None:
     page = overlay(visit, hall, "box=000000")
     hall.say(1, "No mostrar.", final=True)
     expect(page.locator(SHOWN)).to_be_visible()
@@ -191,7 +197,7 @@ def test_blank_is_transparent_at_once(hall: Hall, visit: Visit) -> None:
     expect(page.locator(SHOWN)).to_be_visible()
 
 
-def test_the_text_goes_after_a_while_without_speech(hall: Hall, visit: Visit) -> None:
+def test_the_text_goes_after_a_while_without_speech(hall: DisplayServer, visit: Visit) -> None:
     page = overlay(visit, hall, "hide=1")
     hall.state("speech")
     hall.say(1, "Amén, hermanos míos.", final=True)
@@ -206,7 +212,7 @@ def test_the_text_goes_after_a_while_without_speech(hall: Hall, visit: Visit) ->
     expect(page.locator(SHOWN)).to_have_text(["Oremos ahora juntos."])
 
 
-def test_what_waits_to_be_seen_is_not_hidden_before(hall: Hall, visit: Visit) -> None:
+def test_what_waits_to_be_seen_is_not_hidden_before(hall: DisplayServer, visit: Visit) -> None:
     page = overlay(visit, hall, "hide=1&lines=1&size=60")
     page.evaluate("window.watch()")
     texts = [f"Esta es la frase número {n}." for n in range(1, 7)]
@@ -217,7 +223,9 @@ def test_what_waits_to_be_seen_is_not_hidden_before(hall: Hall, visit: Visit) ->
     expect(page.locator(SHOWN)).to_have_count(0)
 
 
-def test_a_final_that_comes_after_its_partial_went_is_shown(hall: Hall, visit: Visit) -> None:
+def test_a_final_that_comes_after_its_partial_went_is_shown(
+    hall: DisplayServer, visit: Visit
+) -> None:
     page = overlay(visit, hall, "hide=1")
     hall.say(1, "Gracia y", stable=3)
     expect(page.locator(SHOWN)).to_have_count(1)
@@ -226,7 +234,9 @@ def test_a_final_that_comes_after_its_partial_went_is_shown(hall: Hall, visit: V
     expect(page.locator(SHOWN)).to_have_text("Gracia y paz a ustedes.")
 
 
-def test_it_hides_while_the_server_is_away_and_comes_back_with_it(hall: Hall, visit: Visit) -> None:
+def test_it_hides_while_the_server_is_away_and_comes_back_with_it(
+    hall: DisplayServer, visit: Visit
+) -> None:
     page = overlay(visit, hall, "hide=3", "Math.random = () => 0;")
     hall.state("speech")
     hall.say(1, "Antes de la pausa larga.", final=True)
@@ -238,7 +248,7 @@ def test_it_hides_while_the_server_is_away_and_comes_back_with_it(hall: Hall, vi
     expect(page.locator(SHOWN).last).to_have_text("Entre tanto habló.", timeout=20_000)
 
 
-def test_no_line_of_a_burst_is_skipped(hall: Hall, visit: Visit) -> None:
+def test_no_line_of_a_burst_is_skipped(hall: DisplayServer, visit: Visit) -> None:
     """Eight captions at once, one of them longer than the window: every line is seen."""
     page = overlay(visit, hall, "lines=2&size=60")
     texts = [f"Esta es la frase número {n}." for n in range(1, 8)]
@@ -276,7 +286,9 @@ def test_lines_roll_no_faster_than_they_can_be_read(visit: Visit) -> None:
     assert steps == [[-1, 1], [-1, 2], [1210, 2], [-1, 3, 1], [500, 3], [500, 4], [-1, 2, 0]]
 
 
-def test_blocks_take_turns_and_long_ones_are_shown_in_parts(hall: Hall, visit: Visit) -> None:
+def test_blocks_take_turns_and_long_ones_are_shown_in_parts(
+    hall: DisplayServer, visit: Visit
+) -> None:
     page = overlay(visit, hall, "mode=blocks&lines=2&size=60")
     hall.say(1, "Sin terminar", stable=3)
     page.wait_for_timeout(200)
@@ -293,14 +305,14 @@ def test_blocks_take_turns_and_long_ones_are_shown_in_parts(hall: Hall, visit: V
         assert len(lines) == 1 or not {first, last} & set(lines)
 
 
-def test_a_short_caption_is_joined_by_the_next(hall: Hall, visit: Visit) -> None:
+def test_a_short_caption_is_joined_by_the_next(hall: DisplayServer, visit: Visit) -> None:
     page = overlay(visit, hall)
     hall.say(1, "Amén.", final=True)
     hall.say(2, "Oremos por los enfermos.", final=True)
     expect(page.locator(SHOWN)).to_have_text(["Amén. Oremos por los enfermos."])
 
 
-def test_both_languages_and_the_spoken_one_alone(hall: Hall, visit: Visit) -> None:
+def test_both_languages_and_the_spoken_one_alone(hall: DisplayServer, visit: Visit) -> None:
     target, both, source = (
         overlay(visit, hall, f"show={show}&lines=4") for show in ("target", "both", "source")
     )
@@ -341,7 +353,7 @@ LOOKS = [
 ]
 
 
-def test_every_parameter_shows(hall: Hall, visit: Visit) -> None:
+def test_every_parameter_shows(hall: DisplayServer, visit: Visit) -> None:
     page = overlay(visit, hall)
     hall.state("speech")
     hall.say(1, "Una frase", stable=3)
@@ -351,7 +363,7 @@ def test_every_parameter_shows(hall: Hall, visit: Visit) -> None:
         assert style(page, selector, name) == value, query
 
 
-def test_outline_has_its_width_and_colour(hall: Hall, visit: Visit) -> None:
+def test_outline_has_its_width_and_colour(hall: DisplayServer, visit: Visit) -> None:
     page = overlay(visit, hall, "size=100&outline=10&edge=ff0000")
     hall.say(1, "Una frase.", final=True)
     expect(page.locator(SHOWN)).to_have_count(1)
@@ -362,7 +374,7 @@ def test_outline_has_its_width_and_colour(hall: Hall, visit: Visit) -> None:
     assert red.sum() > 2000
 
 
-def test_a_box_lies_behind_the_text_as_solid_as_wanted(hall: Hall, visit: Visit) -> None:
+def test_a_box_lies_behind_the_text_as_solid_as_wanted(hall: DisplayServer, visit: Visit) -> None:
     page = overlay(visit, hall, "box=0000ff&opacity=50&outline=0")
     hall.say(1, "Una frase.", final=True)
     expect(page.locator(SHOWN)).to_have_count(1)
@@ -379,7 +391,7 @@ def test_a_box_lies_behind_the_text_as_solid_as_wanted(hall: Hall, visit: Visit)
     assert not picture[..., 3].any()
 
 
-def test_it_stands_where_it_is_wanted(hall: Hall, visit: Visit) -> None:
+def test_it_stands_where_it_is_wanted(hall: DisplayServer, visit: Visit) -> None:
     page = overlay(visit, hall)
     hall.state("speech")
     hall.say(1, "Una frase.", final=True)
@@ -393,7 +405,7 @@ def test_it_stands_where_it_is_wanted(hall: Hall, visit: Visit) -> None:
         assert abs(across[align]) < 2, (position, align)
 
 
-def test_partials_may_be_left_out(hall: Hall, visit: Visit) -> None:
+def test_partials_may_be_left_out(hall: DisplayServer, visit: Visit) -> None:
     page = overlay(visit, hall, "partials=none")
     hall.say(1, "Gracia y", stable=3)
     page.wait_for_timeout(300)
@@ -402,14 +414,14 @@ def test_partials_may_be_left_out(hall: Hall, visit: Visit) -> None:
     expect(page.locator(SHOWN)).to_have_text("Gracia y paz.")
 
 
-def test_its_language_is_asked_of_the_server(hall: Hall, visit: Visit) -> None:
+def test_its_language_is_asked_of_the_server(hall: DisplayServer, visit: Visit) -> None:
     page = overlay(visit, hall, "lang=en")
     hall.say(1, "Paz a ustedes.", "Peace be with you.", final=True)
     expect(page.locator(SHOWN)).to_have_text("Peace be with you.")
 
 
 @pytest.fixture
-def said(browser: Browser, hall: Hall) -> Iterator[tuple[Page, list[str]]]:
+def said(browser: Browser, hall: DisplayServer) -> Iterator[tuple[Page, list[str]]]:
     """Return a page and what its console says, complaints included."""
     context = browser.new_context(viewport={"width": 1920, "height": 1080})
     context.add_init_script(WATCH_POLICY)
@@ -451,7 +463,7 @@ def test_a_wrong_parameter_is_left_at_its_default_and_told(visit: Visit) -> None
 
 
 def test_wrong_parameters_are_told_in_the_console_and_nowhere_else(
-    hall: Hall, said: tuple[Page, list[str]]
+    hall: DisplayServer, said: tuple[Page, list[str]]
 ) -> None:
     page, heard = said
     page.goto(f"{hall.url}/obs")
@@ -482,7 +494,7 @@ INJECTIONS = [
 
 @pytest.mark.parametrize("panel", ["", "&help"])
 def test_nothing_can_be_smuggled_in_through_a_parameter(
-    hall: Hall, said: tuple[Page, list[str]], panel: str
+    hall: DisplayServer, said: tuple[Page, list[str]], panel: str
 ) -> None:
     page, heard = said
     asked: list[str] = []
@@ -505,21 +517,21 @@ def test_nothing_can_be_smuggled_in_through_a_parameter(
     assert all(line.startswith("warning: ") and "policy:" not in line for line in heard)
 
 
-def test_captions_are_text_and_nothing_else(hall: Hall, visit: Visit) -> None:
+def test_captions_are_text_and_nothing_else(hall: DisplayServer, visit: Visit) -> None:
     page = overlay(visit, hall)
     hall.say(1, "<script>alert(1)</script><b>Paz</b>", final=True)
     expect(page.locator(SHOWN)).to_have_text("<script>alert(1)</script><b>Paz</b>")
     assert page.locator("#captions b, #captions script").count() == 0
 
 
-def test_right_to_left(hall: Hall, visit: Visit) -> None:
+def test_right_to_left(hall: DisplayServer, visit: Visit) -> None:
     page = overlay(visit, hall, "align=left")
     hall.show(caption(1, "Peace.", "السلام عليكم ورحمة الله", final=True, lang="ar"))
     expect(page.locator(SHOWN)).to_have_attribute("dir", "rtl")
     assert style(page, SHOWN, "textAlign") == "left"  # the place is the mixer's choice
 
 
-def test_the_browser_inside_an_older_obs_will_do(hall: Hall, visit: Visit) -> None:
+def test_the_browser_inside_an_older_obs_will_do(hall: DisplayServer, visit: Visit) -> None:
     younger = ["toSpliced", "toSorted", "toReversed", "with", "findLast", "findLastIndex"]
     script = "".join(f"delete Array.prototype.{name};" for name in younger)
     page = overlay(visit, hall, "box=black", script)
@@ -533,7 +545,7 @@ def test_the_browser_inside_an_older_obs_will_do(hall: Hall, visit: Visit) -> No
         assert younger_css not in css
 
 
-def test_what_waits_does_not_pile_up_without_end(hall: Hall, visit: Visit) -> None:
+def test_what_waits_does_not_pile_up_without_end(hall: DisplayServer, visit: Visit) -> None:
     page = overlay(visit, hall)
     for number in range(1, 200):
         hall.say(number, f"Es la frase número {number}.", final=True)
@@ -542,7 +554,7 @@ def test_what_waits_does_not_pile_up_without_end(hall: Hall, visit: Visit) -> No
 
 
 def test_demo_shows_captions_without_a_service_and_only_on_request(
-    hall: Hall, visit: Visit
+    hall: DisplayServer, visit: Visit
 ) -> None:
     page = visit("/obs?demo&lines=3", **HD)
     until(page, "document.querySelector('#captions').textContent.includes('bienvenidos')")
@@ -555,7 +567,9 @@ def test_demo_shows_captions_without_a_service_and_only_on_request(
     assert plain.locator("#captions .caption, .help").count() == 0
 
 
-def test_help_lists_every_parameter_and_makes_the_address(hall: Hall, visit: Visit) -> None:
+def test_help_lists_every_parameter_and_makes_the_address(
+    hall: DisplayServer, visit: Visit
+) -> None:
     page = visit("/obs?help&align=left", **HD)
     until(page, PREVIEW)
     names = page.locator(".help th label").all_text_contents()

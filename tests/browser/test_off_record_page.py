@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from pipeline.core.files import LineFile
-from scripts.support.operator_server import Office
+from scripts.support.operator_server import OperatorServer
 from tests.browser.conftest import Visit, until
 from tests.support.console import audience, opened, row
 
@@ -17,12 +17,12 @@ pytestmark = pytest.mark.browser
 
 
 @pytest.fixture
-def hall(tmp_path: Path) -> Iterator[Office]:
-    with Office(tmp_path) as running:
+def hall(tmp_path: Path) -> Iterator[OperatorServer]:
+    with OperatorServer(tmp_path) as running:
         yield running
 
 
-def speak(hall: Office) -> None:
+def speak(hall: OperatorServer) -> None:
     """Say three sentences, the last two in the last 10 s."""
     hall.hear(1, "peace be with you", "la paz sea con ustedes", draft="la paz")
     hall.hear(4, "please pray for Ludmila", "oren por Ludmila", draft="oremos por Ludmila")
@@ -41,29 +41,29 @@ def words(page: Page) -> str:
     return str(page.evaluate(WORDS))
 
 
-def test_one_key_and_nobody_has_the_words(hall: Office, visit: Visit) -> None:
+def test_one_key_and_nobody_has_the_words(hall: OperatorServer, visit: Visit) -> None:
     speak(hall)
-    desk, people, wall = opened(visit), audience(visit), visit("/projector")
+    coordinator, people, wall = opened(visit), audience(visit), visit("/projector")
     hall.hear(6, "and Ludmila wept", "y Ludmila lloró")  # read out by screen readers, too
     expect(people.locator("#announcer")).to_contain_text("Ludmila")
     expect(wall.locator("#captions")).to_contain_text("Ludmila")
-    expect(row(desk, 4).locator(".version")).to_have_count(3)
-    button = desk.locator("#off-record")
+    expect(row(coordinator, 4).locator(".version")).to_have_count(3)
+    button = coordinator.locator("#off-record")
     expect(button.locator(".word")).to_have_text("Off the record: removes the last 10 s")
-    row(desk, 4).click()
-    desk.keyboard.press("e")  # a dialog that holds the words
-    expect(desk.locator("#edit-dialog")).to_be_visible()
-    desk.keyboard.press("Escape")
-    desk.keyboard.press("o")
+    row(coordinator, 4).click()
+    coordinator.keyboard.press("e")  # a dialog that holds the words
+    expect(coordinator.locator("#edit-dialog")).to_be_visible()
+    coordinator.keyboard.press("Escape")
+    coordinator.keyboard.press("o")
 
-    expect(desk.locator("#state")).to_have_text("Off the record")
-    expect(desk.locator("#glance")).to_have_attribute("data-tone", "bad")
+    expect(coordinator.locator("#state")).to_have_text("Off the record")
+    expect(coordinator.locator("#glance")).to_have_attribute("data-tone", "bad")
     expect(button.locator(".word")).to_have_text("Back on the record")
     expect(people.locator("#status-text")).to_have_text("Captions are off for a moment")
     for page in (people, wall):
         until(page, f"!({WORDS}).includes('Ludmila')")
-    expect(row(desk, 1)).to_be_visible()
-    expect(desk.locator(".row")).to_have_count(1)
+    expect(row(coordinator, 1)).to_be_visible()
+    expect(coordinator.locator(".row")).to_have_count(1)
     late_desk, late = opened(visit), visit("/")
     expect(late.locator("#status-text")).to_have_text("Captions are off for a moment")
     expect(late_desk.locator("#state")).to_have_text("Off the record")
@@ -72,11 +72,11 @@ def test_one_key_and_nobody_has_the_words(hall: Office, visit: Visit) -> None:
 
     # Neither of its neighbours ends it.
     for _ in range(2):
-        desk.locator("#pause").click()
-        desk.locator("#blank").click()
-    expect(desk.locator("#state")).to_have_text("Off the record")
+        coordinator.locator("#pause").click()
+        coordinator.locator("#blank").click()
+    expect(coordinator.locator("#state")).to_have_text("Off the record")
     button.click()
-    expect(desk.locator("#state")).to_have_text("Listening")
+    expect(coordinator.locator("#state")).to_have_text("Listening")
     expect(late_desk.locator("#off-record .word")).to_contain_text("removes the last 10 s")
     hall.hear(8, "let us sing", "cantemos")
     expect(people.locator("#captions")).to_contain_text("cantemos")
@@ -100,15 +100,15 @@ def test_a_page_that_was_away_forgets_what_it_is_told(visit: Visit) -> None:
 
 
 def test_words_that_are_still_in_a_file_are_told(
-    hall: Office, visit: Visit, monkeypatch: pytest.MonkeyPatch
+    hall: OperatorServer, visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
     speak(hall)
-    desk = opened(visit)
+    coordinator = opened(visit)
     with monkeypatch.context() as full:
         full.setattr(LineFile, "rewrite", refuse)
-        desk.locator("#off-record").click()
-        expect(desk.locator("#reason")).to_contain_text("still in the files")
-        expect(desk.locator("#state")).to_have_text("Off the record")
+        coordinator.locator("#off-record").click()
+        expect(coordinator.locator("#reason")).to_contain_text("still in the files")
+        expect(coordinator.locator("#state")).to_have_text("Off the record")

@@ -15,7 +15,7 @@ from pipeline.check.result import Result
 from pipeline.core.types import Fault
 from pipeline.records.health import Dropped
 from pipeline.server.attempts import LIMIT
-from scripts.support.operator_server import Office
+from scripts.support.operator_server import OperatorServer
 from tests.browser.conftest import Visit, until
 from tests.support.console import OPEN, TABLET, audience, opened, row
 
@@ -23,8 +23,8 @@ pytestmark = pytest.mark.browser
 
 
 @pytest.fixture
-def hall(tmp_path: Path) -> Iterator[Office]:
-    with Office(tmp_path) as running:
+def hall(tmp_path: Path) -> Iterator[OperatorServer]:
+    with OperatorServer(tmp_path) as running:
         yield running
 
 
@@ -50,7 +50,7 @@ def test_the_token_is_typed_once_and_kept_for_the_tab(visit: Visit) -> None:
     expect(other.locator("#login")).to_be_visible()
 
 
-def test_the_token_of_the_address_goes_nowhere(hall: Office, visit: Visit) -> None:
+def test_the_token_of_the_address_goes_nowhere(hall: OperatorServer, visit: Visit) -> None:
     page = visit("/", **TABLET)
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
@@ -77,7 +77,9 @@ def test_it_works_where_the_browser_keeps_nothing(visit: Visit) -> None:
     expect(page.locator("#state")).to_have_text("Listening")
 
 
-def test_a_token_can_be_put_into_the_address_of_an_open_page(hall: Office, visit: Visit) -> None:
+def test_a_token_can_be_put_into_the_address_of_an_open_page(
+    hall: OperatorServer, visit: Visit
+) -> None:
     page = visit("/operator", **TABLET)
     expect(page.locator("#login")).to_be_visible()
     page.goto(hall.url + OPEN)
@@ -105,7 +107,7 @@ def test_many_wrong_tokens_are_slowed(visit: Visit) -> None:
 # State
 
 
-def test_state_and_reason_in_one_glance(hall: Office, visit: Visit) -> None:
+def test_state_and_reason_in_one_glance(hall: OperatorServer, visit: Visit) -> None:
     page = opened(visit)
     expect(page.locator("#state")).to_have_text("Listening")
     hall.level(-20, speaking=True)
@@ -123,7 +125,7 @@ def test_state_and_reason_in_one_glance(hall: Office, visit: Visit) -> None:
     assert len(colours) == 2
 
 
-def test_level_peak_clipping_and_silence(hall: Office, visit: Visit) -> None:
+def test_level_peak_clipping_and_silence(hall: OperatorServer, visit: Visit) -> None:
     page = opened(visit)
     expect(page.locator("#level")).to_be_hidden()
     hall.level(-12)
@@ -140,7 +142,7 @@ def test_level_peak_clipping_and_silence(hall: Office, visit: Visit) -> None:
     expect(page.locator("#level-words")).to_have_text("No sound comes in")  # no report for 2 s
 
 
-def test_pause_blank_and_undo_are_one_press(hall: Office, visit: Visit) -> None:
+def test_pause_blank_and_undo_are_one_press(hall: OperatorServer, visit: Visit) -> None:
     page = opened(visit)
     people = audience(visit)
     expect(page.locator("#undo")).to_be_disabled()
@@ -149,7 +151,7 @@ def test_pause_blank_and_undo_are_one_press(hall: Office, visit: Visit) -> None:
     expect(page.locator("#blank .word")).to_have_text("Unblank")
     page.locator("#pause").click()
     expect(page.locator("#pause .word")).to_have_text("Resume")
-    assert (hall.desk.controls.paused, hall.desk.controls.blank) == (True, True)
+    assert (hall.coordinator.controls.paused, hall.coordinator.controls.blank) == (True, True)
     expect(page.locator("#undo .word")).to_have_text("Undo: pause")
     page.locator("#undo").click()
     expect(page.locator("#undo .word")).to_have_text("Undo: blank")
@@ -159,7 +161,7 @@ def test_pause_blank_and_undo_are_one_press(hall: Office, visit: Visit) -> None:
     expect(page.locator("#undo")).to_be_disabled()
 
 
-def test_an_operator_who_comes_late_sees_what_is_set(hall: Office, visit: Visit) -> None:
+def test_an_operator_who_comes_late_sees_what_is_set(hall: OperatorServer, visit: Visit) -> None:
     hall.hear(1, "peace be with you", "la paz sea con ustedes")
     first = opened(visit)
     first.keyboard.press("b")
@@ -177,7 +179,7 @@ def test_an_operator_who_comes_late_sees_what_is_set(hall: Office, visit: Visit)
 # How it runs
 
 
-def test_displays_and_machine(hall: Office, visit: Visit) -> None:
+def test_displays_and_machine(hall: OperatorServer, visit: Visit) -> None:
     dropped = Dropped(blocks=2, records=0, partials=3, drafts=0)
     hall.health = replace(hall.health, dropped=dropped)
     people, wall, page = audience(visit), visit("/projector", **TABLET), opened(visit)
@@ -198,7 +200,7 @@ def test_displays_and_machine(hall: Office, visit: Visit) -> None:
     expect(page.locator("#slowest li").first).to_contain_text("127.0.0.1")
 
 
-def test_the_last_check_with_its_fixes(hall: Office, visit: Visit) -> None:
+def test_the_last_check_with_its_fixes(hall: OperatorServer, visit: Visit) -> None:
     page = opened(visit)
     expect(page.locator("#check-when")).to_contain_text("stark-translate check")
     page.close()
@@ -221,14 +223,14 @@ def test_the_last_check_with_its_fixes(hall: Office, visit: Visit) -> None:
     expect(page.locator("#check-passed li")).to_contain_text(["settings"])
 
 
-def test_the_address_for_phones(hall: Office, visit: Visit) -> None:
+def test_the_address_for_phones(hall: OperatorServer, visit: Visit) -> None:
     page = opened(visit)
     expect(page.locator("#address")).to_have_attribute("href", f"{hall.url}/")
     until(page, "document.querySelector('#qr').naturalWidth > 0")
     expect(page.locator("#address-problem")).to_contain_text("--host 0.0.0.0")
 
 
-def test_a_rehearsal_cannot_be_taken_for_a_service(visit: Visit, hall: Office) -> None:
+def test_a_rehearsal_cannot_be_taken_for_a_service(visit: Visit, hall: OperatorServer) -> None:
     hall.mode = "dry-run"
     hall.restart("rehearsal")
     people, page = visit("/"), opened(visit)
@@ -239,10 +241,10 @@ def test_a_rehearsal_cannot_be_taken_for_a_service(visit: Visit, hall: Office) -
     assert people.locator(".caption").count() == 0
 
 
-def test_a_fault_is_a_quiet_line(hall: Office, visit: Visit) -> None:
+def test_a_fault_is_a_quiet_line(hall: OperatorServer, visit: Visit) -> None:
     page = opened(visit)
     fault = Fault("dictionary", "dictionary-unknown-key", "church.toml: unknown key 'hera'")
-    hall._loop.call_soon_threadsafe(hall.desk.fault, fault)
+    hall._loop.call_soon_threadsafe(hall.coordinator.fault, fault)
     expect(page.locator("#notice")).to_have_text("church.toml: unknown key 'hera'.")
     expect(page.locator("#notice")).to_have_attribute("data-tone", "bad")
 
@@ -250,7 +252,7 @@ def test_a_fault_is_a_quiet_line(hall: Office, visit: Visit) -> None:
 # The link
 
 
-def test_a_lost_connection_cannot_be_overlooked(hall: Office, visit: Visit) -> None:
+def test_a_lost_connection_cannot_be_overlooked(hall: OperatorServer, visit: Visit) -> None:
     page = opened(visit)
     hall.hear(1, "peace", "paz")
     expect(row(page, 1)).to_be_visible()
@@ -293,7 +295,7 @@ def test_a_line_that_went_silent_is_noticed(visit: Visit) -> None:
 # Keyboard
 
 
-def test_everything_by_keyboard(hall: Office, visit: Visit) -> None:
+def test_everything_by_keyboard(hall: OperatorServer, visit: Visit) -> None:
     """From the token to a corrected caption, a rule and back, without a mouse."""
     page = visit("/operator", **TABLET)
     people = audience(visit)
@@ -312,7 +314,7 @@ def test_everything_by_keyboard(hall: Office, visit: Visit) -> None:
     page.keyboard.type(" pb")  # letters of shortcuts
     page.keyboard.press("Enter")
     expect(people.locator("#captions")).to_contain_text("La primera. pb")
-    assert not hall.desk.controls.paused
+    assert not hall.coordinator.controls.paused
     page.keyboard.press("h")
     expect(people.locator("#captions")).not_to_contain_text("La primera.")
     page.keyboard.press("Control+z")
@@ -332,7 +334,7 @@ def test_everything_by_keyboard(hall: Office, visit: Visit) -> None:
     expect(page.locator("#edit-dialog")).to_be_hidden()
 
 
-def test_shortcuts_can_be_turned_off(hall: Office, visit: Visit) -> None:
+def test_shortcuts_can_be_turned_off(hall: OperatorServer, visit: Visit) -> None:
     page = opened(visit)
     page.locator("#keys").uncheck()
     page.keyboard.press("p")
@@ -340,7 +342,7 @@ def test_shortcuts_can_be_turned_off(hall: Office, visit: Visit) -> None:
     expect(page.locator("#pause")).to_be_enabled()
     page.keyboard.press("p")
     page.wait_for_timeout(200)
-    assert not hall.desk.controls.paused
+    assert not hall.coordinator.controls.paused
     expect(page.locator("#keys")).not_to_be_checked()
 
 
@@ -349,7 +351,7 @@ def test_shortcuts_can_be_turned_off(hall: Office, visit: Visit) -> None:
 
 @pytest.mark.parametrize("size", [(1024, 768), (768, 1024), (1366, 768), (390, 844), (320, 568)])
 def test_it_fits_a_tablet_and_in_need_a_phone(
-    hall: Office, visit: Visit, size: tuple[int, int]
+    hall: OperatorServer, visit: Visit, size: tuple[int, int]
 ) -> None:
     width, height = size
     page = opened(visit, viewport={"width": width, "height": height}, has_touch=True)
@@ -370,7 +372,9 @@ def test_it_fits_a_tablet_and_in_need_a_phone(
         assert page.evaluate("document.documentElement.scrollHeight") <= height
 
 
-def test_new_settings_and_what_waits_for_a_restart_are_told(hall: Office, visit: Visit) -> None:
+def test_new_settings_and_what_waits_for_a_restart_are_told(
+    hall: OperatorServer, visit: Visit
+) -> None:
     page = opened(visit)
     notice = page.locator("#notice")
     hall.reloaded()

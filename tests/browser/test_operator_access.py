@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 
 from pipeline.check.last_check import keep
 from pipeline.check.result import Result
-from scripts.support.operator_server import Office
+from scripts.support.operator_server import OperatorServer
 from tests.browser.conftest import Visit
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -26,9 +26,9 @@ RESULTS = [
 
 
 @pytest.fixture
-def hall(tmp_path: Path) -> Iterator[Office]:
+def hall(tmp_path: Path) -> Iterator[OperatorServer]:
     keep(tmp_path, RESULTS)
-    with Office(tmp_path) as running:
+    with OperatorServer(tmp_path) as running:
         yield running
 
 
@@ -43,7 +43,7 @@ def findings(page: Page) -> list[str]:
     ]
 
 
-def login(page: Page, hall: Office) -> None:
+def login(page: Page, hall: OperatorServer) -> None:
     page.evaluate("sessionStorage.clear()")
     page.goto(f"{hall.url}/operator")
     page.reload()
@@ -52,13 +52,13 @@ def login(page: Page, hall: Office) -> None:
     expect(page.locator("#login-problem")).not_to_be_empty()
 
 
-def at_work(page: Page, hall: Office) -> None:
+def at_work(page: Page, hall: OperatorServer) -> None:
     del hall
     page.locator("#check-passed summary").click()
     page.locator(".row .fixed").hover()
 
 
-def set_apart(page: Page, hall: Office) -> None:
+def set_apart(page: Page, hall: OperatorServer) -> None:
     """Paused, blanked, too loud, one caption hidden and one edited, a refusal."""
     page.keyboard.press("b")
     page.keyboard.press("p")
@@ -73,19 +73,19 @@ def set_apart(page: Page, hall: Office) -> None:
     page.evaluate("notice.textContent = 'Not done.'; notice.dataset.tone = 'bad'")
 
 
-def editing(page: Page, hall: Office) -> None:
+def editing(page: Page, hall: OperatorServer) -> None:
     del hall
     page.keyboard.press("e")
 
 
-def ruling(page: Page, hall: Office) -> None:
+def ruling(page: Page, hall: OperatorServer) -> None:
     del hall
     page.locator(".row .doubt").first.click()
     page.keyboard.press("d")
     page.locator("#rule-write").fill("zor")
 
 
-def lost(page: Page, hall: Office) -> None:
+def lost(page: Page, hall: OperatorServer) -> None:
     hall.close()
     expect(page.locator("#state")).to_have_text("Connection lost")
 
@@ -94,7 +94,11 @@ def lost(page: Page, hall: Office) -> None:
 @pytest.mark.parametrize("scheme", ["dark", "light"])
 @pytest.mark.parametrize("size", SIZES)
 def test_the_console_has_no_barriers(
-    hall: Office, visit: Visit, size: str, scheme: str, act: Callable[[Page, Office], None]
+    hall: OperatorServer,
+    visit: Visit,
+    size: str,
+    scheme: str,
+    act: Callable[[Page, OperatorServer], None],
 ) -> None:
     width, height = SIZES[size]
     options: dict[str, Any] = {"viewport": {"width": width, "height": height}}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from scripts.support.operator_server import Office
+from scripts.support.operator_server import OperatorServer
 from tests.browser.conftest import Visit
 from tests.support.console import TABLET, audience, opened, row
 
@@ -20,12 +20,14 @@ EVIL = "<script>alert(1)</script><img src=x onerror=alert(1)>"
 
 
 @pytest.fixture
-def hall(tmp_path: Path) -> Iterator[Office]:
-    with Office(tmp_path) as running:
+def hall(tmp_path: Path) -> Iterator[OperatorServer]:
+    with OperatorServer(tmp_path) as running:
         yield running
 
 
-def test_doubtful_words_and_corrections_tell_about_themselves(hall: Office, visit: Visit) -> None:
+def test_doubtful_words_and_corrections_tell_about_themselves(
+    hall: OperatorServer, visit: Visit
+) -> None:
     page = opened(visit, **TOUCH)
     hall.hear(1, RAW, "Él es la propiciación.", unsure={"zor": 0.31, "bex.": 0.12})
     expect(row(page, 1).locator(".heard")).to_have_text(
@@ -49,7 +51,7 @@ def test_doubtful_words_and_corrections_tell_about_themselves(hall: Office, visi
     assert style == "dotted"
 
 
-def test_the_translators_stand_side_by_side(hall: Office, visit: Visit) -> None:
+def test_the_translators_stand_side_by_side(hall: OperatorServer, visit: Visit) -> None:
     page = opened(visit)
     hall.hear(1, "peace be with you", "La paz sea con ustedes.", draft="paz con usted")
     versions = row(page, 1).locator(".version")
@@ -68,7 +70,7 @@ def test_the_translators_stand_side_by_side(hall: Office, visit: Visit) -> None:
     expect(row(page, 2)).to_contain_text("Not shown: a phrase that recognizers make up")
 
 
-def test_an_edit_revises_every_screen(hall: Office, visit: Visit) -> None:
+def test_an_edit_revises_every_screen(hall: OperatorServer, visit: Visit) -> None:
     page = opened(visit)
     people, wall = audience(visit), visit("/projector", **TABLET)
     hall.hear(1, "the word", "La palabra.", draft="palabra")
@@ -90,7 +92,7 @@ def test_an_edit_revises_every_screen(hall: Office, visit: Visit) -> None:
         expect(screen.locator("#captions .caption .text")).to_have_text("La palabra.")
 
 
-def test_what_is_still_being_said_is_not_edited(hall: Office, visit: Visit) -> None:
+def test_what_is_still_being_said_is_not_edited(hall: OperatorServer, visit: Visit) -> None:
     """An edit is final: the end of the sentence would be missing."""
     page = opened(visit)
     hall.hear(1, "the first", "La primera.")
@@ -109,7 +111,7 @@ def test_what_is_still_being_said_is_not_edited(hall: Office, visit: Visit) -> N
     expect(page.locator("#edit")).to_be_enabled()
 
 
-def test_no_button_acts_on_a_caption_out_of_sight(hall: Office, visit: Visit) -> None:
+def test_no_button_acts_on_a_caption_out_of_sight(hall: OperatorServer, visit: Visit) -> None:
     page = opened(visit)
     for number in range(1, 4):
         hall.hear(number, f"sentence {number}", f"Frase {number}.")
@@ -122,7 +124,7 @@ def test_no_button_acts_on_a_caption_out_of_sight(hall: Office, visit: Visit) ->
     expect(page.locator("#chosen")).to_have_text("sentence 14")
 
 
-def test_a_caption_is_hidden_and_brought_back(hall: Office, visit: Visit) -> None:
+def test_a_caption_is_hidden_and_brought_back(hall: OperatorServer, visit: Visit) -> None:
     page, people = opened(visit), audience(visit)
     hall.hear(1, "the first", "La primera.")
     hall.hear(2, "the second", "La segunda.")
@@ -138,7 +140,7 @@ def test_a_caption_is_hidden_and_brought_back(hall: Office, visit: Visit) -> Non
     expect(row(page, 1).locator(".badge")).to_have_text("on screen")
 
 
-def test_a_caption_of_the_speaker_is_only_text(hall: Office, visit: Visit) -> None:
+def test_a_caption_of_the_speaker_is_only_text(hall: OperatorServer, visit: Visit) -> None:
     page = opened(visit)
     hall.hear(1, EVIL, EVIL, unsure={EVIL.split(maxsplit=1)[0]: 0.1})
     expect(row(page, 1).locator(".heard")).to_have_text(EVIL)
@@ -148,7 +150,7 @@ def test_a_caption_of_the_speaker_is_only_text(hall: Office, visit: Visit) -> No
 
 
 @pytest.mark.slow
-def test_the_list_is_bounded_and_stays_where_one_reads(hall: Office, visit: Visit) -> None:
+def test_the_list_is_bounded_and_stays_where_one_reads(hall: OperatorServer, visit: Visit) -> None:
     page = opened(visit)
     for number in range(1, 260):
         hall.hear(number, f"sentence {number}", f"frase {number}")
@@ -175,7 +177,7 @@ def test_the_list_is_bounded_and_stays_where_one_reads(hall: Office, visit: Visi
     expect(row(page, 279)).to_be_in_viewport()
 
 
-def test_a_rule_is_made_of_a_selected_word(hall: Office, visit: Visit) -> None:
+def test_a_rule_is_made_of_a_selected_word(hall: OperatorServer, visit: Visit) -> None:
     page = opened(visit)
     hall.hear(1, "Paul wrote to zor bex again.", "Pablo escribió.")
     expect(row(page, 1)).to_be_visible()
@@ -201,7 +203,7 @@ def test_a_rule_is_made_of_a_selected_word(hall: Office, visit: Visit) -> None:
     assert "Zorbex" not in hall.rules
 
 
-def test_a_rule_is_made_by_touch(hall: Office, visit: Visit) -> None:
+def test_a_rule_is_made_by_touch(hall: OperatorServer, visit: Visit) -> None:
     page = opened(visit, **TOUCH)
     hall.hear(1, "Paul wrote to zor bex again.", "Pablo.", unsure={"zor": 0.2})
     page.locator(".doubt").tap()
@@ -223,7 +225,7 @@ def test_a_rule_is_made_by_touch(hall: Office, visit: Visit) -> None:
     assert hall.rules == ""
 
 
-def test_a_refusal_is_a_quiet_line(hall: Office, visit: Visit) -> None:
+def test_a_refusal_is_a_quiet_line(hall: OperatorServer, visit: Visit) -> None:
     page = opened(visit)
     hall.hear(1, "zor bex", "limón")
     for _ in range(2):

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, WebSocketRoute, expect
 
 from scripts.support.captions import caption
-from scripts.support.display_server import Hall
+from scripts.support.display_server import DisplayServer
 from tests.browser.conftest import Visit, until
 
 pytestmark = pytest.mark.browser
@@ -73,7 +73,7 @@ def cut_off(page: Page) -> list[str]:
     return found
 
 
-def test_a_browser_of_2022_will_do(hall: Hall, visit: Visit) -> None:
+def test_a_browser_of_2022_will_do(hall: DisplayServer, visit: Visit) -> None:
     younger = ["toSpliced", "toSorted", "toReversed", "with", "findLast", "findLastIndex"]
     page = visit("/projector", "".join(f"delete Array.prototype.{n};" for n in younger), **HD)
     expect(page.locator(STATUS)).to_be_hidden()
@@ -81,7 +81,7 @@ def test_a_browser_of_2022_will_do(hall: Hall, visit: Visit) -> None:
     expect(page.locator(SHOWN)).to_have_text(["Esta es la frase 1."])
 
 
-def test_the_last_three_captions_are_shown(hall: Hall, visit: Visit) -> None:
+def test_the_last_three_captions_are_shown(hall: DisplayServer, visit: Visit) -> None:
     for number in range(1, 8):
         hall.say(number, f"Esta es la frase {number}.", final=True)
     page = visit("/projector", **HD)
@@ -93,7 +93,7 @@ def test_the_last_three_captions_are_shown(hall: Hall, visit: Visit) -> None:
     assert page.evaluate("getComputedStyle(document.body).cursor") == "none"
 
 
-def test_both_languages(hall: Hall, visit: Visit) -> None:
+def test_both_languages(hall: DisplayServer, visit: Visit) -> None:
     hall.say(1, "El Señor es mi pastor.", "The Lord is my shepherd.", final=True)
     page = visit("/projector?show=both", **HD)
     expect(page.locator("#captions .source")).to_have_text("The Lord is my shepherd.")
@@ -101,7 +101,7 @@ def test_both_languages(hall: Hall, visit: Visit) -> None:
     assert page.locator("#captions .source").get_attribute("lang") == "en"
 
 
-def test_a_final_replaces_its_partial_in_place(hall: Hall, visit: Visit) -> None:
+def test_a_final_replaces_its_partial_in_place(hall: DisplayServer, visit: Visit) -> None:
     page = visit("/projector", **HD)
     hall.say(1, "El Señor es", stable=8)
     element = page.wait_for_selector("#captions .caption")
@@ -122,7 +122,9 @@ MODES = ["", "?show=both", "?show=beside", "?mode=blocks", "?mode=blocks&show=be
 
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("query", MODES)
-def test_it_fits_any_screen(hall: Hall, visit: Visit, size: tuple[int, int], query: str) -> None:
+def test_it_fits_any_screen(
+    hall: DisplayServer, visit: Visit, size: tuple[int, int], query: str
+) -> None:
     width, height = size
     page = visit(f"/projector{query}", viewport={"width": width, "height": height})
     texts = ["Una frase muy corta.", LONG, "Anticonstitucionalísimamente " * 3]
@@ -138,7 +140,7 @@ def test_it_fits_any_screen(hall: Hall, visit: Visit, size: tuple[int, int], que
         assert cut_off(page) == []
 
 
-def test_lines_roll_up_one_by_one(hall: Hall, visit: Visit) -> None:
+def test_lines_roll_up_one_by_one(hall: DisplayServer, visit: Visit) -> None:
     """What has left to make room goes line by line, not as a whole; no line is cut in two."""
     page = visit("/projector?lines=3", **HD)
     expect(page.locator(STATUS)).to_be_hidden()
@@ -165,7 +167,7 @@ def test_lines_roll_up_one_by_one(hall: Hall, visit: Visit) -> None:
     assert cut_off(page) == []
 
 
-def test_a_whole_sentence_at_a_time(hall: Hall, visit: Visit) -> None:
+def test_a_whole_sentence_at_a_time(hall: DisplayServer, visit: Visit) -> None:
     """In blocks nothing is shown before it is final, and lines end where phrases do."""
     page = visit("/projector?mode=blocks", **HD)
     expect(page.locator(STATUS)).to_be_hidden()
@@ -185,7 +187,9 @@ def test_a_whole_sentence_at_a_time(hall: Hall, visit: Visit) -> None:
     expect(page.locator(SHOWN)).to_have_count(0)
 
 
-def test_a_long_sentence_comes_in_pages_and_none_is_skipped(hall: Hall, visit: Visit) -> None:
+def test_a_long_sentence_comes_in_pages_and_none_is_skipped(
+    hall: DisplayServer, visit: Visit
+) -> None:
     log = """window.said = [];
     addEventListener("DOMContentLoaded", () => new MutationObserver(() => {
       const text = document.querySelector("#captions")?.textContent.replace(/\\s+/g, " ");
@@ -203,7 +207,7 @@ def test_a_long_sentence_comes_in_pages_and_none_is_skipped(hall: Hall, visit: V
     assert page.locator("#captions").evaluate("e => e.textContent.split('\\n').length") <= 2
 
 
-def test_a_word_waits_for_the_sentence_that_it_can_join(hall: Hall, visit: Visit) -> None:
+def test_a_word_waits_for_the_sentence_that_it_can_join(hall: DisplayServer, visit: Visit) -> None:
     page = visit("/projector?mode=blocks", RECORD, **HD)
     expect(page.locator(STATUS)).to_be_hidden()
     hall.say(1, "Amén.", final=True)
@@ -215,7 +219,7 @@ def test_a_word_waits_for_the_sentence_that_it_can_join(hall: Hall, visit: Visit
     expect(page.locator(SHOWN)).to_have_text("Aleluya.")
 
 
-def test_both_languages_side_by_side(hall: Hall, visit: Visit) -> None:
+def test_both_languages_side_by_side(hall: DisplayServer, visit: Visit) -> None:
     hall.say(1, "El Señor es mi pastor.", "The Lord is my shepherd.", final=True)
     page = visit("/projector?show=beside", **HD)
     source = page.locator("#captions .source")
@@ -228,7 +232,7 @@ def test_both_languages_side_by_side(hall: Hall, visit: Visit) -> None:
     assert left["width"] == pytest.approx(right["width"], abs=1)
 
 
-def test_the_address_sets_size_and_margin(hall: Hall, visit: Visit) -> None:
+def test_the_address_sets_size_and_margin(hall: DisplayServer, visit: Visit) -> None:
     hall.say(1, "El Señor es mi pastor.", final=True)
     size = "e => parseFloat(getComputedStyle(e).fontSize)"
     page = visit("/projector", **HD)
@@ -244,7 +248,7 @@ def test_the_address_sets_size_and_margin(hall: Hall, visit: Visit) -> None:
     assert 720 - box["y"] - box["height"] == pytest.approx(720 * 0.06, abs=1)
 
 
-def test_a_burst_is_caught_up_without_skipping_a_final(hall: Hall, visit: Visit) -> None:
+def test_a_burst_is_caught_up_without_skipping_a_final(hall: DisplayServer, visit: Visit) -> None:
     """Nine finals at once: each is seen, in order, for half a second at least."""
     page = visit("/projector?captions=1", RECORD, **HD)
     expect(page.locator(STATUS)).to_be_hidden()
@@ -260,7 +264,9 @@ def test_a_burst_is_caught_up_without_skipping_a_final(hall: Hall, visit: Visit)
     assert dwell[-1] > 3 * dwell[0]  # the fewer wait, the longer each may stay
 
 
-def test_a_caption_waits_until_the_one_before_could_be_read(hall: Hall, visit: Visit) -> None:
+def test_a_caption_waits_until_the_one_before_could_be_read(
+    hall: DisplayServer, visit: Visit
+) -> None:
     page = visit("/projector?captions=1", RECORD, **HD)
     expect(page.locator(STATUS)).to_be_hidden()
     hall.say(1, "Treinta y seis letras para leerlas.", final=True)
@@ -275,7 +281,7 @@ def test_a_caption_waits_until_the_one_before_could_be_read(hall: Hall, visit: V
     assert hall.glass("projector") == 2
 
 
-def test_stale_text_is_cleared(hall: Hall, visit: Visit) -> None:
+def test_stale_text_is_cleared(hall: DisplayServer, visit: Visit) -> None:
     page = visit("/projector?clear=1", **HD)
     hall.say(1, "Amén.", final=True)
     expect(page.locator(SHOWN)).to_have_text("Amén.")
@@ -289,7 +295,7 @@ def test_stale_text_is_cleared(hall: Hall, visit: Visit) -> None:
     expect(page.locator(SHOWN)).to_have_text("Oremos.")
 
 
-def test_stale_text_is_cleared_while_the_server_is_away(hall: Hall, visit: Visit) -> None:
+def test_stale_text_is_cleared_while_the_server_is_away(hall: DisplayServer, visit: Visit) -> None:
     """Though the page tries again and again to reach it."""
     page = visit("/projector?clear=3", "Math.random = () => 0;", **HD)
     hall.say(1, "Amén.", final=True)
@@ -320,7 +326,7 @@ def test_a_sign_of_life_is_no_speech(visit: Visit) -> None:
     assert shown(page) == []
 
 
-def test_another_size_of_the_window_folds_the_text_anew(hall: Hall, visit: Visit) -> None:
+def test_another_size_of_the_window_folds_the_text_anew(hall: DisplayServer, visit: Visit) -> None:
     hall.say(1, "El Señor es mi pastor; nada me faltará.", final=True)
     page = visit("/projector?mode=blocks", **HD)
     expect(page.locator(SHOWN)).to_have_count(1)
@@ -330,7 +336,7 @@ def test_another_size_of_the_window_folds_the_text_anew(hall: Hall, visit: Visit
     assert cut_off(page) == []
 
 
-def test_the_state_is_small_and_in_the_captions_language(hall: Hall, visit: Visit) -> None:
+def test_the_state_is_small_and_in_the_captions_language(hall: DisplayServer, visit: Visit) -> None:
     page = visit("/projector", **HD)
     status = page.locator("#status")
     hall.state("no-audio", "microphone lost: USB")
@@ -356,7 +362,7 @@ def test_an_address_that_the_server_refuses_is_explained(visit: Visit) -> None:
     expect(page.locator("#status-text")).to_contain_text("es")
 
 
-def test_blank_is_black(hall: Hall, visit: Visit) -> None:
+def test_blank_is_black(hall: DisplayServer, visit: Visit) -> None:
     hall.say(1, "No mostrar.", final=True)
     page = visit("/projector", **HD)
     expect(page.locator(SHOWN)).to_be_visible()
@@ -371,7 +377,9 @@ def test_blank_is_black(hall: Hall, visit: Visit) -> None:
     assert lit != black
 
 
-def test_after_a_long_break_it_goes_on_with_what_is_said_now(hall: Hall, visit: Visit) -> None:
+def test_after_a_long_break_it_goes_on_with_what_is_said_now(
+    hall: DisplayServer, visit: Visit
+) -> None:
     hall.say(1, "Antes.", final=True)
     page = visit("/projector", RECORD, **HD)
     expect(page.locator(SHOWN)).to_have_text("Antes.")

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, ViewportSize, expect
 
 from pipeline.review.store import REVIEWED
 from pipeline.session.training_pairs import QUEUE
-from scripts.support.display_server import Hall
+from scripts.support.display_server import DisplayServer
 from scripts.support.reviewing import TOKEN, Reviewing, reviewable
 from tests.browser.conftest import LOST_SOCKET, WATCH_POLICY, until
 from tests.support.reviews import lines, outcomes, pairs
@@ -168,7 +168,7 @@ def test_a_wrong_token_shows_nothing(visit: Open, served: Reviewing) -> None:
     assert page.evaluate("document.cookie") == ""
 
 
-def test_the_daemon_itself_has_no_review(browser: Browser, hall: Hall) -> None:
+def test_the_daemon_itself_has_no_review(browser: Browser, hall: DisplayServer) -> None:
     page = browser.new_page()
     page.goto(f"{hall.url}/review")
     expect(page.locator("#problem")).to_contain_text("Start one with: stark-translate review")

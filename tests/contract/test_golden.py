@@ -16,9 +16,9 @@ from typing import Any
 import orjson
 import pytest
 
-from pipeline.captions.board import Board
+from pipeline.captions.board import CaptionBoard
 from pipeline.core.types import State
-from pipeline.protocol.caption import Message
+from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.codec import encode
 from pipeline.protocol.messages import AliveMessage, HelloMessage, StatusMessage
 from scripts.support.captions import caption
@@ -31,10 +31,10 @@ class Service:
     """Carries out steps against a real board."""
 
     def __init__(self) -> None:
-        self.board = Board("2026-11-22T09-30-00", "en", "es", 200)
+        self.board = CaptionBoard("2026-11-22T09-30-00", "en", "es", 200)
         self.state: State = "starting"
         self.reason = ""
-        self.before: list[Message] = []
+        self.before: list[CaptionMessage] = []
         """What the operator has changed, as it was."""
 
     def do(self, step: Mapping[str, Any]) -> bytes | None:

@@ -29,7 +29,7 @@ def send(socket: ClientConnection, **message: Any) -> None:
 
 
 @contextmanager
-def desk(program: Program, directory: Path) -> Iterator[ClientConnection]:
+def coordinator(program: Program, directory: Path) -> Iterator[ClientConnection]:
     with connect(program.socket("?kind=operator")) as socket:
         token = (directory / "sessions" / "operator-token").read_text().strip()
         send(socket, type="auth", token=token)
@@ -50,7 +50,7 @@ def test_killed_right_after_it_the_words_are_gone_for_ever(tmp_path: Path) -> No
     run = ("run", "--input", str(SERMON))
     with started(*run, cwd=tmp_path) as program:
         program.wait_for("ready")
-        with desk(program, tmp_path) as socket:
+        with coordinator(program, tmp_path) as socket:
             finals = [until(socket, "caption", final=True) for _ in range(3)]
             said = [text for each in finals for text in (each["source"], each["target"])]
             secrets = [each["text"].encode() for each in said]
@@ -66,7 +66,7 @@ def test_killed_right_after_it_the_words_are_gone_for_ever(tmp_path: Path) -> No
         assert program.folder == folder
         assert history(program) == []
         assert program.health()["reason"] == "off the record"
-        with desk(program, tmp_path) as socket:
+        with coordinator(program, tmp_path) as socket:
             assert until(socket, "console")["off_record"]
             assert [secret for secret in secrets if written(folder, secret)] == []
             send(socket, type="command", name="on-record")

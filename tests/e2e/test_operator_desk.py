@@ -38,20 +38,22 @@ def caption(key: int, text: str) -> Callable[[dict[str, Any]], bool]:
 async def operate(program: Program, token: str, own: Path) -> None:
     """Edit, hide, teach a word, darken the hall, and take all of it back."""
     async with (
-        connect(program.socket() + "?kind=operator", compression=None) as desk,
+        connect(program.socket() + "?kind=operator", compression=None) as coordinator,
         connect(program.socket(), compression=None) as phone,
     ):
 
         async def command(name: str, **fields: Any) -> dict[str, Any]:
             message = {"type": "command", "name": name, **fields}
-            await desk.send(orjson.dumps(message).decode())
-            return await until(desk, lambda m: m["type"] == "done" and m["name"] == name)
+            await coordinator.send(orjson.dumps(message).decode())
+            return await until(coordinator, lambda m: m["type"] == "done" and m["name"] == name)
 
-        await desk.send(orjson.dumps({"type": "auth", "token": token}).decode())
-        console = await until(desk, lambda m: m["type"] == "console")
+        await coordinator.send(orjson.dumps({"type": "auth", "token": token}).decode())
+        console = await until(coordinator, lambda m: m["type"] == "console")
         assert (console["dictionary"], console["check"]) == (str(own), None)
 
-        first = await until(desk, lambda m: m["type"] == "utterance" and m["final"] is not None)
+        first = await until(
+            coordinator, lambda m: m["type"] == "utterance" and m["final"] is not None
+        )
         key, said = first["id"], first["final"]["text"]
         await command("edit", id=key, text="Corregido.")
         await until(phone, caption(key, "Corregido."))
@@ -70,12 +72,12 @@ async def operate(program: Program, token: str, own: Path) -> None:
         await command("add-rule", heard="the", write="Zebaoth")
         assert [rule.write for rule in parse_rules(own.read_text(), "own")] == ["Zebaoth"]
         taught = await until(
-            desk, lambda m: m["type"] == "utterance" and "Zebaoth" in (m["text"] or "")
+            coordinator, lambda m: m["type"] == "utterance" and "Zebaoth" in (m["text"] or "")
         )
         fix = taught["corrections"][0]
         assert (fix["rule"], fix["found"].lower()) == ("zebaoth", "the")
         await phone.send(orjson.dumps({"type": "ack", "seq": 10**9}).decode())  # never published
-        health = await until(desk, lambda m: m["type"] == "health")
+        health = await until(coordinator, lambda m: m["type"] == "health")
         assert {(row["kind"], row["clients"]) for row in health["displays"]} == {
             ("audience", 1),
             ("operator", 1),

@@ -15,7 +15,7 @@ import pytest
 import soundfile
 import soxr
 
-from pipeline.audio.file import WavFile
+from pipeline.audio.file import AudioFile
 from pipeline.audio.silero_vad import Silero
 from pipeline.core.types import SAMPLE_RATE, Pcm, Recognition
 from scripts.support.program import call
@@ -50,7 +50,7 @@ def hear(
     """Run a service on a file as fast as it goes. It must end cleanly."""
     service = Service(
         tmp_path / "sessions",
-        source=WavFile(file, channel=channel, pace="fast"),
+        source=AudioFile(file, channel=channel, pace="fast"),
         detector=Silero() if silero else FakeDetector(),
         recognizer=Ears(),
         **more,
@@ -174,7 +174,7 @@ def test_a_recording_damaged_further_on_ends_with_1_and_keeps_what_was_said(
     file.write_bytes(data)
     service = Service(
         tmp_path / "sessions",
-        source=WavFile(file, pace="fast"),
+        source=AudioFile(file, pace="fast"),
         detector=Silero(),
         recognizer=Ears(),
     )

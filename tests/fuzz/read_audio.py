@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pipeline.audio.file import WavFile
+from pipeline.audio.file import AudioFile
 from pipeline.core.errors import AudioError
 from pipeline.core.types import BLOCK_SAMPLES
 
@@ -21,7 +21,7 @@ _HANGS_S = 20.0
 
 
 def play(path: Path) -> str:
-    source = WavFile(path, pace="fast")
+    source = AudioFile(path, pace="fast")
     began_s = time.monotonic()
     count = 0
     try:

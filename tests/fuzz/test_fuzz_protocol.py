@@ -21,7 +21,7 @@ from pipeline.protocol.codec import encode, parse
 from pipeline.protocol.commands import CommandMessage
 from pipeline.server.subscription import parse_subscription
 from tests.support.commands import command
-from tests.support.coordinator import Setting, caption
+from tests.support.coordinator import CoordinatorFixture, caption
 from tests.support.hub import closed, in_loop, operator, receive, serving
 from tests.support.material import FUZZ, TEXTS, VALUES, accepted, damaged
 
@@ -95,8 +95,8 @@ def test_any_query_is_a_subscription_or_refused(query: str) -> None:
 
 
 @pytest.fixture
-def desks(tmp_path: Path) -> Iterator[list[Setting]]:
-    made: list[Setting] = []
+def desks(tmp_path: Path) -> Iterator[list[CoordinatorFixture]]:
+    made: list[CoordinatorFixture] = []
     yield made
     for each in made:
         each.recorder.close(5)
@@ -105,27 +105,27 @@ def desks(tmp_path: Path) -> Iterator[list[Setting]]:
 @FEW
 @given(commands=st.lists(COMMAND, max_size=12))
 def test_any_commands_in_any_order_leave_a_desk_that_works(
-    tmp_path: Path, desks: list[Setting], commands: list[CommandMessage]
+    tmp_path: Path, desks: list[CoordinatorFixture], commands: list[CommandMessage]
 ) -> None:
     while desks:
         desks.pop().recorder.close(5)
-    setting = Setting(tmp_path)
+    setting = CoordinatorFixture(tmp_path)
     desks.append(setting)
-    desk = setting.desk
-    desk.begun = True
+    coordinator = setting.coordinator
+    coordinator.begun = True
     for number in range(1, 4):
-        desk.show(caption("gracia", final=number < 3, id=number))
+        coordinator.show(caption("gracia", final=number < 3, id=number))
     for each in commands:
         with contextlib.suppress(ProtocolError):
-            desk.command(each)
-        state, reason = desk.state
+            coordinator.command(each)
+        state, reason = coordinator.state
         assert state in ("listening", "paused", "blank")
-        assert reason.startswith("off the record") == desk.controls.off_record
-        encode(desk.controls.console)
+        assert reason.startswith("off the record") == coordinator.controls.off_record
+        encode(coordinator.controls.console)
     with contextlib.suppress(ProtocolError):
-        desk.command(command("on-record"))
+        coordinator.command(command("on-record"))
     setting.heard_s = 9.0
-    desk.show(caption("amén", final=True, id=9))
+    coordinator.show(caption("amén", final=True, id=9))
     assert setting.board.seq > 0
 
 
@@ -137,10 +137,10 @@ def test_any_messages_over_a_socket_leave_the_others_their_captions(raws: list[s
         async with serving() as service, service.connect() as display:
             await receive(display)
             service.say(1)
-            async with await operator(service) as desk:
+            async with await operator(service) as coordinator:
                 for raw in raws:
                     with contextlib.suppress(ConnectionClosed):
-                        await desk.send(raw)
+                        await coordinator.send(raw)
                 service.say(2, "paz")
                 while (await receive(display))["id"] != 2:
                     pass

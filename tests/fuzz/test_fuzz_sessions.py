@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.captions.board import Board
+from pipeline.captions.board import CaptionBoard
 from pipeline.captions.export import FORMATS, export
 from pipeline.config.loader import load
 from pipeline.core.errors import ProtocolError
 from pipeline.protocol.codec import parse_caption
 from pipeline.session.reader import JOURNAL, RECORDS, read_journal, read_records
-from pipeline.session.recorder import Recorder
+from pipeline.session.recorder import SessionRecorder
 from pipeline.session.resume import unfinished_session
 from tests.support.daemon import break_midway
 from tests.support.material import FUZZ, VALUES, accepted, damaged_lines
@@ -64,9 +64,9 @@ def go_on(session: Session, folder: Path, journal: bytes, records: bytes) -> boo
         return False
     earlier.set_by_operator("blank", "unblank")
     round(earlier.audio_s(session.now_utc) * 16_000)
-    board = Board("session", "en", "es", 200)
+    board = CaptionBoard("session", "en", "es", 200)
     board.restore(earlier.messages)
-    recorder = Recorder(folder, source="en", target="es", on_fault=print, earlier=earlier)
+    recorder = SessionRecorder(folder, source="en", target="es", on_fault=print, earlier=earlier)
     recorder.start()
     assert recorder.close(10)
     whole = journal[: journal.rfind(b"\n") + 1]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import orjson
 
-from pipeline.captions.board import Board
+from pipeline.captions.board import CaptionBoard
 from pipeline.cli.screens import LineScreen
 from pipeline.config.loader import load
 from pipeline.config.schema import Server
@@ -19,11 +19,11 @@ from pipeline.core.types import (
     Transcript,
     Utterance,
 )
-from pipeline.daemon.coordinator import Desk
+from pipeline.daemon.coordinator import CaptionCoordinator
 from pipeline.dictionary.store import Dictionary
 from pipeline.server.hub import Hub
-from pipeline.session.recorder import Recorder
-from pipeline.workers.degradation import Ladder
+from pipeline.session.recorder import SessionRecorder
+from pipeline.workers.degradation import Degradation
 from scripts.support.records import health_record
 
 
@@ -41,14 +41,14 @@ def caption(text: str, *, final: bool, id: int = 1) -> Caption:  # noqa: A002
     return Caption(transcript(id=id), "es", text, "gemma" if final else "marian", final)
 
 
-class Setting:
+class CoordinatorFixture:
     """A desk with a real board, recorder and metrics, and a hub that nobody has connected to."""
 
     def __init__(self, tmp_path: Path) -> None:
-        self.board = Board("test", "en", "es", 10)
+        self.board = CaptionBoard("test", "en", "es", 10)
         self.metrics = Metrics()
-        self.ladder = Ladder()
-        self.recorder = Recorder(tmp_path, source="en", target="es", on_fault=print)
+        self.ladder = Degradation()
+        self.recorder = SessionRecorder(tmp_path, source="en", target="es", on_fault=print)
         self.recorder.start()
         hub = Hub(
             self.board,
@@ -59,7 +59,7 @@ class Setting:
             health=health_record,
             metrics=self.metrics,
         )
-        self.desk = Desk(
+        self.coordinator = CaptionCoordinator(
             board=self.board,
             hub=hub,
             dictionary=Dictionary(load(flags={"session.directory": str(tmp_path)}).settings),

@@ -14,12 +14,12 @@ import pytest
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
-from pipeline.captions.board import Board
+from pipeline.captions.board import CaptionBoard
 from pipeline.config.schema import Server
 from pipeline.core.errors import ProtocolError
 from pipeline.core.metrics import Metrics
 from pipeline.core.types import Mode
-from pipeline.protocol.caption import Message
+from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.commands import CommandMessage, EditCommand
 from pipeline.server.hub import Hub
 from scripts.support.captions import caption
@@ -48,7 +48,7 @@ class Service:
     """A hub with what the daemon gives it."""
 
     def __init__(self, mode: Mode = "live", **server: Any) -> None:
-        self.board = Board("session", "en", "es", server.get("history", 200))
+        self.board = CaptionBoard("session", "en", "es", server.get("history", 200))
         self.metrics = Metrics()
         self.commands: list[CommandMessage] = []
         self.settings = Server(**{"port": 0, **server})
@@ -71,7 +71,7 @@ class Service:
             assert message
             self.hub.publish(message)
 
-    def say(self, key: int, text: str = "amén", *, final: bool = True) -> Message:
+    def say(self, key: int, text: str = "amén", *, final: bool = True) -> CaptionMessage:
         message = self.board.show(caption(key, text, text, final=final))
         assert message
         self.hub.publish(message)

@@ -12,15 +12,17 @@ from typing import Any
 from pipeline.core.types import Fault
 from pipeline.records.quality import Decision, Quality
 from pipeline.records.utterance import UtteranceRecord
-from pipeline.session.recorder import Recorder
+from pipeline.session.recorder import SessionRecorder
 from tests.support.utterances import draft, final, kept
 
 STARTED = datetime(2026, 11, 22, 9, 30, 0, tzinfo=UTC)
 
 
-def recorder(directory: Path, faults: list[Fault] | None = None) -> Recorder:
+def recorder(directory: Path, faults: list[Fault] | None = None) -> SessionRecorder:
     on_fault = (lambda _: None) if faults is None else faults.append
-    made = Recorder(directory, source="en", target="es", on_fault=on_fault, started_utc=STARTED)
+    made = SessionRecorder(
+        directory, source="en", target="es", on_fault=on_fault, started_utc=STARTED
+    )
     made.start()
     return made
 

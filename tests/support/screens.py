@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pipeline.protocol.caption import Message, SourceText, TargetText
+from pipeline.protocol.caption import CaptionMessage, SourceText, TargetText
 from scripts.support.records import utterance_record
 
 RECORD = utterance_record(
@@ -21,8 +21,8 @@ def caption(
     target: str,
     final: bool = False,
     stable: int = 0,
-) -> Message:
-    return Message(
+) -> CaptionMessage:
+    return CaptionMessage(
         seq=1,
         id=id,
         revision=1,

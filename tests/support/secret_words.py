@@ -5,17 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pipeline.captions.redaction import Purge
+from pipeline.captions.redaction import Redaction
 from pipeline.records.utterance import FinalRecord
-from pipeline.session.recorder import Recorder
+from pipeline.session.recorder import SessionRecorder
 from scripts.support.journal import message
 from scripts.support.records import compare_record
 from tests.support.recorder import judged_as, spoken
 
-PURGE = Purge(25.0, 60.0)
+PURGE = Redaction(25.0, 60.0)
 
 
-def fill(made: Recorder, first: int = 1, last: int = 5) -> None:
+def fill(made: SessionRecorder, first: int = 1, last: int = 5) -> None:
     """Let captions be spoken, each from 10 s times its id; those from 3 on are secret."""
     for id in range(first, last + 1):  # noqa: A001
         word = f"secret{id}" if id >= 3 else f"open{id}"

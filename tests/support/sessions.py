@@ -14,7 +14,7 @@ from pipeline.core.timestamps import utc_now
 from pipeline.core.types import AudioBlock, Translation
 from pipeline.records.events import DictionaryEvent
 from pipeline.session import recorder as diagnostics
-from pipeline.session.recorder import Recorder
+from pipeline.session.recorder import SessionRecorder
 from pipeline.workers.degradation import LIMIT_S, Rung
 from tests.support.daemon import Service
 from tests.support.fakes import (
@@ -150,7 +150,7 @@ def crowded(directory: Path) -> Session:
     """Make a session that loses records to a full queue."""
     size, diagnostics._QUEUE = diagnostics._QUEUE, 1
     try:
-        recorder = Recorder(directory, source="en", target="es", on_fault=print)
+        recorder = SessionRecorder(directory, source="en", target="es", on_fault=print)
     finally:
         diagnostics._QUEUE = size
     for rules in range(3):

@@ -15,7 +15,7 @@ from rich.text import Text
 
 from pipeline.check import last_check
 from pipeline.check.checks import checks
-from pipeline.check.engines import Rehearsal
+from pipeline.check.engines import EngineChecks
 from pipeline.check.result import Check, Result, Verdict, results
 from pipeline.cli.options import Commands, add_command, add_hearing, add_serving, settings_of
 from pipeline.core import logs
@@ -58,7 +58,7 @@ def _check(arguments: argparse.Namespace) -> int:
     logs.configure("warning" if log.level == "info" else log.level, log.format)
     told = []
     waiting = console.status("") if console.is_terminal else nullcontext()
-    with waiting as status, Rehearsal(loaded.settings) as rehearsal:
+    with waiting as status, EngineChecks(loaded.settings) as rehearsal:
         planned = checks(loaded, rehearsal, audio=not arguments.no_audio, seconds=arguments.seconds)
 
         def begin(check: Check) -> None:

@@ -25,7 +25,7 @@ from pipeline.config.schema import Settings
 from pipeline.core import logs
 from pipeline.models.automatic import recognizer_name, remember
 from pipeline.models.registry import KEYS, Role
-from pipeline.tuning.hardware import Others, machine
+from pipeline.tuning.hardware import ExternalLoad, machine
 from pipeline.tuning.plan import Machine, Values
 from pipeline.tuning.result import Tuned, conclude
 from pipeline.tuning.trials import Tuning
@@ -76,7 +76,7 @@ def _tune(arguments: argparse.Namespace) -> int:
     logs.configure(loaded.settings.log.level, loaded.settings.log.format)
     console, status = Console(quiet=arguments.json, highlight=False), Console(stderr=True)
     os.nice(_NICE)  # a service that runs beside it comes first
-    here, others = machine(), Others()
+    here, others = machine(), ExternalLoad()
     if here.busy > BUSY:
         status.print(Text(_BUSY_SAYS.format(here.busy), "yellow"))
     done, complete = _try_all(loaded, here, _QUICK_S if arguments.quick else _LIMIT_S, status)

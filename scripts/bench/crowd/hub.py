@@ -17,7 +17,7 @@ from secrets import token_urlsafe
 
 import orjson
 
-from pipeline.captions.board import Board
+from pipeline.captions.board import CaptionBoard
 from pipeline.config.schema import Server
 from pipeline.core import logs
 from pipeline.core.metrics import Metrics
@@ -46,7 +46,7 @@ def captions() -> Iterator[Caption]:
             yield caption(key, source, target, final=final, stable=len(target) * 3 // 4)
 
 
-async def publish(hub: Hub, board: Board, seconds: float) -> dict[int, float]:
+async def publish(hub: Hub, board: CaptionBoard, seconds: float) -> dict[int, float]:
     """Publish at an even pace; return when each `seq` was."""
     published: dict[int, float] = {}
     began_s = time.monotonic()
@@ -61,7 +61,7 @@ async def publish(hub: Hub, board: Board, seconds: float) -> dict[int, float]:
 
 async def main(seconds: float) -> None:
     """Serve until the captions are over, and two seconds more for the last ones to arrive."""
-    board, metrics = Board("crowd", "en", "es", 200), Metrics()
+    board, metrics = CaptionBoard("crowd", "en", "es", 200), Metrics()
     hub = Hub(
         board,
         Server(port=0),

@@ -8,20 +8,20 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from pipeline.audio.capture_queue import Chunk, Inbox
+from pipeline.audio.capture_queue import CaptureQueue, Chunk
 
 
 def frames(value: float = 0.0, count: int = 400) -> NDArray[np.float32]:
     return np.full((count, 2), value, np.float32)
 
 
-def drained(inbox: Inbox) -> list[Chunk]:
+def drained(inbox: CaptureQueue) -> list[Chunk]:
     inbox.finish()
     return list(iter(lambda: inbox.get(1.0), None))
 
 
 def test_chunks_come_out_in_order_with_their_positions() -> None:
-    inbox = Inbox(16_000)
+    inbox = CaptureQueue(16_000)
     for value in (1.0, 2.0, 3.0):
         inbox.put(frames(value), value, overflowed=False)
     chunks = drained(inbox)
@@ -32,7 +32,7 @@ def test_chunks_come_out_in_order_with_their_positions() -> None:
 
 
 def test_when_full_the_oldest_makes_room_and_leaves_a_hole() -> None:
-    inbox = Inbox(16_000)
+    inbox = CaptureQueue(16_000)
     for index in range(500):  # 12.5 s
         inbox.put(frames(), index * 0.025, overflowed=False)
     chunks = drained(inbox)
@@ -40,7 +40,7 @@ def test_when_full_the_oldest_makes_room_and_leaves_a_hole() -> None:
 
 
 def test_an_overflow_leaves_a_hole_as_long_as_the_time_that_is_missing() -> None:
-    inbox = Inbox(16_000)
+    inbox = CaptureQueue(16_000)
     inbox.put(frames(), 100.000, overflowed=False)
     inbox.put(frames(), 100.525, overflowed=True)
     inbox.put(frames(), 100.550, overflowed=False)
@@ -49,7 +49,7 @@ def test_an_overflow_leaves_a_hole_as_long_as_the_time_that_is_missing() -> None
 
 
 def test_an_overflow_leaves_a_hole_even_when_the_clock_shows_none() -> None:
-    inbox = Inbox(48_000)
+    inbox = CaptureQueue(48_000)
     inbox.put(frames(), 100.0, overflowed=True)
     inbox.put(frames(), 100.001, overflowed=True)
     assert [chunk.position for chunk in drained(inbox)] == [0, 400 + 1536]
@@ -57,7 +57,7 @@ def test_an_overflow_leaves_a_hole_even_when_the_clock_shows_none() -> None:
 
 
 def test_the_callback_copies_because_portaudio_uses_its_buffer_again() -> None:
-    inbox = Inbox(16_000)
+    inbox = CaptureQueue(16_000)
     buffer = frames(1.0)
     began_s = time.monotonic()
     inbox.callback(buffer, 400, None, SimpleNamespace(input_overflow=False))
@@ -68,7 +68,7 @@ def test_the_callback_copies_because_portaudio_uses_its_buffer_again() -> None:
 
 
 def test_nothing_for_a_while_is_told_from_the_end() -> None:
-    inbox = Inbox(16_000)
+    inbox = CaptureQueue(16_000)
     with pytest.raises(queue.Empty):
         inbox.get(0.01)
     inbox.finish()

@@ -8,7 +8,7 @@ import pytest
 import soundfile
 
 from pipeline.audio.devices import Device, choose, devices, meter
-from pipeline.audio.file import WavFile
+from pipeline.audio.file import AudioFile
 from pipeline.core.errors import AudioError
 from tests.support.pulse import Pulse, pulse_here
 
@@ -100,7 +100,7 @@ def test_the_meter_shows_level_peak_and_clipping(tmp_path: Path) -> None:
     half = np.full(16_384, 0.5, np.float32)
     audio = np.concatenate([half, half * 2, half * 0])
     soundfile.write(tmp_path / "a.wav", audio, 16_000, subtype="FLOAT")
-    levels = list(meter(WavFile(tmp_path / "a.wav", pace="fast")))
+    levels = list(meter(AudioFile(tmp_path / "a.wav", pace="fast")))
     assert len(levels) == 24
     assert [level.clipped for level in levels] == [False] * 8 + [True] * 8 + [False] * 8
     assert levels[0].dbfs == pytest.approx(-6.02, abs=0.01)
@@ -111,7 +111,7 @@ def test_the_meter_shows_level_peak_and_clipping(tmp_path: Path) -> None:
 
 def test_the_meter_closes_its_source_when_it_is_left_early(tmp_path: Path) -> None:
     soundfile.write(tmp_path / "a.wav", np.zeros(160_000), 16_000)
-    source = WavFile(tmp_path / "a.wav", pace="fast")
+    source = AudioFile(tmp_path / "a.wav", pace="fast")
     levels = meter(source)
     next(levels)
     levels.close()  # type: ignore[attr-defined]

@@ -12,7 +12,7 @@ import pytest
 import soundfile
 from numpy.typing import NDArray
 
-from pipeline.audio.file import WavFile
+from pipeline.audio.file import AudioFile
 from pipeline.audio.protocols import AudioSource
 from pipeline.core.errors import AudioError
 from pipeline.core.types import AudioBlock, Pcm
@@ -40,8 +40,8 @@ def heard(blocks: list[AudioBlock]) -> Pcm:
     return np.concatenate([block.pcm for block in blocks])
 
 
-def fast(path: Path, channel: int = 1, *, loop: bool = False) -> WavFile:
-    return WavFile(path, channel=channel, pace="fast", loop=loop)
+def fast(path: Path, channel: int = 1, *, loop: bool = False) -> AudioFile:
+    return AudioFile(path, channel=channel, pace="fast", loop=loop)
 
 
 def test_a_wav_at_16_khz_comes_out_sample_for_sample(tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_a_loop_goes_on_without_a_seam(tmp_path: Path, rate: int) -> None:
 
 
 def test_real_time_keeps_to_the_clock_and_does_not_drift(tmp_path: Path) -> None:
-    source = WavFile(written(tmp_path / "a.wav", tone(16_000, 1.5)), pace="realtime")
+    source = AudioFile(written(tmp_path / "a.wav", tone(16_000, 1.5)), pace="realtime")
     source.open()
     began_s = time.monotonic()
     late_s = []
@@ -126,7 +126,7 @@ def test_real_time_keeps_to_the_clock_and_does_not_drift(tmp_path: Path) -> None
 
 
 def test_close_ends_the_wait_for_the_next_block_at_once(tmp_path: Path) -> None:
-    source = WavFile(written(tmp_path / "a.wav", tone(16_000, 60.0)), pace="realtime")
+    source = AudioFile(written(tmp_path / "a.wav", tone(16_000, 60.0)), pace="realtime")
     source.open()
     count: list[int] = []
     reader = threading.Thread(target=lambda: count.append(sum(1 for _ in source.blocks())))
@@ -157,7 +157,7 @@ def test_a_long_file_is_never_in_memory_as_a_whole(tmp_path: Path) -> None:
     assert peak_bytes < 1_000_000  # the samples are 38 MB
 
 
-def refusal(source: WavFile) -> AudioError:
+def refusal(source: AudioFile) -> AudioError:
     with pytest.raises(AudioError) as caught:
         played(source)
     return caught.value

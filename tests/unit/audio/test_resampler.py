@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from pipeline.audio.resampler import BlockCutter
+from pipeline.audio.resampler import BlockResampler
 from pipeline.core.types import AudioBlock, Pcm
 
 
@@ -19,7 +19,7 @@ def frames(*channels: Pcm) -> NDArray[np.float32]:
     return np.stack(channels, axis=1)
 
 
-def cut(cutter: BlockCutter, audio: NDArray[np.float32], *sizes: int) -> list[AudioBlock]:
+def cut(cutter: BlockResampler, audio: NDArray[np.float32], *sizes: int) -> list[AudioBlock]:
     """Push `audio` in pieces of these sizes, again and again, then flush."""
     blocks: list[AudioBlock] = []
     at = turn = 0
@@ -36,7 +36,7 @@ def heard(blocks: list[AudioBlock]) -> Pcm:
 
 @pytest.mark.parametrize("rate", [8000, 16_000, 22_050, 44_100, 48_000, 96_000])
 def test_a_tone_comes_out_as_the_same_tone_without_clicks(rate: int) -> None:
-    blocks = cut(BlockCutter(rate, channel=1), frames(tone(1000, rate)), 137)
+    blocks = cut(BlockResampler(rate, channel=1), frames(tone(1000, rate)), 137)
     out = heard(blocks)[1600:-1600]
     wanted = tone(1000, 16_000)[1600 : 1600 + len(out)]
     # A seam between two pieces would show as a difference of about 0.1.
@@ -44,32 +44,32 @@ def test_a_tone_comes_out_as_the_same_tone_without_clicks(rate: int) -> None:
 
 
 def test_every_block_has_512_samples_and_they_are_numbered_without_holes() -> None:
-    blocks = cut(BlockCutter(44_100, channel=1), frames(tone(300, 44_100)), 441, 1000)
+    blocks = cut(BlockResampler(44_100, channel=1), frames(tone(300, 44_100)), 441, 1000)
     assert [block.start_sample for block in blocks] == [512 * i for i in range(32)]
     assert all(block.pcm.shape == (512,) and block.pcm.dtype == np.float32 for block in blocks)
 
 
 def test_the_last_part_block_is_filled_up_with_zeros() -> None:
-    first, last = cut(BlockCutter(16_000, channel=1), np.ones((600, 1), np.float32), 600)
+    first, last = cut(BlockResampler(16_000, channel=1), np.ones((600, 1), np.float32), 600)
     assert first.pcm.tolist() == [1.0] * 512
     assert last.pcm.tolist() == [1.0] * 88 + [0.0] * 424
 
 
 def test_a_whole_number_of_blocks_leaves_no_empty_one() -> None:
-    assert len(cut(BlockCutter(16_000, channel=1), np.ones((1024, 1), np.float32), 100)) == 2
+    assert len(cut(BlockResampler(16_000, channel=1), np.ones((1024, 1), np.float32), 100)) == 2
 
 
 @pytest.mark.parametrize(("channel", "value"), [(1, 0.25), (2, 0.75), (0, 0.5)])
 def test_the_channel_is_picked_and_zero_mixes_all(channel: int, value: float) -> None:
     left, right = np.full(512, 0.25, np.float32), np.full(512, 0.75, np.float32)
-    (block,) = cut(BlockCutter(16_000, channel=channel), frames(left, right), 512)
+    (block,) = cut(BlockResampler(16_000, channel=channel), frames(left, right), 512)
     assert set(block.pcm.tolist()) == {value}
 
 
 def test_what_is_no_number_becomes_silence_and_is_counted() -> None:
     audio = np.ones((1536, 1), np.float32)
     audio[3], audio[700], audio[900] = np.nan, np.inf, -np.inf
-    cutter = BlockCutter(48_000, channel=1)
+    cutter = BlockResampler(48_000, channel=1)
     out = heard(cut(cutter, audio, 512))
     assert np.isfinite(out).all()
     assert cutter.bad_samples == 3
@@ -77,7 +77,7 @@ def test_what_is_no_number_becomes_silence_and_is_counted() -> None:
 
 @pytest.mark.parametrize("rate", [16_000, 48_000])
 def test_lost_frames_make_the_sample_number_jump_and_are_counted(rate: int) -> None:
-    cutter = BlockCutter(rate, channel=1)
+    cutter = BlockResampler(rate, channel=1)
     before = list(cutter.push(np.ones((rate, 1), np.float32)))
     lost = cutter.skip(rate // 2)
     after = list(cutter.push(np.zeros((rate, 1), np.float32)))
@@ -87,14 +87,14 @@ def test_lost_frames_make_the_sample_number_jump_and_are_counted(rate: int) -> N
 
 
 def test_sample_numbers_start_where_they_are_told_to() -> None:
-    cutter = BlockCutter(48_000, channel=1, start_sample=1_000_000)
+    cutter = BlockResampler(48_000, channel=1, start_sample=1_000_000)
     assert next(cutter.push(frames(tone(500, 48_000)))).start_sample == 1_000_000
     assert cutter.position == 1_016_000
 
 
 @pytest.mark.parametrize("rate", [16_000, 48_000])
 def test_a_block_was_there_when_its_last_sample_was_captured(rate: int) -> None:
-    cutter = BlockCutter(rate, channel=1)
+    cutter = BlockResampler(rate, channel=1)
     blocks = list(cutter.push(frames(tone(500, rate, 2.0)), arrived_s=102.0))
     for block in blocks:
         assert block.arrived_s == pytest.approx(100.0 + (block.start_sample + 512) / 16_000)
@@ -107,8 +107,8 @@ def test_a_block_was_there_when_its_last_sample_was_captured(rate: int) -> None:
 )
 def test_the_same_frames_give_the_same_blocks_however_divided(rate: int, sizes: list[int]) -> None:
     noise = np.random.default_rng(1).normal(0, 0.1, (rate // 4, 1)).astype(np.float32)
-    whole = cut(BlockCutter(rate, channel=1), noise, len(noise))
-    pieces = cut(BlockCutter(rate, channel=1), noise, *sizes)
+    whole = cut(BlockResampler(rate, channel=1), noise, len(noise))
+    pieces = cut(BlockResampler(rate, channel=1), noise, *sizes)
     assert [b.start_sample for b in pieces] == [b.start_sample for b in whole]
     assert np.array_equal(heard(pieces), heard(whole))
 
@@ -117,7 +117,7 @@ def test_the_same_frames_give_the_same_blocks_however_divided(rate: int, sizes: 
 @pytest.mark.parametrize("rate", [16_000, 44_100])
 def test_numbers_beyond_all_sound_are_silence_too(rate: int, channel: int) -> None:
     frames = np.full((rate, 2), 3e38, np.float32)  # found by fuzzing the header of a float file
-    cutter = BlockCutter(rate, channel=channel)
+    cutter = BlockResampler(rate, channel=channel)
     blocks = [*cutter.push(frames), *cutter.flush()]
     assert cutter.bad_samples == rate
     assert not any(block.pcm.any() for block in blocks)

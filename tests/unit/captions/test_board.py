@@ -5,19 +5,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.captions.board import _OPEN, Board
-from pipeline.captions.redaction import Purge
+from pipeline.captions.board import _OPEN, CaptionBoard
+from pipeline.captions.redaction import Redaction
 from pipeline.core.errors import ProtocolError
 from pipeline.protocol import codec as wire
-from pipeline.protocol.caption import Message, TargetText
+from pipeline.protocol.caption import CaptionMessage, TargetText
 from scripts.support.captions import caption
 
 
-def board(history: int = 200) -> Board:
-    return Board("session", "en", "es", history)
+def board(history: int = 200) -> CaptionBoard:
+    return CaptionBoard("session", "en", "es", history)
 
 
-def shown(board: Board, *args: object, **fields: object) -> Message:
+def shown(board: CaptionBoard, *args: object, **fields: object) -> CaptionMessage:
     message = board.show(caption(*args, **fields))  # type: ignore[arg-type]
     assert message is not None
     return message
@@ -292,10 +292,10 @@ def test_a_display_that_comes_back_is_up_to_date(
     operations: list[tuple[str, int, str]], history: int, leaves: int
 ) -> None:
     """It follows `leaves` operations, misses the rest, and asks with `since`."""
-    screen, has, last, finals = board(history), dict[int, Message](), 0, set[int]()
+    screen, has, last, finals = board(history), dict[int, CaptionMessage](), 0, set[int]()
     for number, (what, key, text) in enumerate(operations):
         seq = screen.seq
-        message: Message | None
+        message: CaptionMessage | None
         try:
             match what:
                 case "edit":
@@ -390,7 +390,9 @@ def test_what_was_said_off_the_record_leaves_no_trace() -> None:
         )
     shown(screen, 7, "open", "abierto", start_s=1.0, end_s=2.0)  # has no final yet
     before = screen.seq
-    sent = screen.purge(Purge(32.0, 54.0))  # 3 and 4: 3 has left the board, displays may have it
+    sent = screen.purge(
+        Redaction(32.0, 54.0)
+    )  # 3 and 4: 3 has left the board, displays may have it
     assert [(m.id, m.seq) for m in sent] == [(3, before + 1), (4, 9), (5, 10), (7, 11)]
     assert all(m.final and (m.source.text, m.target.text) == ("", "") for m in sent)
     assert screen.seq == before + 4
@@ -406,5 +408,5 @@ def test_what_was_said_off_the_record_leaves_no_trace() -> None:
     assert screen.show(caption(7, "open", "abierto")) is None
     assert screen.last_id == 7
     assert shown(screen, 8, "on", "en").seq == before + 5
-    assert screen.purge(Purge(90.0, 99.0, (6,)))[0].id == 6
-    assert screen.purge(Purge(200.0, 300.0)) == []
+    assert screen.purge(Redaction(90.0, 99.0, (6,)))[0].id == 6
+    assert screen.purge(Redaction(200.0, 300.0)) == []

@@ -27,7 +27,7 @@ from hypothesis.stateful import (
 )
 from websockets.asyncio.client import ClientConnection
 
-from pipeline.captions.redaction import Purge, Sweep
+from pipeline.captions.redaction import Redaction, RedactionFilter
 from pipeline.core.errors import ProtocolError
 from pipeline.core.types import (
     Caption,
@@ -39,7 +39,7 @@ from pipeline.core.types import (
     Utterance,
 )
 from tests.support.commands import command
-from tests.support.coordinator import Setting
+from tests.support.coordinator import CoordinatorFixture
 from tests.support.daemon import Service, until
 from tests.support.fakes import FakeRecognizer, FakeSource, FakeTranslator, Speech, pcm_of
 from tests.support.schemas import problems
@@ -56,7 +56,7 @@ WORDS = ("ludmila", "forgave", "przemek", "pastor", "quentin", "whispers", "priv
 
 
 def test_what_has_any_part_in_the_stretch_goes() -> None:
-    purge = Purge(10.0, 20.0, (3,))
+    purge = Redaction(10.0, 20.0, (3,))
     assert purge.takes(7, 12.0, 13.0)
     assert purge.takes(7, 9.0, 10.1)
     assert purge.takes(7, 19.9, 25.0)
@@ -66,7 +66,7 @@ def test_what_has_any_part_in_the_stretch_goes() -> None:
 
 
 def test_from_now_on_only_takes_nothing_that_is_over() -> None:
-    assert not Purge(20.0, 20.0).takes(7, 18.0, 20.0)
+    assert not Redaction(20.0, 20.0).takes(7, 18.0, 20.0)
 
 
 def line(**fields: Any) -> bytes:
@@ -74,7 +74,7 @@ def line(**fields: Any) -> bytes:
 
 
 def test_lines_of_every_file_are_known_again() -> None:
-    sweep = Sweep(Purge(10.0, 20.0))
+    sweep = RedactionFilter(Redaction(10.0, 20.0))
     gone = [
         line(type="caption", id=4, start_s=11.0, end_s=12.0),
         line(type="caption", id=4, start_s=11.0, end_s=12.0, seq=9),
@@ -226,7 +226,7 @@ def test_off_the_record_nobody_and_nothing_has_the_words(tmp_path: Path) -> None
                     refused = await operator.command(name, id=key, **fields)
                     assert refused["code"] == "unknown-caption"
             assert service.app.health.record().state == "blank"
-            await eventually(lambda: service.app._crew.listen.heard_s > 29.5)
+            await eventually(lambda: service.app._group.listen.heard_s > 29.5)
             assert said(await everything(service)) == []
 
             assert not (await operator.command("on-record"))["off_record"]
@@ -263,14 +263,14 @@ def test_a_final_that_was_being_made_never_comes(tmp_path: Path) -> None:
         async with service.connect() as phone, desk(service) as (operator, _):
             await until(phone, final("kept number 2"))
             gemma.hang = hang
-            translate = service.app._crew._translate
+            translate = service.app._group._translate
             assert translate is not None
             await until(phone, lambda m: m["type"] == "caption" and "Quentin" in str(m))
             assert translate.doing is not None
             assert translate.waiting
             await operator.command("off-record")
             await eventually(lambda: not service.app._recorder.purging)
-            assert (translate.waiting, service.app._desk.unfinished) == (0, 0)
+            assert (translate.waiting, service.app._coordinator.unfinished) == (0, 0)
             await operator.command("on-record")  # before Gemma is back
             hang.set()
             gemma.hang = None
@@ -347,8 +347,8 @@ class AnyService(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setting = Setting(self.folders("sessions"))
-        self.desk, self.board = self.setting.desk, self.setting.board
+        self.setting = CoordinatorFixture(self.folders("sessions"))
+        self.desk, self.board = self.setting.coordinator, self.setting.board
         self.desk.begun = True
         self.desk.controls.off_record_s = 8.0
         self.open: dict[int, Utterance] = {}

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import soundfile
 
-from pipeline.audio.file import WavFile
+from pipeline.audio.file import AudioFile
 from pipeline.audio.silero_vad import Silero
 from pipeline.check.audio import Heard, checks, judge, listen
 from pipeline.check.result import Result, results
@@ -36,7 +36,7 @@ def told(audio: Audio, seconds: float = 1.0) -> dict[str, Result]:
 def heard(path: Path, seconds: float = 60.0) -> Heard:
     detector = Silero()
     detector.load()
-    return listen(WavFile(path, pace="fast"), detector, seconds=seconds, threshold=0.5)
+    return listen(AudioFile(path, pace="fast"), detector, seconds=seconds, threshold=0.5)
 
 
 def test_speech_is_heard_as_speech_and_only_so_much_is_taken() -> None:

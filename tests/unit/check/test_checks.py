@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from pipeline.check.checks import checks
-from pipeline.check.engines import Rehearsal
+from pipeline.check.engines import EngineChecks
 from pipeline.check.result import Check, Result, results
 from pipeline.config.loader import Loaded, load
 from pipeline.server import addresses as ports
@@ -29,7 +29,7 @@ def loaded(tmp_path: Path, **flags: Any) -> Loaded:
 
 
 def planned(settings: Loaded, **options: Any) -> list[Check]:
-    return checks(settings, Rehearsal(settings.settings), **options)
+    return checks(settings, EngineChecks(settings.settings), **options)
 
 
 def told(name: str, settings: Loaded) -> Result:

@@ -13,7 +13,7 @@ import numpy as np
 import psutil
 import pytest
 
-from pipeline.check.engines import Rehearsal, judge
+from pipeline.check.engines import EngineChecks, judge
 from pipeline.check.result import Result, results
 from pipeline.config.loader import load
 from pipeline.core.errors import EngineError
@@ -27,7 +27,7 @@ PATIENT = {"translate.final.deadline_s": 120.0}
 
 def told(only: str = "", flags: Mapping[str, Any] | None = None) -> dict[str, Result]:
     """Rehearse with the models in force; `only` the checks of this engine."""
-    with Rehearsal(load(flags=PATIENT | dict(flags or {})).settings) as rehearsal:
+    with EngineChecks(load(flags=PATIENT | dict(flags or {})).settings) as rehearsal:
         found = results([c for c in rehearsal.checks() if only in c.name])
         return {result.name: result for result in found}
 
@@ -115,10 +115,10 @@ def test_a_damage_that_the_engine_has_no_advice_for_has_a_fix_too(tmp_path: Path
 def test_only_the_engines_that_are_asked_for_are_rehearsed() -> None:
     only_marian = load(flags={"translate.final.engine": "marian"}).settings
     only_gemma = load(flags={"translate.partial.engine": "none"}).settings
-    assert [check.name for check in Rehearsal(only_marian).checks()] == [
+    assert [check.name for check in EngineChecks(only_marian).checks()] == [
         *("model-stt", "golden-stt", "model-marian", "golden-marian", "memory")
     ]
-    assert [check.name for check in Rehearsal(only_gemma).checks()] == [
+    assert [check.name for check in EngineChecks(only_gemma).checks()] == [
         *("model-stt", "golden-stt", "model-gemma", "golden-gemma", "memory")
     ]
 

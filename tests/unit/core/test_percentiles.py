@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from pipeline.core.percentiles import Spread, nearest_rank, spread
 from pipeline.review.report import report
-from pipeline.session.recorder import Recorder
+from pipeline.session.recorder import SessionRecorder
 from tests.support.pages import Reader, rows
 from tests.support.utterances import draft, final, kept
 
@@ -56,7 +56,7 @@ def test_a_spread_leaves_out_what_was_not_measured() -> None:
 
 @pytest.mark.parametrize("utterances", [2, 7, 40])
 def test_summary_and_report_of_one_session_tell_the_same(tmp_path: Path, utterances: int) -> None:
-    made = Recorder(tmp_path, source="en", target="es", on_fault=print)
+    made = SessionRecorder(tmp_path, source="en", target="es", on_fault=print)
     made.start()
     times = random.Random(utterances)
     for number in range(1, utterances + 1):

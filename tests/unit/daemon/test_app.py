@@ -110,7 +110,7 @@ def test_a_hanging_final_translator_is_taken_over_from_and_does_not_hold_up_the_
     assert service.finals() == all_finals("marian")
     assert "final-hangs" in {e.get("code") for e in service.records("event")}
     hang.set()
-    service.app._crew._translate.join(5)  # type: ignore[union-attr]
+    service.app._group._translate.join(5)  # type: ignore[union-attr]
 
 
 def test_without_any_translator_the_source_text_is_shown(tmp_path: Path) -> None:
@@ -219,7 +219,7 @@ def test_asked_twice_it_waits_for_nothing(tmp_path: Path) -> None:
     async def twice(service: Service) -> None:
         async with service.connect() as socket:
             await until(socket, lambda m: m["type"] == "caption" and m["id"] == 1)
-            while service.app._crew._translate.doing is None:  # type: ignore[union-attr]
+            while service.app._group._translate.doing is None:  # type: ignore[union-attr]
                 await asyncio.sleep(0.01)
             service.app.stop()
             service.app.stop()
@@ -260,7 +260,7 @@ def test_an_operator_pauses_blanks_edits_and_hides(tmp_path: Path) -> None:
             await command("unblank")
             await command("pause")
             await until(display, lambda m: m["type"] == "status" and m["state"] == "paused")
-            assert service.app._crew.listen.paused
+            assert service.app._group.listen.paused
             await command("resume")
             await until(display, lambda m: m["type"] == "status" and m["state"] != "paused")
             service.app.stop()
@@ -339,7 +339,7 @@ def test_an_edit_of_an_open_caption_stands_and_leaves_nothing_unfinished(tmp_pat
             await until(socket, lambda m: m["type"] == "caption" and m["id"] == 1)
             await socket.send('{"type":"command","name":"edit","id":1,"text":"Corregido"}')
             await until(socket, lambda m: m["type"] == "utterance" and m["id"] == 1)
-            assert service.app._desk.unfinished == 0
+            assert service.app._coordinator.unfinished == 0
 
     service = Service(tmp_path, source=FakeSource(pcm_of(SCRIPT, DURATION_S), speed=2))
     assert service.run(edit) == 0
@@ -351,14 +351,14 @@ def test_a_bug_at_the_desk_ends_the_daemon_loudly(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     service = Service(tmp_path, source=FakeSource(pcm_of(SCRIPT, DURATION_S), hold=True))
-    show = service.app._desk.show
+    show = service.app._coordinator.show
 
     def bug(caption: Caption) -> None:
         if caption.id == 2 and caption.final:
             raise RuntimeError("a bug")
         show(caption)
 
-    monkeypatch.setattr(service.app._desk, "show", bug)
+    monkeypatch.setattr(service.app._coordinator, "show", bug)
     assert service.run() == 1
     (event,) = [e for e in service.records("event") if e["event"] == "broken"]
     assert (event["worker"], event["code"]) == ("desk", "crash")

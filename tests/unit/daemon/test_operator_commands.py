@@ -12,19 +12,19 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from pipeline.captions.board import Board
+from pipeline.captions.board import CaptionBoard
 from pipeline.config.loader import load
 from pipeline.config.schema import Server
 from pipeline.core.errors import ProtocolError
 from pipeline.core.metrics import Metrics
-from pipeline.daemon.operator_commands import Controls
+from pipeline.daemon.operator_commands import OperatorCommands
 from pipeline.dictionary.store import Dictionary
-from pipeline.protocol.caption import Message
+from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.codec import parse
 from pipeline.protocol.commands import AddRuleCommand
 from pipeline.protocol.messages import ConsoleMessage
 from pipeline.server.hub import Hub
-from pipeline.session.recorder import Recorder
+from pipeline.session.recorder import SessionRecorder
 from scripts.support.captions import caption
 from scripts.support.records import health_record
 from tests.support.commands import command
@@ -35,8 +35,8 @@ class Setting:
     """Controls with everything real but a network."""
 
     def __init__(self, directory: Path, *, source: str = "en", enabled: bool = True) -> None:
-        self.board = Board("test", "en", "es", 10)
-        self.recorder = Recorder(directory, source="en", target="es", on_fault=print)
+        self.board = CaptionBoard("test", "en", "es", 10)
+        self.recorder = SessionRecorder(directory, source="en", target="es", on_fault=print)
         flags = {
             "session.directory": str(directory),
             "translate.source": source,
@@ -52,8 +52,8 @@ class Setting:
             health=health_record,
             metrics=Metrics(),
         )
-        self.published: list[Message] = []
-        self.controls = Controls(
+        self.published: list[CaptionMessage] = []
+        self.controls = OperatorCommands(
             board=self.board,
             dictionary=self.dictionary,
             operators=hub.operators,
@@ -190,7 +190,7 @@ def test_undo_always_leads_back(tmp_path_factory: pytest.TempPathFactory) -> Non
             super().__init__()
             folder = tmp_path_factory.mktemp("sessions")
             self.setting = Setting(folder, source="sw")  # for which no rules are shipped
-            self.plain = Board("test", "en", "es", 10)  # what nobody interferes with
+            self.plain = CaptionBoard("test", "en", "es", 10)  # what nobody interferes with
             self.steps = 0
 
         @rule(key=st.integers(1, 4), text=st.sampled_from("ab"), final=st.booleans())

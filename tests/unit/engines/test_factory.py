@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.audio.file import WavFile
+from pipeline.audio.file import AudioFile
 from pipeline.audio.microphone import Microphone
 from pipeline.audio.silero_vad import Silero
 from pipeline.config.loader import load
@@ -37,7 +37,7 @@ def test_the_defaults_give_every_engine(tmp_path: Path) -> None:
 
 def test_a_file_is_a_source(tmp_path: Path) -> None:
     source = assembly.audio_source(settings(tmp_path, audio__input="sermon.wav"), loop=True)
-    assert isinstance(source, WavFile)
+    assert isinstance(source, AudioFile)
     assert source.name == "sermon.wav"
 
 

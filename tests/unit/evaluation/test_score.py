@@ -14,7 +14,7 @@ import orjson
 import pytest
 from rich.console import Console
 
-from pipeline.captions.board import Board
+from pipeline.captions.board import CaptionBoard
 from pipeline.core.errors import SessionError
 from pipeline.core.timestamps import utc_now
 from pipeline.core.types import (
@@ -32,7 +32,7 @@ from pipeline.evaluation.score import Score, score, table
 from pipeline.records.events import EndEvent
 from pipeline.records.health import Dropped
 from pipeline.records.utterance import filtered_record, utterance_record
-from pipeline.session.recorder import Recorder
+from pipeline.session.recorder import SessionRecorder
 from scripts.support.records import health_record
 from tests.support.paths import ROOT
 
@@ -67,9 +67,11 @@ def session(
     directory: Path, said: Iterable[Said], *, audio_s: float | None, speed: float = 1.0
 ) -> Path:
     """Write a session with the program's own parts; every final is out 600 ms after its end."""
-    recorder = Recorder(directory, source="en", target="es", on_fault=no_fault, started_utc=STARTED)
+    recorder = SessionRecorder(
+        directory, source="en", target="es", on_fault=no_fault, started_utc=STARTED
+    )
     recorder.start()
-    board = Board(recorder.folder.name, "en", "es", 200)
+    board = CaptionBoard(recorder.folder.name, "en", "es", 200)
     for number, each in enumerate(said):
         utc = (STARTED + timedelta(seconds=each.end_s / speed)).isoformat()
         first, last = round(each.start_s * SAMPLE_RATE), round(each.end_s * SAMPLE_RATE)

@@ -13,7 +13,7 @@ import pytest
 from pipeline.core.errors import ModelError
 from pipeline.models import download, hub_client
 from pipeline.models.orders import Order, order, sources
-from pipeline.models.store import Manifest, Store, Watch
+from pipeline.models.store import Manifest, PullProgress, Store
 from tests.support.hf_hub import COMMIT, Fault, Hub, hub_here, sha256
 from tests.support.model_fixtures import damage
 
@@ -91,7 +91,7 @@ def test_a_model_of_the_registry(hub: Hub, store: Store) -> None:
     checked: list[int] = []
     ordered = ordered_here(store)
     assert (ordered.commit, ordered.licence, ordered.role) == (COMMIT, "apache-2.0", "stt")
-    manifest = download.pull(ordered, store, Watch(told.append, checked.append))
+    manifest = download.pull(ordered, store, PullProgress(told.append, checked.append))
     assert sum(told) == sum(checked) == ordered.size_bytes == manifest.size_bytes
     assert store.manifest("ours") == manifest
     assert (manifest.repository, manifest.revision) == ("church/whisper", COMMIT)
@@ -162,7 +162,7 @@ def test_what_is_here_and_right_is_not_fetched_again(hub: Hub, store: Store) -> 
     hub.requests.clear()
     told: list[int] = []
     checked: list[int] = []
-    manifest = download.pull(ordered_here(store), store, Watch(told.append, checked.append))
+    manifest = download.pull(ordered_here(store), store, PullProgress(told.append, checked.append))
     assert store.faults(manifest, hashes=True) == []
     assert hub.asked("model.bin") == []
     assert sum(told) == sum(checked) == manifest.size_bytes

@@ -12,7 +12,7 @@ import pytest
 from pipeline.core.errors import ModelError
 from pipeline.models import hub_client
 from pipeline.models.hub_client import HubFile, get
-from pipeline.models.store import Watch
+from pipeline.models.store import PullProgress
 from tests.support.hf_hub import COMMIT, Fault, Hub, hub_here, sha256
 
 LARGE = random.Random(2).randbytes(1_000_000)
@@ -43,7 +43,7 @@ class Counts:
     def __init__(self) -> None:
         self.bytes: list[int] = []
         self.checked: list[int] = []
-        self.watch = Watch(self.bytes.append, self.checked.append)
+        self.watch = PullProgress(self.bytes.append, self.checked.append)
 
 
 def asked(hub: Hub, name: str) -> list[str]:
@@ -76,7 +76,7 @@ def test_a_cut_connection_is_taken_up_where_it_was(hub: Hub, tmp_path: Path) -> 
 
 def test_as_long_as_something_comes_it_goes_on(hub: Hub, tmp_path: Path) -> None:
     hub.fault = Fault(file="model.bin", cut_after=1, cuts=9)
-    get(described(hub, "model.bin"), tmp_path, tmp_path / "none", Watch())
+    get(described(hub, "model.bin"), tmp_path, tmp_path / "none", PullProgress())
     assert len(asked(hub, "model.bin")) == 10
 
 
@@ -86,7 +86,7 @@ def test_when_nothing_comes_any_more_it_gives_up_and_keeps_what_came(
     (tmp_path / "model.bin").write_bytes(LARGE[:500])
     hub.fault = Fault(file="model.bin", cut_after=0, cuts=100)
     with pytest.raises(Exception, match="peer closed"):
-        get(described(hub, "model.bin"), tmp_path, tmp_path / "none", Watch())
+        get(described(hub, "model.bin"), tmp_path, tmp_path / "none", PullProgress())
     assert asked(hub, "model.bin") == ["bytes=500-"] * 3
     assert (tmp_path / "model.bin").read_bytes() == LARGE[:500]
 
@@ -103,14 +103,14 @@ def test_a_server_that_knows_no_ranges_starts_anew(hub: Hub, tmp_path: Path) -> 
 def test_an_answer_that_only_claims_to_be_whole(hub: Hub, tmp_path: Path) -> None:
     hub.fault = Fault(file="config.json", short=True, no_ranges=True)
     with pytest.raises(ModelError, match=r"in the middle of config\.json.*\[connection-lost\]"):
-        get(described(hub, "config.json"), tmp_path, tmp_path / "none", Watch())
+        get(described(hub, "config.json"), tmp_path, tmp_path / "none", PullProgress())
 
 
 @pytest.mark.parametrize("path", ["model.bin", "config.json"])
 def test_a_wrong_byte(hub: Hub, tmp_path: Path, path: str) -> None:
     hub.fault = Fault(file=path, flip=True)
     with pytest.raises(ModelError, match=rf"{path}.*\[model-corrupt\]"):
-        get(described(hub, path), tmp_path, tmp_path / "none", Watch())
+        get(described(hub, path), tmp_path, tmp_path / "none", PullProgress())
     assert not (tmp_path / path).exists(), "fetched anew next time"
 
 
@@ -118,8 +118,8 @@ def test_a_wrong_byte(hub: Hub, tmp_path: Path, path: str) -> None:
 def test_what_is_here_of_another_file(hub: Hub, tmp_path: Path, half: bytes) -> None:
     (tmp_path / "model.bin").write_bytes(half)
     with pytest.raises(ModelError, match=r"\[model-corrupt\]"):
-        get(described(hub, "model.bin"), tmp_path, tmp_path / "none", Watch())
-    get(described(hub, "model.bin"), tmp_path, tmp_path / "none", Watch())
+        get(described(hub, "model.bin"), tmp_path, tmp_path / "none", PullProgress())
+    get(described(hub, "model.bin"), tmp_path, tmp_path / "none", PullProgress())
     assert (tmp_path / "model.bin").read_bytes() == LARGE
 
 
@@ -146,7 +146,7 @@ class TestWhatIsHere:
     def test_any_other_is_not(self, hub: Hub, tmp_path: Path, data: bytes) -> None:
         (tmp_path / "here").mkdir()
         (tmp_path / "here" / "model.bin").write_bytes(data)
-        get(described(hub, "model.bin"), tmp_path, tmp_path / "here", Watch())
+        get(described(hub, "model.bin"), tmp_path, tmp_path / "here", PullProgress())
         assert (tmp_path / "model.bin").read_bytes() == LARGE
         assert (tmp_path / "here" / "model.bin").read_bytes() == data, "left as it is"
 

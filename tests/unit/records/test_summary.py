@@ -9,13 +9,13 @@ import pytest
 
 from pipeline.records.events import FaultEvent
 from pipeline.records.health import Dropped
-from pipeline.records.summary import TIMES, SummaryRecord, Tally
+from pipeline.records.summary import TIMES, SummaryBuilder, SummaryRecord
 from pipeline.records.utterance import UtteranceRecord
 from scripts.support.records import health_record
 from tests.support.utterances import draft, final, kept
 
 
-def summary(tally: Tally) -> SummaryRecord:
+def summary(tally: SummaryBuilder) -> SummaryRecord:
     return tally.summary(utc="now", session="s", dropped_records=4, pairs=1, review=2)
 
 
@@ -24,13 +24,13 @@ def spoken(**changes: Any) -> UtteranceRecord:
 
 
 def test_a_session_without_a_word() -> None:
-    made = summary(Tally())
+    made = summary(SummaryBuilder())
     assert (made.utterances, made.corrected_share, made.latencies) == (0, None, {})
     assert made.dropped == {"records": 4}
 
 
 def test_lost_tails_are_counted_and_those_that_a_second_look_gave() -> None:
-    tally = Tally()
+    tally = SummaryBuilder()
     tally.add(spoken(lost_tail_s=1.5, tail_recovered=True))
     tally.add(spoken(lost_tail_s=2.0, tail_recovered=False))
     tally.add(spoken(lost_tail_s=0.0, tail_recovered=False))
@@ -38,7 +38,7 @@ def test_lost_tails_are_counted_and_those_that_a_second_look_gave() -> None:
 
 
 def test_what_was_filtered_has_no_decision() -> None:
-    tally = Tally()
+    tally = SummaryBuilder()
     tally.add(spoken(filtered="no-speech", quality=None, flags=("no-speech-prob:reject",)))
     tally.add(spoken())
     made = summary(tally)
@@ -51,7 +51,7 @@ def test_exclusions_are_counted_each() -> None:
     judged = spoken().quality
     assert judged is not None
     quality = replace(judged, decision="reject")
-    tally = Tally()
+    tally = SummaryBuilder()
     tally.add(spoken(quality=replace(quality, excluded=("too-short", "length-ratio"))))
     tally.add(spoken(quality=replace(quality, excluded=("too-short",))))
     assert summary(tally).excluded == {"too-short": 2, "length-ratio": 1}
@@ -59,7 +59,7 @@ def test_exclusions_are_counted_each() -> None:
 
 def test_a_rule_counts_each_time_an_utterance_once() -> None:
     (god,) = spoken().corrections
-    tally = Tally()
+    tally = SummaryBuilder()
     tally.add(spoken(corrections=(god, god, replace(god, rule="zion"))))
     tally.add(spoken(corrections=()))
     made = summary(tally)
@@ -74,7 +74,7 @@ def test_a_rule_counts_each_time_an_utterance_once() -> None:
 def test_percentiles_are_values_that_occurred(
     values: list[float], p50_ms: float, p95_ms: float
 ) -> None:
-    tally = Tally()
+    tally = SummaryBuilder()
     for value in values:
         tally.add(spoken(final_ms=value))
     made = summary(tally).latencies["final_ms"]
@@ -82,7 +82,7 @@ def test_percentiles_are_values_that_occurred(
 
 
 def test_the_last_health_counts_and_faults_by_code() -> None:
-    tally = Tally()
+    tally = SummaryBuilder()
     for audio_s, blocks in ((10.0, 0), (20.0, 5)):
         dropped = Dropped(blocks=blocks, records=0, partials=1, drafts=0)
         tally.add(health_record(audio_s=audio_s, dropped=dropped))
@@ -94,7 +94,7 @@ def test_the_last_health_counts_and_faults_by_code() -> None:
 
 
 def test_a_time_that_no_utterance_has_is_left_out() -> None:
-    tally = Tally()
+    tally = SummaryBuilder()
     tally.add(spoken(final_ms=None))
     assert set(summary(tally).latencies) == set(TIMES) - {"final_ms"}
 

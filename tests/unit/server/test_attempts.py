@@ -1,15 +1,15 @@
 from __future__ import annotations
 
-from pipeline.server.attempts import _ADDRESSES, LIMIT, LIMIT_IN_ALL, LOCK_S, Attempts
+from pipeline.server.attempts import _ADDRESSES, LIMIT, LIMIT_IN_ALL, LOCK_S, LoginThrottle
 
 
-def failed(attempts: Attempts, address: str, times: int) -> None:
+def failed(attempts: LoginThrottle, address: str, times: int) -> None:
     for _ in range(times):
         attempts.failed(address, 100.0)
 
 
 def test_an_address_is_locked_after_the_limit_and_no_other_is() -> None:
-    attempts = Attempts()
+    attempts = LoginThrottle()
     failed(attempts, "10.0.0.7", LIMIT - 1)
     assert not attempts.locked("10.0.0.7", 100.0)
     failed(attempts, "10.0.0.7", 1)
@@ -18,7 +18,7 @@ def test_an_address_is_locked_after_the_limit_and_no_other_is() -> None:
 
 
 def test_the_lock_ends_and_the_count_starts_again() -> None:
-    attempts = Attempts()
+    attempts = LoginThrottle()
     failed(attempts, "10.0.0.7", LIMIT)
     assert attempts.locked("10.0.0.7", 100.0 + LOCK_S - 0.1)
     assert not attempts.locked("10.0.0.7", 100.0 + LOCK_S)
@@ -27,7 +27,7 @@ def test_the_lock_ends_and_the_count_starts_again() -> None:
 
 
 def test_the_right_token_clears_the_count() -> None:
-    attempts = Attempts()
+    attempts = LoginThrottle()
     failed(attempts, "10.0.0.7", LIMIT - 1)
     attempts.succeeded("10.0.0.7")
     failed(attempts, "10.0.0.7", LIMIT - 1)
@@ -35,7 +35,7 @@ def test_the_right_token_clears_the_count() -> None:
 
 
 def test_only_so_many_addresses_are_remembered() -> None:
-    attempts = Attempts()
+    attempts = LoginThrottle()
     failed(attempts, "first", LIMIT)
     attempts.succeeded("desk")
     for number in range(_ADDRESSES):
@@ -47,21 +47,21 @@ def test_only_so_many_addresses_are_remembered() -> None:
 
 
 def test_guesses_from_everywhere_lock_all_but_the_desk() -> None:
-    attempts = Attempts()
+    attempts = LoginThrottle()
     attempts.succeeded("10.0.0.2")
     for number in range(LIMIT_IN_ALL):
         assert not attempts.locked("10.0.0.9", 100.0)
         attempts.failed(f"10.1.0.{number}", 100.0)
     assert attempts.locked("10.0.0.9", 100.0 + LOCK_S - 0.1)
-    for desk in ("10.0.0.2", "127.0.0.1", "::1"):
-        assert not attempts.locked(desk, 100.0)
+    for coordinator in ("10.0.0.2", "127.0.0.1", "::1"):
+        assert not attempts.locked(coordinator, 100.0)
     failed(attempts, "127.0.0.1", LIMIT)
     assert attempts.locked("127.0.0.1", 100.0)
     assert not attempts.locked("10.0.0.9", 100.0 + LOCK_S)
 
 
 def test_a_network_of_ipv6_is_oneholder() -> None:
-    attempts = Attempts()
+    attempts = LoginThrottle()
     for number in range(LIMIT):
         attempts.failed(f"2001:db8:0:1::{number:x}", 100.0)
     assert attempts.locked("2001:db8:0:1:ffff::1", 100.0)

@@ -33,7 +33,7 @@ def test_messages_go_to_those_given_and_who_lags_is_cut_off() -> None:
         async with serve(handler, "127.0.0.1", 0, compression=None) as server:
             uri = f"ws://127.0.0.1:{server.sockets[0].getsockname()[1]}"
             async with (
-                connect(f"{uri}/operator", compression=None) as desk,
+                connect(f"{uri}/operator", compression=None) as coordinator,
                 connect(f"{uri}/", compression=None) as display,
                 connect(f"{uri}/", compression=None) as lagging,
             ):
@@ -42,7 +42,7 @@ def test_messages_go_to_those_given_and_who_lags_is_cut_off() -> None:
                     client = await asyncio.wait_for(joined.get(), 10)
                     by_port[client.connection.remote_address[1]] = client
                 operator, audience, slow = (
-                    by_port[each.local_address[1]] for each in (desk, display, lagging)
+                    by_port[each.local_address[1]] for each in (coordinator, display, lagging)
                 )
                 assert clients.counts() == {
                     "audience": 2,
@@ -57,7 +57,7 @@ def test_messages_go_to_those_given_and_who_lags_is_cut_off() -> None:
 
                 clients.send(clients.authorized(), b"one")
                 clients.send([operator, audience], b"two")
-                assert [await desk.recv(), await desk.recv()] == ["one", "two"]
+                assert [await coordinator.recv(), await coordinator.recv()] == ["one", "two"]
                 assert await display.recv() == "two"
 
                 slow.backlog = 0

@@ -6,7 +6,7 @@ from pipeline.core.types import Kind
 from pipeline.protocol.messages import DisplayGroup, GlassTimes
 from pipeline.server import display_latency as glass
 from pipeline.server.clients import Client
-from pipeline.server.display_latency import WINDOW_S, Glass
+from pipeline.server.display_latency import WINDOW_S, DisplayLatency
 
 
 class Peer:
@@ -20,7 +20,7 @@ def client(kind: Kind = "audience", lang: str = "es", number: int = 1) -> Client
     return Client(connection, lang, kind, number=number)
 
 
-def painting(measured: Glass, display: Client, *took_ms: float) -> None:
+def painting(measured: DisplayLatency, display: Client, *took_ms: float) -> None:
     """Have a display paint captions one after the other, a second apart."""
     for number, each_ms in enumerate(took_ms, display.acked + 1):
         measured.published(number, float(number))
@@ -28,7 +28,7 @@ def painting(measured: Glass, display: Client, *took_ms: float) -> None:
 
 
 def test_an_ack_measures_once_and_only_what_was_published() -> None:
-    measured, display = Glass(), client()
+    measured, display = DisplayLatency(), client()
     for seq in (1, 2, 3):
         measured.published(seq, float(seq))
     assert measured.painted(display, 2, 2.25) == 0.25
@@ -39,7 +39,7 @@ def test_an_ack_measures_once_and_only_what_was_published() -> None:
 
 
 def test_a_row_for_each_kind_and_language() -> None:
-    measured = Glass()
+    measured = DisplayLatency()
     phone, other, wall = client(), client(number=2), client("projector", "en", 3)
     painting(measured, phone, *range(10, 210, 10))
     clients = [wall, phone, other]
@@ -54,7 +54,7 @@ def test_a_row_for_each_kind_and_language() -> None:
 
 
 def test_the_slowest_come_first_and_waiting_counts() -> None:
-    measured = Glass()
+    measured = DisplayLatency()
     quick, slow, stuck, mute = (client(number=n) for n in (1, 2, 3, 4))
     painting(measured, quick, 10, 10, 10)
     painting(measured, slow, 500, 700, 600)
@@ -73,7 +73,7 @@ def test_the_slowest_come_first_and_waiting_counts() -> None:
 
 
 def test_memory_is_bounded() -> None:
-    measured, display = Glass(), client()
+    measured, display = DisplayLatency(), client()
     painting(measured, display, *([5.0] * (glass._TIMED + 100)))
     assert len(measured._published) == glass._TIMED
     assert next(iter(measured._published)) == 101

@@ -290,14 +290,14 @@ async def test_a_display_that_does_not_answer_pings_is_gone() -> None:
 async def test_level_and_utterances_are_for_operators_only() -> None:
     async with serving() as service, service.connect("kind=operator") as nosy:
         await receive(nosy)
-        desk = await operator(service)
+        coordinator = await operator(service)
         service.hub.operators.level(-23.42, clipped=True)
         service.hub.operators.utterance(utterance_record(1, "amen"))
-        assert await receive(desk) == {"type": "level", "dbfs": -23.4, "clipped": True}
-        told = await receive(desk)
+        assert await receive(coordinator) == {"type": "level", "dbfs": -23.4, "clipped": True}
+        told = await receive(coordinator)
         assert (told["type"], told["id"], told["raw_text"]) == ("utterance", 1, "amen")
         assert await silent(nosy)
-        await desk.close()
+        await coordinator.close()
 
 
 @in_loop
@@ -306,12 +306,12 @@ async def test_a_dry_run_shows_captions_to_operators_only() -> None:
         hello = await receive(display)
         assert (hello["mode"], hello["captions"]) == ("dry-run", [])
         service.say(1, "secreto")
-        desk = await operator(service)
-        again = await receive(desk)
+        coordinator = await operator(service)
+        again = await receive(coordinator)
         assert (again["type"], again["mode"], again["resumed"]) == ("hello", "dry-run", False)
         assert [each["target"]["text"] for each in again["captions"]] == ["secreto"]
         service.say(2, "secreto")
-        assert (await receive(desk))["seq"] == 2
+        assert (await receive(coordinator))["seq"] == 2
         service.hub.set_state("listening", "")
         assert await receive(display) == {
             "type": "status",
@@ -325,7 +325,7 @@ async def test_a_dry_run_shows_captions_to_operators_only() -> None:
             async with service.connect(query) as late:
                 hello = await receive(late)
                 assert (hello["captions"], hello["resumed"]) == ([], False)
-        await desk.close()
+        await coordinator.close()
 
 
 # Pages, health, metrics

@@ -71,30 +71,30 @@ async def test_an_operator_with_the_token_may_command() -> None:
     async with serving() as service, service.connect() as display:
         await receive(display)
         service.say(1, "cordero")
-        desk = await operator(service)
-        await send(desk, type="command", name="pause")
-        await send(desk, type="command", name="edit", id=1, text="Cordero de Dios")
-        edited = await receive(desk)
+        coordinator = await operator(service)
+        await send(coordinator, type="command", name="pause")
+        await send(coordinator, type="command", name="edit", id=1, text="Cordero de Dios")
+        edited = await receive(coordinator)
         assert edited["target"] == {"lang": "es", "text": "Cordero de Dios", "engine": "operator"}
         assert service.commands == [command("pause"), command("edit", 1, "Cordero de Dios")]
         assert (await receive(display))["seq"] == 1
         assert await receive(display) == edited
-        await desk.close()
+        await coordinator.close()
 
 
 @in_loop
 async def test_a_refused_command_is_told() -> None:
     async with serving() as service:
-        desk = await operator(service)
-        await send(desk, type="command", name="resume")
-        assert await receive(desk) == {
+        coordinator = await operator(service)
+        await send(coordinator, type="command", name="resume")
+        assert await receive(coordinator) == {
             "type": "error",
             "code": "not-paused",
             "message": "Nothing is paused.",
         }
-        await send(desk, type="command", name="edit", id=9, text="x")
-        assert (await receive(desk))["code"] == "unknown-caption"
-        await desk.close()
+        await send(coordinator, type="command", name="edit", id=9, text="x")
+        assert (await receive(coordinator))["code"] == "unknown-caption"
+        await coordinator.close()
 
 
 @in_loop
@@ -127,10 +127,10 @@ async def test_guessing_locks_the_address_out_and_no_other() -> None:
                 assert (await receive(display))["code"] == "not-authorized"
             await send(display, type="auth", token=TOKEN)
             assert (await receive(display))["code"] == "too-many-attempts"
-            async with service.connect(local_addr=("127.0.0.2", 0)) as desk:
-                await receive(desk)
-                await send(desk, type="auth", token=TOKEN)
-                assert (await receive(desk))["type"] == "authorized"
+            async with service.connect(local_addr=("127.0.0.2", 0)) as coordinator:
+                await receive(coordinator)
+                await send(coordinator, type="auth", token=TOKEN)
+                assert (await receive(coordinator))["type"] == "authorized"
 
 
 @in_loop
@@ -188,11 +188,11 @@ async def test_a_token_is_in_no_log_and_no_answer() -> None:
                     assert TOKEN not in await display.recv()
             for path in (f"/operator?token={TOKEN}", f"/{TOKEN}", f"/ws?token={TOKEN}"):
                 assert TOKEN.encode() not in (await service.get(quote(path, safe="/?="))).body
-            desk = await operator(service)
-            await send(desk, type="command", name="pause")
-            await send(desk, type="auth", token=TOKEN, name=7)
-            await send(desk, type=TOKEN)
-            await desk.close()
+            coordinator = await operator(service)
+            await send(coordinator, type="command", name="pause")
+            await send(coordinator, type="auth", token=TOKEN, name=7)
+            await send(coordinator, type=TOKEN)
+            await coordinator.close()
             assert TOKEN.encode() not in (await service.get("/metrics")).body
             assert TOKEN.encode() not in (await service.get("/healthz")).body
     finally:

@@ -22,11 +22,11 @@ async def test_a_console_that_joins_late_gets_the_last_records() -> None:
         for key in range(operators._UTTERANCES + 7):
             service.hub.operators.utterance(utterance_record(key))
         service.hub.operators.compare(compare_record(56, "Amén."))
-        async with service.connect("kind=operator") as desk:
-            await receive(desk)
-            await send(desk, type="auth", token=TOKEN)
-            assert await receive(desk) == {"type": "authorized"}
-            console = await receive(desk)
+        async with service.connect("kind=operator") as coordinator:
+            await receive(coordinator)
+            await send(coordinator, type="auth", token=TOKEN)
+            assert await receive(coordinator) == {"type": "authorized"}
+            console = await receive(coordinator)
         records = console.pop("utterances")
         assert records == [
             orjson.loads(orjson.dumps(utterance_record(key))) for key in range(7, 57)
@@ -52,17 +52,17 @@ async def test_health_tells_operators_how_displays_keep_up() -> None:
         patch.setattr(broadcast, "_HEALTH_S", 0.2)
         async with serving() as service, service.connect("kind=projector&lang=en") as display:
             await receive(display)
-            desk = await operator(service)
+            coordinator = await operator(service)
             service.say(1)
             service.say(2)
             for _ in range(2):
                 await receive(display)
-                await receive(desk)
+                await receive(coordinator)
             await send(display, type="ack", seq=1)
-            health = await receive(desk)
+            health = await receive(coordinator)
             while not health["slowest"]:
-                health = await receive(desk)
-            await desk.close()
+                health = await receive(coordinator)
+            await coordinator.close()
     assert health["type"] == "health"
     assert health["utc"].endswith("+00:00")
     assert health["queues"] == {"mailbox": 0, "drafts": 2}  # what the pipeline says of itself
@@ -85,7 +85,7 @@ async def test_only_operators_get_any_of_it() -> None:
         patch.setattr(broadcast, "_HEALTH_S", 0.05)
         async with serving() as service, service.connect("kind=operator") as nosy:
             await receive(nosy)
-            desk = await operator(service)
+            coordinator = await operator(service)
             theirs = service.hub.operators
             rule = RuleMessage(id="philemon", heard="file lemon", write="Philemon", removed=False)
             theirs.rule(rule)
@@ -93,7 +93,7 @@ async def test_only_operators_get_any_of_it() -> None:
             theirs.done(DoneMessage(name="add-rule", undo="rule", **facts))
             theirs.compare(compare_record(1))
             theirs.fault(Fault("dictionary", "dictionary-not-toml", "church.toml, line 3."))
-            kinds = [(await receive(desk))["type"] for _ in range(5)]
+            kinds = [(await receive(coordinator))["type"] for _ in range(5)]
             assert sorted(kinds) == ["compare", "done", "fault", "health", "rule"]
             assert await silent(nosy)
-            await desk.close()
+            await coordinator.close()

@@ -7,11 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.server import rate_limits as door
-from pipeline.server.rate_limits import ANSWERED, REQUESTS_AT_ONCE, REQUESTS_PER_S, Bucket, Door
+from pipeline.server.rate_limits import (
+    ANSWERED,
+    REQUESTS_AT_ONCE,
+    REQUESTS_PER_S,
+    ConnectionLimiter,
+    TokenBucket,
+)
 
 
 def test_a_bucket_lets_a_burst_through_and_then_its_rate() -> None:
-    bucket = Bucket(10, 5)
+    bucket = TokenBucket(10, 5)
     assert [bucket.take(100.0) for _ in range(7)] == [True] * 5 + [False] * 2
     assert [bucket.take(100.125) for _ in range(2)] == [True, False]
     assert [bucket.take(200.0) for _ in range(6)] == [True] * 5 + [False]
@@ -19,7 +25,7 @@ def test_a_bucket_lets_a_burst_through_and_then_its_rate() -> None:
 
 @given(st.lists(st.floats(0, 1), max_size=200))
 def test_a_bucket_never_gives_more_than_its_rate(gaps: list[float]) -> None:
-    bucket, now_s, given_out = Bucket(10, 5), 0.0, 0
+    bucket, now_s, given_out = TokenBucket(10, 5), 0.0, 0
     for gap in gaps:
         now_s += gap
         given_out += bucket.take(now_s)
@@ -27,7 +33,7 @@ def test_a_bucket_never_gives_more_than_its_rate(gaps: list[float]) -> None:
 
 
 def test_an_address_has_its_share_and_another_its_own() -> None:
-    here = Door(most=1000, per_address=3)
+    here = ConnectionLimiter(most=1000, per_address=3)
     assert all(here.enter("10.0.0.1") for _ in range(3))
     assert here.refusal("10.0.0.1", 1.0) is None
     assert here.enter("10.0.0.1")  # it gets an answer
@@ -39,15 +45,15 @@ def test_an_address_has_its_share_and_another_its_own() -> None:
 
 
 def test_far_too_many_are_cut_off_unanswered() -> None:
-    here = Door(most=1000, per_address=3)
+    here = ConnectionLimiter(most=1000, per_address=3)
     assert [here.enter("10.0.0.1") for _ in range(3 + ANSWERED + 1)].count(False) == 1
     assert here.enter("10.0.0.2")
-    full = Door(most=2, per_address=600)
+    full = ConnectionLimiter(most=2, per_address=600)
     assert [full.enter(f"10.0.0.{n}") for n in range(3)] == [True, True, False]
 
 
 def test_who_leaves_is_forgotten() -> None:
-    here = Door(most=1000, per_address=3)
+    here = ConnectionLimiter(most=1000, per_address=3)
     for number in range(500):
         here.enter(f"10.0.{number // 250}.{number % 250}")
     for number in range(500):
@@ -56,14 +62,14 @@ def test_who_leaves_is_forgotten() -> None:
 
 
 def test_the_many_addresses_of_one_holder_are_one() -> None:
-    here = Door(most=1000, per_address=3)
+    here = ConnectionLimiter(most=1000, per_address=3)
     for number in range(4):
         here.enter(f"2001:db8::{number}")
     assert here.refusal("2001:db8::9", 1.0) == "too-many-connections"
 
 
 def test_a_congregation_behind_one_address_gets_its_pages_and_a_flood_does_not() -> None:
-    here = Door(most=1000, per_address=600)
+    here = ConnectionLimiter(most=1000, per_address=600)
     pages = 500 * 8
     assert pages <= REQUESTS_AT_ONCE
     assert {here.refusal("10.0.0.1", 1.0) for _ in range(pages)} == {None}
@@ -73,7 +79,7 @@ def test_a_congregation_behind_one_address_gets_its_pages_and_a_flood_does_not()
 
 
 def test_an_attack_from_everywhere_fills_no_memory() -> None:
-    here = Door(most=1000, per_address=600)
+    here = ConnectionLimiter(most=1000, per_address=600)
     for number in range(5000):
         here.refusal(f"10.{number // 250}.{number % 250}.1", 1.0)
     assert len(here._requests) == door._ADDRESSES

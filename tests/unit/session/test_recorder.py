@@ -18,11 +18,11 @@ import pytest
 from pipeline.core.errors import SessionError
 from pipeline.core.timestamps import utc_now
 from pipeline.core.types import Fault
-from pipeline.protocol.caption import Message
+from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.codec import parse_caption
 from pipeline.records.events import CommandEvent, DictionaryEvent, FaultEvent
 from pipeline.records.health import Dropped, HealthRecord
-from pipeline.session.recorder import Recorder
+from pipeline.session.recorder import SessionRecorder
 from scripts.support.journal import message
 from scripts.support.records import health_record
 from tests.support.disk import fill_disk, small_disk
@@ -77,7 +77,9 @@ def test_old_sessions_make_room(tmp_path: Path) -> None:
     old = tmp_path / "2020-01-05T09-30-00"
     old.mkdir()
     (old / "captions.jsonl").touch()
-    made = Recorder(tmp_path, source="en", target="es", on_fault=lambda _: None, keep_days=30)
+    made = SessionRecorder(
+        tmp_path, source="en", target="es", on_fault=lambda _: None, keep_days=30
+    )
     made.start()
     assert made.close(5.0)
     assert list(tmp_path.iterdir()) == [made.folder]
@@ -234,7 +236,7 @@ def test_nobody_waits_for_a_recorder_that_hangs(
         blocked.wait()
 
     with small_disk(tmp_path):
-        made = Recorder(
+        made = SessionRecorder(
             tmp_path / "disk", source="en", target="es", on_fault=on_fault, started_utc=STARTED
         )
         made.start()
@@ -326,7 +328,7 @@ def test_a_fault_after_the_loop_is_gone_ends_nothing(tmp_path: Path) -> None:
         raise RuntimeError("Event loop is closed")
 
     with small_disk(tmp_path):
-        made = Recorder(
+        made = SessionRecorder(
             tmp_path / "disk", source="en", target="es", on_fault=on_fault, started_utc=STARTED
         )
         made.start()
@@ -343,5 +345,5 @@ def test_the_thread_ends_with_the_session(tmp_path: Path) -> None:
     assert made.close(5.0)
 
 
-def operators(edited: Message) -> Message:
+def operators(edited: CaptionMessage) -> CaptionMessage:
     return replace(edited, target=replace(edited.target, engine="operator"))

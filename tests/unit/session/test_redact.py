@@ -16,7 +16,7 @@ from pipeline.captions.redaction import MARK
 from pipeline.core.timestamps import utc_now
 from pipeline.core.types import Fault
 from pipeline.records.events import DictionaryEvent
-from pipeline.session.recorder import Recorder
+from pipeline.session.recorder import SessionRecorder
 from pipeline.session.redact import finish_purges
 from scripts.support.journal import message
 from scripts.support.records import compare_record
@@ -25,7 +25,7 @@ from tests.support.schemas import problems
 from tests.support.secret_words import PURGE, fill, secrets
 
 
-def settled(made: Recorder) -> None:
+def settled(made: SessionRecorder) -> None:
     wait_for(lambda: not made.purging)
 
 
@@ -60,7 +60,7 @@ def test_no_file_has_the_words_and_all_else_stays(tmp_path: Path) -> None:
 
 
 def test_what_was_on_its_way_to_the_files_never_gets_there(tmp_path: Path) -> None:
-    made = Recorder(tmp_path, source="en", target="es", on_fault=print)
+    made = SessionRecorder(tmp_path, source="en", target="es", on_fault=print)
     fill(made)
     made.purge(PURGE)  # before the thread has written a line
     made.caption(message(5, "secret5", "SECRET5", seq=6))
@@ -73,7 +73,7 @@ def test_what_was_on_its_way_to_the_files_never_gets_there(tmp_path: Path) -> No
 
 def test_a_full_queue_does_not_lose_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pipeline.session.recorder._QUEUE", 10)
-    made = Recorder(tmp_path, source="en", target="es", on_fault=print)
+    made = SessionRecorder(tmp_path, source="en", target="es", on_fault=print)
     fill(made)
     made.purge(PURGE)
     assert made.dropped

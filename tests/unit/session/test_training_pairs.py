@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 import pytest
 
-from pipeline.protocol.caption import Message
+from pipeline.protocol.caption import CaptionMessage
 from pipeline.records.quality import Decision, Flag
 from pipeline.records.utterance import UtteranceRecord
 from pipeline.session.training_pairs import Pair, Pairs, ReviewItem, pair_of
@@ -31,7 +31,7 @@ def spoken(
     return replace(made, id=id, quality=judged, flags=flags)
 
 
-def edited(id: int, text: str, seq: int = 1) -> Message:  # noqa: A002
+def edited(id: int, text: str, seq: int = 1) -> CaptionMessage:  # noqa: A002
     made = message(id, text and "Grace", text, seq=seq)
     return replace(made, target=replace(made.target, engine="operator"))
 

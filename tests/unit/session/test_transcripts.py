@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.captions.subtitles import SIDES, cues, srt, txt, vtt
-from pipeline.protocol.caption import Message
+from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.codec import encode
 from pipeline.session import transcripts as module
 from pipeline.session.transcripts import Transcripts
@@ -20,7 +20,7 @@ from scripts.support.journal import message
 LANGS = dict(zip(SIDES, ("en", "es"), strict=True))
 
 
-def write(folder: Path, journal: Sequence[Message]) -> None:
+def write(folder: Path, journal: Sequence[CaptionMessage]) -> None:
     lines = b"".join(encode(message) + b"\n" for message in journal)
     (folder / "captions.jsonl").write_bytes(lines)
 

@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from pipeline.engines.llama import has_gpu
-from pipeline.tuning.hardware import Others, gpus, machine, parse_gpus
+from pipeline.tuning.hardware import ExternalLoad, gpus, machine, parse_gpus
 from pipeline.tuning.plan import Gpu
 
 LISTED = "NVIDIA GeForce RTX 3090, 24576, 24100\nNVIDIA T4, 15360, 15000\n"
@@ -37,18 +37,18 @@ def test_what_others_take_of_the_processor() -> None:
     """Own work does not count; that of another process does."""
     cores = psutil.cpu_count() or 1
     psutil.cpu_percent()
-    others, own_s, began_s = Others(), time.process_time(), time.perf_counter()
+    others, own_s, began_s = ExternalLoad(), time.process_time(), time.perf_counter()
     while time.perf_counter() < began_s + 0.5:
         pass
     own = (time.process_time() - own_s) / (time.perf_counter() - began_s) / cores
     assert others.share() + own == pytest.approx(psutil.cpu_percent() / 100, abs=0.15)
-    others = Others()
+    others = ExternalLoad()
     spin = "import time; end = time.time() + 1.5\nwhile time.time() < end: pass"
     burning = [subprocess.Popen([sys.executable, "-c", spin]) for _ in range(cores)]
     for each in burning:
         each.wait()
     assert others.share() > 0.7
-    assert Others().share() in (0.0, 1.0), "no time has passed"
+    assert ExternalLoad().share() in (0.0, 1.0), "no time has passed"
 
 
 def test_cores_that_this_process_may_not_use_do_not_count() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.workers.degradation import CALM_S, LIMIT_S, REASON, Ladder, Rung
+from pipeline.workers.degradation import CALM_S, LIMIT_S, REASON, Degradation, Rung
 
 
 @pytest.mark.parametrize(
@@ -14,13 +14,13 @@ from pipeline.workers.degradation import CALM_S, LIMIT_S, REASON, Ladder, Rung
     [(0.5, 0), (2.1, 1), (4.1, 2), (6.1, 3), (12.1, 4), (20.1, 5), (900.0, 5)],
 )
 def test_lag_leads_straight_to_its_rung(lag_s: float, rung: int) -> None:
-    ladder = Ladder()
+    ladder = Degradation()
     assert ladder.observe(lag_s, 0.0) is (rung > 0)
     assert ladder.rung == rung
 
 
 def test_it_steps_back_one_rung_after_calm_only() -> None:
-    ladder = Ladder()
+    ladder = Degradation()
     ladder.observe(6.1, 0.0)
     assert not ladder.observe(0.1, 1.0)
     assert not ladder.observe(0.1, 1.0 + CALM_S - 0.1)
@@ -33,7 +33,7 @@ def test_it_steps_back_one_rung_after_calm_only() -> None:
 
 
 def test_a_restless_time_starts_the_patience_anew() -> None:
-    ladder = Ladder()
+    ladder = Degradation()
     ladder.observe(2.1, 0.0)
     ladder.observe(0.1, 1.0)
     ladder.observe(1.5, 8.0)  # over half of the rung's limit
@@ -50,7 +50,7 @@ def test_every_rung_has_a_limit_and_a_reason() -> None:
 
 @given(st.lists(st.floats(0, 100), max_size=60))
 def test_the_rung_is_never_below_what_the_lag_asks_for(lags: list[float]) -> None:
-    ladder = Ladder()
+    ladder = Degradation()
     for second, lag_s in enumerate(lags):
         ladder.observe(lag_s, float(second))
         assert all(ladder.rung >= rung for rung, limit in LIMIT_S.items() if lag_s > limit)

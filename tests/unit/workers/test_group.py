@@ -12,8 +12,8 @@ from pipeline.config.loader import load
 from pipeline.config.schema import Settings
 from pipeline.core.types import Caption, Comparison, Report, WorkerEnded, WorkerReady
 from pipeline.dictionary.store import Dictionary
-from pipeline.workers.degradation import Ladder
-from pipeline.workers.group import HANG_GRACE_S, Crew, Engines
+from pipeline.workers.degradation import Degradation
+from pipeline.workers.group import HANG_GRACE_S, Engines, WorkerGroup
 from tests.support.fakes import (
     FakeDetector,
     FakeRecognizer,
@@ -44,16 +44,16 @@ class Watched:
             final=final,
             compare=compare,
         )
-        self.crew = Crew(
-            settings, engines, dictionary=Dictionary(settings), ladder=Ladder(), emit=self.take
+        self.group = WorkerGroup(
+            settings, engines, dictionary=Dictionary(settings), ladder=Degradation(), emit=self.take
         )
 
     def take(self, report: Report) -> None:
         self.reports.append(report)
         if isinstance(report, WorkerReady):
-            self.crew.ready.add(report.worker)
+            self.group.ready.add(report.worker)
         if isinstance(report, WorkerEnded):
-            self.crew.ended[report.worker] = report.error
+            self.group.ended[report.worker] = report.error
 
     def finals(self) -> list[str]:
         return [r.engine for r in self.reports if isinstance(r, Caption) and r.final]
@@ -76,20 +76,20 @@ def settings(tmp_path: Path) -> Settings:
 @pytest.mark.parametrize("with_final", [True, False])
 def test_it_loads_works_and_ends(settings: Settings, with_final: bool) -> None:
     watched = Watched(settings, FakeTranslator("gemma") if with_final else None)
-    crew = watched.crew
-    assert not crew.loaded
-    crew.start()
-    soon(lambda: crew.loaded)
+    group = watched.group
+    assert not group.loaded
+    group.start()
+    soon(lambda: group.loaded)
     assert watched.finals() == []
-    assert not crew.done
-    crew.begin()
-    soon(lambda: crew.done)
+    assert not group.done
+    group.begin()
+    soon(lambda: group.done)
     assert watched.finals() == (["gemma"] if with_final else ["marian"]) * 2
-    assert (crew.broken, crew.setback, crew.sheds) == (False, "", False)
-    assert crew.queues() == {"mailbox": 0, "drafts": 0}
-    assert crew.shed() == {"partials": crew.shed()["partials"], "drafts": 0}
-    crew.stop()
-    soon(lambda: not crew.stuck)
+    assert (group.broken, group.setback, group.sheds) == (False, "", False)
+    assert group.queues() == {"mailbox": 0, "drafts": 0}
+    assert group.shed() == {"partials": group.shed()["partials"], "drafts": 0}
+    group.stop()
+    soon(lambda: not group.stuck)
 
 
 def test_a_hanging_translator_is_noticed_once_and_used_again_when_it_is_back(
@@ -97,48 +97,48 @@ def test_a_hanging_translator_is_noticed_once_and_used_again_when_it_is_back(
 ) -> None:
     hang = threading.Event()
     watched = Watched(settings, FakeTranslator("gemma", hang=hang))
-    crew = watched.crew
-    crew.start()
-    crew.begin()
-    soon(lambda: {"listen", "transcribe"} <= set(crew.ended))
+    group = watched.group
+    group.start()
+    group.begin()
+    soon(lambda: {"listen", "transcribe"} <= set(group.ended))
     now = time.monotonic()
-    assert not crew.look(now)
-    assert crew.look(now + HANG_GRACE_S + 1)
-    assert not crew.look(now + HANG_GRACE_S + 2)  # no news
-    assert crew.setback == "the final translator hangs"
-    assert crew.done
-    assert crew.stuck
-    assert [c.id for c in crew.rescue()] == [1, 2]
+    assert not group.look(now)
+    assert group.look(now + HANG_GRACE_S + 1)
+    assert not group.look(now + HANG_GRACE_S + 2)  # no news
+    assert group.setback == "the final translator hangs"
+    assert group.done
+    assert group.stuck
+    assert [c.id for c in group.rescue()] == [1, 2]
     hang.set()
-    soon(lambda: not crew.stuck)
-    assert not crew.look(time.monotonic())
-    assert crew.setback == ""
+    soon(lambda: not group.stuck)
+    assert not group.look(time.monotonic())
+    assert group.setback == ""
 
 
 def test_a_broken_worker_is_known(settings: Settings) -> None:
     watched = Watched(settings, None)
-    watched.crew.ended["transcribe"] = RuntimeError("a bug")
-    assert watched.crew.broken
-    watched.crew.stop()  # and the listener is freed from waiting for it
-    watched.crew.start()
-    watched.crew.begin()
-    soon(lambda: not watched.crew.stuck)
+    watched.group.ended["transcribe"] = RuntimeError("a bug")
+    assert watched.group.broken
+    watched.group.stop()  # and the listener is freed from waiting for it
+    watched.group.start()
+    watched.group.begin()
+    soon(lambda: not watched.group.stuck)
 
 
 def test_captions_wait_for_no_comparison(settings: Settings) -> None:
     hang = threading.Event()
     watched = Watched(settings, FakeTranslator("gemma"), FakeTranslator("other", hang=hang))
-    crew = watched.crew
-    crew.start()
-    soon(lambda: crew.loaded)
-    crew.begin()
-    soon(lambda: crew.done)
+    group = watched.group
+    group.start()
+    soon(lambda: group.loaded)
+    group.begin()
+    soon(lambda: group.done)
     assert watched.finals() == ["gemma"] * 2
     for report in [r for r in watched.reports if isinstance(r, Caption) and r.final]:
-        crew.compare(report)
-    assert not crew.over
-    assert crew.stuck
-    crew.stop()
+        group.compare(report)
+    assert not group.over
+    assert group.stuck
+    group.stop()
     hang.set()
-    soon(lambda: crew.over and not crew.stuck)
+    soon(lambda: group.over and not group.stuck)
     assert [r.id for r in watched.reports if isinstance(r, Comparison)] == [1, 2]

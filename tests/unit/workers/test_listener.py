@@ -13,25 +13,25 @@ from pipeline.audio.segmenter import Segmenter
 from pipeline.config.schema import Vad
 from pipeline.core.errors import AudioError, AudioLostError
 from pipeline.core.types import AudioBlock, Level, Report, SourceChanged, Utterance, WorkerEnded
-from pipeline.workers.degradation import Ladder, Rung
+from pipeline.workers.degradation import Degradation, Rung
 from pipeline.workers.listener import Listen
-from pipeline.workers.queues import Mailbox
+from pipeline.workers.queues import UtteranceQueue
 from tests.support.fakes import FakeDetector, FakeSource, Speech, blocks_of, pcm_of
 
 SCRIPT = [Speech(0.5, 2.5, "one two three"), Speech(3.5, 5.0, "four five")]
 
 
 def listen(
-    source: AudioSource, ladder: Ladder | None = None, *, zeros_mean_lost: bool = False
-) -> tuple[Listen, Mailbox, list[Report]]:
+    source: AudioSource, ladder: Degradation | None = None, *, zeros_mean_lost: bool = False
+) -> tuple[Listen, UtteranceQueue, list[Report]]:
     reports: list[Report] = []
-    mailbox = Mailbox()
+    mailbox = UtteranceQueue()
     worker = Listen(
         source=source,
         detector=FakeDetector(),
         segmenter=Segmenter(Vad(partial_ms=500)),
         mailbox=mailbox,
-        ladder=ladder or Ladder(),
+        ladder=ladder or Degradation(),
         emit=reports.append,
         zeros_mean_lost=zeros_mean_lost,
     )
@@ -91,7 +91,7 @@ def test_levels_tell_when_someone_speaks() -> None:
 def test_a_rung_holds_partials_back(rung: Rung) -> None:
     counts = {}
     for at in (Rung.FULL, rung):
-        ladder = Ladder()
+        ladder = Degradation()
         ladder.rung = at
         worker, mailbox, _ = listen(FakeSource(pcm_of([Speech(0.5, 9.5, "x")], 11.0)), ladder)
         run(worker)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.core.types import Utterance
-from pipeline.workers.queues import Mailbox
+from pipeline.workers.queues import UtteranceQueue
 
 
 def utterance(id: int, revision: int, *, final: bool) -> Utterance:  # noqa: A002
@@ -17,7 +17,7 @@ def utterance(id: int, revision: int, *, final: bool) -> Utterance:  # noqa: A00
     return Utterance(id, revision, final, "silence" if final else "partial", 0, 1, pcm)
 
 
-def drain(mailbox: Mailbox) -> list[tuple[int, int]]:
+def drain(mailbox: UtteranceQueue) -> list[tuple[int, int]]:
     mailbox.close()
     out = []
     while (taken := mailbox.get()) is not None:
@@ -26,7 +26,7 @@ def drain(mailbox: Mailbox) -> list[tuple[int, int]]:
 
 
 def test_only_the_newest_partial_is_kept() -> None:
-    mailbox = Mailbox()
+    mailbox = UtteranceQueue()
     for revision in (1, 2, 3):
         mailbox.put(utterance(1, revision, final=False))
     taken = mailbox.get()
@@ -36,7 +36,7 @@ def test_only_the_newest_partial_is_kept() -> None:
 
 
 def test_finals_come_in_order_and_before_a_partial() -> None:
-    mailbox = Mailbox()
+    mailbox = UtteranceQueue()
     mailbox.put(utterance(1, 1, final=True))
     mailbox.put(utterance(2, 1, final=False))
     mailbox.put(utterance(2, 2, final=True))
@@ -47,14 +47,14 @@ def test_finals_come_in_order_and_before_a_partial() -> None:
 
 
 def test_close_forgets_the_partial_and_keeps_finals() -> None:
-    mailbox = Mailbox()
+    mailbox = UtteranceQueue()
     mailbox.put(utterance(1, 1, final=True))
     mailbox.put(utterance(2, 1, final=False))
     assert drain(mailbox) == [(1, 1)]
 
 
 def test_get_wakes_up_when_closed() -> None:
-    mailbox = Mailbox()
+    mailbox = UtteranceQueue()
     taken: list[Utterance | None] = []
     thread = threading.Thread(target=lambda: taken.append(mailbox.get()))
     thread.start()
@@ -64,7 +64,7 @@ def test_get_wakes_up_when_closed() -> None:
 
 
 def test_a_full_mailbox_makes_the_listener_wait_and_loses_nothing() -> None:
-    mailbox = Mailbox(limit=2)
+    mailbox = UtteranceQueue(limit=2)
     done = threading.Event()
 
     def put() -> None:
@@ -82,7 +82,7 @@ def test_a_full_mailbox_makes_the_listener_wait_and_loses_nothing() -> None:
 
 
 def test_closing_frees_a_waiting_listener() -> None:
-    mailbox = Mailbox(limit=1)
+    mailbox = UtteranceQueue(limit=1)
     mailbox.put(utterance(1, 1, final=True))
     thread = threading.Thread(target=lambda: mailbox.put(utterance(2, 1, final=True)))
     thread.start()
@@ -94,7 +94,7 @@ def test_closing_frees_a_waiting_listener() -> None:
 
 @given(st.lists(st.booleans(), max_size=30))
 def test_every_final_comes_out_once(kinds: list[bool]) -> None:
-    mailbox = Mailbox()
+    mailbox = UtteranceQueue()
     for number, final in enumerate(kinds):
         mailbox.put(utterance(number, 1, final=final))
     expected = [(number, 1) for number, final in enumerate(kinds) if final]
@@ -102,7 +102,7 @@ def test_every_final_comes_out_once(kinds: list[bool]) -> None:
 
 
 def test_what_is_thrown_away_never_comes_and_makes_room() -> None:
-    mailbox = Mailbox(limit=1)
+    mailbox = UtteranceQueue(limit=1)
     mailbox.put(utterance(1, 1, final=True))
     waiting = threading.Thread(target=mailbox.put, args=(utterance(2, 1, final=True),))
     waiting.start()

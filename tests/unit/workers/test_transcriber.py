@@ -26,8 +26,8 @@ from pipeline.core.types import (
 )
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.protocols import Recognizer, Translator
-from pipeline.workers.degradation import Ladder, Rung
-from pipeline.workers.queues import Draft, Drafts, Mailbox
+from pipeline.workers.degradation import Degradation, Rung
+from pipeline.workers.queues import Draft, DraftQueue, UtteranceQueue
 from pipeline.workers.transcriber import Transcribe
 from tests.support.fakes import FakeRecognizer, FakeTranslator, Speech, pcm_of
 
@@ -60,8 +60,8 @@ class Bench:
         dictionary: Dictionary | None = None,
     ) -> None:
         self.reports: list[Report] = []
-        self.drafts: Drafts | None = Drafts(drafts) if drafts else None
-        mailbox, ladder = Mailbox(), Ladder()
+        self.drafts: DraftQueue | None = DraftQueue(drafts) if drafts else None
+        mailbox, ladder = UtteranceQueue(), Degradation()
         ladder.rung = rung
         settings = Settings()
         self.worker = Transcribe(
@@ -168,7 +168,7 @@ def test_a_draft_that_comes_after_the_queue_was_taken_from_a_hanging_translator_
 ) -> None:
     bench = Bench(final(), shed=shed, read_all=False)
 
-    class FoundToHang(Drafts):
+    class FoundToHang(DraftQueue):
         def put(self, item: Draft | None, block: bool = True, timeout: float | None = None) -> None:
             bench.worker.final_engine_lost = True
             super().put(item, block, timeout)

@@ -23,8 +23,8 @@ from pipeline.core.types import (
 )
 from pipeline.engines.protocols import Translator
 from pipeline.workers.base import FAULTS_IN_A_ROW
-from pipeline.workers.degradation import Ladder, Rung
-from pipeline.workers.queues import Drafts
+from pipeline.workers.degradation import Degradation, Rung
+from pipeline.workers.queues import DraftQueue
 from pipeline.workers.steps import source_caption
 from pipeline.workers.translator import Translate
 from tests.support.fakes import FakeTranslator
@@ -39,11 +39,11 @@ def draft(id: int) -> Caption:  # noqa: A002
 def worker(
     translator: Translator, reports: list[Report], *, count: int = 1, rung: Rung = Rung.FULL
 ) -> Translate:
-    drafts = Drafts(50)
+    drafts = DraftQueue(50)
     for number in range(1, count + 1):
         drafts.put((draft(number), time.monotonic()))
     drafts.put(None)
-    ladder = Ladder()
+    ladder = Degradation()
     ladder.rung = rung
     return Translate(
         settings=Settings(),

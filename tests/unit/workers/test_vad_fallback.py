@@ -9,7 +9,7 @@ import pytest
 
 from pipeline.core.errors import EngineError
 from pipeline.core.types import BLOCK_SAMPLES, Fault, Pcm, Report
-from pipeline.workers.vad_fallback import SteadyDetector
+from pipeline.workers.vad_fallback import FallbackDetector
 from tests.support.fakes import FakeDetector
 
 LOUD = np.full(BLOCK_SAMPLES, 0.1, np.float32)
@@ -37,7 +37,7 @@ class Failing(FakeDetector):
 def test_loudness_decides_while_the_model_fails_and_it_is_told_once() -> None:
     reports: list[Report] = []
     failing = Failing()
-    steady = SteadyDetector(failing, reports.append)
+    steady = FallbackDetector(failing, reports.append)
     assert steady.setback == ""
     heard = [steady.probability(pcm) for pcm in (LOUD, QUIET, LOUD, LOUD, QUIET)]
     assert heard == [1.0, 0.0, 1.0, 1.0, 0.0]
@@ -50,7 +50,7 @@ def test_it_is_tried_again_and_used_as_soon_as_it_works(monkeypatch: pytest.Monk
     monkeypatch.setattr("pipeline.workers.vad_fallback._REST_S", (0.1, 0.1))
     reports: list[Report] = []
     failing = Failing()
-    steady = SteadyDetector(failing, reports.append)
+    steady = FallbackDetector(failing, reports.append)
     assert steady.probability(LOUD) == 1.0
     time.sleep(0.12)
     assert steady.probability(LOUD) == 1.0
@@ -63,7 +63,7 @@ def test_it_is_tried_again_and_used_as_soon_as_it_works(monkeypatch: pytest.Monk
 
 def test_one_that_works_is_used_as_it_is() -> None:
     reports: list[Report] = []
-    steady = SteadyDetector(FakeDetector(), reports.append)
+    steady = FallbackDetector(FakeDetector(), reports.append)
     steady.load()
     steady.reset()
     assert steady.probability(LOUD) == 1.0
