@@ -5,8 +5,8 @@
 
 The demo sermon's sentences go through each engine of the settings, in turns in this process and in
 one of its own. "Added" is measured in the same call: all that it took here less what the engine
-took there, so other programs' work falls on both. Ends with 1 if more than --limit ms are added in
-the worst of a hundred utterances, all three engines together.
+took there, so other programs' work falls on both. Ends with 1 if more than --limit ms are added to
+the worst utterance of a hundred, by all three engines together.
 """
 
 from __future__ import annotations
@@ -118,7 +118,9 @@ def main() -> int:
     finally:
         for engine in measured:
             engine.process.close()
-    added = sum(nearest_rank(sorted(engine.added_ms), 0.99) for engine in measured)
+    # A call of each engine makes an utterance; which text it was does not change what is added.
+    utterances_ms = [sum(each) for each in zip(*(e.added_ms for e in measured), strict=False)]
+    added = nearest_rank(sorted(utterances_ms), 0.99)
     table = [row(engine) for engine in measured]
     show(table, added, arguments.limit)
     if arguments.markdown:
@@ -162,7 +164,7 @@ def section(table: Sequence[tuple[str, ...]], added: float) -> str:
         f"|{'---|' * len(HEAD)}",
         *(f"| {' | '.join(line)} |" for line in table),
         "",
-        f"- {added:.2f} ms added to an utterance at p99: the three p99 together; 2 ms are allowed",
+        f"- {added:.2f} ms added to an utterance at p99, by all three engines together; 2 ms are allowed",
         f"- {datetime.now(UTC):%Y-%m-%d}, {machine().cpu}, {machine().cores} cores",
     ]
     return "\n".join(lines) + "\n"
