@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pipeline.core.errors import EngineError, ModelCrashError
-from pipeline.engines.crash_history import Crashes
 from pipeline.engines.specification import EngineSpec, Part
-from pipeline.engines.supervision import LOAD_CRASHES
+from pipeline.models.crash_history import LOAD_CRASHES, Crashes
 
 _NOT_AGAIN = (
     "Give another model. This one is tried again when its file changes, when `stark-translate "

@@ -16,12 +16,12 @@ from pipeline.audio.silero_vad import Silero
 from pipeline.config.schema import Compare, Final, Partial, Settings
 from pipeline.core.errors import ConfigError, ModelError
 from pipeline.dictionary.store import Dictionary
-from pipeline.engines.crash_history import FILE, CrashHistory
 from pipeline.engines.process import EngineProcess, RecognizerProcess, TranslatorProcess
 from pipeline.engines.prompts import Style, style_for
 from pipeline.engines.protocols import Recognizer, Translator
 from pipeline.engines.specification import FINAL, QUICK, RECOGNIZER, SECOND, EngineSpec, Part
 from pipeline.models.automatic import recognizer_name, require_languages
+from pipeline.models.crash_history import crash_history
 from pipeline.models.registry import read_registry
 from pipeline.models.resolve import resolve
 from pipeline.models.store import directory_of
@@ -178,11 +178,6 @@ def _process_options(settings: Settings, *, restarts: bool) -> dict[str, Any]:
         "hang_s": engines.hang_s if restarts else max(engines.hang_s, _TEST_HANG_S),
         "restarts": restarts,
     }
-
-
-def crash_history(settings: Settings) -> CrashHistory:
-    """Return what is remembered of models that crash, beside the sessions."""
-    return CrashHistory(Path(settings.session.directory) / FILE)
 
 
 def _marian(settings: Settings, chosen: Partial | Compare) -> EngineSpec:

@@ -20,10 +20,10 @@ from pipeline.core import errors
 from pipeline.core.errors import EngineGoneError, StarkError
 from pipeline.engines.channel import Patience
 from pipeline.engines.child_process import ChildProcess
-from pipeline.engines.crash_history import CrashHistory
 from pipeline.engines.deaths import Cause, crashed_before, crashes_always, died, sentence
 from pipeline.engines.specification import GPU_SHARES, EngineSpec, Part
-from pipeline.engines.supervision import LOAD_CRASHES, Decision, Supervision
+from pipeline.engines.supervision import Decision, Supervision
+from pipeline.models.crash_history import LOAD_CRASHES, CrashHistory
 
 log = structlog.get_logger()
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-LOAD_CRASHES = 3
-"""So many deaths in a row while the model is loaded, and it is given up."""
+from pipeline.models.crash_history import LOAD_CRASHES
 
 _FIRST_S, _MOST_S = 1.0, 60.0
 _CALM_S = 120.0

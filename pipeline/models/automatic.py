@@ -10,8 +10,9 @@ from pydantic import TypeAdapter, ValidationError
 from pipeline.config.schema import Settings
 from pipeline.core.errors import ConfigError, ModelError
 from pipeline.core.files import write_whole
+from pipeline.models.crash_history import crash_history
 from pipeline.models.registry import KEYS, Model, Role, read_registry
-from pipeline.models.resolve import STARTER
+from pipeline.models.resolve import STARTER, resolve
 from pipeline.models.store import Store, directory_of
 
 AUTO = "auto"
@@ -84,13 +85,15 @@ def require_languages(role: Role, name: str, settings: Settings) -> None:
 
 
 def _here(store: Store, settings: Settings) -> Iterator[Model]:
-    """Yield the registry's recognizers of this language that have been pulled and are whole."""
-    translate = settings.translate
+    """Yield the recognizers of this language that have been pulled, are whole and can be loaded."""
+    translate, crashes = settings.translate, crash_history(settings)
     for name, model in read_registry(store.directory).items():
         if model.role == "stt" and model.can(translate.source, translate.target):
             with contextlib.suppress(ModelError):  # a broken one is not for "auto"
                 manifest = store.manifest(name)
-                if manifest is not None and not store.faults(manifest):
+                if manifest is None or store.faults(manifest):
+                    continue
+                if not crashes.is_given_up(resolve("stt", name, settings.models.directory)):
                     yield model
 
 

@@ -164,7 +164,7 @@ def section(table: Sequence[tuple[str, ...]], added: float) -> str:
         f"|{'---|' * len(HEAD)}",
         *(f"| {' | '.join(line)} |" for line in table),
         "",
-        f"- {added:.2f} ms added to an utterance at p99, by all three engines together; 2 ms are allowed",
+        f"- {added:.2f} ms added to an utterance at p99, all three engines together; 2 ms allowed",
         f"- {datetime.now(UTC):%Y-%m-%d}, {machine().cpu}, {machine().cores} cores",
     ]
     return "\n".join(lines) + "\n"

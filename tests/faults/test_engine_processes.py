@@ -13,9 +13,11 @@ from typing import Any
 import psutil
 import pytest
 
+from pipeline.models.automatic import FIRST
 from scripts.support.program import SERMON, Program, call, started
 from tests.support.failing_engines import (
     CRASHES,
+    CRASHES_WITH,
     DIES_OVER_THE_THIRD_FINAL,
     GPU,
     GPU_FAULTS,
@@ -23,6 +25,7 @@ from tests.support.failing_engines import (
     put_into_children,
     starve,
 )
+from tests.support.model_fixtures import pulled, starter_files
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -93,6 +96,20 @@ def serves_on(program: Program, part: str, undisturbed: list[str]) -> None:
     assert texts[:-1] == undisturbed[: len(texts) - 1]
     end = program.records("event")[-1]
     assert (end["event"], end["unfinished"]) == ("end", 0)
+
+
+def test_auto_goes_on_with_the_next_recognizer_when_one_crashes_whenever_it_is_loaded(
+    tmp_path: Path,
+) -> None:
+    """A model is pulled that breaks its process: the service goes on with what ships."""
+    models = tmp_path / "models"
+    pulled(models, FIRST, "stt", starter_files("stt"))
+    env = put_into_children(tmp_path / "site", "stt", CRASHES_WITH.format(model=FIRST))
+    env["STARK_TRANSLATE__MODELS__DIRECTORY"] = str(models)
+    with playing(tmp_path, **env) as program:
+        program.wait_for("recognizer given up")
+        program.until(program.journal, what="caption")
+        assert program.stop() == 0
 
 
 @PARTS

@@ -37,6 +37,15 @@ CRASHES = {
     "final": _CRASHES_WHILE_LOADING.format(module="gemma", name="Gemma"),
 }
 
+CRASHES_WITH = """
+    import os
+    from pipeline.engines.whisper import Whisper
+    load = Whisper.load
+    def die(self):
+        os.abort() if self._path.name == {model!r} else load(self)
+    Whisper.load = die
+"""
+
 GPU = """
     import os
     from pipeline.engines import llama

@@ -29,7 +29,7 @@ from pipeline.cli.screens import make_screen
 from pipeline.config.loader import Loaded
 from pipeline.config.schema import Settings
 from pipeline.core import logs
-from pipeline.core.errors import ModelError
+from pipeline.core.errors import ModelCrashError, ModelError
 from pipeline.core.resources import bundled
 from pipeline.core.types import Mode
 from pipeline.daemon.app import App
@@ -67,6 +67,8 @@ class _Ended:
     folder: Path
     screen: Screen
     stuck: bool
+    has_other_recognizer: bool
+    """The recognizer that "auto" had chosen could not be loaded, and there is another one."""
 
 
 def add(commands: Commands) -> None:
@@ -185,6 +187,9 @@ def _serve(
 ) -> int:
     """Run the daemon to its end, and `then` if that was a good one; return the exit code."""
     ended = _caption(loaded, mode, loop=loop, source=source)
+    while ended.has_other_recognizer:
+        log.warning("recognizer given up", goes_on_with=recognizer_name(loaded.settings))
+        ended = _caption(loaded, mode, loop=loop, source=source)
     gc.collect()  # of the models nothing is left: a review may be open while a service runs
     if then is not None and not ended.code:
         then(ended.folder, ended.screen)
@@ -199,6 +204,7 @@ def _caption(
     loaded: Loaded, mode: Mode, *, loop: bool, source: AudioSource | None = None
 ) -> _Ended:
     settings, screen = loaded.settings, make_screen()
+    recognizer = recognizer_name(settings)
     logs.configure(settings.log.level, settings.log.format)
     _say_models(settings)
     if mode == "live" and settings.translate.compare.engine != "none":
@@ -229,4 +235,5 @@ def _caption(
         streams.say(f"stark-translate: {app.failure}")  # and that is the last word
     elif mode != "demo":  # which says so below its table
         log.info("session kept", folder=str(app.folder))
-    return _Ended(code, app.folder, screen, app.stuck)
+    has_other = isinstance(app.failure, ModelCrashError) and recognizer_name(settings) != recognizer
+    return _Ended(code, app.folder, screen, app.stuck, has_other)

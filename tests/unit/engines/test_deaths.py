@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pipeline.engines.crash_history import Crashes
 from pipeline.engines.deaths import Cause, crashed_before, crashes_always, died
 from pipeline.engines.specification import FINAL, EngineSpec
+from pipeline.models.crash_history import Crashes
 
 SPEC = EngineSpec("gemma", "gemma", Path("/m/g.gguf"), {})
 CAUSE = Cause("engine-crashed", "crashed (SIGSEGV: free(): invalid pointer)")

@@ -16,9 +16,9 @@ import psutil
 import pytest
 
 from pipeline.core.errors import EngineError, EngineGoneError, ModelCrashError, ModelError
-from pipeline.engines.crash_history import CrashHistory
 from pipeline.engines.process import EngineProcess, TranslatorProcess
 from pipeline.engines.specification import EngineSpec
+from pipeline.models.crash_history import CrashHistory
 from tests.support.engine_processes import (
     PATIENT_S,
     Kept,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pipeline.engines.supervision import LOAD_CRASHES, Decision, Supervision
+from pipeline.engines.supervision import Decision, Supervision
+from pipeline.models.crash_history import LOAD_CRASHES
 
 
 def serve(

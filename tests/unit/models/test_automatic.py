@@ -17,6 +17,7 @@ from pipeline.models.automatic import (
     remember,
     require_languages,
 )
+from pipeline.models.crash_history import LOAD_CRASHES, crash_history
 from pipeline.models.registry import KEYS, Role
 from tests.support.model_fixtures import pulled
 
@@ -77,6 +78,21 @@ def test_one_that_was_removed_or_is_damaged_is_not_taken(settings: Settings) -> 
     assert recognizer_name(settings) == FIRST
     (Path(settings.models.directory) / FIRST / "manifest.json").write_text("{")
     assert recognizer_name(settings) == "starter"
+
+
+def test_one_that_crashes_whenever_it_is_loaded_is_not_taken(
+    settings: Settings, tmp_path: Path
+) -> None:
+    settings = changed(settings, {"session.directory": str(tmp_path / "sessions")})
+    (tmp_path / "sessions").mkdir()
+    have(settings, FIRST, "small.en")
+    remember(settings, "small.en", keeps_up=True)
+    crashes = crash_history(settings)
+    for name, next_best in (("small.en", FIRST), (FIRST, "starter")):
+        for _ in range(LOAD_CRASHES):
+            assert recognizer_name(settings) == name
+            crashes.note(Path(settings.models.directory) / name, "crashed")
+        assert recognizer_name(settings) == next_best
 
 
 def test_it_hears_the_spoken_language(settings: Settings) -> None:

@@ -16,10 +16,15 @@ from typing import Any
 import orjson
 import structlog
 
+from pipeline.config.schema import Settings
+
 log = structlog.get_logger()
 
 FILE = "model-crashes.json"
 """Its name in session.directory."""
+
+LOAD_CRASHES = 3
+"""A model that crashes so often in a row while it is loaded is given up."""
 
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
@@ -52,6 +57,11 @@ class CrashHistory:
             return Crashes(**crashes)
         except TypeError:
             return None
+
+    def is_given_up(self, model: Path) -> bool:
+        """Whether this model is not to be loaded again as it is."""
+        crashes = self.of(model)
+        return crashes is not None and crashes.count >= LOAD_CRASHES
 
     def note(self, model: Path, reason: str) -> None:
         """Note one more crash of a model."""
@@ -97,3 +107,8 @@ def _state(model: Path) -> str:
             found = file.stat()
             facts.append(f"{file.name}:{found.st_size}:{found.st_mtime_ns}")
     return " ".join(facts)
+
+
+def crash_history(settings: Settings) -> CrashHistory:
+    """Return what is remembered of models that crash, beside the sessions."""
+    return CrashHistory(Path(settings.session.directory) / FILE)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.engines.crash_history import CrashHistory
+from pipeline.models.crash_history import CrashHistory
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def test_the_machines_next_boot_is_a_new_chance(
     file = tmp_path / "crashes.json"
     CrashHistory(file).note(model, "crashed")
     (tmp_path / "boot").write_text("another")
-    monkeypatch.setattr("pipeline.engines.crash_history._BOOT", tmp_path / "boot")
+    monkeypatch.setattr("pipeline.models.crash_history._BOOT", tmp_path / "boot")
     assert crashes(file, model) == 0
 
 
