@@ -18,6 +18,8 @@ from pipeline.engines import factory
 from pipeline.engines.process import EngineProcess, RecognizerProcess, TranslatorProcess
 from pipeline.engines.specification import FINAL, QUICK
 from pipeline.evaluation.golden_sentence import Golden, read_golden
+from pipeline.models.identity import advice, fingerprint
+from pipeline.models.registry import Role
 from pipeline.tuning.verdicts import HEADROOM_BYTES
 
 _BUSY = 0.5
@@ -55,7 +57,7 @@ class EngineChecks:
         yield Check("model-stt", doing, self._load_recognizer, needs, _another("stt"))
         doing, needs = "Recognizing a sentence", ("model-stt",)
         yield Check("golden-stt", doing, self._recognize, needs, _another("stt"))
-        makers: dict[str, Callable[[], TranslatorProcess | None]] = {
+        makers: dict[Role, Callable[[], TranslatorProcess | None]] = {
             "marian": self._quick,
             "gemma": self._final,
         }
@@ -74,14 +76,27 @@ class EngineChecks:
         self._recognizer = factory.recognizer_process(self._settings, restarts=False)
         if self._settings.stt.hotwords:
             self._recognizer.hotwords = Dictionary(self._settings).hotwords
-        return _loaded(self._recognizer)
+        return self._loaded("stt", self._recognizer)
 
-    def _load_translator(self, name: str, make: Callable[[], TranslatorProcess | None]) -> Passed:
+    def _load_translator(self, name: Role, make: Callable[[], TranslatorProcess | None]) -> Passed:
         translator = make()
         if translator is None:
             return Passed("Not asked for.")
         self._translators[name] = translator
-        return _loaded(translator)
+        return self._loaded(name, translator)
+
+    def _loaded(self, role: Role, engine: EngineProcess) -> Passed:
+        start_s = time.perf_counter()
+        engine.load()
+        took_s = time.perf_counter() - start_s
+        model = engine.spec.model
+        kernels = f"; kernels: {engine.kernels}" if engine.kernels else ""
+        message = (
+            f"{engine.name} ({fingerprint(model)}) loaded in {took_s:.1f} s, "
+            f"{_gb(engine.memory_bytes)}{kernels}."
+        )
+        better = advice(role, model, self._settings)
+        return Passed(message, better, "starter-model" if better else "")
 
     def _quick(self) -> TranslatorProcess | None:
         spec = factory.partial_spec(self._settings)
@@ -155,16 +170,12 @@ def judge(golden: Golden, name: str, text: str, lang: str, took_s: float) -> Pas
     return Passed(f"{said}.")
 
 
-def _loaded(engine: EngineProcess) -> Passed:
-    start_s = time.perf_counter()
-    engine.load()
-    took_s = time.perf_counter() - start_s
-    kernels = f"; kernels: {engine.kernels}" if engine.kernels else ""
-    return Passed(f"{engine.name} loaded in {took_s:.1f} s, {_gb(engine.memory_bytes)}{kernels}.")
-
-
 def _untried(lang: str) -> Passed:
-    return Passed(f"Not tried: there is no golden sentence in {lang!r}.")
+    return Passed(
+        f"Not tried: there is no golden sentence in {lang!r}.",
+        "Rehearse with a recording that you understand (`stark-translate dry-run --input FILE`).",
+        "golden-untried",
+    )
 
 
 def _another(name: str) -> str:
