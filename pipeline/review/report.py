@@ -1,18 +1,19 @@
 """A session as one web page: what was said, how quickly it was shown, what went wrong.
 
 The page needs nothing else: styles and plots are inside, there is no script, and whatever people
-or engines have said is text (pipeline.review.markup). It is told from the session's files alone.
+or engines have said is text (pipeline.review.rendering). It is told from the session's files alone.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.core.percentiles import spread
 from pipeline.evaluation.score import Score, score
 from pipeline.records.events import BrokenEvent, FaultEvent
-from pipeline.review.markup import Markup, join, tag
+from pipeline.review.rendering import render_page
 from pipeline.review.report_tables import (
     corrections,
     filtered,
@@ -31,12 +32,22 @@ from pipeline.review.report_timeline import (
 )
 from pipeline.session.reader import start_utc
 
-_STYLE = Path(__file__).with_name("report.css")
 _TROUBLES = {
     "records-dropped": "records lost",
     "source": "microphone lost",
 }
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A figure of the session at the top of the page."""
+
+    name: str
+    figure: str
+    more: str
+    """What it is made of."""
+    tone: str = ""
+    """`good`, `bad`, or empty."""
 
 
 def report(folder: Path, reference: Path | None = None) -> str:
@@ -47,10 +58,9 @@ def report(folder: Path, reference: Path | None = None) -> str:
     session = ReportedSession(folder)
     langs = session.langs
     compared = score(folder, reference, **langs) if reference else None
-    title = f"Captions of {_when(folder.name)}"
     sections = [
         ("Timeline", session_timeline(session)),
-        ("How quickly", join(latencies(session), distribution(session), stage_times(session))),
+        ("How quickly", latencies(session) + distribution(session) + stage_times(session)),
         ("Not covered", uncovered(compared)),
         ("Corrected words", corrections(session)),
         ("Not shown", filtered(session)),
@@ -59,31 +69,17 @@ def report(folder: Path, reference: Path | None = None) -> str:
         ("Second finals", second_finals(session)),
         ("What was said", transcript(session)),
     ]
-    told = [(name, body) for name, body in sections if body]
-    links = [tag("a", name, href=f"#{_anchor(name)}") for name, _ in told]
-    page = tag(
-        "html",
-        tag(
-            "head",
-            tag("meta", charset="utf-8"),
-            tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-            tag("meta", http_equiv="Content-Security-Policy", content=_POLICY),
-            tag("title", title),
-            tag("style", Markup(_STYLE.read_text(encoding="utf-8"))),
-        ),
-        tag(
-            "body",
-            tag("header", tag("h1", title), _lede(session), tag("nav", *links)),
-            tag("div", *_cards(session, compared), class_="cards"),
-            *(tag("section", tag("h2", name), body, id=_anchor(name)) for name, body in told),
-            tag("footer", f"Session {folder.name}. Made by stark-translate; all times are UTC."),
-        ),
-        lang="en",
+    return render_page(
+        "report.html",
+        title=f"Captions of {_when(folder.name)}",
+        lede=_lede(session),
+        cards=_cards(session, compared),
+        sections=[(name, body) for name, body in sections if body],
+        session=folder.name,
     )
-    return f"<!doctype html>\n{page}\n"
 
 
-def _lede(session: ReportedSession) -> Markup:
+def _lede(session: ReportedSession) -> str:
     """Return the session in two sentences."""
     took = spread(r.last_syllable_to_final_ms for r in session.shown)
     says = f"{_many(len(session.captions), 'caption')} in {_length(session.length_s)}."
@@ -97,10 +93,10 @@ def _lede(session: ReportedSession) -> Markup:
                 " The recording was played as fast as the machine could, so most of that is"
                 " waiting: only real time tells how quick captions are."
             )
-    return tag("p", says, class_="lede")
+    return says
 
 
-def _cards(session: ReportedSession, compared: Score | None) -> list[Markup]:
+def _cards(session: ReportedSession, compared: Score | None) -> list[Card]:
     """Return the session's figures, the important ones first."""
     took = spread(r.last_syllable_to_final_ms for r in session.shown)
     first = spread(r.start_to_first_text_ms for r in session.shown)
@@ -117,12 +113,12 @@ def _cards(session: ReportedSession, compared: Score | None) -> list[Markup]:
         record.quality.decision for record in session.shown if record.quality
     )
     cards = [
-        _card("captions", str(len(session.captions)), _counted(engines)),
-        _card("of audio", _length(session.length_s), session.input),
+        Card("captions", str(len(session.captions)), _counted(engines)),
+        Card("of audio", _length(session.length_s), session.input),
     ]
     if took:
         cards.append(
-            _card(
+            Card(
                 "last syllable to caption",
                 f"{took.p50 / 1000:.1f} s",
                 f"median; 95 of 100 within {took.p95 / 1000:.1f} s",
@@ -130,7 +126,7 @@ def _cards(session: ReportedSession, compared: Score | None) -> list[Markup]:
         )
     if first:
         cards.append(
-            _card(
+            Card(
                 "start of speech to first words",
                 f"{first.p50 / 1000:.1f} s",
                 f"median; 95 of 100 within {first.p95 / 1000:.1f} s",
@@ -138,36 +134,22 @@ def _cards(session: ReportedSession, compared: Score | None) -> list[Markup]:
         )
     if compared is not None and compared.wer is not None:
         terms = compared.source_terms
-        cards.append(
-            _card("words misheard (WER)", f"{compared.wer:.1%}", f"terms: {_share(terms)}")
-        )
+        cards.append(Card("words misheard (WER)", f"{compared.wer:.1%}", f"terms: {_share(terms)}"))
     if compared is not None and compared.chrf is not None:
         terms = compared.target_terms
-        cards.append(_card("translation (chrF)", f"{compared.chrf:.1f}", f"terms: {_share(terms)}"))
+        cards.append(Card("translation (chrF)", f"{compared.chrf:.1f}", f"terms: {_share(terms)}"))
     if decisions:
         good = decisions["accept"] + decisions["moderate"]
         cards.append(
-            _card("trusted captions", f"{good / decisions.total():.0%}", _counted(decisions))
+            Card("trusted captions", f"{good / decisions.total():.0%}", _counted(decisions))
         )
-    cards.append(_card("words corrected", str(fixes), "by the dictionary"))
-    cards.append(_card("utterances not shown", str(reasons.total()), _counted(reasons)))
-    cards.append(
-        _card("faults", str(faults.total()), _counted(faults), "bad" if faults else "good")
-    )
+    cards.append(Card("words corrected", str(fixes), "by the dictionary"))
+    cards.append(Card("utterances not shown", str(reasons.total()), _counted(reasons)))
+    cards.append(Card("faults", str(faults.total()), _counted(faults), "bad" if faults else "good"))
     lost = Counter({name: count for name, count in session.dropped.items() if count})
     if lost:
-        cards.append(_card("given up to keep pace", str(lost.total()), _counted(lost)))
+        cards.append(Card("given up to keep pace", str(lost.total()), _counted(lost)))
     return cards
-
-
-def _card(name: str, figure: str, more: str, tone: str = "") -> Markup:
-    return tag(
-        "div",
-        tag("strong", figure),
-        tag("span", name),
-        tag("small", more),
-        class_=f"card {tone}".strip(),
-    )
 
 
 def _counted(counts: Counter[str]) -> str:
@@ -194,7 +176,3 @@ def _when(name: str) -> str:
     """Return what a session's name says of its start."""
     began = start_utc(name)
     return name if began is None else f"{began.day} {began:%B %Y, %H:%M}"
-
-
-def _anchor(name: str) -> str:
-    return name.lower().replace(" ", "-")

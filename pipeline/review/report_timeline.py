@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import fields, replace
 from datetime import datetime
 from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
+from markupsafe import Markup
 
 from pipeline.core.percentiles import spread
 from pipeline.evaluation.score import STAGES, realtime
 from pipeline.records.events import EventRecord, RungEvent, SourceEvent
 from pipeline.records.health import RUNG_NAMES
-from pipeline.review.markup import Markup, join, tag
+from pipeline.review.rendering import render_part
 from pipeline.review.store import Reviewed, read_decisions
 from pipeline.review.svg import Bar, Column, Lane, clock, histogram, stacked, timeline
 from pipeline.session.reader import Session
@@ -120,22 +120,22 @@ def session_timeline(session: ReportedSession) -> Markup:
     ]
     drawn = {bar.kind for lane in lanes for bar in lane.bars}
     legend = [(kind, name) for kind, name in _KINDS.items() if kind in drawn]
-    return _figure(timeline(session.length_s, lanes), legend)
+    return _plot(timeline(session.length_s, lanes), legend)
 
 
 def latencies(session: ReportedSession) -> Markup:
     """Return every caption's latency, stacked by stage."""
     columns = []
     for record in session.shown:
-        parts = {_stage(key): getattr(record, key) or 0.0 for key in STAGES.values()}
+        parts = {stage_class(key): getattr(record, key) or 0.0 for key in STAGES.values()}
         total_s = (record.last_syllable_to_final_ms or 0.0) / 1000
         title = f"{clock(record.start_s)} {total_s:.2f} s: {record.text}"
         columns.append(Column(parts, title, f"#u{record.id}"))
     if not columns:
         return Markup()
-    legend = [(_stage(key), name) for name, key in STAGES.items()]
+    legend = [(stage_class(key), name) for name, key in STAGES.items()]
     says = "From the last syllable to the caption, for each utterance, by what the time went into."
-    return join(tag("p", says), _figure(stacked(columns), legend))
+    return _plot(stacked(columns), legend, says)
 
 
 def distribution(session: ReportedSession) -> Markup:
@@ -146,8 +146,8 @@ def distribution(session: ReportedSession) -> Markup:
         return Markup()
     known = [value for value in values if value is not None]
     says = "How many captions took how long from the last syllable."
-    plot = histogram(known, {"median": took.p50, "95 %": took.p95})
-    return join(tag("p", says), _figure(plot, []))
+    drawing = histogram(known, {"median": took.p50, "95 %": took.p95})
+    return _plot(drawing, [], says)
 
 
 def _states(session: ReportedSession) -> list[Bar]:
@@ -167,13 +167,8 @@ def _states(session: ReportedSession) -> list[Bar]:
     return found
 
 
-def _figure(plot: Markup, legend: Sequence[tuple[str, str]]) -> Markup:
-    entries = [tag("li", tag("i", class_=kind), name) for kind, name in legend]
-    return tag(
-        "figure",
-        tag("div", plot, class_="plot"),
-        tag("figcaption", tag("ul", *entries, class_="legend")) if entries else Markup(),
-    )
+def _plot(drawing: Markup, legend: list[tuple[str, str]], says: str = "") -> Markup:
+    return render_part("tables.html", "plot", drawing=drawing, legend=legend, says=says)
 
 
 def _told(event: EventRecord) -> str:
@@ -199,7 +194,8 @@ def _engine(name: str) -> str:
     return name if name in ("gemma", "marian", "operator", "source") else "other"
 
 
-def _stage(key: str) -> str:
+def stage_class(key: str) -> str:
+    """Return the class of a stage's colour, from its field in a record."""
     return "stage-" + key.removesuffix("_ms").replace("_", "-")
 
 

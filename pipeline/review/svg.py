@@ -10,7 +10,9 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from pipeline.review.markup import Markup, join, tag
+from markupsafe import Markup
+
+from pipeline.review.markup import join, tag
 
 WIDTH = 1000
 _LEFT, _RIGHT, _AXIS = 92, 12, 26

@@ -13,7 +13,7 @@ class Reader(HTMLParser):
         super().__init__()
         self.elements: list[tuple[str, tuple[tuple[str, str | None], ...]]] = []
         self.text = ""
-        self.feed(page)
+        self.feed(str(page))  # Markup would escape what it is added to
         self.close()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -30,6 +30,6 @@ def rows(table: str) -> list[list[str]]:
     """Return the text of each cell of each row."""
     body = table.partition("<tbody>")[2]
     return [
-        [re.sub("<[^>]+>", "", cell) for cell in re.findall(r"<td.*?>(.*?)</td>", row)]
-        for row in re.findall(r"<tr.*?>(.*?)</tr>", body)
+        [re.sub("<[^>]+>", "", cell) for cell in re.findall(r"<td.*?>(.*?)</td>", row, re.DOTALL)]
+        for row in re.findall(r"<tr.*?>(.*?)</tr>", body, re.DOTALL)
     ]

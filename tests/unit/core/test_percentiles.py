@@ -19,7 +19,7 @@ from tests.support.pages import Reader, rows
 from tests.support.utterances import draft, final, kept
 
 STAGES = {
-    "vad_wait_ms": "voice detector&#x27;s wait",
+    "vad_wait_ms": "voice detector&#39;s wait",
     "stt_busy_ms": "recognizer, waiting",
     "stt_ms": "recognizer",
     "partial_ms": "quick translator",

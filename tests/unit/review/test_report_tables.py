@@ -83,7 +83,7 @@ def test_what_became_of_a_caption_is_remarked() -> None:
     assert [row[3] for row in rows(table)] == ["edited0.9 s", "marian", "not translated", "⚑0.9 s"]
     assert 'title="was: uno"' in table
     assert '<span class="chip bad" title="agreement:flag, estimate:reject">' in table
-    assert '<td lang="en" dir="auto">three</td><td lang="en" dir="auto">three</td>' in table
+    assert table.count('<td lang="en" dir="auto">three</td>') == 2
 
 
 def test_corrections_are_counted_the_most_frequent_first() -> None:

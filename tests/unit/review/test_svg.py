@@ -5,8 +5,8 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 
 import pytest
+from markupsafe import Markup
 
-from pipeline.review.markup import Markup
 from pipeline.review.svg import Bar, Column, Lane, clock, histogram, stacked, timeline
 
 
