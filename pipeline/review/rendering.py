@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from pipeline.review.markup import printable
 from pipeline.review.svg import clock
+from pipeline.review.wording import filter_reason
 
 
 def _finalize(value: Any) -> Any:
@@ -27,7 +28,7 @@ _ENVIRONMENT = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_ENVIRONMENT.filters["clock"] = clock
+_ENVIRONMENT.filters.update(clock=clock, filter_reason=filter_reason)
 
 
 def render_page(template: str, **values: Any) -> str:

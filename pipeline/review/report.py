@@ -22,6 +22,7 @@ from pipeline.review.report_tables import (
     second_finals,
     stage_times,
     transcript,
+    troubles,
     uncovered,
 )
 from pipeline.review.report_timeline import (
@@ -30,6 +31,7 @@ from pipeline.review.report_timeline import (
     latencies,
     session_timeline,
 )
+from pipeline.review.wording import filter_reason
 from pipeline.session.reader import start_utc
 
 _TROUBLES = {
@@ -59,14 +61,15 @@ def report(folder: Path, reference: Path | None = None) -> str:
     langs = session.langs
     compared = score(folder, reference, **langs) if reference else None
     sections = [
+        ("Worth a look", flagged(session)),
+        ("What went wrong", troubles(session)),
         ("Timeline", session_timeline(session)),
         ("How quickly", latencies(session) + distribution(session) + stage_times(session)),
-        ("Not covered", uncovered(compared)),
+        ("Missed sentences", uncovered(compared)),
         ("Corrected words", corrections(session)),
         ("Not shown", filtered(session)),
-        ("Worth a look", flagged(session)),
         ("Reviewed", reviewed(session)),
-        ("Second finals", second_finals(session)),
+        ("Second translations", second_finals(session)),
         ("What was said", transcript(session)),
     ]
     return render_page(
@@ -101,7 +104,7 @@ def _cards(session: ReportedSession, compared: Score | None) -> list[Card]:
     took = spread(r.last_syllable_to_final_ms for r in session.shown)
     first = spread(r.start_to_first_text_ms for r in session.shown)
     engines = Counter(message.target.engine for message in session.captions)
-    reasons = Counter(r.filtered for r in session.utterances if r.filtered)
+    reasons = Counter(filter_reason(r.filtered) for r in session.utterances if r.filtered)
     faults = Counter(
         event.code
         if isinstance(event, FaultEvent | BrokenEvent)
@@ -121,7 +124,7 @@ def _cards(session: ReportedSession, compared: Score | None) -> list[Card]:
             Card(
                 "last syllable to caption",
                 f"{took.p50 / 1000:.1f} s",
-                f"median; 95 of 100 within {took.p95 / 1000:.1f} s",
+                f"half of them; 95 of 100 within {took.p95 / 1000:.1f} s",
             )
         )
     if first:
@@ -129,7 +132,7 @@ def _cards(session: ReportedSession, compared: Score | None) -> list[Card]:
             Card(
                 "start of speech to first words",
                 f"{first.p50 / 1000:.1f} s",
-                f"median; 95 of 100 within {first.p95 / 1000:.1f} s",
+                f"half of them; 95 of 100 within {first.p95 / 1000:.1f} s",
             )
         )
     if compared is not None and compared.wer is not None:

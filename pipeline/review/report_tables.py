@@ -1,4 +1,4 @@
-"""The tables of a session's report; templates/tables.html draws them."""
+"""The tables of a session's report, drawn by templates/tables.html."""
 
 from __future__ import annotations
 
@@ -16,9 +16,11 @@ from pipeline.protocol.caption import CaptionMessage
 from pipeline.records.utterance import UtteranceRecord
 from pipeline.review.rendering import render_part
 from pipeline.review.report_timeline import ReportedSession, stage_class
+from pipeline.review.store import WORST
+from pipeline.review.wording import doubt, event_text
 
 _TEMPLATE = "tables.html"
-_MOST = 50  # rows of utterances worth a look
+_MOST = 50  # rows of second finals
 _PLACES = 8  # links to where a word was corrected
 _DOUBTFUL = ("review", "reject")
 
@@ -61,7 +63,7 @@ def filtered(session: ReportedSession) -> Markup:
 
 
 def flagged(session: ReportedSession) -> Markup:
-    """Return the captions that can be trusted least, the worst first; at most so many."""
+    """Return the least trusted captions, the worst first."""
     texts = {message.id: message for message in session.captions}
     doubtful = sorted(
         (
@@ -74,10 +76,19 @@ def flagged(session: ReportedSession) -> Markup:
     )
     rows = [
         (record, texts[record.id], _score(record), [*_reasons(record)])
-        for record in doubtful[:_MOST]
+        for record in doubtful[:WORST]
     ]
     more = len(doubtful) - len(rows)
     return render_part(_TEMPLATE, "flagged", session=session, rows=rows, more=more)
+
+
+def troubles(session: ReportedSession) -> Markup:
+    """Return what went wrong, the most frequent first, and when."""
+    times_s: dict[str, list[float]] = {}
+    for event in session.troubles:
+        times_s.setdefault(event_text(event), []).append(session.at_s(event.utc))
+    rows = sorted(times_s.items(), key=lambda row: -len(row[1]))
+    return render_part(_TEMPLATE, "troubles", rows=rows, most=_PLACES)
 
 
 def stage_times(session: ReportedSession) -> Markup:
@@ -179,15 +190,14 @@ def _remarks(record: UtteranceRecord | None, message: CaptionMessage) -> Iterabl
         yield Remark(message.target.engine)
     if record and record.flags:
         worst = "bad" if any(flag.endswith(":reject") for flag in record.flags) else "note"
-        yield Remark("⚑", worst, ", ".join(record.flags))
+        yield Remark("⚑", worst, ", ".join(map(doubt, record.flags)))
 
 
 def _reasons(record: UtteranceRecord) -> Iterable[Remark]:
     excluded = record.quality.excluded if record.quality else ()
     reasons: list[str] = [*record.flags, *excluded] or ["low-score:flag"]
     for reason in reasons:
-        name, _, limit = reason.partition(":")
-        yield Remark(name.replace("-", " "), "note" if limit == "flag" else "bad")
+        yield Remark(doubt(reason), "note" if reason.endswith(":flag") else "bad")
 
 
 def _score(record: UtteranceRecord) -> float | None:

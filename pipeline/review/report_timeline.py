@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
 from itertools import pairwise
@@ -17,6 +17,7 @@ from pipeline.records.health import RUNG_NAMES
 from pipeline.review.rendering import render_part
 from pipeline.review.store import Reviewed, read_decisions
 from pipeline.review.svg import Bar, Column, Lane, clock, histogram, stacked, timeline
+from pipeline.review.wording import event_text, filter_reason
 from pipeline.session.reader import Session
 
 _TROUBLES = ("fault", "broken", "source", "records-dropped")
@@ -84,7 +85,7 @@ class ReportedSession(Session):
 
 
 def session_timeline(session: ReportedSession) -> Markup:
-    """Return what happened when: captions, filtered text, state, lag and rung, events."""
+    """Return what happened when: captions, filtered text, state, events, lag, what was given up."""
     width_s = session.length_s * _MARK_S / 100
     engines = {m.id: m.target.engine for m in session.captions}
     bars: dict[bool, list[Bar]] = {False: [], True: []}
@@ -93,12 +94,12 @@ def session_timeline(session: ReportedSession) -> Markup:
         if not dropped and key not in engines:
             continue  # hidden by an operator
         kind = "filtered" if dropped else f"engine-{_engine(engines[key])}"
-        words = record.filtered if dropped else engines[key]
+        words = filter_reason(record.filtered) if dropped else engines[key]
         title = f"{clock(record.start_s)} {words}: {record.text or record.raw_text}"
         href = f"#f{key}" if dropped else f"#u{key}"
         bars[dropped].append(Bar(record.start_s, record.end_s, kind, title, href))
     marks = [
-        Bar(at_s, at_s + width_s, _tone(event), f"{clock(at_s)} {_told(event)}")
+        Bar(at_s, at_s + width_s, _tone(event), f"{clock(at_s)} {event_text(event)}")
         for event in session.events
         if event.event != "end"
         for at_s in [session.at_s(event.utc)]
@@ -115,8 +116,8 @@ def session_timeline(session: ReportedSession) -> Markup:
         Lane("not shown", 16, bars[True]),
         Lane("state", 12, _states(session)),
         Lane("events", 16, marks),
-        Lane(f"lag, 0–{top_s:.0f} s", 34, steps=lag, top=top_s),
-        Lane("rung, 0–5", 24, steps=rungs, top=float(len(RUNG_NAMES) - 1)),
+        Lane(f"behind, 0–{top_s:.0f} s", 34, steps=lag, top=top_s),
+        Lane("cut back, 0–5", 24, steps=rungs, top=float(len(RUNG_NAMES) - 1)),
     ]
     drawn = {bar.kind for lane in lanes for bar in lane.bars}
     legend = [(kind, name) for kind, name in _KINDS.items() if kind in drawn]
@@ -146,7 +147,7 @@ def distribution(session: ReportedSession) -> Markup:
         return Markup()
     known = [value for value in values if value is not None]
     says = "How many captions took how long from the last syllable."
-    drawing = histogram(known, {"median": took.p50, "95 %": took.p95})
+    drawing = histogram(known, {"half": took.p50, "95 of 100": took.p95})
     return _plot(drawing, [], says)
 
 
@@ -169,15 +170,6 @@ def _states(session: ReportedSession) -> list[Bar]:
 
 def _plot(drawing: Markup, legend: list[tuple[str, str]], says: str = "") -> Markup:
     return render_part("tables.html", "plot", drawing=drawing, legend=legend, says=says)
-
-
-def _told(event: EventRecord) -> str:
-    facts = [
-        ", ".join(value) if isinstance(value, tuple) else str(value)
-        for each in fields(event)
-        if each.name not in ("type", "utc", "event") and (value := getattr(event, each.name)) != ()
-    ]
-    return f"{event.event}: {', '.join(facts)}"
 
 
 def _tone(event: EventRecord) -> str:

@@ -22,18 +22,20 @@ from pipeline.core.timestamps import utc_now
 from pipeline.core.types import Word
 from pipeline.protocol.caption import Count
 from pipeline.protocol.codec import parse_json
+from pipeline.review.wording import doubt
 from pipeline.session.folders import unwritable
 from pipeline.session.reader import JOURNAL, Session, read_lines
 from pipeline.session.training_pairs import (
     PAIRS,
     QUEUE,
     Pair,
-    Reason,
     ReviewItem,
     parse_review_item,
 )
 
 REVIEWED = "reviewed.jsonl"
+WORST = 20
+"""Captions to look at first: as many as somebody reads who has ten minutes."""
 
 Outcome: TypeAlias = Literal["approved", "corrected", "rejected", "open"]
 
@@ -75,7 +77,8 @@ class Item:
     source_lang: str
     target_lang: str
     engine: str
-    reasons: tuple[Reason, ...]
+    reasons: tuple[str, ...]
+    """Why it is here, in plain words."""
     heard: str
     """The source as it was when the service was held."""
     shown: str
@@ -136,8 +139,10 @@ class Review:
         return len(self._fitting().splitlines())
 
     def items(self) -> tuple[Item, ...]:
-        """Return every item as the page shows it, in the order of the service."""
-        return tuple(self.item(key) for key in sorted(self._items))
+        """Return every item as the page shows it: the worst, then all others as they were said."""
+        spoken = sorted(self._items)
+        worst = sorted(spoken, key=lambda key: self._items[key].score or 0.0)[:WORST]
+        return tuple(self.item(key) for key in [*worst, *(k for k in spoken if k not in worst)])
 
     def item(self, key: int) -> Item:
         """Return an item with what is known beside it."""
@@ -153,7 +158,7 @@ class Review:
             source_lang=queued.source_lang,
             target_lang=queued.target_lang,
             engine=queued.engine,
-            reasons=queued.reasons,
+            reasons=tuple(map(doubt, queued.reasons)),
             heard=queued.source,
             shown=queued.target,
             source=text.source,

@@ -166,7 +166,8 @@ def _bar(bar: Bar, length_s: float, top: int, height: int) -> Markup:
 
 def _linked(title: str, href: str | None, content: Iterable[Markup]) -> Markup:
     inside = join(tag("title", title), *content)
-    return tag("a", inside, href=href) if href else tag("g", inside)
+    # Tables have the same links: hundreds of stops of the Tab key would only be in the way.
+    return tag("a", inside, href=href, tabindex="-1") if href else tag("g", inside)
 
 
 def _x(value: float, length: float) -> float:
@@ -193,7 +194,8 @@ def _label(x: float, y: float, says: str, anchor: str) -> Markup:
 
 
 def _svg(height: float, says: str, content: Iterable[Markup]) -> Markup:
-    return tag("svg", *content, viewBox=f"0 0 {WIDTH} {height:g}", role="img", aria_label=says)
+    # An image may hold no links, and a timeline is full of them.
+    return tag("svg", *content, viewBox=f"0 0 {WIDTH} {height:g}", role="group", aria_label=says)
 
 
 def _nice(rough: float) -> float:

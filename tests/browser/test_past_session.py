@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from playwright.sync_api import Browser, expect
 
+from pipeline.core.types import Correction
+from pipeline.records.events import FaultEvent, Record
 from pipeline.review.report import report
-from scripts.support.journal import message, record, session
+from scripts.support.journal import message, record, session, utc
 from scripts.support.program import started
+from scripts.support.records import health_record
 
 pytestmark = pytest.mark.browser
 
@@ -51,4 +56,34 @@ def test_a_report_is_drawn_without_a_complaint_and_fits_a_phone(
     page.locator("svg a").first.click()
     assert page.url.endswith("#u1")
     assert complaints == []
+    page.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_in_a_report(browser: Browser, tmp_path: Path, scheme: Any) -> None:
+    fix = Correction("grace", "grays", "Grace", 0)
+    captions = [message(n, "Grace and peace.", "Gracia y paz.") for n in range(1, 40)]
+    captions.append(message(40, "Amen.", "Así sea.", engine="operator"))
+    records: list[Record] = [
+        record(
+            n,
+            "Grace and peace.",
+            "Gracia y paz.",
+            flags=("estimate:flag", "agreement:reject"),
+            corrections=(fix,),
+        )
+        for n in range(1, 41)
+    ]
+    fault = FaultEvent(utc=utc(9), stage="translate", code="final-late", message="Too late.")
+    calm = health_record(utc=utc(0), audio_s=0.0)
+    records += [record(50, "Thank you.", filtered="stock-phrase"), calm, fault]
+    page_file = tmp_path / "report.html"
+    page_file.write_text(report(session(tmp_path, captions, records=records)), encoding="utf-8")
+    page = browser.new_page(color_scheme=scheme)
+    page.goto(page_file.as_uri())
+    parts = ["Worth a look", "What went wrong", "Timeline", "How quickly"]
+    parts += ["Corrected words", "Not shown", "What was said"]
+    assert page.locator("h2").all_text_contents() == parts
+    found = Axe().run(page).response["violations"]
+    assert [(v["id"], v["nodes"][0]["html"]) for v in found] == []
     page.close()

@@ -1,15 +1,6 @@
 // One caption of the review list: its texts, why it is here, and the buttons.
 
 const DOUBTFUL = 0.5;
-const REASONS = {
-  "low-score": "low score",
-  "no-score": "could not be measured",
-  "avg-logprob": "unsure what was said",
-  "no-speech-prob": "perhaps nobody spoke",
-  "compression-ratio": "repeats itself",
-  estimate: "unsure translation",
-  agreement: "translators disagree",
-};
 const OUTCOMES = { open: "", approved: "Approved", corrected: "Corrected", rejected: "Rejected" };
 const ENGINES = { marian: "Marian", gemma: "Gemma" };
 const languages = new Intl.DisplayNames("en", { type: "language", fallback: "code" });
@@ -119,10 +110,7 @@ export class ReviewItem {
     const { start_s, reasons, source_lang, target_lang, engine, words, others } = this.#item;
     this.element.setAttribute("aria-label", this.name);
     this.#at(".time").textContent = clock(start_s);
-    for (const reason of reasons) {
-      const [measure, limit] = reason.split(":");
-      put(this.#at(".reasons"), "li", (REASONS[measure] ?? measure) + (limit === "reject" ? ", badly" : ""));
-    }
+    for (const reason of reasons) put(this.#at(".reasons"), "li", reason);
     const [said, shown] = this.element.querySelectorAll(".name");
     said.textContent = `Said (${languages.of(source_lang)})`;
     shown.textContent = `Shown (${languages.of(target_lang)}), by ${ENGINES[engine] ?? engine}`;

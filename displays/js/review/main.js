@@ -38,7 +38,7 @@ function take(message) {
   complain("");
   if (message.type === "review") {
     at("session").textContent = message.session;
-    for (const id of ["tools", "report", "help"]) at(id).hidden = false;
+    for (const id of ["tools", "report", "help", "order"]) at(id).hidden = false;
     list.fill(message.items);
     // They are decided once, however often they are sent.
     for (const decision of unconfirmed.values()) connection.send(decision);

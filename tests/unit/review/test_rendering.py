@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from jinja2 import UndefinedError
 
@@ -11,6 +11,7 @@ from pipeline.review.rendering import render_page, render_part
 from tests.support.pages import Reader
 
 
+@settings(deadline=None)
 @given(st.text(st.characters(exclude_categories=["Cc", "Cs"])))
 def test_text_comes_back_as_it_was(said: str) -> None:
     read = Reader(render_part("tables.html", "uncovered", sentences=[said]))

@@ -125,7 +125,7 @@ def test_a_reference_adds_what_was_misheard(tmp_path: Path) -> None:
     text = Reader(report(folder, bundled("demo", "sermon.json"))).text
     assert "words misheard (WER)" in text
     assert "translation (chrF)" in text
-    assert "Not covered" in text
+    assert "Missed sentences" in text
     with pytest.raises(SessionError, match="reference-unreadable"):
         report(folder, tmp_path / "nothing.json")
 

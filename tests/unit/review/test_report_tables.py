@@ -6,6 +6,7 @@ from typing import Any
 
 from pipeline.core.types import Correction
 from pipeline.records.comparison import CompareRecord
+from pipeline.records.events import FaultEvent, SourceEvent
 from pipeline.records.quality import Decision, Parts, Quality
 from pipeline.records.utterance import UtteranceRecord
 from pipeline.review.report_tables import (
@@ -16,11 +17,12 @@ from pipeline.review.report_tables import (
     second_finals,
     stage_times,
     transcript,
+    troubles,
 )
 from pipeline.review.report_timeline import ReportedSession
 from pipeline.review.store import Outcome, Reviewed
-from scripts.support.journal import message, record, told
-from scripts.support.records import compare_record
+from scripts.support.journal import message, record, told, utc
+from scripts.support.records import compare_record, health_record
 from tests.support.pages import rows
 
 
@@ -82,7 +84,7 @@ def test_what_became_of_a_caption_is_remarked() -> None:
     table = transcript(told(captions, records))
     assert [row[3] for row in rows(table)] == ["edited0.9 s", "marian", "not translated", "⚑0.9 s"]
     assert 'title="was: uno"' in table
-    assert '<span class="chip bad" title="agreement:flag, estimate:reject">' in table
+    assert 'bad" title="translators disagree, unsure translation, badly">' in table
     assert table.count('<td lang="en" dir="auto">three</td>') == 2
 
 
@@ -130,10 +132,10 @@ def test_doubtful_captions_come_worst_first() -> None:
     table = flagged(told(captions, records))
     assert rows(table) == [
         ["0:40", "", "too short", "said 4", "dicho 4"],
-        ["0:30", "0.30", "avg logprobagreement", "said 3", "dicho 3"],
+        ["0:30", "0.30", "unsure what was said, badlytranslators disagree", "said 3", "dicho 3"],
         ["0:20", "0.60", "low score", "said 2", "dicho 2"],
     ]
-    assert '<span class="chip note">agreement' in table
+    assert '<span class="chip note">translators disagree' in table
     assert flagged(told(captions, [record(1, "said", "dicho")])) == ""
 
 
@@ -141,8 +143,26 @@ def test_only_the_worst_are_listed() -> None:
     records = [record(n, "said", "dicho", flags=("estimate:flag",)) for n in range(1, 61)]
     captions = [message(n, "said", "dicho") for n in range(1, 61)]
     table = flagged(told(captions, records))
-    assert len(rows(table)) == 50
-    assert "And 10 more" in table
+    assert len(rows(table)) == 20
+    assert "And 40 more" in table
+
+
+def test_what_went_wrong_is_told_once_with_its_times() -> None:
+    faults = [
+        FaultEvent(utc=utc(10.0 * n), stage="translate", code="final-late", message="Too <late>.")
+        for n in range(1, 12)
+    ]
+    lost = SourceEvent(utc=utc(30), lost=True, message="unplugged")
+    back = SourceEvent(utc=utc(40), lost=False, message="plugged in")
+    health = [health_record(utc=utc(s), audio_s=s) for s in (0.0, 200.0)]
+    spoken = [record(n, "said", "dicho") for n in range(1, 10)]
+    table = troubles(told([], [*spoken, *health, *faults, lost, back]))
+    times = "0:10, 0:20, 0:30, 0:40, 0:50, 1:00, 1:10, 1:20 …"
+    assert rows(table) == [
+        ["Too &lt;late&gt;. (final-late)", "11", times],
+        ["microphone lost: unplugged", "1", "0:30"],
+    ]
+    assert troubles(told([], health)) == ""
 
 
 def test_stages_have_percentiles() -> None:

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import orjson
@@ -15,7 +15,7 @@ import pytest
 
 from pipeline.core.errors import ProtocolError, SessionError
 from pipeline.review.store import REVIEWED, Review
-from pipeline.session.training_pairs import PAIRS, QUEUE
+from pipeline.session.training_pairs import PAIRS, QUEUE, parse_review_item
 from scripts.support.journal import message, session
 from scripts.support.reviewing import pair, reviewable
 from tests.support.reviews import lines, outcomes, pairs
@@ -56,7 +56,7 @@ def test_an_item_says_all_there_is_to_know(review: Review) -> None:
         "source_lang": "en",
         "target_lang": "es",
         "engine": "gemma",
-        "reasons": ("agreement:flag",),
+        "reasons": ("translators disagree",),
         "heard": "Sentence 2.",
         "shown": "Frase 2.",
         "source": "Sentence 2.",
@@ -71,6 +71,20 @@ def test_an_item_says_all_there_is_to_know(review: Review) -> None:
     }
     assert (review.left, review.pairs) == (3, 1)
     assert len(review.item(3).others) == 1, "the same text is told once"
+
+
+def test_the_worst_come_first_and_then_the_others_as_they_were_said(tmp_path: Path) -> None:
+    folder = reviewable(tmp_path, 24)
+    scores = {7: 0.2, 25: 0.1, 12: None, **dict.fromkeys((3, 4, 5, 6), 0.69)}
+    queued = [parse_review_item(line) for line in (folder / QUEUE).read_bytes().splitlines()]
+    scored = [replace(item, score=scores.get(item.id, 0.61)) for item in queued]
+    (folder / QUEUE).write_bytes(b"".join(orjson.dumps(item) + b"\n" for item in scored))
+    review = Review(folder)
+    order = [item.id for item in review.items()]
+    review.close()
+    assert order[:5] == [12, 25, 7, 2, 8]
+    assert order[20:] == [3, 4, 5, 6]
+    assert sorted(order) == list(range(2, 26))
 
 
 def test_what_is_approved_becomes_a_pair_with_who_and_when(folder: Path, review: Review) -> None:

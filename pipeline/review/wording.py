@@ -1,0 +1,88 @@
+"""Plain words for the codes that records use. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+from pipeline.records.events import (
+    BrokenEvent,
+    CommandEvent,
+    EventRecord,
+    FaultEvent,
+    OffRecordEvent,
+    RecordsDroppedEvent,
+    ResumedEvent,
+    RungEvent,
+    SourceEvent,
+)
+from pipeline.records.health import RungName
+
+_DOUBTS = {
+    "avg-logprob": "unsure what was said",
+    "no-speech-prob": "perhaps nobody spoke",
+    "compression-ratio": "repeats itself",
+    "estimate": "unsure translation",
+    "agreement": "translators disagree",
+    "low-score": "low score",
+    "no-score": "could not be measured",
+    "too-short": "too short",
+    "untranslated": "not translated",
+    "length-ratio": "far longer or shorter than what was said",
+}
+_FILTERS = {
+    "empty": "no words in it",
+    "no-speech": "not speech",
+    "repetition": "repeats itself",
+    "compression": "repeats itself",
+    "stock-phrase": "a phrase that recognizers make up",
+    "guess": "only guessed",
+    "other-language": "another language was spoken",
+    "too-fast": "more words than anybody speaks in that time",
+    "control-tokens": "the recognizer's own signs",
+    "wrong-script": "letters of another language",
+}
+_GIVEN_UP: dict[RungName, str] = {
+    "full": "nothing any more",
+    "fewer-partials": "every second caption in progress",
+    "no-partials": "captions in progress",
+    "partial-engine-finals": "the final translator",
+    "source-captions": "translation",
+    "behind": "all that can be, and still behind",
+}
+
+
+def doubt(reason: str) -> str:
+    """Return why a caption is in doubt; `reason` is a flag, an exclusion or a low score's."""
+    name, _, limit = reason.partition(":")
+    return _DOUBTS.get(name, name.replace("-", " ")) + (", badly" if limit == "reject" else "")
+
+
+def filter_reason(filtered: str) -> str:
+    """Return why an utterance was not shown."""
+    return _FILTERS.get(filtered, filtered.replace("-", " "))
+
+
+def event_text(event: EventRecord) -> str:  # noqa: PLR0911 - one for each kind
+    """Return what happened as a sentence's beginning; of rarer events, their name and values."""
+    match event:
+        case FaultEvent() | BrokenEvent():
+            return f"{event.message} ({event.code})"
+        case SourceEvent():
+            return f"microphone {'lost' if event.lost else 'back'}: {event.message}"
+        case RungEvent():
+            return f"given up to keep pace: {_GIVEN_UP[event.rung]}"
+        case RecordsDroppedEvent():
+            return f"{event.count} records could not be written"
+        case ResumedEvent():
+            return f"started again; {event.captions} captions were there"
+        case OffRecordEvent():
+            return f"off the record; {event.captions} captions were taken out"
+        case CommandEvent():
+            return f"operator: {event.name}" + (f" (caption {event.id})" if event.id else "")
+    values = [
+        ", ".join(value) if isinstance(value, tuple) else str(value)
+        for field in fields(event)
+        if field.name not in ("type", "utc", "event")
+        and (value := getattr(event, field.name)) != ()
+    ]
+    return f"{event.event}: {', '.join(values)}"
