@@ -80,7 +80,7 @@ def score_text(told: Sequence[str], heard: str) -> VoicesScore:
     spoken = [word for sentence in sentences for word in sentence.words]
     recognized = list(_with_stops(heard))
     aligned = jiwer.process_words(" ".join(spoken), " ".join(word for word, _ in recognized))
-    partner = _partners(aligned)
+    partner = partners(aligned)
     lost, stops, start = [], 0, 0
     for sentence in sentences:
         places = range(start, start + len(sentence.words))
@@ -118,6 +118,20 @@ def voices_table(result: VoicesScore, models: Mapping[str, str]) -> Table:
     return out
 
 
+def partners(aligned: jiwer.WordOutput, *, alike: bool = False) -> dict[int, int]:
+    """Return the place of each spoken word that has one among the recognized words.
+
+    With `alike` a word that was recognized as another one has none.
+    """
+    kinds = {"equal"} if alike else {"equal", "substitute"}
+    found: dict[int, int] = {}
+    for chunk in aligned.alignments[0]:
+        if chunk.type in kinds:
+            for step in range(chunk.ref_end_idx - chunk.ref_start_idx):
+                found[chunk.ref_start_idx + step] = chunk.hyp_start_idx + step
+    return found
+
+
 def _sentences(text: str) -> Iterator[_Sentence]:
     for each in _BETWEEN.split(text.strip()):
         if spoken := tuple(words(each)):
@@ -130,13 +144,3 @@ def _with_stops(text: str) -> Iterator[tuple[str, bool]]:
         found = words(token)
         for place, word in enumerate(found):
             yield word, place == len(found) - 1 and bool(_STOP.search(token))
-
-
-def _partners(aligned: jiwer.WordOutput) -> dict[int, int]:
-    """Return the place of each spoken word that has one among the recognized words."""
-    found: dict[int, int] = {}
-    for chunk in aligned.alignments[0]:
-        if chunk.type in {"equal", "substitute"}:
-            for step in range(chunk.ref_end_idx - chunk.ref_start_idx):
-                found[chunk.ref_start_idx + step] = chunk.hyp_start_idx + step
-    return found

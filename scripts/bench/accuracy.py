@@ -25,20 +25,18 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from pipeline.audio.file import AudioFile
 from pipeline.audio.level import level_dbfs
-from pipeline.audio.segmenter import Segmenter
-from pipeline.audio.silero_vad import Silero
 from pipeline.config.loader import load
 from pipeline.config.schema import Settings
 from pipeline.core.errors import StarkError
 from pipeline.core.resources import bundled
-from pipeline.core.types import BLOCK_SAMPLES, SAMPLE_RATE, AudioBlock, Pcm
+from pipeline.core.types import SAMPLE_RATE, Pcm
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.factory import recognizer
 from pipeline.evaluation.voices import read_voices, score_text
 from pipeline.text.hallucinations import reason
 from scripts.bench.latency import machine
+from scripts.bench.recordings import read_audio, utterances
 from scripts.bench.report_section import with_section
 
 _PAUSE_S = 0.25
@@ -129,7 +127,7 @@ def material(folder: Path) -> list[Material]:
     random = np.random.default_rng(_SEED)
     found = []
     for path, voice in read_voices(folder).items():
-        pcm = _read(path)
+        pcm = read_audio(path)
         made = {
             "as recorded": pcm,
             "14 dB softer": pcm * np.float32(10 ** (-14 / 20)),
@@ -137,7 +135,7 @@ def material(folder: Path) -> list[Material]:
             "noise at 10 dB": _with_noise(pcm, 10.0, random),
         }
         for condition, audio in made.items():
-            cut = tuple(_utterances(audio, settings))
+            cut = tuple(each.pcm for each in utterances(audio, settings.vad))
             found.append(Material(condition, voice.text, cut))
             if condition == "as recorded":
                 found.append(Material("pauses shortened", voice.text, tuple(joined(cut))))
@@ -237,28 +235,6 @@ def section(results: Sequence[Figures]) -> str:
 def _settings(model: str, window_s: float, *, hotwords: bool) -> Settings:
     flags = {"stt.model": model, "stt.window_s": window_s, "stt.hotwords": hotwords}
     return load(flags=flags).settings
-
-
-def _read(path: Path) -> Pcm:
-    source = AudioFile(path, pace="fast")
-    source.open()
-    try:
-        return np.concatenate([block.pcm for block in source.blocks()])
-    finally:
-        source.close()
-
-
-def _utterances(pcm: Pcm, settings: Settings) -> Iterator[Pcm]:
-    """Cut audio as the program does; yield the finals."""
-    detector, segmenter = Silero(), Segmenter(settings.vad)
-    detector.load()
-    quiet = np.zeros(SAMPLE_RATE, np.float32)
-    audio = np.concatenate([pcm, quiet])
-    for start in range(0, len(audio) - BLOCK_SAMPLES + 1, BLOCK_SAMPLES):
-        block = audio[start : start + BLOCK_SAMPLES]
-        ready = segmenter.push(AudioBlock(start, block), detector.probability(block))
-        yield from (each.pcm for each in ready if each.final)
-    yield from (each.pcm for each in segmenter.flush() if each.final)
 
 
 def _with_noise(pcm: Pcm, below_db: float, random: np.random.Generator) -> Pcm:

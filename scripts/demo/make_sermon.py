@@ -1,13 +1,15 @@
 """Builds the demo sermon: demo/sermon.toml in, demo/sermon.flac and demo/sermon.json out.
 
-Needs the programs espeak-ng and flite, and numpy, soundfile and soxr. The same text, voices and
-program versions give the same samples. `--only SECTION` renders one section by itself.
+`--source demo/pauses.toml` builds the one with a preacher's pauses. Needs the programs espeak-ng
+and flite, and numpy, soundfile and soxr. The same text, voices and program versions give the same
+samples. `--only SECTION` renders one section by itself.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -26,6 +28,8 @@ DEMO = ROOT / "demo"
 # sentence's peak.
 SPEECH_THRESHOLD_DB = -40.0
 FADE_S = 0.02  # kept on each side of the threshold and faded, so that no cut clicks
+_PAUSE = re.compile(r"\s*<(\d+(?:\.\d+)?)>\s*")
+_OPEN_END = re.compile(r"[^\W_]$")
 
 
 def speak(text: str, voice: Table, rate_hz: int) -> tuple[Samples, int, int]:
@@ -58,6 +62,36 @@ def _speech_command(text: str, voice: Table, wav: Path) -> list[str]:
     raise SermonError(
         "unknown-engine", f"voices: engine is {voice['engine']!r}; use 'espeak-ng' or 'flite'"
     )
+
+
+def speak_in_parts(
+    text: str, voice: Table, rate_hz: int
+) -> tuple[Samples, int, int, list[tuple[int, int]]]:
+    """`speak` for a sentence with pauses in it, such as `<0.5>`, and where in it they are."""
+    parts = _PAUSE.split(text)
+    samples, start, end = speak(_with_open_end(parts[0], of=len(parts)), voice, rate_hz)
+    pauses = []
+    for seconds, part in zip(parts[1::2], parts[2::2], strict=True):
+        last = len(pauses) == len(parts) // 2 - 1
+        more, more_start, more_end = speak(_with_open_end(part, of=1 if last else 2), voice, rate_hz)
+        begin = end + round(float(seconds) * rate_hz)
+        # What is faded out behind one part and in before the next counts as silence.
+        gap = max(0, begin - len(samples) - more_start)
+        samples = np.concatenate([samples, np.zeros(gap), more])
+        begin = len(samples) - len(more) + more_start
+        pauses.append((end, begin))
+        end = begin - more_start + more_end
+    return samples, start, end, pauses
+
+
+def _with_open_end(part: str, of: int) -> str:
+    """A part as it is spoken: before a pause the voice stays up, which a comma makes it do."""
+    return f"{part}," if of > 1 and _OPEN_END.search(part) else part
+
+
+def without_pauses(text: str) -> str:
+    """A sentence as it is written."""
+    return _PAUSE.sub(" ", text)
 
 
 def room_noise(length: int, level_dbfs: float, seed: int) -> Samples:
@@ -108,18 +142,22 @@ class Tape:
 
     def sentence(self, sentence: Table, section: Table, voice: Table) -> None:
         """Speak one sentence and the silence after it."""
-        samples, start, end = speak(sentence["en"], voice, self.rate_hz)
-        self.sentences.append(
-            {
-                "section": section["name"],
-                "start_s": self.seconds(self.length + start),
-                "end_s": self.seconds(self.length + end),
-                "voice": section["voice"],
-                "en": sentence["en"],
-                "es": sentence["es"],
-                "terms": [{"en": en, "es": es} for en, es in sentence.get("terms", ())],
-            }
-        )
+        samples, start, end, pauses = speak_in_parts(sentence["en"], voice, self.rate_hz)
+        told = {
+            "section": section["name"],
+            "start_s": self.seconds(self.length + start),
+            "end_s": self.seconds(self.length + end),
+            "voice": section["voice"],
+            "en": without_pauses(sentence["en"]),
+            "es": sentence["es"],
+            "terms": [{"en": en, "es": es} for en, es in sentence.get("terms", ())],
+        }
+        if pauses:
+            told["pauses"] = [
+                [self.seconds(self.length + first), self.seconds(self.length + behind)]
+                for first, behind in pauses
+            ]
+        self.sentences.append(told)
         self.append(samples)
         self.silence((section | sentence)["pause_s"])
         print(f"\r{len(self.sentences)} sentences", end="", file=sys.stderr, flush=True)
@@ -181,10 +219,10 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument("--source", type=Path, default=DEMO / "sermon.toml", help="the text (TOML)")
     parser.add_argument(
-        "--out", type=Path, default=DEMO, help="folder for sermon.flac and sermon.json"
+        "--out", type=Path, default=DEMO, help="folder for the .flac and the .json of the same name"
     )
     parser.add_argument(
-        "--only", metavar="SECTION", help="render one section, as sermon-SECTION.flac and .json"
+        "--only", metavar="SECTION", help="render one section, as NAME-SECTION.flac and .json"
     )
     options = parser.parse_args(arguments)
     try:
@@ -194,7 +232,7 @@ def main(arguments: list[str] | None = None) -> int:
     except REFUSALS as error:
         print(explain(error, options.source), file=sys.stderr)
         return 2
-    stem = "sermon" if options.only is None else f"sermon-{options.only}"
+    stem = options.source.stem + (f"-{options.only}" if options.only else "")
     options.out.mkdir(parents=True, exist_ok=True)
     audio = options.out / f"{stem}.flac"
     soundfile.write(audio, samples, description["sample_rate"], "PCM_16", compression_level=1.0)

@@ -1,0 +1,146 @@
+"""The recordings that benchmarks play, with what is said in them and when.
+
+`sermon` and `pauses` are the demo's (sentences, translations), `voices` is a folder of people's
+recordings, played one after another. Beside NAME.flac stands NAME.words.json: when each word is
+spoken, made by scripts.bench.word_times.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import soundfile
+from pydantic import BaseModel, ValidationError
+
+from pipeline.audio.file import AudioFile
+from pipeline.audio.segmenter import Segmenter
+from pipeline.audio.silero_vad import Silero
+from pipeline.config.schema import Vad
+from pipeline.core.errors import SessionError
+from pipeline.core.resources import bundled
+from pipeline.core.types import BLOCK_SAMPLES, SAMPLE_RATE, AudioBlock, Pcm, Utterance
+from pipeline.evaluation.reference import Recording, read_recording
+from pipeline.evaluation.voices import read_voices
+
+PAUSE_S = 2.0
+"""Between two recordings of people, as `stark-translate demo --voices` has it."""
+
+
+class SpokenWord(BaseModel, frozen=True):
+    """A word of a reference, and when it is spoken. Seconds of the recording."""
+
+    text: str
+    start_s: float
+    end_s: float
+
+
+class WordTimes(BaseModel, frozen=True):
+    """The content of NAME.words.json."""
+
+    aligned_by: str
+    """The model that the times are from."""
+    words: tuple[SpokenWord, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """A recording to play, and its reference."""
+
+    name: str
+    audio: Path
+    words: tuple[SpokenWord, ...]
+    """Empty where nobody has aligned them."""
+    text: str
+    """All that is said."""
+    duration_s: float
+    reference: Path | None = None
+    """Sentences and their translations, as demo/sermon.json has them."""
+
+    @property
+    def recording(self) -> Recording | None:
+        """The sentences and their Spanish; None where there is no translation."""
+        return read_recording(self.reference, "en", "es") if self.reference else None
+
+
+def demo(name: str) -> Material:
+    """Return the demo's `sermon` or `pauses`. Raises SessionError (reference-unreadable)."""
+    audio, reference = bundled("demo", f"{name}.flac"), bundled("demo", f"{name}.json")
+    recording = read_recording(reference, "en", "es")
+    text = " ".join(sentence.source for sentence in recording.once)
+    return Material(name, audio, word_times(audio), text, recording.duration_s, reference)
+
+
+def voices(folder: Path, into: Path) -> Material:
+    """Join the recordings of a folder with a voices.json to one file in the folder `into`.
+
+    Raises SessionError (reference-unreadable), AudioError.
+    """
+    told = read_voices(folder)
+    pieces: list[Pcm] = []
+    spoken: list[SpokenWord] = []
+    whole = True
+    for path in told:
+        start_s = sum(map(len, pieces)) / SAMPLE_RATE
+        own = word_times(path)
+        whole = whole and bool(own)
+        spoken += [moved(word, start_s) for word in own]
+        pieces += [read_audio(path), np.zeros(round(PAUSE_S * SAMPLE_RATE), np.float32)]
+    audio, pcm = into / "voices.flac", np.concatenate(pieces)
+    soundfile.write(audio, pcm, SAMPLE_RATE, "PCM_16")
+    text = " ".join(voice.text for voice in told.values())
+    words = tuple(spoken) if whole else ()
+    return Material("voices", audio, words, text, len(pcm) / SAMPLE_RATE)
+
+
+def moved(word: SpokenWord, by_s: float) -> SpokenWord:
+    """Return a word that is spoken so much later."""
+    return SpokenWord(text=word.text, start_s=word.start_s + by_s, end_s=word.end_s + by_s)
+
+
+def times_file(audio: Path) -> Path:
+    """Return where the word times of a recording stand."""
+    return audio.with_suffix(".words.json")
+
+
+def word_times(audio: Path) -> tuple[SpokenWord, ...]:
+    """Return the words of a recording; () if nobody has aligned them.
+
+    Raises SessionError (reference-unreadable).
+    """
+    file = times_file(audio)
+    if not file.exists():
+        return ()
+    try:
+        return WordTimes.model_validate_json(file.read_bytes()).words
+    except (OSError, ValidationError) as error:
+        said = str(error).splitlines()[0]
+        raise SessionError("reference-unreadable", f"{file} cannot be used: {said}.") from None
+
+
+def read_audio(path: Path) -> Pcm:
+    """Return a file's samples at 16 kHz, shape (n,), the last part of a block left out.
+
+    Raises AudioError.
+    """
+    source = AudioFile(path, pace="fast")
+    source.open()
+    try:
+        return np.concatenate([block.pcm for block in source.blocks()])
+    finally:
+        source.close()
+
+
+def utterances(pcm: Pcm, vad: Vad) -> list[Utterance]:
+    """Cut audio as the program does; return each utterance's last final version."""
+    detector, segmenter = Silero(), Segmenter(vad.model_copy(update={"partial_ms": 0}))
+    detector.load()
+    found: dict[int, Utterance] = {}
+    audio = np.concatenate([pcm, np.zeros(SAMPLE_RATE, np.float32)])
+    for start in range(0, len(audio) - BLOCK_SAMPLES + 1, BLOCK_SAMPLES):
+        block = audio[start : start + BLOCK_SAMPLES]
+        ready = segmenter.push(AudioBlock(start, block), detector.probability(block))
+        found |= {each.id: each for each in ready if each.final}
+    found |= {each.id: each for each in segmenter.flush() if each.final}
+    return list(found.values())
