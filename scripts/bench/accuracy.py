@@ -35,7 +35,7 @@ from pipeline.dictionary.store import Dictionary
 from pipeline.engines.factory import recognizer
 from pipeline.evaluation.voices import read_voices, score_text
 from pipeline.text.hallucinations import reason
-from scripts.bench.latency import machine
+from scripts.bench.machine import machine
 from scripts.bench.recordings import read_audio, utterances
 from scripts.bench.report_section import with_section
 

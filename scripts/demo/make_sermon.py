@@ -70,10 +70,12 @@ def speak_in_parts(
     """`speak` for a sentence with pauses in it, such as `<0.5>`, and where in it they are."""
     parts = _PAUSE.split(text)
     samples, start, end = speak(_with_open_end(parts[0], of=len(parts)), voice, rate_hz)
-    pauses = []
+    pauses: list[tuple[int, int]] = []
     for seconds, part in zip(parts[1::2], parts[2::2], strict=True):
         last = len(pauses) == len(parts) // 2 - 1
-        more, more_start, more_end = speak(_with_open_end(part, of=1 if last else 2), voice, rate_hz)
+        more, more_start, more_end = speak(
+            _with_open_end(part, of=1 if last else 2), voice, rate_hz
+        )
         begin = end + round(float(seconds) * rate_hz)
         # What is faded out behind one part and in before the next counts as silence.
         gap = max(0, begin - len(samples) - more_start)

@@ -37,7 +37,7 @@ from rich.text import Text
 
 from pipeline.core import logs
 from pipeline.core.errors import StarkError, UsageError
-from scripts.bench.latency import machine
+from scripts.bench.machine import machine
 from scripts.quality import comparison, sides
 from scripts.quality import sentences as data
 from scripts.quality.comparison import Difference

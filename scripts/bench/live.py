@@ -1,0 +1,126 @@
+"""Runs the real program in real time and listens to it as a display does."""
+
+from __future__ import annotations
+
+import resource
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import orjson
+import psutil
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
+
+from pipeline.core.errors import ProtocolError
+from pipeline.protocol.caption import CaptionMessage
+from pipeline.protocol.codec import parse_caption
+from pipeline.records.utterance import UtteranceRecord
+from pipeline.session.reader import Session
+from scripts.bench.sightings import Sighting
+from scripts.support.program import Program, started
+
+_END_S = 900.0
+"""Longer than any recording here."""
+
+
+@dataclass(frozen=True, slots=True)
+class LiveRun:
+    """What one run left behind."""
+
+    folder: Path
+    """The session's."""
+    sightings: tuple[Sighting, ...]
+    """Every version of every caption, at the time of the recording."""
+    cpu: float
+    """CPU seconds of the program and its engines for each second of audio, loading left out."""
+    summary: Mapping[str, Any]
+    """summary.json."""
+
+    @property
+    def session(self) -> Session:
+        """The session's records."""
+        return Session(self.folder)
+
+
+def run_live(audio: Path, pace: str, settings: Sequence[str], folder: Path) -> LiveRun:
+    """Play a recording to the program once. `settings` are KEY=VALUE."""
+    children_before_s = _children_s()
+    command = ["run", "--input", str(audio.resolve()), "--pace", pace, "--sessions", str(folder)]
+    with started(*command, cwd=folder, **environment(settings)) as program:
+        display = _Display(program.socket())
+        loaded_s = _tree_s(program)
+        program.end(_END_S)
+        display.join(10)
+        session = Session(program.folder)
+    heard_s = session.heard_s or 1.0
+    cpu = (_children_s() - children_before_s - loaded_s) / heard_s
+    summary = orjson.loads((session.folder / "summary.json").read_bytes())
+    return LiveRun(session.folder, display.sightings(session.shown), cpu, summary)
+
+
+def environment(settings: Sequence[str]) -> dict[str, str]:
+    """Return settings as the program reads them; the starter, whatever has been pulled here."""
+    found = {"STARK_TRANSLATE__STT__MODEL": "starter"}
+    for setting in settings:
+        key, _, value = setting.partition("=")
+        found["STARK_TRANSLATE__" + key.replace(".", "__").upper()] = value
+    return found
+
+
+class _Display(threading.Thread):
+    """Notes each caption it gets and when, until the program ends."""
+
+    def __init__(self, address: str) -> None:
+        super().__init__(name="display")
+        self._got: list[tuple[float, CaptionMessage]] = []
+        self._socket = connect(address, open_timeout=20, compression=None)
+        self._take(self._socket.recv())
+        self.start()
+
+    def run(self) -> None:
+        """Take messages until the socket closes."""
+        try:
+            for message in self._socket:
+                self._take(message)
+        except ConnectionClosed:
+            pass
+        finally:
+            self._socket.close()
+
+    def _take(self, message: str | bytes) -> None:
+        at_s = time.monotonic()
+        told = orjson.loads(message)
+        captions = told.get("captions", []) if told["type"] == "hello" else [told]
+        for caption in captions:
+            try:
+                self._got.append((at_s, parse_caption(orjson.dumps(caption))))
+            except ProtocolError:
+                continue  # of another type
+
+    def sightings(self, shown: Sequence[UtteranceRecord]) -> tuple[Sighting, ...]:
+        """Return what was got, at the time of the recording, whose start the records tell."""
+        finals = {message.id: at_s for at_s, message in self._got if message.final}
+        starts = [
+            finals[each.id] - each.last_syllable_to_final_ms / 1000 - each.end_s
+            for each in shown
+            if each.id in finals and each.last_syllable_to_final_ms is not None
+        ]
+        start_s = median(starts) if starts else 0.0
+        return tuple(Sighting(at_s - start_s, message) for at_s, message in self._got)
+
+
+def _children_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def _tree_s(program: Program) -> float:
+    """Return the CPU seconds that a program and its engines have used so far."""
+    own = psutil.Process(program.process.pid)
+    times = [each.cpu_times() for each in [own, *own.children(recursive=True)]]
+    return float(sum(each.user + each.system for each in times))

@@ -1,0 +1,55 @@
+"""How long after it was spoken each word stood on screen for good.
+
+Words are those that were recognized, matched to the reference by the least edits (jiwer); a word
+that was heard as another one has no lag, it is in the word error rate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import jiwer
+
+from pipeline.evaluation.reference import words
+from pipeline.evaluation.voices import partners
+from scripts.bench.recordings import SpokenWord
+from scripts.bench.sightings import History, StandingWord, recognized, standing
+
+_EARLY_S = 0.5
+"""The voice detector may end an utterance so long before a last faint sound."""
+
+
+def word_lags_s(shown: Sequence[StandingWord], spoken: Sequence[SpokenWord]) -> list[float]:
+    """Return the lag of every word that was recognized as it was said, seconds.
+
+    From the word's own end in the recording until it stood there for good. A word of several parts
+    (`neighbor's-house`) counts once, by its last part.
+    """
+    told = [(part, place) for place, word in enumerate(spoken) for part in words(word.text)]
+    read = [(part, place) for place, word in enumerate(shown) for part in words(word.text)]
+    if not told or not read:
+        return []
+    aligned = jiwer.process_words(
+        " ".join(part for part, _ in told), " ".join(part for part, _ in read)
+    )
+    found = {told[a][1]: read[b][1] for a, b in partners(aligned, alike=True).items()}
+    return [shown[at].at_s - spoken[place].end_s for place, at in found.items()]
+
+
+def recognized_words(captions: Sequence[History]) -> list[StandingWord]:
+    """Return all words that were left of what was heard, in order."""
+    return [word for caption in captions for word in standing(caption, recognized)]
+
+
+def final_delays_s(captions: Sequence[History], spoken: Sequence[SpokenWord]) -> list[float]:
+    """Return how long after the true end of its last word each utterance's last final was there.
+
+    Utterances that end within a word, or long before it, are left out: their cut is no pause.
+    """
+    found = []
+    for caption in captions:
+        last = caption.last
+        inside = [w for w in spoken if w.end_s > last.start_s and w.start_s < last.end_s]
+        if last.final and inside and inside[-1].end_s <= last.end_s + _EARLY_S:
+            found.append(caption.sightings[-1].at_s - inside[-1].end_s)
+    return found
