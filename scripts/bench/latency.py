@@ -46,6 +46,8 @@ translation, word k of n counted from when k/n of the utterance were spoken; mea
 LongYAAL is OmniSTEval's, computation aware. Compare the ratio of two settings measured in one
 sitting; the seconds of two machines cannot be compared.
 """
+_PRIVATE = "models.directory="
+"""Where somebody keeps models is nobody's business."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -160,7 +162,10 @@ def _ratio(this: Figure | None, against: Figure | None) -> str:
 def _notes(result: dict[str, Any]) -> list[str]:
     about = result["machine"]
     packages = ", ".join(f"{name} {about[name]}" for name in about if name not in {"date", "cpu"})
-    named = [(name, ", ".join(of) or "the defaults") for name, of in result["settings"].items()]
+    named = [
+        (name, ", ".join(s for s in of if not s.startswith(_PRIVATE)) or "the defaults")
+        for name, of in result["settings"].items()
+    ]
     return [
         f"{about['date']}, {about['cpu']}; {packages}",
         *(f"setting `{name}`: {settings}" for name, settings in named),

@@ -8,7 +8,6 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import orjson
@@ -26,6 +25,7 @@ from scripts.support.program import Program, started
 
 _END_S = 900.0
 """Longer than any recording here."""
+_JOIN_S = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def run_live(audio: Path, pace: str, settings: Sequence[str], folder: Path) -> L
     heard_s = session.heard_s or 1.0
     cpu = (_children_s() - children_before_s - loaded_s) / heard_s
     summary = orjson.loads((session.folder / "summary.json").read_bytes())
-    return LiveRun(session.folder, display.sightings(session.shown), cpu, summary)
+    return LiveRun(session.folder, at_recording_time(display.got, session.shown), cpu, summary)
 
 
 def environment(settings: Sequence[str]) -> dict[str, str]:
@@ -77,20 +77,24 @@ class _Display(threading.Thread):
 
     def __init__(self, address: str) -> None:
         super().__init__(name="display")
-        self._got: list[tuple[float, CaptionMessage]] = []
-        self._socket = connect(address, open_timeout=20, compression=None)
-        self._take(self._socket.recv())
+        self._address = address
+        self.got: list[tuple[float, CaptionMessage]] = []
+        """Captions with the time of their arrival (monotonic)."""
+        self._joined = threading.Event()
         self.start()
+        if not self._joined.wait(_JOIN_S):
+            msg = f"No display could join {address}."
+            raise SystemExit(msg)
 
     def run(self) -> None:
         """Take messages until the socket closes."""
-        try:
-            for message in self._socket:
-                self._take(message)
-        except ConnectionClosed:
-            pass
-        finally:
-            self._socket.close()
+        with connect(self._address, open_timeout=_JOIN_S, compression=None) as socket:
+            try:
+                for message in socket:
+                    self._take(message)
+                    self._joined.set()
+            except ConnectionClosed:
+                pass  # the program has ended
 
     def _take(self, message: str | bytes) -> None:
         at_s = time.monotonic()
@@ -98,20 +102,27 @@ class _Display(threading.Thread):
         captions = told.get("captions", []) if told["type"] == "hello" else [told]
         for caption in captions:
             try:
-                self._got.append((at_s, parse_caption(orjson.dumps(caption))))
+                self.got.append((at_s, parse_caption(orjson.dumps(caption))))
             except ProtocolError:
                 continue  # of another type
 
-    def sightings(self, shown: Sequence[UtteranceRecord]) -> tuple[Sighting, ...]:
-        """Return what was got, at the time of the recording, whose start the records tell."""
-        finals = {message.id: at_s for at_s, message in self._got if message.final}
-        starts = [
-            finals[each.id] - each.last_syllable_to_final_ms / 1000 - each.end_s
-            for each in shown
-            if each.id in finals and each.last_syllable_to_final_ms is not None
-        ]
-        start_s = median(starts) if starts else 0.0
-        return tuple(Sighting(at_s - start_s, message) for at_s, message in self._got)
+
+def at_recording_time(
+    got: Sequence[tuple[float, CaptionMessage]], shown: Sequence[UtteranceRecord]
+) -> tuple[Sighting, ...]:
+    """Return what was got (monotonic seconds) at the time of the recording.
+
+    Each final tells when the recording began: its arrival, less its delay, less its place in the
+    audio. A busy machine can make that later only, so the earliest holds.
+    """
+    finals = {message.id: at_s for at_s, message in got if message.final}
+    starts = [
+        finals[each.id] - each.last_syllable_to_final_ms / 1000 - each.end_s
+        for each in shown
+        if each.id in finals and each.last_syllable_to_final_ms is not None
+    ]
+    start_s = min(starts, default=0.0)
+    return tuple(Sighting(at_s - start_s, message) for at_s, message in got)
 
 
 def _children_s() -> float:

@@ -61,6 +61,7 @@ def figures(runs: Sequence[LiveRun], material: Material) -> list[Figure]:
     each = [histories(run.sightings) for run in runs]
     captions = [caption for found in each for caption in found]
     shown = [record for run in runs for record in run.session.shown]
+    memory = (health.memory_mb for run in runs for health in run.session.health)
     return [
         *_delays(captions, shown, material),
         *_erasures(captions),
@@ -68,7 +69,7 @@ def figures(runs: Sequence[LiveRun], material: Material) -> list[Figure]:
         *_quality(runs, each, material),
         *_counts(captions, runs),
         _figure("CPU, s/s", [fmean(run.cpu for run in runs)]),
-        _figure("memory, MB", [max(h.memory_mb for run in runs for h in run.session.health)], 0),
+        _figure("memory, MB", [max(memory, default=None)], 0),
     ]
 
 
@@ -174,7 +175,7 @@ def _percent(scores: Sequence[Any]) -> float | None:
 def _counts(captions: Sequence[History], runs: Sequence[LiveRun]) -> list[Figure]:
     lengths = [len(full(caption.last).split()) for caption in captions]
     lengths = [length for length in lengths if length]
-    told: dict[str, float] = {}
+    told: dict[str, float] = {"reopened, as seen": sum(map(reopenings, captions))}
     for run in runs:
         for name, count in _numbers(run.summary):
             told[name] = told.get(name, 0) + count
@@ -183,7 +184,6 @@ def _counts(captions: Sequence[History], runs: Sequence[LiveRun]) -> list[Figure
         _figure("words a caption, median", [median(lengths) if lengths else None], 1),
         _figure("captions of one word, %",
                 [100 * lengths.count(1) / len(lengths) if lengths else None], 1),
-        _figure("reopened", [sum(map(reopenings, captions))], 0, comparable=False),
         *(_figure(name, [count], 0, comparable=False) for name, count in sorted(told.items())),
     ]  # fmt: skip
 

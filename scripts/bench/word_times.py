@@ -127,7 +127,7 @@ def shared_out(text: str, heard: Sequence[str]) -> list[str]:
     places = [(key, place) for place, word in enumerate(told) for key in words(word)]
     keys = [(key, at) for at, each in enumerate(heard) for key in words(each)]
     if not keys:
-        return ["", *[""] * (len(heard) - 1)] if heard else []
+        return [text, *[""] * (len(heard) - 1)] if heard else []
     aligned = jiwer.process_words(" ".join(k for k, _ in places), " ".join(k for k, _ in keys))
     at = 0
     homes = [0] * len(told)
@@ -173,6 +173,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def write(settings: Settings, folder: Path | None) -> None:
     """Align the recordings of a folder, or of the demo. Raises StarkError."""
+    told = read_voices(folder or bundled("demo", "voices"))
     aligner = WordAligner(resolve("stt", settings.stt.model, settings.models.directory))
     if folder is None:
         for name in ("sermon", "pauses"):
@@ -180,7 +181,6 @@ def write(settings: Settings, folder: Path | None) -> None:
             _keep(audio, sentence_times(aligner, audio, bundled("demo", f"{name}.json")))
     recognizer = factory.recognizer(settings, Dictionary(settings))
     recognizer.load()
-    told = read_voices(folder or bundled("demo", "voices"))
     for path, voice in track(told.items(), "aligning", console=Console(stderr=True)):
         _keep(path, voice_times(aligner, recognizer, settings.vad, path, voice.text))
 

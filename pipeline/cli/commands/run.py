@@ -91,6 +91,7 @@ def add(commands: Commands) -> None:
     demo.add_argument("--fast", action="store_true", help="as fast as the machine can")
     what = demo.add_mutually_exclusive_group()
     what.add_argument("--loop", action="store_true", help="again and again, until Ctrl-C")
+    what.add_argument("--pauses", action="store_true", help="long sentences with pauses in them")
     what.add_argument("--voices", action="store_true", help="three recordings of people instead")
     starter = "fetch nothing, and run on the models that ship"
     demo.add_argument("--starter", action="store_true", help=starter)
@@ -133,10 +134,11 @@ def _demo(arguments: argparse.Namespace) -> int:
     )
 
     pace: Literal["fast", "realtime"] = "fast" if arguments.fast else "realtime"
-    sermon = bundled("demo", "sermon.flac")
+    text = "pauses" if arguments.pauses else "sermon"
     forced = STARTER if arguments.starter else {}
     loaded = settings_of(
-        arguments, DEMO | forced | {"audio.input": str(sermon), "audio.pace": pace}
+        arguments,
+        DEMO | forced | {"audio.input": str(bundled("demo", f"{text}.flac")), "audio.pace": pace},
     )
     if loaded.settings.stt.model == AUTO and not arguments.offline:
         _have_real_recognizer(loaded.settings)
@@ -147,7 +149,7 @@ def _demo(arguments: argparse.Namespace) -> int:
         if voices:
             screen.summary(voices_table(score_session(folder, voices), models))
         else:
-            screen.summary(table(score(folder, bundled("demo", "sermon.json")), models))
+            screen.summary(table(score(folder, bundled("demo", f"{text}.json")), models))
         screen.summary(f"The session is kept in {folder}")
 
     source = Playlist(list(voices), name="voices", pace=pace) if voices else None

@@ -1,60 +1,85 @@
-"""The benchmark's arithmetic and its table; the runs themselves are `make bench`."""
+"""The benchmark's table and its sections; figures are tested beside, the runs are `make bench`."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
-from scripts.bench import latency as bench
+import orjson
+import pytest
+
+from pipeline.core.resources import bundled
+from scripts.bench import latency
+from scripts.bench.live_figures import Figure
+
+THIS = [Figure("final translator, ms", (100.0, 200.0), "100 / 200"), Figure("chrF", (50.0,), "50")]
+OTHER = [
+    Figure("final translator, ms", (50.0, 80.0), "50.0 / 80.0"),
+    Figure("chrF", (None,), "-"),
+    Figure("eager hits", (7.0,), "7", comparable=False),
+]
 
 
-def records(final_ms: float) -> list[dict[str, Any]]:
-    utterance = {
-        "type": "utterance",
-        "final": {"tokens_per_s": 100.0},
-        "last_syllable_to_final_ms": 500.0 + final_ms,
-        "last_syllable_to_partial_ms": 480.0,
-        "vad_wait_ms": 400.0,
-        "stt_busy_ms": 0.0,
-        "stt_ms": 90.0,
-        "partial_ms": 8.0,
-        "final_busy_ms": 0.0,
-        "final_ms": final_ms,
-        "overhead_ms": 2.0,
+def result(recording: str = "sermon") -> dict[str, Any]:
+    told = {"this": THIS, "against": OTHER}
+    return {
+        "recording": recording,
+        "recognizer": "starter",
+        "machine": {"date": "2026-11-22", "cpu": "two cores", "python": "3.11.7"},
+        "settings": {"this": ["models.directory=/home/me"], "against": ["vad.silence_ms=200"]},
+        "rows": latency.rows(told),
     }
-    filtered = {"type": "utterance", "final": None}
-    return [utterance, filtered, utterance, {"type": "health", "memory_mb": 321.0}]
-
-
-def test_figures_leave_filtered_utterances_out_and_share_the_time() -> None:
-    figures = bench.summarize(records(100.0))
-    assert figures["utterances"] == 2
-    assert figures["milliseconds"]["final translator"] == [100.0, 100.0, 100.0]
-    assert figures["share_outside_engines"] == 0.01
-    assert (figures["final_tokens_per_s"], figures["memory_mb"]) == (100.0, 321.0)
 
 
 def test_two_settings_are_compared_by_ratio() -> None:
-    result = {
-        "machine": {"date": "2026-11-20", "cpu": "two"},
-        "settings": {"this": [], "against": ["translate.final.engine=marian"]},
-        "figures": {
-            "this": bench.summarize(records(100.0)),
-            "against": bench.summarize(records(50.0)),
-        },
-    }
-    rows = bench.table(result)
-    (row,) = [r for r in rows if r[0] == "final translator, ms"]
-    assert row == [
-        "final translator, ms", "100 / 100 / 100", "50.0 / 50.0 / 50.0", "0.50",
-    ]  # fmt: skip
-    page = bench.markdown(result, rows)
-    assert "| final translator, ms | 100 / 100 / 100 | 50.0 / 50.0 / 50.0 | 0.50 |" in page
-    assert "- setting `against`: translate.final.engine=marian" in page
-    assert "|---|---|---|---|" in page.splitlines()
+    assert latency.rows({"this": THIS, "against": OTHER}) == [
+        ["", "this", "against", "ratio"],
+        ["final translator, ms", "100 / 200", "50.0 / 80.0", "0.50"],
+        ["chrF", "50", "-", ""],
+        ["eager hits", "-", "7", ""],
+    ]
 
 
-def test_what_other_benchmarks_have_written_stays() -> None:
-    assert bench.other_sections("") == ""
-    assert bench.other_sections("# Benchmarks\n\n| old |\n") == ""
-    text = "# Benchmarks\n\n| old |\n\n## A hall\n\nfull\n\n## Another\n"
-    assert bench.other_sections(text) == "\n## A hall\n\nfull\n\n## Another\n"
+def test_one_setting_has_no_ratio() -> None:
+    assert latency.rows({"this": THIS})[1] == ["final translator, ms", "100 / 200"]
+
+
+def test_a_section_says_what_was_measured_and_keeps_a_home_private() -> None:
+    text = latency.section(result())
+    assert text.startswith("## Live: sermon, starter\n")
+    assert "|---|---|---|---|" in text.splitlines()
+    assert "- 2026-11-22, two cores; python 3.11.7\n" in text
+    assert "- setting `this`: the defaults\n- setting `against`: vad.silence_ms=200\n" in text
+
+
+def test_a_section_takes_the_place_of_its_older_one_and_explains_once(tmp_path: Path) -> None:
+    page = tmp_path / "BENCHMARKS.md"
+    page.write_text("# Benchmarks\n\nHow to read.\n\n## A hall\n\nfull\n")
+    for recording in ("sermon", "pauses", "sermon", "pauses"):
+        latency.write(page, result(recording))
+    text = page.read_text("utf-8")
+    assert text.startswith("# Benchmarks\n\nHow to read.\n\n## A hall\n\nfull\n\n## Live: sermon")
+    assert [text.count(f"## Live: {name}, starter\n") for name in ("sermon", "pauses")] == [1, 1]
+    assert text.count("Erasure is words") == 1
+    assert text.count("## A hall") == 1
+
+
+@pytest.mark.slow
+def test_a_short_recording_is_measured_and_written_down(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    golden = bundled("demo", "golden.flac")
+    page, kept = tmp_path / "BENCHMARKS.md", tmp_path / "figures.json"
+    options = ["--input", str(golden), "--json", str(kept), "--markdown", str(page)]
+    assert (
+        latency.main([*options, "--final-engine", "marian", "--against", "vad.partial_ms=0"]) == 0
+    )
+    assert "captions of one word" in capsys.readouterr().out
+    (told,) = orjson.loads(kept.read_bytes())
+    this, against = (told["figures"][name] for name in ("this", "against"))
+    assert this["captions"] == against["captions"] == [1]
+    assert against["erasure, phones, before the final"] == [0.0], "no partials, nothing taken back"
+    assert against["start to first text, ms"][0] > this["start to first text, ms"][0]
+    assert (
+        "- setting `against`: translate.final.engine=marian, vad.partial_ms=0" in page.read_text()
+    )

@@ -1,0 +1,49 @@
+"""The program as a display of the benchmark sees it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.core.resources import bundled
+from scripts.bench.live import at_recording_time, environment, run_live
+from scripts.bench.sightings import histories
+from scripts.support.journal import message, record
+
+
+def test_settings_reach_the_program_as_it_reads_them() -> None:
+    told = environment(["vad.silence_ms=200", "stt.model=whisper-base"])
+    assert told["STARK_TRANSLATE__VAD__SILENCE_MS"] == "200"
+    assert told["STARK_TRANSLATE__STT__MODEL"] == "whisper-base"
+    assert environment([])["STARK_TRANSLATE__STT__MODEL"] == "starter"
+
+
+def test_the_earliest_final_tells_when_the_recording_began() -> None:
+    shown = [
+        record(1, "amen", "amén", end_s=3.0, last_syllable_to_final_ms=500.0),
+        record(2, "grace", "gracia", end_s=8.0, last_syllable_to_final_ms=500.0),
+        record(3, "thank you for watching"),
+    ]
+    one, two = message(1, "amen", "amén"), message(2, "grace", "gracia")
+    partial = message(2, "gray", "gris", final=False)
+    # Begun at 100; the first final reached the display 0.2 s late.
+    found = at_recording_time([(103.7, one), (107.0, partial), (108.5, two)], shown)
+    assert [each.at_s for each in found] == pytest.approx([3.7, 7.0, 8.5])
+    assert [each.message for each in found] == [one, partial, two]
+    assert at_recording_time([], []) == ()
+
+
+@pytest.mark.slow
+def test_a_run_is_seen_with_its_partials_at_the_time_of_the_recording(tmp_path: Path) -> None:
+    run = run_live(bundled("demo", "golden.flac"), "realtime", [], tmp_path)
+    (caption,) = histories(run.sightings)
+    (record,) = run.session.shown
+    assert len(caption.sightings) > 1, "partials are seen, which the journal does not have"
+    assert caption.last.final
+    assert record.final is not None
+    assert caption.last.target.text == record.final.text
+    times = [each.at_s for each in caption.sightings]
+    assert times == sorted(times)
+    assert run.cpu > 0
+    assert run.summary["utterances"] == 1
