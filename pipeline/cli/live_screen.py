@@ -10,7 +10,7 @@ import atexit
 import queue
 import sys
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -21,8 +21,10 @@ from rich.rule import Rule
 from rich.segment import ControlType, Segment
 from rich.text import Text
 
+from pipeline.captions.redaction import Redaction
 from pipeline.core import logs
 from pipeline.core.types import Fault, Level, Mode, State
+from pipeline.daemon.sinks import Screen
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.records.utterance import UtteranceRecord
 
@@ -64,7 +66,7 @@ def level_bar(level: Level) -> Text:
     )
 
 
-class RichScreen:
+class RichScreen(Screen):
     """A live view at the bottom of a terminal."""
 
     def __init__(self, console: Console) -> None:
@@ -82,7 +84,7 @@ class RichScreen:
         self._fault: Fault | None = None
         self._open: dict[int, CaptionMessage] = {}
 
-    def started(self, address: str, mode: Mode, folder: Path) -> None:  # noqa: ARG002
+    def show_address(self, address: str, mode: Mode, folder: Path) -> None:  # noqa: ARG002
         """Take the lower part of the terminal."""
         self._address, self._mode = address, mode
         places = (address, "bold"), " (phones), ", (f"{address}projector", "bold"), " (the wall)"
@@ -92,13 +94,13 @@ class RichScreen:
         atexit.register(self.close)
         self._thread.start()
 
-    def operator(self, page: str, token: str) -> None:
+    def show_operator_page(self, page: str, token: str) -> None:
         """Say where the operator's page is, above the captions."""
         self._printed.put(
             Text.assemble("The desk is at ", (page, "bold"), f"; its token is in {token}")
         )
 
-    def caption(self, message: CaptionMessage) -> None:
+    def on_caption(self, message: CaptionMessage) -> None:
         """Show a partial at the bottom; let a final scroll by."""
         others = {key: open_ for key, open_ in self._open.items() if key != message.id}
         was_open = len(others) < len(self._open)
@@ -109,31 +111,31 @@ class RichScreen:
         else:
             self._open = dict(sorted((others | {message.id: message}).items())[-_OPEN_CAPTIONS:])
 
-    def utterance(self, record: UtteranceRecord) -> None:
+    def on_utterance(self, record: UtteranceRecord) -> None:
         """Show how long the last final took."""
         if record.final is not None:
             self._record = record
 
-    def state(self, state: State, reason: str) -> None:
+    def on_state(self, state: State, reason: str) -> None:
         """Show the state."""
         self._state = state, reason
 
-    def level(self, level: Level) -> None:
+    def on_level(self, level: Level) -> None:
         """Move the meter."""
         self._level = level
 
-    def fault(self, fault: Fault) -> None:
+    def on_fault(self, fault: Fault) -> None:
         """Show the latest fault."""
         self._fault = fault
 
-    def purge(self) -> None:
+    def on_redaction(self, redaction: Redaction, removed: Sequence[CaptionMessage]) -> None:  # noqa: ARG002
         """Clear the terminal, with what has scrolled by: a line could not be taken back alone."""
         self._open, self._record = {}, None
         self._printed.put(None)
         places = (f"{self._address} ", "bold"), "The terminal was cleared: off the record."
         self._printed.put(Text.assemble("Captions are at ", *places))
 
-    def summary(self, what: RenderableType) -> None:
+    def show_summary(self, what: RenderableType) -> None:
         """Print it."""
         self._console.print(what)
 

@@ -5,16 +5,13 @@ A live view on a terminal, log lines elsewhere.
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import structlog
 from rich.console import Console, RenderableType
 
 from pipeline.cli.live_screen import RichScreen, level_bar
-from pipeline.core.types import Fault, Level, Mode, State
-from pipeline.daemon.screen import Screen
+from pipeline.core.types import State
+from pipeline.daemon.sinks import Screen
 from pipeline.protocol.caption import CaptionMessage
-from pipeline.records.utterance import UtteranceRecord
 
 __all__ = ["LineScreen", "RichScreen", "Screen", "level_bar", "make_screen"]
 
@@ -31,17 +28,14 @@ def make_screen() -> Screen:
     )
 
 
-class LineScreen:
+class LineScreen(Screen):
     """That captions are final, and states, as log lines, for systemd's journal and for pipes."""
 
-    def started(self, address: str, mode: Mode, folder: Path) -> None:
-        """Say nothing: the log tells the address."""
-
-    def operator(self, page: str, token: str) -> None:
+    def show_operator_page(self, page: str, token: str) -> None:
         """Log both."""
         log.info("operator", page=page, token=token)
 
-    def caption(self, message: CaptionMessage) -> None:
+    def on_caption(self, message: CaptionMessage) -> None:
         """Log a final; its words only for those who ask for "debug".
 
         Logs are kept by others, who cannot be told to forget what turns out to be off the record.
@@ -53,26 +47,11 @@ class LineScreen:
             )
             log.debug("caption text", id=message.id, source=source, target=target)
 
-    def utterance(self, record: UtteranceRecord) -> None:
-        """Say nothing: the session folder has it."""
-
-    def state(self, state: State, reason: str) -> None:
+    def on_state(self, state: State, reason: str) -> None:
         """Log the state, but not every start and end of speech."""
         if state not in ("speech", "listening") or reason:
             log.info("state", state=state, reason=reason)
 
-    def level(self, level: Level) -> None:
-        """Say nothing."""
-
-    def fault(self, fault: Fault) -> None:
-        """Say nothing: the log has it."""
-
-    def purge(self) -> None:
-        """Do nothing: no words are in the log."""
-
-    def summary(self, what: RenderableType) -> None:
+    def show_summary(self, what: RenderableType) -> None:
         """Print it to standard output."""
         Console(width=100).print(what)
-
-    def close(self) -> None:
-        """Nothing to do."""

@@ -8,11 +8,9 @@ from contextlib import suppress
 import psutil
 
 from pipeline.core.timestamps import utc_now
-from pipeline.core.types import Mode
+from pipeline.daemon.context import DaemonContext
 from pipeline.daemon.coordinator import CaptionCoordinator
 from pipeline.records.health import RUNG_NAMES, Dropped, HealthRecord, Queues, RungName
-from pipeline.session.recorder import SessionRecorder
-from pipeline.workers.degradation import Degradation
 from pipeline.workers.group import Engines, WorkerGroup
 
 
@@ -21,20 +19,18 @@ class Health:
 
     def __init__(
         self,
-        *,
-        mode: Mode,
+        context: DaemonContext,
         engines: Engines,
         group: WorkerGroup,
         coordinator: CaptionCoordinator,
-        ladder: Degradation,
-        recorder: SessionRecorder,
     ) -> None:
-        self._mode = mode
+        self._facts = context.facts
+        self._announcer = context.announcer
+        self._degradation = context.degradation
+        self._recorder = context.recorder
         self._engines = engines
         self._group = group
         self._coordinator = coordinator
-        self._ladder = ladder
-        self._recorder = recorder
         self._started_s = time.monotonic()
         self._memory_mb = 0.0
 
@@ -45,34 +41,34 @@ class Health:
 
     @property
     def rung(self) -> RungName:
-        """The ladder's rung as the records name it."""
-        return RUNG_NAMES[self._ladder.rung]
+        """The step of degradation as the records name it."""
+        return RUNG_NAMES[self._degradation.rung]
 
     @property
     def dropped(self) -> Dropped:
         """What was given up since the start, by kind."""
         blocks, records = self._engines.source.dropped_blocks, self._recorder.dropped
-        return Dropped(blocks=blocks, records=records, **self._group.shed())
+        return Dropped(blocks=blocks, records=records, **self._group.dropped())
 
     def record(self) -> HealthRecord:
         """Return how the daemon is now."""
-        state, reason = self._coordinator.state
+        state, reason = self._announcer.state
         engines = self._engines
         return HealthRecord(
             utc=utc_now(),
             state=state,
             reason=reason,
-            mode=self._mode,
+            mode=self._facts.mode,
             session=self._recorder.folder.name,
             uptime_s=round(self.uptime_s, 1),
-            audio_s=round(self._group.listen.heard_s, 1),
+            audio_s=round(self._group.heard_s, 1),
             lag_s=round(self._coordinator.lag_s(time.monotonic()), 2),
             rung=self.rung,
             source=engines.source.name,
             recognizer=engines.recognizer.name,
             partial=engines.partial.name if engines.partial else "",
             final=engines.final.name if engines.final else "",
-            setback=self._group.setback,
+            setback=self._group.degraded_reason,
             queues=Queues(**self._group.queues()),
             dropped=self.dropped,
             memory_mb=self._memory(),
@@ -80,9 +76,9 @@ class Health:
 
     def line(self) -> str:
         """Return it in one line of words, for `systemctl status`."""
-        state, reason = self._coordinator.state
-        said = f"{state} ({reason})" if reason else state
-        return f"{said}, lag {self._coordinator.lag_s(time.monotonic()):.1f} s, rung {self.rung}"
+        state, reason = self._announcer.state
+        shown = f"{state} ({reason})" if reason else state
+        return f"{shown}, lag {self._coordinator.lag_s(time.monotonic()):.1f} s, rung {self.rung}"
 
     def _memory(self) -> float:
         with suppress(OSError):  # no file descriptor is left: say what was last known

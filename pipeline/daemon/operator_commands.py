@@ -1,21 +1,24 @@
-"""What operators may do, what they have set, and what of it can be taken back.
+"""The table of operators' commands: what each does, and how it is taken back.
 
 Belongs to the event loop's thread.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Protocol
 
-from pipeline.captions.board import CaptionBoard
+import structlog
+
+from pipeline.captions.redaction import Redaction
 from pipeline.check.last_check import last_check
 from pipeline.core.errors import DictionaryError, ProtocolError
 from pipeline.core.timestamps import utc_now
 from pipeline.core.types import CommandName
+from pipeline.daemon.context import DaemonContext
+from pipeline.daemon.coordinator import CaptionCoordinator
 from pipeline.daemon.undo import Undo
-from pipeline.dictionary.store import Dictionary
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.commands import (
     AddRuleCommand,
@@ -27,9 +30,13 @@ from pipeline.protocol.commands import (
 )
 from pipeline.protocol.messages import ConsoleMessage, DoneMessage, RuleMessage
 from pipeline.records.events import CommandEvent, RuleEvent
-from pipeline.server.operator_feed import OperatorFeed
-from pipeline.session.recorder import SessionRecorder
 from pipeline.session.resume import Unfinished
+from pipeline.workers.group import HearingControls
+
+log = structlog.get_logger()
+
+_MARK_S = 0.25
+"""So long, at most, a disk may hold up everything when somebody goes off the record."""
 
 _CODES = {
     "dictionary-duplicate-phrase": "rule-exists",
@@ -37,61 +44,82 @@ _CODES = {
 }
 
 
+class Hearing(Protocol):
+    """The part of the workers that commands reach."""
+
+    @property
+    def heard_s(self) -> float:
+        """Where in the session's audio it is, seconds."""
+
+    def apply(self, controls: HearingControls) -> None:
+        """Hear, pause or forget, as operators want."""
+
+
 class OperatorCommands:
-    """Obeys commands."""
+    """Obeys commands. What operators have set stands in the facts that all parts share."""
 
     def __init__(
         self,
-        *,
-        board: CaptionBoard,
-        dictionary: Dictionary,
-        operators: OperatorFeed,
-        recorder: SessionRecorder,
-        publish: Callable[[CaptionMessage | None], None],
-        off_record_s: float,
+        context: DaemonContext,
+        coordinator: CaptionCoordinator,
+        hearing: Hearing,
+        reload: Callable[[], None],
     ) -> None:
-        """Take the parts.
-
-        `publish` shows a new version of a caption; None is no change. `off_record_s`: how many
-        seconds of what has just been said `off-record` takes away.
-        """
-        self._board = board
-        self._dictionary = dictionary
-        self._operators = operators
-        self._recorder = recorder
-        self._publish = publish
+        """Take the parts; `reload` reads the settings again, or raises ProtocolError."""
+        self._facts = context.facts
+        self._announcer = context.announcer
+        self._dictionary = context.dictionary
+        self._board = context.board
+        self._recorder = context.recorder
+        self._operators = context.hub.operators
+        self._coordinator = coordinator
+        self._hearing = hearing
+        self._reload = reload
         self._undo = Undo()
-        self.paused = False
-        self.blank = False
-        self.off_record = False
-        """Nothing is heard, shown or kept. Only `on-record` ends it."""
-        self.off_record_s = off_record_s
 
     def done(self, name: CommandName) -> DoneMessage:
         """Return what operators' pages are told of a command that was obeyed."""
         return DoneMessage(
             name=name,
             undo=self._undo.says,
-            paused=self.paused,
-            blank=self.blank,
-            off_record=self.off_record,
+            paused=self._facts.paused,
+            blank=self._facts.blank,
+            off_record=self._facts.off_record,
         )
 
-    @property
     def console(self) -> ConsoleMessage:
-        """What a page needs that comes late, without what only the hub knows."""
+        """Return what a page needs that comes late, without what only the hub knows."""
         return ConsoleMessage(
             dictionary=str(self._dictionary.own) if self._dictionary.enabled else "",
             undo=self._undo.says,
-            paused=self.paused,
-            blank=self.blank,
-            off_record=self.off_record,
-            off_record_s=self.off_record_s,
+            paused=self._facts.paused,
+            blank=self._facts.blank,
+            off_record=self._facts.off_record,
+            off_record_s=self._facts.off_record_s,
             check=last_check(self._recorder.folder.parent),
         )
 
     def obey(self, command: CommandMessage) -> None:
-        """Do what an operator asks, and record it. Raises ProtocolError."""
+        """Do what an authorized operator asks, record it and tell it. Raises ProtocolError."""
+        try:
+            self._act(command)
+        except ProtocolError:
+            if command.name == "undo":  # what could not be taken back is forgotten all the same
+                self._operators.done(self.done("undo"))
+            raise
+        log.info("command", name=command.name, id=caption_of(command))
+        self._announcer.announce()
+        self._operators.done(self.done(command.name))
+        self._hearing.apply(self._facts)
+
+    def restore(self, earlier: Unfinished) -> None:
+        """Set what was set in the session that goes on."""
+        self._facts.paused = earlier.set_by_operator("pause", "resume")
+        self._facts.blank = earlier.set_by_operator("blank", "unblank")
+        self._facts.off_record = earlier.set_by_operator("off-record", "on-record")
+        self._hearing.apply(self._facts)
+
+    def _act(self, command: CommandMessage) -> None:
         match command:
             case EditCommand(id=key, text=text):
                 self._revise("edit", self._board.message(key), self._board.edit(key, text))
@@ -99,55 +127,80 @@ class OperatorCommands:
                 self._revise("hiding", self._board.message(key), self._board.hide(key))
             case AddRuleCommand(heard=heard, write=write):
                 self._add_rule(heard, write)
-            case PlainCommand(name="pause" | "resume" as name):
-                self._switch("paused", "pause", "resume", on=name == "pause")
-            case PlainCommand(name="blank" | "unblank" as name):
-                self._switch("blank", "blank", "unblank", on=name == "blank")
-            case PlainCommand(name="off-record" | "on-record" as name):
-                self.off_record = name == "off-record"
+            case PlainCommand(name="pause"):
+                self._switch_on("pause", "resume", self._set_paused, was_on=self._facts.paused)
+            case PlainCommand(name="resume"):
+                self._switch_off("pause", self._set_paused)
+            case PlainCommand(name="blank"):
+                self._switch_on("blank", "unblank", self._set_blank, was_on=self._facts.blank)
+            case PlainCommand(name="unblank"):
+                self._switch_off("blank", self._set_blank)
+            case PlainCommand(name="off-record"):
+                self._leave_record()
+            case PlainCommand(name="on-record"):
+                self._return_to_record()
+            case PlainCommand(name="reload"):
+                self._reload()
             case PlainCommand(name="undo"):
                 self._undo.take_back()
         self._note(command.name, caption_of(command))
 
-    def go_on(self, earlier: Unfinished) -> None:
-        """Set what was set in the session that goes on."""
-        self.paused = earlier.set_by_operator("pause", "resume")
-        self.blank = earlier.set_by_operator("blank", "unblank")
-        self.off_record = earlier.set_by_operator("off-record", "on-record")
+    def _set_paused(self, on: bool) -> None:
+        self._facts.paused = on
 
-    def forget(self, ids: Container[int]) -> None:
-        """Forget what was done to captions that are gone."""
-        self._undo.forget_captions(ids)
+    def _set_blank(self, on: bool) -> None:
+        self._facts.blank = on
 
-    def _switch(
+    def _switch_on(
         self,
-        fact: Literal["paused", "blank"],
         name: CommandName,
         opposite: CommandName,
+        switch: Callable[[bool], None],
         *,
-        on: bool,
+        was_on: bool,
     ) -> None:
-        """Set one of the two facts, or take it back."""
-
         def back() -> None:
-            setattr(self, fact, False)
+            switch(False)
             self._note(opposite)  # a session that is resumed after a crash reads it there
 
-        if on and not getattr(self, fact):
+        if not was_on:
             self._undo.push(name, back)
-        elif not on:
-            self._undo.forget(name)
-        setattr(self, fact, on)
+        switch(True)
+
+    def _switch_off(self, name: CommandName, switch: Callable[[bool], None]) -> None:
+        self._undo.forget(name)
+        switch(False)
+
+    def _leave_record(self) -> None:
+        """Make everything forget what has just been said, and what is being said."""
+        if self._facts.off_record:
+            return
+        to_s = self._hearing.heard_s
+        from_s = max(0.0, to_s - self._facts.off_record_s)
+        redaction = Redaction(from_s, to_s, self._coordinator.open_ids)
+        self._recorder.purge(redaction)  # first: what follows could be cut short
+        self._facts.off_record = True
+        self._announcer.announce()
+        ids = self._coordinator.redact(redaction)
+        self._undo.forget_captions(ids)
+        # Everything is hidden; who commanded it is answered when not even a kill can undo it.
+        self._recorder.await_mark(_MARK_S)
+        log.warning("off the record", utterances=len(ids), from_s=round(from_s, 1))
+
+    def _return_to_record(self) -> None:
+        if self._facts.off_record:
+            self._facts.off_record = False
+            self._coordinator.return_to_record(self._hearing.heard_s)
 
     def _revise(self, did: str, old: CaptionMessage, new: CaptionMessage | None) -> None:
         """Show what was done to a caption, if it has changed anything."""
+
+        def back() -> None:
+            self._coordinator.publish(self._board.put_back(old))
+
         if new is not None:
-            self._undo.push(
-                f"{did} of caption {old.id}",
-                lambda: self._publish(self._board.put_back(old)),
-                old.id,
-            )
-            self._publish(new)
+            self._undo.push(f"{did} of caption {old.id}", back, old.id)
+            self._coordinator.publish(new)
 
     def _add_rule(self, heard: str, write: str) -> None:
         try:

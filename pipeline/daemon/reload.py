@@ -10,7 +10,6 @@ from dataclasses import asdict
 
 import structlog
 
-from pipeline.captions.board import CaptionBoard
 from pipeline.config.changes import changes
 from pipeline.config.loader import changed, leaves
 from pipeline.config.schema import Settings
@@ -18,11 +17,10 @@ from pipeline.core import logs
 from pipeline.core.errors import ConfigError, DictionaryError, ProtocolError
 from pipeline.core.timestamps import utc_now
 from pipeline.core.types import Fault
+from pipeline.daemon.context import DaemonContext
 from pipeline.daemon.coordinator import CaptionCoordinator
 from pipeline.dictionary.store import Dictionary
 from pipeline.records.events import DictionaryEvent, ReloadedEvent
-from pipeline.server.hub import Hub
-from pipeline.session.recorder import SessionRecorder
 from pipeline.workers.group import WorkerGroup
 
 log = structlog.get_logger()
@@ -34,25 +32,25 @@ class Reload:
     def __init__(
         self,
         settings: Settings,
-        read: Callable[[], Settings],
-        *,
-        dictionary: Dictionary,
-        board: CaptionBoard,
-        hub: Hub,
+        read: Callable[[], Settings] | None,
+        context: DaemonContext,
         group: WorkerGroup,
         coordinator: CaptionCoordinator,
-        recorder: SessionRecorder,
     ) -> None:
-        """`read` returns the settings as file, environment and flags say now, or raises."""
+        """`read` returns the settings as file, environment and flags say now, or raises.
+
+        Without it they stay.
+        """
         self.settings = settings
         """Those in force: as they were at the start where a change needs a restart."""
         self._read = read
-        self._dictionary = dictionary
-        self._board = board
-        self._hub = hub
+        self._facts = context.facts
+        self._dictionary = context.dictionary
+        self._board = context.board
+        self._hub = context.hub
+        self._recorder = context.recorder
         self._group = group
         self._coordinator = coordinator
-        self._recorder = recorder
 
     def hangup(self) -> None:
         """Read all again; the log, the record and operators' pages get the answer."""
@@ -82,7 +80,7 @@ class Reload:
             self._tell_rules()
 
     def _reload(self) -> None:
-        wanted = self._read()
+        wanted = self._read() if self._read else self.settings
         found = changes(self.settings, wanted)
         new = dict(leaves(wanted.model_dump()))
         settings = changed(
@@ -103,7 +101,7 @@ class Reload:
         self._group.use(settings)
         self._hub.use(settings.server)
         self._board.keep(settings.server.history)
-        self._coordinator.controls.off_record_s = settings.operator.off_record_s
+        self._facts.off_record_s = settings.operator.off_record_s
         if settings.log != old.log:
             logs.configure(settings.log.level, settings.log.format)
         if settings.session != old.session:
@@ -117,4 +115,4 @@ class Reload:
 
     def _fault(self, error: ConfigError | DictionaryError, what: str = "") -> None:
         stage = "dictionary" if isinstance(error, DictionaryError) else "settings"
-        self._coordinator.fault(Fault(stage, error.code, f"{what}{error}"))
+        self._coordinator.on_fault(Fault(stage, error.code, f"{what}{error}"))

@@ -23,7 +23,7 @@ from pipeline.core.errors import ProtocolError, SessionError
 from pipeline.core.metrics import Metrics
 from pipeline.core.timestamps import utc_now
 from pipeline.core.types import Mode, State
-from pipeline.daemon.screen import Screen
+from pipeline.daemon.sinks import Screen
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.commands import CommandMessage
 from pipeline.records.health import Dropped, HealthRecord, Queues
@@ -73,8 +73,6 @@ class Replay:
             settings.server,
             mode=_MODE,
             token=settings.operator.token or secrets.token_urlsafe(16),
-            on_command=_refuse,
-            health=self._health,
             metrics=Metrics(),
         )
 
@@ -84,10 +82,10 @@ class Replay:
         stop = asyncio.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, stop.set)
-        await self.hub.start()
+        await self.hub.start(on_command=_refuse, health=self._health)
         try:
             logs.serving(self.hub.address, self._folder)
-            self._screen.started(self.hub.address, _MODE, self._folder)
+            self._screen.show_address(self.hub.address, _MODE, self._folder)
             await self._show(stop)
             await stop.wait()
         finally:
@@ -112,14 +110,14 @@ class Replay:
                 continue
             self._board.restore([message])
             self.hub.publish(message)
-            self._screen.caption(message)
+            self._screen.on_caption(message)
             self._state("listening")
         self._state("ended")
 
     def _state(self, state: State) -> None:
         self._shown = state
         self.hub.set_state(state)
-        self._screen.state(state, "")
+        self._screen.on_state(state, "")
 
     def _health(self) -> _Health:
         """Return how the showing is: no engine works in it and nothing is given up."""

@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -66,6 +66,10 @@ _REFUSED: Mapping[Refusal, str] = {
 class Hub:
     """Serves displays. All methods belong to the event loop's thread."""
 
+    _on_command: Callable[[CommandMessage], None]
+    _health: Callable[[], HealthRecord]
+    _console: Callable[[], ConsoleMessage]
+
     def __init__(
         self,
         board: CaptionBoard,
@@ -73,22 +77,13 @@ class Hub:
         *,
         mode: Mode,
         token: str,
-        on_command: Callable[[CommandMessage], None],
-        health: Callable[[], HealthRecord],
         metrics: Metrics,
-        console: Callable[[], ConsoleMessage] = ConsoleMessage,
         pages: Path | None = None,
     ) -> None:
-        """Read the pages. Raises ServerError.
-
-        `on_command` does what an authorized operator asks for or raises ProtocolError. `health`
-        is what /healthz and operators are told; `console` fills in of that message what the hub
-        does not know. `pages` is the folder of the pages, ours if None.
-        """
+        """Read the pages: the folder `pages`, ours if None. Raises ServerError."""
         self._board = board
         self._settings = settings
         self._mode: Mode = mode
-        self._health = health
         self._metrics = metrics
         self._endpoints = Endpoints(
             pages or bundled("displays"),
@@ -100,34 +95,40 @@ class Hub:
         self._reason = ""
         self._clients = Clients(metrics)
         self._glass = DisplayLatency()
-        self.operators = OperatorFeed(
-            self._clients,
-            self._glass,
-            address=lambda: self.audience_address,
-            health=health,
-            console=console,
-        )
+        self.operators = OperatorFeed(self._clients, self._glass)
         self._incoming = Incoming(
             self._clients,
             metrics,
             glass=self._glass,
             token=token,
             address=settings.address,
-            on_command=on_command,
+            on_command=self._obey,
             on_operator=self._let_in,
         )
         self._door = ConnectionLimiter(settings.max_clients, settings.max_per_address)
         self._port = Transport(settings, self._door, handler=self._serve, answer=self._answer)
         self._timers: dict[Callable[[], None], asyncio.TimerHandle] = {}
 
-    async def start(self) -> None:
+    async def start(
+        self,
+        *,
+        on_command: Callable[[CommandMessage], None],
+        health: Callable[[], HealthRecord],
+        console: Callable[[], ConsoleMessage] = ConsoleMessage,
+    ) -> None:
         """Bind the port and serve. Raises ServerError.
+
+        `on_command` does what an authorized operator asks for or raises ProtocolError. `health`
+        is what /healthz and operators are told; `console` fills in of that message what the hub
+        does not know. They are given here and not to the constructor: what answers a display is
+        made of parts that publish through this hub.
 
         Codes: `port-in-use`, `port-forbidden`, `address-unavailable`, and those of `Certificate`.
         """
+        self._on_command, self._health, self._console = on_command, health, console
         self._take_limits()
         await self._port.open()
-        self._every(_HEALTH_S, lambda: self.operators.health(self._board.seq))
+        self._every(_HEALTH_S, self._tell_health)
         self._every(_ALIVE_S, self._tell_alive)
 
     @property
@@ -216,6 +217,10 @@ class Hub:
 
         self._timers[act] = asyncio.get_running_loop().call_later(period_s, again)
 
+    def _tell_health(self) -> None:
+        if self._clients.authorized():
+            self.operators.health(self._health(), self._board.seq)
+
     def _tell_alive(self) -> None:
         self._tell(AliveMessage(seq=self._board.seq))
 
@@ -278,8 +283,11 @@ class Hub:
         for message in filter(None, (hello, earlier)):
             self._clients.send([client], message)
 
+    def _obey(self, command: CommandMessage) -> None:
+        self._on_command(command)
+
     def _let_in(self, client: Client) -> None:
         """Bring a new operator up to date, also with what a dry-run hides from the others."""
-        self.operators.welcome(client)
+        self.operators.welcome(client, replace(self._console(), address=self.audience_address))
         if self._mode == "dry-run":
             self._welcome(client, Subscription(client.lang, client.kind))

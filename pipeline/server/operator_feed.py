@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable
 from dataclasses import fields, replace
 
 from pipeline.captions.redaction import Redaction, RedactionFilter
@@ -36,24 +35,9 @@ _UTTERANCES = 50
 class OperatorFeed:
     """Speaks to the clients that have shown the token. Belongs to the event loop's thread."""
 
-    def __init__(
-        self,
-        clients: Clients,
-        glass: DisplayLatency,
-        *,
-        address: Callable[[], str],
-        health: Callable[[], HealthRecord],
-        console: Callable[[], ConsoleMessage],
-    ) -> None:
-        """Take what is asked whenever a message needs it.
-
-        `address` is the audience page's; `console` fills in what only the pipeline knows.
-        """
+    def __init__(self, clients: Clients, glass: DisplayLatency) -> None:
         self._clients = clients
         self._glass = glass
-        self._address = address
-        self._health = health
-        self._console = console
         self._utterances: deque[UtteranceRecord] = deque(maxlen=_UTTERANCES)
         self._compares: deque[CompareRecord] = deque(maxlen=_UTTERANCES)
         self._purged: deque[Stretch] = deque(maxlen=_UTTERANCES)
@@ -107,12 +91,9 @@ class OperatorFeed:
         """Tell that a command was obeyed, and how what operators control is now."""
         self._tell(message)
 
-    def health(self, seq: int) -> None:
+    def health(self, record: HealthRecord, seq: int) -> None:
         """Tell how the daemon is, and how the displays keep up; `seq` is the newest caption's."""
-        if not self._clients.authorized():
-            return
         now_s = time.monotonic()
-        record = self._health()
         self._tell(
             HealthMessage(
                 **{each.name: getattr(record, each.name) for each in fields(HealthRecord)},
@@ -121,11 +102,10 @@ class OperatorFeed:
             )
         )
 
-    def welcome(self, client: Client) -> None:
-        """Bring one that has just shown the token up to date."""
+    def welcome(self, client: Client, console: ConsoleMessage) -> None:
+        """Bring one that has just shown the token up to date; adds to `console` what was sent."""
         console = replace(
-            self._console(),
-            address=self._address(),
+            console,
             utterances=tuple(self._utterances),
             compares=tuple(self._compares),
             purged=tuple(self._purged),

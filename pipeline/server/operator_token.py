@@ -11,6 +11,19 @@ from pipeline.core.errors import SessionError
 FILE = "operator-token"
 
 
+def token_in_force(named: str, directory: Path) -> str:
+    """Return the token that the settings name, else the one kept in `directory`, made if need be.
+
+    Raises SessionError (token-unusable).
+    """
+    return named or operator_token(directory)
+
+
+def token_place(named: str, directory: Path) -> str:
+    """Return where a person finds the token in force."""
+    return "the settings, operator.token" if named else str(directory / FILE)
+
+
 def operator_token(directory: Path) -> str:
     """Return the token kept in `directory`, making it if there is none. Raises SessionError."""
     file = directory / FILE

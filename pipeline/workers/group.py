@@ -25,12 +25,12 @@ from pipeline.workers.translator import Translate
 from pipeline.workers.vad_fallback import FallbackDetector
 
 SILENT_S = 20.0
-"""The listen thread notices within seconds that a microphone gives nothing. Silent for so long, it
-hangs itself.
+"""Seconds without a sign of life after which the listen thread counts as hung. A microphone that
+gives nothing it notices itself, much earlier.
 """
 
 HANG_GRACE_S = 2.0
-"""A final translator that is so much past its own deadline hangs."""
+"""Seconds past its own deadline after which the final translator counts as hung."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class WorkerGroup:
         engines: Engines,
         *,
         dictionary: Dictionary,
-        ladder: Degradation,
+        degradation: Degradation,
         emit: Emit,
         last_id: int = 0,
         origin_s: float = 0.0,
@@ -78,8 +78,9 @@ class WorkerGroup:
         """Make the workers. Ids go on from `last_id`, audio times from `origin_s`."""
         self._engines = engines
         self._emit = emit
-        # A file played as fast as possible has no clock to fall behind: then queues wait instead.
-        self.sheds = not (settings.audio.input and settings.audio.pace == "fast")
+        # A file played as fast as possible has no clock to fall behind: then queues wait instead
+        # of giving anything up.
+        self.may_shed = not (settings.audio.input and settings.audio.pace == "fast")
         self._mailbox = UtteranceQueue()
         self._drafts = DraftQueue(DRAFT_LIMIT)
         self._segmenter = Segmenter(settings.vad, last_id=last_id)
@@ -91,7 +92,7 @@ class WorkerGroup:
             origin_s=origin_s,
             zeros_mean_lost=not settings.audio.input,
             mailbox=self._mailbox,
-            ladder=ladder,
+            ladder=degradation,
             emit=emit,
         )
         self._transcribe = Transcribe(
@@ -101,9 +102,9 @@ class WorkerGroup:
             dictionary=dictionary,
             mailbox=self._mailbox,
             drafts=self._drafts if engines.final else None,
-            ladder=ladder,
+            ladder=degradation,
             emit=emit,
-            shed=self.sheds,
+            shed=self.may_shed,
         )
         self._translate: Translate | None = None
         if engines.final is not None:
@@ -111,7 +112,7 @@ class WorkerGroup:
                 settings=settings,
                 translator=engines.final,
                 drafts=self._drafts,
-                ladder=ladder,
+                ladder=degradation,
                 emit=emit,
             )
         workers = (self.listen, self._transcribe, self._translate)
@@ -123,7 +124,7 @@ class WorkerGroup:
                 translator=engines.compare,
                 model=settings.translate.compare.model,
                 emit=emit,
-                limit=LIMIT if self.sheds else 0,
+                limit=LIMIT if self.may_shed else 0,
             )
         self.ready: set[str] = set()
         """Names of the workers that have loaded their engines."""
@@ -164,51 +165,51 @@ class WorkerGroup:
         if "transcribe" in self.ended:
             with suppress(queue.Full):
                 self._drafts.put_nowait(None)
-        if self._compare is not None and self.done:
+        if self._compare is not None and self.is_done:
             self._compare.end()
 
     @property
-    def loaded(self) -> bool:
+    def is_loaded(self) -> bool:
         """Whether every worker that captions need is ready."""
         return {worker.name for worker in self._workers} <= self.ready
 
     @property
-    def broken(self) -> bool:
+    def is_broken(self) -> bool:
         """Whether a worker ended with an error."""
         return any(self.ended.values())
 
     @property
-    def done(self) -> bool:
+    def is_done(self) -> bool:
         """Whether every worker that captions need has ended, but for a translator that hangs."""
         left = {worker.name for worker in self._workers} - set(self.ended)
         return not left or (left == {"translate"} and self.translator_hangs)
 
     @property
-    def over(self) -> bool:
+    def is_over(self) -> bool:
         """Whether nothing more is to come, comparisons included."""
-        return self.done and (self._compare is None or self._compare.name in self.ended)
+        return self.is_done and (self._compare is None or self._compare.name in self.ended)
 
     @property
-    def stuck(self) -> bool:
+    def is_stuck(self) -> bool:
         """Whether a thread is still inside an engine."""
         return any(worker.is_alive() for worker in self._all)
 
     @property
     def translator_hangs(self) -> bool:
-        """Whether the last look found the final translator hanging."""
+        """Whether the last check found the final translator hanging."""
         return self._transcribe.final_engine_lost
 
     @property
-    def setback(self) -> str:
-        """Which engines are not as they should be, empty when all are."""
+    def degraded_reason(self) -> str:
+        """Why the engines are not at their best, empty when all are."""
         translate = "" if self._translate is None else self._translate.setback
         if self.translator_hangs:
             translate = "the final translator hangs"
-        setbacks = (self._detector.setback, self._transcribe.setback, translate)
-        return "; ".join(filter(None, setbacks))
+        reasons = (self._detector.setback, self._transcribe.setback, translate)
+        return "; ".join(filter(None, reasons))
 
-    def look(self, now_s: float) -> bool:
-        """Look whether the final translator hangs; return True when that is new.
+    def check_translator(self, now_s: float) -> bool:
+        """Check whether the final translator hangs; return True when that is new.
 
         While it hangs, new finals do without it; when it comes back it is used again.
         """
@@ -219,10 +220,10 @@ class WorkerGroup:
         self._transcribe.final_engine_lost = hangs
         return new
 
-    def alive(self, now_s: float) -> bool:
+    def is_listening(self, now_s: float) -> bool:
         """Whether audio is still read, or waited for, as it should be."""
         ended = self.listen.name in self.ended or not self.listen.begun
-        return ended or not self.sheds or now_s - self.listen.beat_s < SILENT_S
+        return ended or not self.may_shed or now_s - self.listen.beat_s < SILENT_S
 
     @property
     def translating(self) -> int | None:
@@ -230,12 +231,17 @@ class WorkerGroup:
         doing = self._translate.doing if self._translate else None
         return doing[0].id if doing else None
 
+    @property
+    def heard_s(self) -> float:
+        """Where in the session's audio it is, seconds."""
+        return self.listen.heard_s
+
     def compare(self, final: Caption) -> None:
         """Have a final compared, if that is asked for; never waits."""
         if self._compare is not None and final.engine != "source":
             self._compare.put(final)
 
-    def rescue(self) -> list[Caption]:
+    def take_unfinished(self) -> list[Caption]:
         """Take what the final translator has not finished, as finals."""
         return self._translate.rescue() if self._translate else []
 
@@ -246,7 +252,7 @@ class WorkerGroup:
         self.listen.off_record = controls.off_record
         if new:
             self._mailbox.discard()
-            self.rescue()
+            self.take_unfinished()
 
     @property
     def _all(self) -> list[Worker]:
@@ -260,7 +266,7 @@ class WorkerGroup:
         drafts = self._translate.waiting if self._translate else 0
         return {"mailbox": len(self._mailbox), "drafts": drafts}
 
-    def shed(self) -> dict[str, int]:
+    def dropped(self) -> dict[str, int]:
         """Return what was given up so far: partials never recognized, finals never sent on."""
         return {
             "partials": self._mailbox.replaced_partials,

@@ -72,12 +72,10 @@ class DisplayServer:
                 config.Server(port=self._port, tls_cert=str(cert), tls_key=str(key)),
                 mode=self.mode,
                 token="secret",
-                on_command=self._command,
-                health=health_record,
                 metrics=self.metrics,
             )
             hub.set_state(state)
-            await hub.start()
+            await hub.start(on_command=self._command, health=health_record)
             return hub
 
         self._hub = self._wait(start())

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 
 from pipeline.cli.screens import LineScreen
-from pipeline.config import schema as config
 from pipeline.config.changes import Changes
 from pipeline.config.loader import load
 from pipeline.core.types import (
@@ -26,15 +25,16 @@ from pipeline.core.types import (
     Utterance,
     Word,
 )
+from pipeline.daemon.context import make_context
 from pipeline.daemon.coordinator import CaptionCoordinator
+from pipeline.daemon.opening import OpenSession
+from pipeline.daemon.operator_commands import OperatorCommands
 from pipeline.dictionary.matcher import correct
 from pipeline.dictionary.store import Dictionary
-from pipeline.protocol.commands import CommandMessage
 from pipeline.records.health import Dropped, Queues
-from pipeline.server.hub import Hub
 from pipeline.session.recorder import SessionRecorder
-from pipeline.workers.degradation import Degradation
 from scripts.support.display_server import DisplayServer
+from scripts.support.hearing import FakeHearing
 from scripts.support.records import health_record
 
 LENGTH_S = 3.0
@@ -59,8 +59,7 @@ class OperatorServer(DisplayServer):
         self.health = HEALTH
         self.address = ""
         """What the settings name for phones."""
-        self.heard_s = 0.0
-        """Where in the audio it is."""
+        self.hearing = FakeHearing(0.0)
         self._recorder = SessionRecorder(folder, source="en", target="es", on_fault=print)
         self._recorder.start()
 
@@ -74,32 +73,28 @@ class OperatorServer(DisplayServer):
         del state  # the desk works it out
 
         async def start() -> None:
-            hub = Hub(
-                self.board,
-                config.Server(port=self._port, address=self.address),
-                mode=self.mode,
-                token="secret",
-                on_command=self._command,
+            flags = {
+                "session.directory": str(self.folder),
+                "server.port": self._port,
+                "server.address": self.address,
+                "operator.token": "secret",
+                "operator.off_record_s": 10.0,
+            }
+            session = OpenSession(self._recorder, self.board, None)
+            context = make_context(
+                load(flags=flags).settings, session, self.dictionary, self.mode, LineScreen()
+            )
+            self.facts, self.metrics = context.facts, context.metrics
+            self.coordinator = CaptionCoordinator(context)
+            self.commands = OperatorCommands(context, self.coordinator, self.hearing, _reload)
+            self.facts.has_begun = True
+            context.announcer.announce()
+            await context.hub.start(
+                on_command=self.commands.obey,
                 health=lambda: self.health,
-                console=lambda: self.coordinator.controls.console,
-                metrics=self.metrics,
+                console=self.commands.console,
             )
-            self.coordinator = CaptionCoordinator(
-                board=self.board,
-                hub=hub,
-                dictionary=self.dictionary,
-                recorder=self._recorder,
-                metrics=self.metrics,
-                ladder=Degradation(),
-                screen=LineScreen(),
-                mode=self.mode,
-                off_record_s=10.0,
-                heard_s=lambda: self.heard_s,
-            )
-            self.coordinator.begun = True
-            self.coordinator.announce()
-            await hub.start()
-            self._hub = hub
+            self._hub = context.hub
 
         self._wait(start())
         self._port = self._running().port
@@ -150,10 +145,10 @@ class OperatorServer(DisplayServer):
             span=Span(closed_s + 0.284, closed_s + 0.9),
         )  # fmt: skip
 
-        self.heard_s = utterance.end_s
+        self.hearing.heard_s = utterance.end_s
 
         async def report() -> None:
-            self.coordinator.closed(utterance)
+            self.coordinator.on_closed(utterance)
             self.coordinator.show(drafted)
             self.coordinator.show(made)
 
@@ -173,8 +168,8 @@ class OperatorServer(DisplayServer):
         transcript = Transcript(utterance, "en", raw, raw, Recognition(raw), filtered=reason)
 
         async def report() -> None:
-            self.coordinator.closed(utterance)
-            self.coordinator.filtered(transcript)
+            self.coordinator.on_closed(utterance)
+            self.coordinator.on_filtered(transcript)
 
         self._wait(report())
 
@@ -182,7 +177,7 @@ class OperatorServer(DisplayServer):
         """Report an input level."""
 
         async def report() -> None:
-            self.coordinator.level(Level(dbfs, dbfs + 6, clipped, speaking))
+            self.coordinator.on_level(Level(dbfs, dbfs + 6, clipped, speaking))
 
         self._wait(report())
 
@@ -192,7 +187,7 @@ class OperatorServer(DisplayServer):
         comparison = Comparison(number, "es", final, "opus-mt-en-es", told, Span(0.0, 0.041))
 
         async def report() -> None:
-            self.coordinator.compared(comparison)
+            self.coordinator.on_comparison(comparison)
 
         self._wait(report())
 
@@ -204,5 +199,6 @@ class OperatorServer(DisplayServer):
 
         self._wait(tell())
 
-    def _command(self, command: CommandMessage) -> None:
-        self.coordinator.command(command)
+
+def _reload() -> None:
+    """Read nothing: the settings stand in no file."""

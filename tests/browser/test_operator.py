@@ -151,7 +151,7 @@ def test_pause_blank_and_undo_are_one_press(hall: OperatorServer, visit: Visit) 
     expect(page.locator("#blank .word")).to_have_text("Unblank")
     page.locator("#pause").click()
     expect(page.locator("#pause .word")).to_have_text("Resume")
-    assert (hall.coordinator.controls.paused, hall.coordinator.controls.blank) == (True, True)
+    assert (hall.facts.paused, hall.facts.blank) == (True, True)
     expect(page.locator("#undo .word")).to_have_text("Undo: pause")
     page.locator("#undo").click()
     expect(page.locator("#undo .word")).to_have_text("Undo: blank")
@@ -244,7 +244,7 @@ def test_a_rehearsal_cannot_be_taken_for_a_service(visit: Visit, hall: OperatorS
 def test_a_fault_is_a_quiet_line(hall: OperatorServer, visit: Visit) -> None:
     page = opened(visit)
     fault = Fault("dictionary", "dictionary-unknown-key", "church.toml: unknown key 'hera'")
-    hall._loop.call_soon_threadsafe(hall.coordinator.fault, fault)
+    hall._loop.call_soon_threadsafe(hall.coordinator.on_fault, fault)
     expect(page.locator("#notice")).to_have_text("church.toml: unknown key 'hera'.")
     expect(page.locator("#notice")).to_have_attribute("data-tone", "bad")
 
@@ -314,7 +314,7 @@ def test_everything_by_keyboard(hall: OperatorServer, visit: Visit) -> None:
     page.keyboard.type(" pb")  # letters of shortcuts
     page.keyboard.press("Enter")
     expect(people.locator("#captions")).to_contain_text("La primera. pb")
-    assert not hall.coordinator.controls.paused
+    assert not hall.facts.paused
     page.keyboard.press("h")
     expect(people.locator("#captions")).not_to_contain_text("La primera.")
     page.keyboard.press("Control+z")
@@ -342,7 +342,7 @@ def test_shortcuts_can_be_turned_off(hall: OperatorServer, visit: Visit) -> None
     expect(page.locator("#pause")).to_be_enabled()
     page.keyboard.press("p")
     page.wait_for_timeout(200)
-    assert not hall.coordinator.controls.paused
+    assert not hall.facts.paused
     expect(page.locator("#keys")).not_to_be_checked()
 
 

@@ -64,7 +64,8 @@ NOT_TESTED_ALONE = {
     "cli/commands/config",  # with the settings it prints: config/test_schema.py
     "cli/commands/devices",  # with the devices it lists: audio/test_devices.py
     "cli/options",  # through each command
-    *("audio/protocols", "daemon/screen", "engines/protocols"),  # declarations
+    *("audio/protocols", "daemon/sinks", "engines/protocols"),  # declarations
+    "daemon/context",  # through the parts that get it
     "workers/base",  # through each worker
 }
 

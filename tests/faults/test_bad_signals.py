@@ -66,7 +66,7 @@ def test_while_a_model_loads_the_end_waits_for_it_and_is_clean(tmp_path: Path, n
 
     service = Service(tmp_path, recognizer=recognizer)
     assert service.run(beside) == 0
-    assert not service.app.stuck
+    assert not service.app.is_stuck
     assert end_event(service)["unfinished"] == 0
 
 
@@ -83,7 +83,7 @@ def test_twice_while_a_model_hangs_in_loading_it_ends_at_once(tmp_path: Path, nu
     began_s = time.monotonic()
     assert service.run(beside) == 0
     assert time.monotonic() - began_s < 15
-    assert service.app.stuck  # the command then ends the process without waiting for the thread
+    assert service.app.is_stuck  # the command then ends the process without waiting for the thread
     recognizer.until.set()
 
 
@@ -160,15 +160,17 @@ def test_while_displays_are_told_goodbye(tmp_path: Path, number: int) -> None:
     deaf = socket.socket()
 
     async def beside(service: Service) -> None:
-        deaf.connect(("127.0.0.1", service.app._hub.port))
+        deaf.connect(("127.0.0.1", service.app._context.hub.port))
         deaf.sendall(UPGRADE)
-        await reached(lambda: len(service.app._hub._clients) == 1 and bool(service.journal()))
+        await reached(
+            lambda: len(service.app._context.hub._clients) == 1 and bool(service.journal())
+        )
         send(number)
         await reached(lambda: service.app.health.record().state == "ended")
         for _ in range(3):
             send(number)
             await asyncio.sleep(0.2)
-        assert len(service.app._hub._clients) == 1
+        assert len(service.app._context.hub._clients) == 1
 
     source = FakeSource(pcm_of(SCRIPT[:1], 4.0), hold=True)
     service = Service(tmp_path, source=source)

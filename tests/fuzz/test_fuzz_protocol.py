@@ -112,19 +112,19 @@ def test_any_commands_in_any_order_leave_a_desk_that_works(
     setting = CoordinatorFixture(tmp_path)
     desks.append(setting)
     coordinator = setting.coordinator
-    coordinator.begun = True
+    setting.facts.has_begun = True
     for number in range(1, 4):
         coordinator.show(caption("gracia", final=number < 3, id=number))
     for each in commands:
         with contextlib.suppress(ProtocolError):
-            coordinator.command(each)
-        state, reason = coordinator.state
+            setting.commands.obey(each)
+        state, reason = setting.state
         assert state in ("listening", "paused", "blank")
-        assert reason.startswith("off the record") == coordinator.controls.off_record
-        encode(coordinator.controls.console)
+        assert reason.startswith("off the record") == setting.facts.off_record
+        encode(setting.commands.console())
     with contextlib.suppress(ProtocolError):
-        coordinator.command(command("on-record"))
-    setting.heard_s = 9.0
+        setting.commands.obey(command("on-record"))
+    setting.hearing.heard_s = 9.0
     coordinator.show(caption("amén", final=True, id=9))
     assert setting.board.seq > 0
 

@@ -1,4 +1,4 @@
-"""A coordinator with its hub, board and record, on an event loop of its own."""
+"""A coordinator with its commands, hub, board and record."""
 
 from __future__ import annotations
 
@@ -9,22 +9,23 @@ import numpy as np
 import orjson
 
 from pipeline.captions.board import CaptionBoard
-from pipeline.cli.screens import LineScreen
 from pipeline.config.loader import load
-from pipeline.config.schema import Server
-from pipeline.core.metrics import Metrics
+from pipeline.core.errors import ProtocolError
 from pipeline.core.types import (
     Caption,
     Recognition,
     Transcript,
     Utterance,
 )
+from pipeline.daemon.context import make_context
 from pipeline.daemon.coordinator import CaptionCoordinator
+from pipeline.daemon.opening import OpenSession
+from pipeline.daemon.operator_commands import OperatorCommands
+from pipeline.daemon.sinks import Screen
 from pipeline.dictionary.store import Dictionary
-from pipeline.server.hub import Hub
+from pipeline.protocol.caption import CaptionMessage
 from pipeline.session.recorder import SessionRecorder
-from pipeline.workers.degradation import Degradation
-from scripts.support.records import health_record
+from scripts.support.hearing import FakeHearing
 
 
 def utterance(id: int = 1) -> Utterance:  # noqa: A002
@@ -41,37 +42,47 @@ def caption(text: str, *, final: bool, id: int = 1) -> Caption:  # noqa: A002
     return Caption(transcript(id=id), "es", text, "gemma" if final else "marian", final)
 
 
-class CoordinatorFixture:
-    """A desk with a real board, recorder and metrics, and a hub that nobody has connected to."""
+class CaptionScreen(Screen):
+    """Keeps the messages that are shown."""
 
-    def __init__(self, tmp_path: Path) -> None:
-        self.board = CaptionBoard("test", "en", "es", 10)
-        self.metrics = Metrics()
-        self.ladder = Degradation()
-        self.recorder = SessionRecorder(tmp_path, source="en", target="es", on_fault=print)
-        self.recorder.start()
-        hub = Hub(
-            self.board,
-            Server(),
-            mode="live",
-            token="secret",
-            on_command=print,
-            health=health_record,
-            metrics=self.metrics,
-        )
-        self.coordinator = CaptionCoordinator(
-            board=self.board,
-            hub=hub,
-            dictionary=Dictionary(load(flags={"session.directory": str(tmp_path)}).settings),
-            recorder=self.recorder,
-            metrics=self.metrics,
-            ladder=self.ladder,
-            screen=LineScreen(),
-            mode="live",
-            off_record_s=60.0,
-            heard_s=lambda: self.heard_s,
-        )
-        self.heard_s = 1.0
+    def __init__(self) -> None:
+        self.messages: list[CaptionMessage] = []
+
+    def on_caption(self, message: CaptionMessage) -> None:
+        self.messages.append(message)
+
+
+class CoordinatorFixture:
+    """A coordinator and its commands, with all they work on real, and a hub nobody connects to."""
+
+    def __init__(
+        self, tmp_path: Path, flags: dict[str, Any] | None = None, *, start: bool = True
+    ) -> None:
+        needed = {"session.directory": str(tmp_path), "operator.token": "secret"}
+        settings = load(flags=needed | (flags or {})).settings
+        recorder = SessionRecorder(tmp_path, source="en", target="es", on_fault=print)
+        session = OpenSession(recorder, CaptionBoard("test", "en", "es", 10), None)
+        self.screen = CaptionScreen()
+        self.context = make_context(settings, session, Dictionary(settings), "live", self.screen)
+        self.facts = self.context.facts
+        self.board = self.context.board
+        self.recorder = self.context.recorder
+        if start:
+            self.recorder.start()
+        self.coordinator = CaptionCoordinator(self.context)
+        self.hearing = FakeHearing()
+        self.commands = OperatorCommands(self.context, self.coordinator, self.hearing, self.reload)
+        self.reloads = 0
+        self.reload_error: ProtocolError | None = None
+
+    def reload(self) -> None:
+        if self.reload_error is not None:
+            raise self.reload_error
+        self.reloads += 1
+
+    @property
+    def state(self) -> tuple[str, str]:
+        return self.context.announcer.state
 
     def written(self, name: str = "diagnostics.jsonl") -> list[dict[str, Any]]:
         self.recorder.close(5)

@@ -90,7 +90,7 @@ class Service:
         async def both() -> int:
             run = asyncio.create_task(self.app.run())
             if beside is not None:
-                while self.app._hub._port._server is None:
+                while self.app._context.hub._port._server is None:
                     await asyncio.sleep(0.01)
                 await beside(self)
             return await run
@@ -98,7 +98,7 @@ class Service:
         return asyncio.run(both())
 
     def connect(self, query: str = "") -> connect:
-        return connect(f"ws://127.0.0.1:{self.app._hub.port}/ws{query}", compression=None)
+        return connect(f"ws://127.0.0.1:{self.app._context.hub.port}/ws{query}", compression=None)
 
     def journal(self) -> list[dict[str, Any]]:
         lines = (self.app.folder / "captions.jsonl").read_bytes().splitlines()

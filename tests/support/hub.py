@@ -57,10 +57,11 @@ class Service:
             self.settings,
             mode=mode,
             token=TOKEN,
-            on_command=self.obey,
-            health=health_record,
             metrics=self.metrics,
         )
+
+    async def start(self) -> None:
+        await self.hub.start(on_command=self.obey, health=health_record)
 
     def obey(self, command: CommandMessage) -> None:
         if command.name == "resume":
@@ -105,7 +106,7 @@ def fetch(port: int, path: str, method: str, headers: Mapping[str, str]) -> Repl
 @contextlib.asynccontextmanager
 async def serving(mode: Mode = "live", **server: Any) -> AsyncIterator[Service]:
     service = Service(mode, **server)
-    await service.hub.start()
+    await service.start()
     try:
         yield service
     finally:

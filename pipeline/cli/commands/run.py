@@ -33,7 +33,7 @@ from pipeline.core.errors import ModelCrashError, ModelError
 from pipeline.core.resources import bundled
 from pipeline.core.types import Mode
 from pipeline.daemon.app import App
-from pipeline.daemon.screen import Screen
+from pipeline.daemon.sinks import Screen
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines import factory
 from pipeline.models.automatic import AUTO, FIRST, names_in_use, recognizer_name
@@ -66,7 +66,7 @@ class _Ended:
     code: int
     folder: Path
     screen: Screen
-    stuck: bool
+    is_stuck: bool
     has_other_recognizer: bool
     """The recognizer that "auto" had chosen could not be loaded, and there is another one."""
 
@@ -147,10 +147,10 @@ def _demo(arguments: argparse.Namespace) -> int:
     def then(folder: Path, screen: Screen) -> None:
         models = names_in_use(loaded.settings)
         if voices:
-            screen.summary(voices_table(score_session(folder, voices), models))
+            screen.show_summary(voices_table(score_session(folder, voices), models))
         else:
-            screen.summary(table(score(folder, bundled("demo", f"{text}.json")), models))
-        screen.summary(f"The session is kept in {folder}")
+            screen.show_summary(table(score(folder, bundled("demo", f"{text}.json")), models))
+        screen.show_summary(f"The session is kept in {folder}")
 
     source = Playlist(list(voices), name="voices", pace=pace) if voices else None
     return _serve(loaded, "demo", loop=arguments.loop, then=then, source=source)
@@ -195,7 +195,7 @@ def _serve(
     gc.collect()  # of the models nothing is left: a review may be open while a service runs
     if then is not None and not ended.code:
         then(ended.folder, ended.screen)
-    if ended.stuck:
+    if ended.is_stuck:
         # A thread inside a hung engine would hold up (or crash) the interpreter's own end.
         streams.settle()
         os._exit(ended.code)
@@ -238,4 +238,4 @@ def _caption(
     elif mode != "demo":  # which says so below its table
         log.info("session kept", folder=str(app.folder))
     has_other = isinstance(app.failure, ModelCrashError) and recognizer_name(settings) != recognizer
-    return _Ended(code, app.folder, screen, app.stuck, has_other)
+    return _Ended(code, app.folder, screen, app.is_stuck, has_other)

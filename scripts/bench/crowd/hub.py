@@ -67,11 +67,9 @@ async def main(seconds: float) -> None:
         Server(port=0),
         mode="live",
         token=token_urlsafe(),
-        on_command=lambda _: None,
-        health=health_record,
         metrics=metrics,
     )
-    await hub.start()
+    await hub.start(on_command=lambda _: None, health=health_record)
     print(orjson.dumps({"port": hub.port}).decode(), flush=True)
     await asyncio.to_thread(sys.stdin.readline)
     before = resource.getrusage(resource.RUSAGE_SELF)

@@ -198,7 +198,7 @@ def test_off_the_record_nobody_and_nothing_has_the_words(tmp_path: Path) -> None
             assert (console["off_record"], console["off_record_s"]) == (False, 8.0)
             await until(phone, final("Przemek"))
             await until(phone, lambda m: m["type"] == "caption" and "Quentin" in str(m))
-            shown = service.app._hub._board.seq
+            shown = service.app._context.hub._board.seq
             await operator.command("edit", id=4, text="Ludmila perdonó")
             await operator.command("edit", id=1, text="Corregido")
             await eventually(lambda: len(said(files(service.app.folder))) >= 4)
@@ -213,7 +213,7 @@ def test_off_the_record_nobody_and_nothing_has_the_words(tmp_path: Path) -> None
                 assert (gone["source"]["text"], gone["target"]["text"]) == ("", "")
                 assert gone["final"]
                 assert gone["seq"] > shown
-            await eventually(lambda: not service.app._recorder.purging)
+            await eventually(lambda: not service.app._context.recorder.purging)
             assert said(files(service.app.folder)) == []
             assert said(await everything(service)) == []
 
@@ -269,7 +269,7 @@ def test_a_final_that_was_being_made_never_comes(tmp_path: Path) -> None:
             assert translate.doing is not None
             assert translate.waiting
             await operator.command("off-record")
-            await eventually(lambda: not service.app._recorder.purging)
+            await eventually(lambda: not service.app._context.recorder.purging)
             assert (translate.waiting, service.app._coordinator.unfinished) == (0, 0)
             await operator.command("on-record")  # before Gemma is back
             hang.set()
@@ -349,8 +349,8 @@ class AnyService(RuleBasedStateMachine):
         super().__init__()
         self.setting = CoordinatorFixture(self.folders("sessions"))
         self.desk, self.board = self.setting.coordinator, self.setting.board
-        self.desk.begun = True
-        self.desk.controls.off_record_s = 8.0
+        self.setting.facts.has_begun = True
+        self.setting.facts.off_record_s = 8.0
         self.open: dict[int, Utterance] = {}
         self.ends_s: dict[int, float] = {}
         self.secret: set[int] = set()
@@ -365,13 +365,13 @@ class AnyService(RuleBasedStateMachine):
     @rule(length_s=st.sampled_from([1.0, 3.0, 9.0]))
     def speak(self, length_s: float) -> None:
         self.last += 1
-        start_s = self.setting.heard_s
-        self.setting.heard_s = self.ends_s[self.last] = start_s + length_s
+        start_s = self.setting.hearing.heard_s
+        self.setting.hearing.heard_s = self.ends_s[self.last] = start_s + length_s
         samples = round(start_s * 16_000), round((start_s + length_s) * 16_000)
         self.open[self.last] = Utterance(
             self.last, 1, True, "silence", *samples, np.zeros(1, np.float32)
         )
-        if self.desk.controls.off_record:  # as if the listener had not noticed it yet
+        if self.setting.facts.off_record:  # as if the listener had not noticed it yet
             self.secret.add(self.last)
 
     @precondition(lambda self: self.open)
@@ -380,9 +380,9 @@ class AnyService(RuleBasedStateMachine):
         key = list(self.open)[at % len(self.open)]
         made = self.transcript(key)
         if what == "close":
-            self.desk.closed(self.open[key])
+            self.desk.on_closed(self.open[key])
         elif what == "filter":
-            self.desk.filtered(replace(made, filtered="no-speech"))
+            self.desk.on_filtered(replace(made, filtered="no-speech"))
         else:
             final = what == "final"
             engine = "gemma" if final else "marian"
@@ -397,7 +397,7 @@ class AnyService(RuleBasedStateMachine):
         if key not in self.finals:
             return
         told = Translation(f"otra word{key}x", "marian")
-        self.desk.compared(Comparison(key, "es", "", "m", told, Span(0.0, 0.1)))
+        self.desk.on_comparison(Comparison(key, "es", "", "m", told, Span(0.0, 0.1)))
 
     @rule(
         name=st.sampled_from(["pause", "resume", "blank", "unblank", "edit", "hide", "undo"]),
@@ -405,27 +405,27 @@ class AnyService(RuleBasedStateMachine):
     )
     def operate(self, name: Any, key: int) -> None:
         with contextlib.suppress(ProtocolError):
-            self.desk.command(command(name, key, f"corregido word{key}x"))
+            self.setting.commands.obey(command(name, key, f"corregido word{key}x"))
 
     @rule()
     def off_record(self) -> None:
-        if not self.desk.controls.off_record:
-            limit_s = self.setting.heard_s - 8.0
+        if not self.setting.facts.off_record:
+            limit_s = self.setting.hearing.heard_s - 8.0
             self.secret |= {*self.open} | {k for k, end_s in self.ends_s.items() if end_s > limit_s}
-        self.desk.command(command("off-record"))
+        self.setting.commands.obey(command("off-record"))
 
     @rule()
     def on_record(self) -> None:
-        self.desk.command(command("on-record"))
+        self.setting.commands.obey(command("on-record"))
 
     @invariant()
     def nobody_is_sent_a_secret(self) -> None:
-        operators = self.desk._hub.operators
+        operators = self.setting.context.hub.operators
         sent = [m.source.text + m.target.text for m in self.board.snapshot().messages]
         sent += [str(each) for each in (*operators._utterances, *operators._compares)]
         assert self.secrets_in(" ".join(sent)) == []
-        blank = self.desk.state[0] == "blank"
-        assert blank or not self.desk.controls.off_record
+        blank = self.setting.state[0] == "blank"
+        assert blank or not self.setting.facts.off_record
 
     def secrets_in(self, text: str) -> list[int]:
         return [key for key in self.secret if f"word{key}x" in text]

@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 from rich.console import Console, RenderableType
 
+from pipeline.captions.redaction import Redaction
 from pipeline.cli.live_screen import RichScreen
 from pipeline.core.types import Fault, Level
 from scripts.support.records import utterance_record
@@ -55,11 +56,11 @@ def wait_for(reached: Any, timeout_s: float = 5.0) -> None:
 def test_the_bottom_shows_speech_state_level_and_times() -> None:
     screen, _ = rich_screen()
     screen._address = "http://127.0.0.1:8765"
-    screen.caption(caption(1, "The Lord is my", "El Señor es mi", stable=8))
-    screen.state("behind", "a little behind")
-    screen.level(Level(-30.0, -12.0, clipped=False, speaking=True))
-    screen.utterance(RECORD)
-    screen.utterance(utterance_record(2, final=None))  # a filtered one has no times
+    screen.on_caption(caption(1, "The Lord is my", "El Señor es mi", stable=8))
+    screen.on_state("behind", "a little behind")
+    screen.on_level(Level(-30.0, -12.0, clipped=False, speaking=True))
+    screen.on_utterance(RECORD)
+    screen.on_utterance(utterance_record(2, final=None))  # a filtered one has no times
     assert bottom(screen) == [
         "The Lord is my",
         "El Señor es mi",
@@ -80,9 +81,9 @@ def test_before_anything_happens() -> None:
 
 def test_clipping_and_the_latest_fault_are_shown() -> None:
     screen, _ = rich_screen()
-    screen.level(Level(3.0, 0.0, clipped=True, speaking=True))
-    screen.fault(Fault("stt", "stt-failed", "x"))
-    screen.fault(Fault("translate", "final-unusable", "y"))
+    screen.on_level(Level(3.0, 0.0, clipped=True, speaking=True))
+    screen.on_fault(Fault("stt", "stt-failed", "x"))
+    screen.on_fault(Fault("translate", "final-unusable", "y"))
     lines = bottom(screen)
     assert lines[2] == f"{'█' * 20}    3 dBFS CLIPPED"
     assert "translate: final-unusable" in lines[1]
@@ -92,7 +93,7 @@ def test_clipping_and_the_latest_fault_are_shown() -> None:
 def test_only_the_newest_three_open_captions_are_shown() -> None:
     screen, _ = rich_screen()
     for number in (2, 1, 3, 4):
-        screen.caption(caption(number, f"source {number}", f"target {number}"))
+        screen.on_caption(caption(number, f"source {number}", f"target {number}"))
     assert [line for line in bottom(screen) if line.startswith("target")] == [
         "target 2",
         "target 3",
@@ -103,11 +104,11 @@ def test_only_the_newest_three_open_captions_are_shown() -> None:
 @pytest.mark.parametrize(("width", "height"), [(80, 24), (40, 10)])
 def test_it_always_fits_and_shows_the_end_of_a_long_caption(width: int, height: int) -> None:
     screen, _ = rich_screen(width, height)
-    screen.state("behind", "far behind: captions as spoken " * 3)
-    screen.utterance(RECORD)
+    screen.on_state("behind", "far behind: captions as spoken " * 3)
+    screen.on_utterance(RECORD)
     for number in range(3):
         words = " ".join(f"w{n}" for n in range(200))
-        screen.caption(caption(number, f"{words} source", f"{words} target"))
+        screen.on_caption(caption(number, f"{words} source", f"{words} target"))
     lines = bottom(screen, width, height)
     assert len(lines) < height
     assert all(len(line) <= width for line in lines)
@@ -120,7 +121,7 @@ def test_what_may_still_change_is_dim_wherever_the_text_is_cut() -> None:
     file = io.StringIO()
     console = Console(file=file, width=11, force_terminal=True, color_system="standard")
     screen = RichScreen(console)
-    screen.caption(caption(1, "x", "0123456789 " * 5, stable=40))
+    screen.on_caption(caption(1, "x", "0123456789 " * 5, stable=40))
     console.print(screen._render())
     out = file.getvalue()
     assert "…" in out
@@ -130,13 +131,13 @@ def test_what_may_still_change_is_dim_wherever_the_text_is_cut() -> None:
 
 def test_finals_scroll_by_once_and_leave_the_bottom() -> None:
     screen, file = rich_screen()
-    screen.started("http://127.0.0.1:8765/", "demo", Path("sessions/x"))
-    screen.operator("http://127.0.0.1:8765/operator", "sessions/operator-token")
-    screen.caption(caption(1, "The Lord", "El Señor"))
-    screen.caption(caption(1, "The Lord is my shepherd.", "El Señor es mi pastor.", final=True))
-    screen.caption(caption(1, "", "", final=True))  # hidden by the operator
-    screen.caption(caption(2, "uh", "eh"))
-    screen.caption(caption(2, "", "", final=True))  # filtered before it was final
+    screen.show_address("http://127.0.0.1:8765/", "demo", Path("sessions/x"))
+    screen.show_operator_page("http://127.0.0.1:8765/operator", "sessions/operator-token")
+    screen.on_caption(caption(1, "The Lord", "El Señor"))
+    screen.on_caption(caption(1, "The Lord is my shepherd.", "El Señor es mi pastor.", final=True))
+    screen.on_caption(caption(1, "", "", final=True))  # hidden by the operator
+    screen.on_caption(caption(2, "uh", "eh"))
+    screen.on_caption(caption(2, "", "", final=True))  # filtered before it was final
     wait_for(lambda: "taken away" in printed(file))
     screen.close()
     text = printed(file)
@@ -150,10 +151,10 @@ def test_finals_scroll_by_once_and_leave_the_bottom() -> None:
 
 def test_a_text_cannot_steer_the_terminal() -> None:
     screen, file = rich_screen()
-    screen.started("", "live", Path())
+    screen.show_address("", "live", Path())
     evil = "a\x1b[2Jb\x07[bold]c\u202e"
-    screen.caption(caption(1, evil, evil, final=True))
-    screen.caption(caption(2, evil, evil))
+    screen.on_caption(caption(1, evil, evil, final=True))
+    screen.on_caption(caption(2, evil, evil))
     screen.close()
     assert "\x1b[2J" not in file.getvalue()
     assert "\x07" not in file.getvalue()
@@ -162,15 +163,15 @@ def test_a_text_cannot_steer_the_terminal() -> None:
 
 def test_what_comes_before_close_is_printed_and_close_may_come_twice() -> None:
     screen, file = rich_screen()
-    screen.started("", "live", Path())
+    screen.show_address("", "live", Path())
     for number in range(500):
-        screen.caption(caption(number, f"s{number}", f"t{number}", final=True))
+        screen.on_caption(caption(number, f"s{number}", f"t{number}", final=True))
     screen.close()
     screen.close()
     assert [f"t{number}  gemma" in printed(file) for number in range(500)] == [True] * 500
     assert file.getvalue().endswith("\x1b[2K") or "\x1b[?25h" in file.getvalue()
     assert "screen" not in [thread.name for thread in threading.enumerate()]
-    screen.summary("the end")
+    screen.show_summary("the end")
     assert printed(file).endswith("the end\n")
 
 
@@ -190,10 +191,10 @@ def test_it_draws_at_most_eight_times_a_second(monkeypatch: pytest.MonkeyPatch) 
         return render()
 
     monkeypatch.setattr(screen, "_render", counted)
-    screen.started("", "live", Path())
+    screen.show_address("", "live", Path())
     until_s = time.monotonic() + 1.0
     while time.monotonic() < until_s:
-        screen.level(Level(-30.0, -12.0, clipped=False, speaking=True))
+        screen.on_level(Level(-30.0, -12.0, clipped=False, speaking=True))
         time.sleep(0.001)
     screen.close()
     assert 4 <= len(drawn) <= 13  # one more at the start, two at the end
@@ -215,10 +216,10 @@ def test_a_terminal_that_blocks_holds_nobody_up() -> None:
     file = _Blocked()
     screen = RichScreen(Console(file=file, force_terminal=True, width=80, height=24))
     began_s = time.monotonic()
-    screen.started("", "live", Path())
+    screen.show_address("", "live", Path())
     for number in range(1000):
-        screen.caption(caption(number, "s", "t", final=True))
-        screen.level(Level(-30.0, -12.0, clipped=False, speaking=True))
+        screen.on_caption(caption(number, "s", "t", final=True))
+        screen.on_level(Level(-30.0, -12.0, clipped=False, speaking=True))
     assert time.monotonic() - began_s < 0.5
     screen.close()  # gives up after a second
     assert time.monotonic() - began_s < 2.0
@@ -236,10 +237,10 @@ class _Gone(io.StringIO):
 
 def test_a_terminal_that_goes_away_ends_only_the_screen() -> None:
     screen = RichScreen(Console(file=_Gone(), force_terminal=True, width=80, height=24))
-    screen.started("", "live", Path())
+    screen.show_address("", "live", Path())
     screen._thread.join(5.0)
     assert not screen._thread.is_alive()
-    screen.caption(caption(1, "s", "t", final=True))
+    screen.on_caption(caption(1, "s", "t", final=True))
     screen.close()
 
 
@@ -255,17 +256,17 @@ SCRIPT = """
     screen = make_screen()
     assert isinstance(screen, RichScreen)
     logs.configure("info", "auto")
-    screen.started("http://127.0.0.1:8765", "demo", Path("sessions/x"))
+    screen.show_address("http://127.0.0.1:8765", "demo", Path("sessions/x"))
     try:
         for number in range(10_000):
-            screen.caption(caption(1, f"word {number}", f"palabra {number}"))
+            screen.on_caption(caption(1, f"word {number}", f"palabra {number}"))
             if number < 20:
                 log.info("line", number=number, text="x" * 30)
-                screen.caption(caption(number + 2, f"said {number}", f"dicho {number}", True))
+                screen.on_caption(caption(number + 2, f"said {number}", f"dicho {number}", True))
             time.sleep(0.005)
     finally:
         screen.close()
-        screen.summary("the end")
+        screen.show_summary("the end")
 """
 
 
@@ -313,12 +314,12 @@ def test_ctrl_c_on_a_real_terminal_leaves_it_whole() -> None:
 def test_off_the_record_the_terminal_is_wiped_with_what_has_not_been_printed_yet() -> None:
     screen, file = rich_screen()
     screen._address = "http://127.0.0.1:8765/"
-    screen.caption(caption(1, "Ludmila", "Ludmila", final=True))
+    screen.on_caption(caption(1, "Ludmila", "Ludmila", final=True))
     screen._print()
-    screen.caption(caption(2, "Ludmila again", "otra vez", final=True))
-    screen.caption(caption(3, "and Ludmila", "y Ludmila"))
-    screen.utterance(RECORD)
-    screen.purge()
+    screen.on_caption(caption(2, "Ludmila again", "otra vez", final=True))
+    screen.on_caption(caption(3, "and Ludmila", "y Ludmila"))
+    screen.on_utterance(RECORD)
+    screen.on_redaction(Redaction(0.0, 9.0), [])
     assert "Ludmila" not in "\n".join(bottom(screen))
     screen._print()
     before, _, after = file.getvalue().rpartition("\x1b[3J")

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import structlog
 
+from pipeline.captions.redaction import Redaction
 from pipeline.cli.screens import LineScreen, RichScreen, make_screen
 from pipeline.core.types import Fault, Level
 from tests.support.screens import RECORD, caption
@@ -25,19 +26,19 @@ def test_without_a_terminal_finals_and_states_are_log_lines(
 ) -> None:
     screen = make_screen()
     assert isinstance(screen, LineScreen)
-    screen.started("http://127.0.0.1:8765", "live", Path())
-    screen.operator("http://127.0.0.1:8765/operator", "sessions/operator-token")
-    screen.state("listening", "")
-    screen.state("speech", "")
-    screen.state("no-audio", "microphone lost")
-    screen.state("listening", "a little behind")
-    screen.level(Level(-30.0, -12.0, clipped=False, speaking=True))
-    screen.caption(caption(1, "Grace", "Gra"))
-    screen.caption(caption(1, "Grace", "Gracia", final=True))
-    screen.utterance(RECORD)
-    screen.fault(Fault("stt", "stt-failed", "x"))
+    screen.show_address("http://127.0.0.1:8765", "live", Path())
+    screen.show_operator_page("http://127.0.0.1:8765/operator", "sessions/operator-token")
+    screen.on_state("listening", "")
+    screen.on_state("speech", "")
+    screen.on_state("no-audio", "microphone lost")
+    screen.on_state("listening", "a little behind")
+    screen.on_level(Level(-30.0, -12.0, clipped=False, speaking=True))
+    screen.on_caption(caption(1, "Grace", "Gra"))
+    screen.on_caption(caption(1, "Grace", "Gracia", final=True))
+    screen.on_utterance(RECORD)
+    screen.on_fault(Fault("stt", "stt-failed", "x"))
     screen.close()
-    screen.purge()
+    screen.on_redaction(Redaction(0.0, 9.0), [])
     told = [(line["event"], line.get("state"), line.get("target")) for line in log_lines]
     assert told == [
         ("operator", None, None),
@@ -49,7 +50,7 @@ def test_without_a_terminal_finals_and_states_are_log_lines(
     kept = [line for line in log_lines if line["log_level"] != "debug"]
     assert "Gracia" not in str(kept), "logs are kept by others, who forget nothing"
     assert capsys.readouterr().out == ""
-    screen.summary("all well")
+    screen.show_summary("all well")
     assert capsys.readouterr().out == "all well\n"
 
 

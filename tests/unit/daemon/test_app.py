@@ -106,7 +106,7 @@ def test_a_hanging_final_translator_is_taken_over_from_and_does_not_hold_up_the_
         flags={"translate.final.deadline_s": 0.2, "session.drain_s": 1.0},
     )
     assert service.run() == 0
-    assert service.app.stuck
+    assert service.app.is_stuck
     assert service.finals() == all_finals("marian")
     assert "final-hangs" in {e.get("code") for e in service.records("event")}
     hang.set()
@@ -158,7 +158,9 @@ def test_a_taken_port_is_told_before_an_engine_loads(tmp_path: Path) -> None:
 
     async def second(service: Service) -> None:
         other = Service(
-            tmp_path / "b", recognizer=recognizer, flags={"server.port": service.app._hub.port}
+            tmp_path / "b",
+            recognizer=recognizer,
+            flags={"server.port": service.app._context.hub.port},
         )
         with pytest.raises(ServerError, match="port-in-use"):
             await other.app.run()
@@ -210,7 +212,7 @@ def test_an_engine_that_fails_to_load_after_the_stop_does_not_hold_up_the_end(
 
     service = Service(tmp_path, recognizer=Late(SCRIPT), flags={"session.drain_s": 100.0})
     assert service.run(at_once) == 1
-    assert not service.app.stuck
+    assert not service.app.is_stuck
 
 
 def test_asked_twice_it_waits_for_nothing(tmp_path: Path) -> None:
@@ -440,7 +442,7 @@ def test_a_hanging_comparison_costs_only_itself(tmp_path: Path) -> None:
     assert service.run() == 0
     assert service.finals() == all_finals("gemma")
     assert service.records("compare") == []
-    assert service.app.stuck
+    assert service.app.is_stuck
     hang.set()
-    while service.app.stuck:
+    while service.app.is_stuck:
         time.sleep(0.01)

@@ -38,5 +38,5 @@ def test_it_answers_also_when_memory_cannot_be_read(
     assert known > 10
     monkeypatch.setattr(psutil.Process, "memory_info", no_descriptor_left)
     assert service.app.health.record().memory_mb == known
-    service.app._recorder.start()
-    assert service.app._recorder.close(5.0)
+    service.app._context.recorder.start()
+    assert service.app._context.recorder.close(5.0)

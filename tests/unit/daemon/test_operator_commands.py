@@ -13,60 +13,30 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from pipeline.captions.board import CaptionBoard
-from pipeline.config.loader import load
-from pipeline.config.schema import Server
 from pipeline.core.errors import ProtocolError
-from pipeline.core.metrics import Metrics
-from pipeline.daemon.operator_commands import OperatorCommands
-from pipeline.dictionary.store import Dictionary
-from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.codec import parse
 from pipeline.protocol.commands import AddRuleCommand
 from pipeline.protocol.messages import ConsoleMessage
-from pipeline.server.hub import Hub
-from pipeline.session.recorder import SessionRecorder
 from scripts.support.captions import caption
-from scripts.support.records import health_record
 from tests.support.commands import command
+from tests.support.coordinator import CoordinatorFixture
 from tests.support.corrections import corrected
 
 
-class Setting:
-    """Controls with everything real but a network."""
+class Setting(CoordinatorFixture):
+    """Commands with everything real but a network."""
 
     def __init__(self, directory: Path, *, source: str = "en", enabled: bool = True) -> None:
-        self.board = CaptionBoard("test", "en", "es", 10)
-        self.recorder = SessionRecorder(directory, source="en", target="es", on_fault=print)
-        flags = {
-            "session.directory": str(directory),
-            "translate.source": source,
-            "dictionary.enabled": enabled,
-        }
-        self.dictionary = Dictionary(load(flags=flags).settings)
-        hub = Hub(
-            self.board,
-            Server(),
-            mode="live",
-            token="secret",
-            on_command=print,
-            health=health_record,
-            metrics=Metrics(),
-        )
-        self.published: list[CaptionMessage] = []
-        self.controls = OperatorCommands(
-            board=self.board,
-            dictionary=self.dictionary,
-            operators=hub.operators,
-            recorder=self.recorder,
-            publish=lambda message: self.published.append(message) if message else None,
-            off_record_s=60.0,
-        )
+        flags = {"translate.source": source, "dictionary.enabled": enabled}
+        super().__init__(directory, flags, start=False)
+        self.dictionary = self.context.dictionary
+        self.published = self.screen.messages
 
     def do(self, *names: str, **fields: Any) -> str:
         """Obey commands of these names; return what undo would take back then."""
         for name in names:
-            self.controls.obey(command(name, **fields))
-        return self.controls.console.undo
+            self.commands.obey(command(name, **fields))
+        return self.commands.console().undo
 
     def say(self, key: int, text: str = "gracia", *, final: bool = True) -> None:
         self.board.show(caption(key, text, text, final=final, engine="gemma"))
@@ -87,13 +57,13 @@ def setting(tmp_path: Path) -> Setting:
 
 
 def test_pause_and_blank_are_taken_back_in_order(setting: Setting) -> None:
-    controls = setting.controls
+    facts = setting.facts
     assert setting.do("pause") == "pause"
     assert setting.do("blank") == "blank"
     assert setting.do("undo") == "pause"
-    assert (controls.paused, controls.blank) == (True, False)
+    assert (facts.paused, facts.blank) == (True, False)
     assert setting.do("undo") == ""
-    assert (controls.paused, controls.blank) == (False, False)
+    assert (facts.paused, facts.blank) == (False, False)
     with pytest.raises(ProtocolError, match="nothing-to-undo"):
         setting.do("undo")
     names = [event["name"] for event in setting.events()]
@@ -164,7 +134,7 @@ def test_a_rule_that_was_changed_since_stays(setting: Setting) -> None:
 
 def test_without_a_dictionary_there_are_no_rules(tmp_path: Path) -> None:
     setting = Setting(tmp_path, enabled=False)
-    assert setting.controls.console.dictionary == ""
+    assert setting.commands.console().dictionary == ""
     with pytest.raises(ProtocolError) as caught:
         setting.do("add-rule", heard="filly mun", write="Philemon")
     assert caught.value.code == "rule-refused"
@@ -173,7 +143,7 @@ def test_without_a_dictionary_there_are_no_rules(tmp_path: Path) -> None:
 
 def test_a_late_page_is_told_how_things_are(setting: Setting, tmp_path: Path) -> None:
     setting.do("pause")
-    assert setting.controls.console == ConsoleMessage(
+    assert setting.commands.console() == ConsoleMessage(
         undo="pause",
         paused=True,
         off_record_s=60.0,
@@ -214,7 +184,7 @@ def test_undo_always_leads_back(tmp_path_factory: pytest.TempPathFactory) -> Non
                 return
             self.steps += 1
             try:
-                self.setting.controls.obey(command(name, key, text))
+                self.setting.commands.obey(command(name, key, text))
             except ProtocolError as problem:
                 assert problem.code in ("unknown-caption", "nothing-to-undo")  # noqa: PT017
 
@@ -227,7 +197,7 @@ def test_undo_always_leads_back(tmp_path_factory: pytest.TempPathFactory) -> Non
             try:
                 added = parse(json.dumps(message))
                 assert isinstance(added, AddRuleCommand)
-                self.setting.controls.obey(added)
+                self.setting.commands.obey(added)
                 self.steps += 1
             except ProtocolError as problem:
                 assert problem.code in codes  # noqa: PT017
@@ -238,9 +208,9 @@ def test_undo_always_leads_back(tmp_path_factory: pytest.TempPathFactory) -> Non
             assert seqs == sorted(set(seqs))
 
         def teardown(self) -> None:
-            while self.setting.controls.console.undo:
+            while self.setting.commands.console().undo:
                 self.setting.do("undo")
-            console = self.setting.controls.console
+            console = self.setting.commands.console()
             assert (console.paused, console.blank) == (False, False)
             ours, plain = (
                 [(m.id, m.final, m.source.text, m.target) for m in board.snapshot().messages]
@@ -252,3 +222,37 @@ def test_undo_always_leads_back(tmp_path_factory: pytest.TempPathFactory) -> Non
     run_state_machine_as_test(
         Busy, settings=settings(deadline=None, max_examples=60, stateful_step_count=25)
     )
+
+
+def test_each_command_shows_in_the_state_and_in_the_record(setting: Setting) -> None:
+    setting.facts.has_begun = True
+    setting.coordinator.show(caption(1, "grace", "gracia", final=True, engine="gemma"))
+    for name, state in [
+        ("pause", "paused"),
+        ("resume", "listening"),
+        ("blank", "blank"),
+        ("unblank", "listening"),
+        ("off-record", "blank"),
+        ("on-record", "listening"),
+    ]:
+        setting.do(name)
+        assert setting.state[0] == state
+        assert setting.hearing.controls is setting.facts
+    setting.say(2)
+    setting.do("edit", id=2, text="la gracia")
+    with pytest.raises(ProtocolError, match="unknown-caption"):
+        setting.do("hide", id=99)
+    setting.do("undo", "reload")
+    assert setting.reloads == 1
+    names = [event["name"] for event in setting.events() if event["event"] == "command"]
+    assert names == [
+        *("pause", "resume", "blank", "unblank", "off-record", "on-record"),
+        *("edit", "undo", "reload"),
+    ]
+
+
+def test_the_settings_are_not_noted_as_reloaded_when_they_were_not(setting: Setting) -> None:
+    setting.reload_error = ProtocolError("config-bad-value", "Not reloaded.")
+    with pytest.raises(ProtocolError, match="config-bad-value"):
+        setting.do("reload")
+    assert setting.events() == []

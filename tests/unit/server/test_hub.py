@@ -423,7 +423,7 @@ async def test_metrics_are_served() -> None:
 @in_loop
 async def test_closing_says_goodbye_and_waits_for_nobody_long() -> None:
     service = Service()
-    await service.hub.start()
+    await service.start()
     clock = asyncio.get_running_loop().time
     async with service.connect() as display:
         await receive(display)
@@ -453,7 +453,7 @@ async def test_a_taken_port_is_said_so_and_a_closed_hub_frees_it() -> None:
     async with serving() as first:
         second = Service(port=first.hub.port)
         with pytest.raises(ServerError, match=str(first.hub.port)) as caught:
-            await second.hub.start()
+            await second.start()
         assert caught.value.code == "port-in-use"
         await second.hub.close()
     async with serving(port=second.settings.port) as third:
@@ -464,7 +464,7 @@ async def test_a_taken_port_is_said_so_and_a_closed_hub_frees_it() -> None:
 @in_loop
 async def test_an_address_that_is_not_ours_is_said_so(host: str) -> None:
     with pytest.raises(ServerError, match=host) as caught:
-        await Service(host=host).hub.start()
+        await Service(host=host).start()
     assert caught.value.code == "address-unavailable"
 
 

@@ -283,6 +283,6 @@ async def test_a_certificate_that_cannot_be_read_ends_before_the_port_is_bound(
 ) -> None:
     service = Service(**tls(tmp_path / "gone.pem", tmp_path / "gone.key"))
     with pytest.raises(ServerError, match=r"gone\.pem") as refused:
-        await service.hub.start()
+        await service.start()
     assert refused.value.code == "tls-unreadable"
     await service.hub.close()

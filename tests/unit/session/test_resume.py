@@ -67,10 +67,8 @@ def test_the_next_run_goes_on_where_the_last_one_broke(sessions: Path) -> None:
     assert starts == sorted(starts)
     cues = (service.app.folder / "transcript.es.srt").read_text().count(" --> ")
     assert cues == len(journal)
-    assert service.app._coordinator.state == ("ended", "")
-    assert service.app._coordinator.controls.blank, (
-        "what the operator darkened, a crash must not light up"
-    )
+    assert service.app._context.announcer.state == ("ended", "")
+    assert service.app._context.facts.blank, "what the operator darkened, a crash must not light up"
     assert json.loads((service.app.folder / "summary.json").read_text())["utterances"] == len(
         service.records()
     )

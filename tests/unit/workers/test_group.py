@@ -27,7 +27,7 @@ SCRIPT = [Speech(0.5, 1.5, "grace and peace"), Speech(2.5, 3.5, "to all of you")
 
 
 class Watched:
-    """A crew whose reports are kept, and its `ready` and `ended` followed as the app does."""
+    """A group whose reports are kept, and its `ready` and `ended` followed as the app does."""
 
     def __init__(
         self,
@@ -45,7 +45,11 @@ class Watched:
             compare=compare,
         )
         self.group = WorkerGroup(
-            settings, engines, dictionary=Dictionary(settings), ladder=Degradation(), emit=self.take
+            settings,
+            engines,
+            dictionary=Dictionary(settings),
+            degradation=Degradation(),
+            emit=self.take,
         )
 
     def take(self, report: Report) -> None:
@@ -77,19 +81,19 @@ def settings(tmp_path: Path) -> Settings:
 def test_it_loads_works_and_ends(settings: Settings, with_final: bool) -> None:
     watched = Watched(settings, FakeTranslator("gemma") if with_final else None)
     group = watched.group
-    assert not group.loaded
+    assert not group.is_loaded
     group.start()
-    soon(lambda: group.loaded)
+    soon(lambda: group.is_loaded)
     assert watched.finals() == []
-    assert not group.done
+    assert not group.is_done
     group.begin()
-    soon(lambda: group.done)
+    soon(lambda: group.is_done)
     assert watched.finals() == (["gemma"] if with_final else ["marian"]) * 2
-    assert (group.broken, group.setback, group.sheds) == (False, "", False)
+    assert (group.is_broken, group.degraded_reason, group.may_shed) == (False, "", False)
     assert group.queues() == {"mailbox": 0, "drafts": 0}
-    assert group.shed() == {"partials": group.shed()["partials"], "drafts": 0}
+    assert group.dropped() == {"partials": group.dropped()["partials"], "drafts": 0}
     group.stop()
-    soon(lambda: not group.stuck)
+    soon(lambda: not group.is_stuck)
 
 
 def test_a_hanging_translator_is_noticed_once_and_used_again_when_it_is_back(
@@ -102,27 +106,27 @@ def test_a_hanging_translator_is_noticed_once_and_used_again_when_it_is_back(
     group.begin()
     soon(lambda: {"listen", "transcribe"} <= set(group.ended))
     now = time.monotonic()
-    assert not group.look(now)
-    assert group.look(now + HANG_GRACE_S + 1)
-    assert not group.look(now + HANG_GRACE_S + 2)  # no news
-    assert group.setback == "the final translator hangs"
-    assert group.done
-    assert group.stuck
-    assert [c.id for c in group.rescue()] == [1, 2]
+    assert not group.check_translator(now)
+    assert group.check_translator(now + HANG_GRACE_S + 1)
+    assert not group.check_translator(now + HANG_GRACE_S + 2)  # no news
+    assert group.degraded_reason == "the final translator hangs"
+    assert group.is_done
+    assert group.is_stuck
+    assert [c.id for c in group.take_unfinished()] == [1, 2]
     hang.set()
-    soon(lambda: not group.stuck)
-    assert not group.look(time.monotonic())
-    assert group.setback == ""
+    soon(lambda: not group.is_stuck)
+    assert not group.check_translator(time.monotonic())
+    assert group.degraded_reason == ""
 
 
 def test_a_broken_worker_is_known(settings: Settings) -> None:
     watched = Watched(settings, None)
     watched.group.ended["transcribe"] = RuntimeError("a bug")
-    assert watched.group.broken
+    assert watched.group.is_broken
     watched.group.stop()  # and the listener is freed from waiting for it
     watched.group.start()
     watched.group.begin()
-    soon(lambda: not watched.group.stuck)
+    soon(lambda: not watched.group.is_stuck)
 
 
 def test_captions_wait_for_no_comparison(settings: Settings) -> None:
@@ -130,15 +134,15 @@ def test_captions_wait_for_no_comparison(settings: Settings) -> None:
     watched = Watched(settings, FakeTranslator("gemma"), FakeTranslator("other", hang=hang))
     group = watched.group
     group.start()
-    soon(lambda: group.loaded)
+    soon(lambda: group.is_loaded)
     group.begin()
-    soon(lambda: group.done)
+    soon(lambda: group.is_done)
     assert watched.finals() == ["gemma"] * 2
     for report in [r for r in watched.reports if isinstance(r, Caption) and r.final]:
         group.compare(report)
-    assert not group.over
-    assert group.stuck
+    assert not group.is_over
+    assert group.is_stuck
     group.stop()
     hang.set()
-    soon(lambda: group.over and not group.stuck)
+    soon(lambda: group.is_over and not group.is_stuck)
     assert [r.id for r in watched.reports if isinstance(r, Comparison)] == [1, 2]

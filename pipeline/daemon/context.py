@@ -1,0 +1,61 @@
+"""What all parts of the daemon work on: one value, made before them and handed down."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipeline.captions.board import CaptionBoard
+from pipeline.config.schema import Settings
+from pipeline.core.metrics import Metrics
+from pipeline.core.types import Mode
+from pipeline.daemon.opening import OpenSession
+from pipeline.daemon.outputs import MetricsSink, PageSink, RecordSink
+from pipeline.daemon.sinks import Screen, Sink
+from pipeline.daemon.state import DaemonState, StateAnnouncer
+from pipeline.daemon.systemd import Notifier
+from pipeline.dictionary.store import Dictionary
+from pipeline.server.hub import Hub
+from pipeline.server.operator_token import token_in_force
+from pipeline.session.recorder import SessionRecorder
+from pipeline.workers.degradation import Degradation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DaemonContext:
+    """The facts, and where results go. Nothing in it calls a part of the daemon back."""
+
+    facts: DaemonState
+    announcer: StateAnnouncer
+    degradation: Degradation
+    dictionary: Dictionary
+    board: CaptionBoard
+    recorder: SessionRecorder
+    hub: Hub
+    metrics: Metrics
+    notifier: Notifier
+    sinks: tuple[Sink, ...]
+    """The first is the record: what was shown must outlive us."""
+
+
+def make_context(
+    settings: Settings, session: OpenSession, dictionary: Dictionary, mode: Mode, screen: Screen
+) -> DaemonContext:
+    """Make it for a session. Raises ServerError, SessionError (token-unusable)."""
+    facts = DaemonState(mode, settings.operator.off_record_s)
+    metrics, degradation = Metrics(), Degradation()
+    token = token_in_force(settings.operator.token, Path(settings.session.directory))
+    hub = Hub(session.board, settings.server, mode=mode, token=token, metrics=metrics)
+    sinks = (RecordSink(session.recorder), PageSink(hub), MetricsSink(metrics), screen)
+    return DaemonContext(
+        facts=facts,
+        announcer=StateAnnouncer(facts, degradation, session.recorder, sinks),
+        degradation=degradation,
+        dictionary=dictionary,
+        board=session.board,
+        recorder=session.recorder,
+        hub=hub,
+        metrics=metrics,
+        notifier=Notifier(),
+        sinks=sinks,
+    )

@@ -1,0 +1,115 @@
+"""What a service is told to: its record, the pages, the metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from pipeline.captions.redaction import Redaction
+from pipeline.core.metrics import Metrics
+from pipeline.core.timestamps import utc_now
+from pipeline.core.types import Caption, Fault, Level, SourceChanged, State
+from pipeline.daemon.sinks import Sink
+from pipeline.protocol.caption import CaptionMessage
+from pipeline.records.comparison import CompareRecord
+from pipeline.records.events import FaultEvent, SourceEvent
+from pipeline.records.utterance import UtteranceRecord
+from pipeline.server.hub import Hub
+from pipeline.session.recorder import SessionRecorder
+
+
+class RecordSink(Sink):
+    """Writes to the session's folder. Redactions reach the recorder earlier than any sink."""
+
+    def __init__(self, recorder: SessionRecorder) -> None:
+        self._recorder = recorder
+
+    def on_caption(self, message: CaptionMessage) -> None:
+        """Journal a final."""
+        self._recorder.caption(message)
+
+    def on_utterance(self, record: UtteranceRecord) -> None:
+        """Write it."""
+        self._recorder.record(record)
+
+    def on_comparison(self, record: CompareRecord) -> None:
+        """Write it."""
+        self._recorder.record(record)
+
+    def on_fault(self, fault: Fault) -> None:
+        """Write it as an event."""
+        self._recorder.record(FaultEvent(utc=utc_now(), **asdict(fault)))
+
+    def on_source(self, change: SourceChanged) -> None:
+        """Write it as an event."""
+        self._recorder.record(SourceEvent(utc=utc_now(), **asdict(change)))
+
+
+class PageSink(Sink):
+    """Sends to displays, and what concerns operators to their pages only."""
+
+    def __init__(self, hub: Hub) -> None:
+        self._hub = hub
+
+    def on_state(self, state: State, reason: str) -> None:
+        """Tell every display."""
+        self._hub.set_state(state, reason)
+
+    def on_caption(self, message: CaptionMessage) -> None:
+        """Show it on every display."""
+        self._hub.publish(message)
+
+    def on_utterance(self, record: UtteranceRecord) -> None:
+        """Show operators what it took."""
+        self._hub.operators.utterance(record)
+
+    def on_comparison(self, record: CompareRecord) -> None:
+        """Show operators the second final."""
+        self._hub.operators.compare(record)
+
+    def on_level(self, level: Level) -> None:
+        """Move operators' meters."""
+        self._hub.operators.level(level.dbfs, level.clipped)
+
+    def on_fault(self, fault: Fault) -> None:
+        """Tell operators."""
+        self._hub.operators.fault(fault)
+
+    def on_redaction(self, redaction: Redaction, removed: Sequence[CaptionMessage]) -> None:
+        """Take the captions off all displays, and the records off operators' pages."""
+        for message in removed:
+            self._hub.publish(message)
+        self._hub.operators.purge(redaction)
+
+
+class MetricsSink(Sink):
+    """Counts and measures."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self._metrics = metrics
+
+    def on_translated(self, caption: Caption) -> None:
+        """Count a caption by its engine."""
+        kind = "final" if caption.final else "partial"
+        self._metrics.captions.labels(kind, caption.engine).inc()
+
+    def on_utterance(self, record: UtteranceRecord) -> None:
+        """Count an utterance and take its times."""
+        self._metrics.utterance(
+            corrections=len(record.corrections),
+            filtered=record.filtered,
+            stage_ms={
+                "stt": record.stt_ms,
+                "partial": record.partial_ms,
+                "final": record.final_ms,
+                "overhead": record.overhead_ms,
+            },
+            latency_ms={
+                "partial": record.last_syllable_to_partial_ms,
+                "final": record.last_syllable_to_final_ms,
+            },
+        )
+
+    def on_fault(self, fault: Fault) -> None:
+        """Count an engine's error."""
+        self._metrics.engine_errors.labels(fault.stage).inc()

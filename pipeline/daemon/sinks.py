@@ -1,0 +1,64 @@
+"""The form of all that is told what happens in a service: record, pages, metrics, terminal.
+
+Each is told the same things in the same order, and takes what it can use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import RenderableType
+
+from pipeline.captions.redaction import Redaction
+from pipeline.core.types import Caption, Fault, Level, Mode, SourceChanged, State
+from pipeline.protocol.caption import CaptionMessage
+from pipeline.records.comparison import CompareRecord
+from pipeline.records.utterance import UtteranceRecord
+
+
+class Sink:
+    """Ignores everything. Called on the event loop, so no method may wait."""
+
+    def on_state(self, state: State, reason: str) -> None:
+        """Take the daemon's state or its reason, which has changed."""
+
+    def on_caption(self, message: CaptionMessage) -> None:
+        """Take a caption that is new or has changed."""
+
+    def on_translated(self, caption: Caption) -> None:
+        """Take the engines' caption behind a message that has just gone out."""
+
+    def on_utterance(self, record: UtteranceRecord) -> None:
+        """Take the record of an utterance that is done."""
+
+    def on_comparison(self, record: CompareRecord) -> None:
+        """Take the record of a second final."""
+
+    def on_level(self, level: Level) -> None:
+        """Take the loudness of the input."""
+
+    def on_fault(self, fault: Fault) -> None:
+        """Take an error that the service goes on after."""
+
+    def on_source(self, change: SourceChanged) -> None:
+        """Take the news that the microphone is lost, or back."""
+
+    def on_redaction(self, redaction: Redaction, removed: Sequence[CaptionMessage]) -> None:
+        """Forget what was said in a stretch of time; `removed` takes its captions off displays."""
+
+
+class Screen(Sink):
+    """A terminal or what stands in for it. Called on the event loop, so no method may wait."""
+
+    def show_address(self, address: str, mode: Mode, folder: Path) -> None:
+        """Tell where the pages are: the server is up."""
+
+    def show_operator_page(self, page: str, token: str) -> None:
+        """Tell where the operator's page is, and where its token is kept."""
+
+    def show_summary(self, what: RenderableType) -> None:
+        """Print the session's result, after `close`."""
+
+    def close(self) -> None:
+        """Leave the terminal as it was. Harmless when called twice."""

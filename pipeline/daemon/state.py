@@ -1,0 +1,98 @@
+"""The facts of a running service, and the one state that follows from them.
+
+The state that displays see is not stored: it is worked out of the facts each time, so that no two
+of them can disagree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pipeline.core.types import Mode, State
+from pipeline.daemon.sinks import Sink
+from pipeline.session.recorder import SessionRecorder
+from pipeline.workers.degradation import REASON, Degradation, Rung
+
+OFF_RECORD = "off the record"
+OFF_RECORD_OWED = "what was said off the record is still in the files"
+
+
+@dataclass(slots=True)
+class DaemonState:
+    """Facts that the parts of the daemon share. Only the main thread reads and writes them."""
+
+    mode: Mode
+    off_record_s: float
+    """Seconds of what has just been said that `off-record` takes away."""
+    has_begun: bool = False
+    """Every engine is loaded."""
+    has_ended: bool = False
+    broken: str = ""
+    """Why the daemon cannot go on."""
+    source_lost: str = ""
+    """Why nothing is heard."""
+    degraded_reason: str = ""
+    """Which engines are set aside."""
+    is_speaking: bool = False
+    paused: bool = False
+    blank: bool = False
+    off_record: bool = False
+    """Nothing is heard, shown or kept. Only `on-record` ends it."""
+
+
+class StateAnnouncer:
+    """Works the service's state out of the facts, and tells the sinks whenever it has changed."""
+
+    def __init__(
+        self,
+        facts: DaemonState,
+        degradation: Degradation,
+        recorder: SessionRecorder,
+        sinks: Sequence[Sink],
+    ) -> None:
+        self._facts = facts
+        self._degradation = degradation
+        self._recorder = recorder
+        self._sinks = sinks
+        self._announced: tuple[State, str] | None = None
+
+    @property
+    def state(self) -> tuple[State, str]:
+        """The state to show, and why."""
+        facts, rung = self._facts, self._degradation.rung
+        purging = OFF_RECORD_OWED if self._recorder.purging else ""
+        disk = self._recorder.setback
+        reason = _all(REASON[rung] or facts.degraded_reason, purging, disk)
+        lost = _all(facts.source_lost, disk)
+        gravest_first: list[tuple[object, State, str]] = [
+            (facts.has_ended, "ended", ""),
+            (facts.broken, "fault", facts.broken),
+            (not facts.has_begun, "starting", ""),
+            (facts.off_record, "blank", _all(OFF_RECORD, purging, lost)),
+            # Displays are dark in this state only, so a pause must not light them up again.
+            # A microphone that is lost meanwhile is told, so that it is there when they go on.
+            (
+                facts.blank and facts.paused,
+                "blank",
+                _all("blanked and paused by the operator", lost),
+            ),
+            (facts.blank, "blank", _all("blanked by the operator", lost)),
+            (facts.paused, "paused", _all("paused by the operator", lost)),
+            (facts.source_lost, "no-audio", lost),
+            (rung >= Rung.SOURCE_CAPTIONS, "behind", reason),
+            (facts.is_speaking, "speech", reason),
+        ]
+        return next(((s, why) for fact, s, why in gravest_first if fact), ("listening", reason))
+
+    def announce(self) -> None:
+        """Tell every sink if the state has changed."""
+        if self.state != self._announced:
+            self._announced = self.state
+            for sink in self._sinks:
+                sink.on_state(*self.state)
+
+
+def _all(*reasons: str) -> str:
+    """Return the reasons that there are, in one."""
+    return "; ".join(filter(None, reasons))

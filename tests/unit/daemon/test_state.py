@@ -1,0 +1,73 @@
+"""One state out of many facts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pipeline.core.types import Level, SourceChanged
+from pipeline.session.recorder import SessionRecorder
+from pipeline.workers.degradation import Rung
+from tests.support.coordinator import CoordinatorFixture
+
+
+@pytest.fixture
+def setting(tmp_path: Path) -> Iterator[CoordinatorFixture]:
+    made = CoordinatorFixture(tmp_path)
+    yield made
+    made.recorder.close(5)
+
+
+def test_the_state_is_worked_out_of_the_facts_the_gravest_first(
+    setting: CoordinatorFixture,
+) -> None:
+    facts, coordinator = setting.facts, setting.coordinator
+
+    def state() -> tuple[str, str]:
+        return setting.state
+
+    assert state() == ("starting", "")
+    facts.has_begun = True
+    assert state() == ("listening", "")
+    coordinator.on_level(Level(-20, -10, clipped=False, speaking=True))
+    assert state() == ("speech", "")
+    setting.context.degradation.rung = Rung.NO_PARTIALS
+    assert state() == ("speech", "behind: no partial captions")
+    setting.context.degradation.rung = Rung.SOURCE_CAPTIONS
+    assert state()[0] == "behind"
+    coordinator.on_source(SourceChanged(lost=True, message="unplugged"))
+    assert state() == ("no-audio", "unplugged")
+    facts.paused = True
+    assert state() == ("paused", "paused by the operator; unplugged")
+    facts.blank = True
+    assert state() == ("blank", "blanked and paused by the operator; unplugged")
+    facts.paused = False
+    assert state() == ("blank", "blanked by the operator; unplugged")
+    coordinator.on_source(SourceChanged(lost=False, message="is back"))
+    assert state() == ("blank", "blanked by the operator")
+    facts.broken = "transcribe: a bug"
+    assert state() == ("fault", "transcribe: a bug")
+    facts.has_ended = True
+    assert state()[0] == "ended"
+
+
+def test_an_engine_set_aside_is_the_reason(setting: CoordinatorFixture) -> None:
+    setting.facts.has_begun = True
+    setting.facts.degraded_reason = "the final translator hangs"
+    assert setting.state == ("listening", "the final translator hangs")
+
+
+def test_a_disk_that_cannot_be_written_is_a_reason_whatever_the_state(
+    setting: CoordinatorFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    facts = setting.facts
+    facts.has_begun = True
+    facts.degraded_reason = "the final translator hangs"
+    monkeypatch.setattr(SessionRecorder, "setback", "the disk is full")
+    assert setting.state == ("listening", "the final translator hangs; the disk is full")
+    facts.paused = True
+    assert setting.state == ("paused", "paused by the operator; the disk is full")
+    facts.off_record = True
+    assert setting.state == ("blank", "off the record; the disk is full")
