@@ -1,7 +1,13 @@
-"""The settings: every key of config.toml, its default and what it may be."""
+"""The settings: every key of config.toml, its default, what it may be, and when a change holds.
+
+A key that is changed while the service runs takes effect with the next restart, unless it is
+marked here with `LIVE` or `NEXT_UTTERANCE`. Keys that a validator looks at together have the same
+mark, so that what is put in force without the others is valid.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
@@ -19,6 +25,17 @@ Threads = Annotated[int, Field(ge=1, le=256)]
 Share = Annotated[float, Field(ge=0, le=1)]
 _SHORTEST_WINDOW_S = 4.0
 Lang = Annotated[str, Field(pattern=r"^[a-z]{2,3}$")]
+
+
+@dataclass(frozen=True, slots=True)
+class Applies:
+    """When a change of a setting takes effect in a running service."""
+
+    effect: Literal["live", "next-utterance"]
+
+
+LIVE = Applies("live")
+NEXT_UTTERANCE = Applies("next-utterance")
 
 
 class Section(BaseModel):
@@ -39,13 +56,13 @@ class Audio(Section):
 class Vad(Section):
     """[vad]"""
 
-    threshold: Share = 0.5
-    end_threshold: Share = 0.35
-    silence_ms: Annotated[int, Field(ge=64, le=5000)] = 400
-    min_speech_ms: Annotated[int, Field(ge=32, le=2000)] = 250
-    pre_roll_ms: Annotated[int, Field(ge=0, le=2000)] = 250
-    max_utterance_s: Annotated[float, Field(ge=2, le=28)] = 12.0
-    partial_ms: Annotated[int, Field(ge=0, le=10_000)] = 800
+    threshold: Annotated[Share, NEXT_UTTERANCE] = 0.5
+    end_threshold: Annotated[Share, NEXT_UTTERANCE] = 0.35
+    silence_ms: Annotated[int, Field(ge=64, le=5000), NEXT_UTTERANCE] = 400
+    min_speech_ms: Annotated[int, Field(ge=32, le=2000), NEXT_UTTERANCE] = 250
+    pre_roll_ms: Annotated[int, Field(ge=0, le=2000), NEXT_UTTERANCE] = 250
+    max_utterance_s: Annotated[float, Field(ge=2, le=28), NEXT_UTTERANCE] = 12.0
+    partial_ms: Annotated[int, Field(ge=0, le=10_000), NEXT_UTTERANCE] = 800
 
     @model_validator(mode="after")
     def _ordered(self) -> Vad:
@@ -63,11 +80,11 @@ class Stt(Section):
     compute_type: Annotated[str, Field(min_length=1)] = "int8"
     threads: Threads = 2
     window_s: Annotated[float, Field(ge=0, le=30)] = 0.0
-    hotwords: bool = False
+    hotwords: Annotated[bool, NEXT_UTTERANCE] = False
     word_probabilities: bool = True
-    no_speech_prob: Share = 0.6
-    avg_logprob: Annotated[float, Field(ge=-10, le=0)] = -1.0
-    compression_ratio: Annotated[float, Field(ge=1, le=10)] = 2.4
+    no_speech_prob: Annotated[Share, NEXT_UTTERANCE] = 0.6
+    avg_logprob: Annotated[float, Field(ge=-10, le=0), NEXT_UTTERANCE] = -1.0
+    compression_ratio: Annotated[float, Field(ge=1, le=10), NEXT_UTTERANCE] = 2.4
 
     @field_validator("window_s")
     @classmethod
@@ -81,9 +98,9 @@ class Stt(Section):
 class Dictionary(Section):
     """[dictionary]"""
 
-    enabled: bool = True
-    file: Text = ""
-    watch_s: Annotated[float, Field(gt=0, le=3600)] = 2.0
+    enabled: Annotated[bool, LIVE] = True
+    file: Annotated[Text, LIVE] = ""
+    watch_s: Annotated[float, Field(gt=0, le=3600), LIVE] = 2.0
 
 
 class Partial(Section):
@@ -107,8 +124,8 @@ class Final(Section):
     batch: Annotated[int, Field(ge=32, le=4096)] = 128
     draft: Annotated[int, Field(ge=0, le=16)] = 0
     flash_attention: bool = True
-    stream: bool = True
-    deadline_s: Annotated[float, Field(gt=0, le=600)] = 8.0
+    stream: Annotated[bool, NEXT_UTTERANCE] = True
+    deadline_s: Annotated[float, Field(gt=0, le=600), NEXT_UTTERANCE] = 8.0
 
 
 class Compare(Section):
@@ -151,10 +168,10 @@ class Server(Section):
 
     host: Annotated[str, Field(min_length=1)] = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65_535)] = 8765
-    address: Text = ""
-    history: Annotated[int, Field(ge=1, le=10_000)] = 200
-    max_clients: Annotated[int, Field(ge=1, le=100_000)] = 1000
-    max_per_address: Annotated[int, Field(ge=1, le=100_000)] = 600
+    address: Annotated[Text, LIVE] = ""
+    history: Annotated[int, Field(ge=1, le=10_000), LIVE] = 200
+    max_clients: Annotated[int, Field(ge=1, le=100_000), LIVE] = 1000
+    max_per_address: Annotated[int, Field(ge=1, le=100_000), LIVE] = 600
     ping_s: Annotated[float, Field(ge=1, le=600)] = 20.0
     tls_cert: Text = ""
     tls_key: Text = ""
@@ -197,24 +214,24 @@ class Session(Section):
     """[session]"""
 
     directory: Annotated[str, Field(min_length=1)] = "sessions"
-    drain_s: Annotated[float, Field(ge=0, le=600)] = 10.0
+    drain_s: Annotated[float, Field(ge=0, le=600), LIVE] = 10.0
     resume_s: Annotated[float, Field(ge=0, le=86_400)] = 1800.0
-    keep_days: Annotated[int, Field(ge=0, le=36_500)] = 0
-    keep_mb: Annotated[int, Field(ge=0, le=10_000_000)] = 0
+    keep_days: Annotated[int, Field(ge=0, le=36_500), LIVE] = 0
+    keep_mb: Annotated[int, Field(ge=0, le=10_000_000), LIVE] = 0
 
 
 class Operator(Section):
     """[operator]"""
 
     token: Text = ""
-    off_record_s: Annotated[float, Field(ge=0, le=600)] = 60.0
+    off_record_s: Annotated[float, Field(ge=0, le=600), LIVE] = 60.0
 
 
 class Log(Section):
     """[log]"""
 
-    level: Literal["debug", "info", "warning", "error"] = "info"
-    format: Literal["auto", "console", "json"] = "auto"
+    level: Annotated[Literal["debug", "info", "warning", "error"], LIVE] = "info"
+    format: Annotated[Literal["auto", "console", "json"], LIVE] = "auto"
 
 
 class Settings(BaseSettings):

@@ -88,7 +88,7 @@ class Reload:
         )
         self._dictionary.take(Dictionary(settings))
         # Everything is valid. From here on nothing is refused.
-        self._use(settings)
+        self._configure(settings)
         self._tell_rules()
         facts = asdict(found)
         say = log.warning if found.restart else log.info
@@ -96,10 +96,10 @@ class Reload:
         self._recorder.record(ReloadedEvent(utc=utc_now(), **facts))
         self._hub.operators.reloaded(found, rules=len(self._dictionary.lexicon.rules))
 
-    def _use(self, settings: Settings) -> None:
+    def _configure(self, settings: Settings) -> None:
         old, self.settings = self.settings, settings
-        self._group.use(settings)
-        self._hub.use(settings.server)
+        self._group.configure(settings)
+        self._hub.configure(settings.server)
         self._board.keep(settings.server.history)
         self._facts.off_record_s = settings.operator.off_record_s
         if settings.log != old.log:

@@ -147,8 +147,8 @@ class Hub:
         """The address that phones should use: what the settings say, else this machine's."""
         return self._settings.address or self.address
 
-    def use(self, settings: config.Server) -> None:
-        """Go by these settings from now on; host and port stay those that were bound."""
+    def configure(self, settings: config.Server) -> None:
+        """Go by this section from now on; host and port stay those that were bound."""
         self._settings = settings
         self._incoming.address = settings.address
         self._take_limits()

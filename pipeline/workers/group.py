@@ -138,7 +138,7 @@ class WorkerGroup:
         for worker in self._all:
             worker.start()
 
-    def use(self, settings: Settings) -> None:
+    def configure(self, settings: Settings) -> None:
         """Let all workers go by these settings, each from its next utterance on."""
         self._segmenter.vad = settings.vad
         self._transcribe.settings = settings
