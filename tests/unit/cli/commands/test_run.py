@@ -15,6 +15,12 @@ from tests.support.model_fixtures import pulled, starter_files
 from tests.support.package_index import pip_asks_only
 
 
+@pytest.fixture(autouse=True)
+def _engines_may_take_their_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An engine that still loads when the program ends would end this process: os._exit."""
+    monkeypatch.setenv("STARK_TRANSLATE__SESSION__DRAIN_S", "300")
+
+
 def test_the_demo_sets_keys_that_exist() -> None:
     assert {*DEMO, *STARTER} <= {path for path, _ in leaves(Settings().model_dump())}
 
