@@ -13,8 +13,7 @@ from pipeline.core.errors import EngineError, ModelError
 from pipeline.core.types import Translation
 from pipeline.engines import llama, prompts
 from pipeline.engines import speculative as drafting
-from pipeline.engines.parts import join
-from pipeline.engines.whole_words import WholeWords, one_line
+from pipeline.engines.output import WholeWords, join, one_line
 from pipeline.text import repetition, sentences
 
 log = structlog.get_logger()

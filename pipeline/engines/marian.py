@@ -11,7 +11,7 @@ from typing import Any
 from pipeline.core.errors import EngineError, ModelError
 from pipeline.core.types import Translation
 from pipeline.engines.ctranslate2_errors import explain, require
-from pipeline.engines.parts import join
+from pipeline.engines.output import join
 from pipeline.text import repetition, sentences
 
 _KEY = "translate.partial.model"

@@ -9,26 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from pipeline.core import languages
 from pipeline.core.errors import ConfigError
 from pipeline.core.resources import bundled
 
 Style = Literal["translategemma", "starter", "examples"]
-
-LANGUAGES = {
-    "af": "Afrikaans", "am": "Amharic", "ar": "Arabic", "bg": "Bulgarian", "bn": "Bengali",
-    "ca": "Catalan", "cs": "Czech", "da": "Danish", "de": "German", "el": "Greek",
-    "en": "English", "es": "Spanish", "et": "Estonian", "fa": "Persian", "fi": "Finnish",
-    "fil": "Filipino", "fr": "French", "gu": "Gujarati", "he": "Hebrew", "hi": "Hindi",
-    "hr": "Croatian", "ht": "Haitian Creole", "hu": "Hungarian", "id": "Indonesian",
-    "is": "Icelandic", "it": "Italian", "ja": "Japanese", "kn": "Kannada", "ko": "Korean",
-    "lt": "Lithuanian", "lv": "Latvian", "ml": "Malayalam", "mr": "Marathi", "nl": "Dutch",
-    "no": "Norwegian", "pa": "Punjabi", "pl": "Polish", "pt": "Portuguese", "ro": "Romanian",
-    "ru": "Russian", "sk": "Slovak", "sl": "Slovenian", "sr": "Serbian", "sv": "Swedish",
-    "sw": "Swahili", "ta": "Tamil", "te": "Telugu", "th": "Thai", "tl": "Tagalog",
-    "tr": "Turkish", "uk": "Ukrainian", "ur": "Urdu", "vi": "Vietnamese", "zh": "Chinese",
-    "zu": "Zulu",
-}  # fmt: skip
-"""English names of the languages a prompt can speak of, by code."""
 
 END_OF_TURN = "<end_of_turn>"
 """What the model says at the end of its answer."""
@@ -41,27 +26,6 @@ _TRANSLATEGEMMA = (
     "Produce only the {target} translation, without any additional explanations or commentary. "
     "Please translate the following {source} text into {target}:\n\n\n"
 )
-
-
-_EXAMPLES = (
-    {
-        "en": "Open your Bibles with me to Romans, chapter five, verse one.",
-        "es": "Abran conmigo sus Biblias en Romanos, capítulo cinco, versículo uno.",
-    },
-    {
-        "en": "Faith is not a feeling; it is trusting God when we cannot see the way.",
-        "es": "La fe no es un sentimiento; es confiar en Dios cuando no podemos ver el camino.",
-    },
-    {
-        "en": "When I was a child, my grandmother prayed for us every night.",
-        "es": "Cuando yo era niño, mi abuela oraba por nosotros todas las noches.",
-    },
-    {
-        "en": "What would you have done in his place?",
-        "es": "¿Qué habrías hecho tú en su lugar?",
-    },
-)
-"""What a model that only goes on with a text is shown, so that it goes on with a translation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,26 +63,27 @@ def render(style: Style, text: str, source: str, target: str) -> Prompt:
 def _by_examples(text: str, source: str, target: str) -> Prompt:
     """Return translations with the text as the last, whose translation is still to come."""
     for code in (source, target):
-        if code not in _EXAMPLES[0]:
+        if not languages.language(code).examples:
             raise ConfigError(
                 "prompt-examples",
                 f'translate.final.prompt = "examples": there are none in {language(code)}.',
                 "Choose a model that was trained to translate, such as a TranslateGemma.",
             )
+    examples = (languages.language(code).examples for code in (source, target))
     # Without the languages' names: with them Gemma 3 270M copies numbers and whole sentences.
-    shown = "".join(f"{example[source]}\n→ {example[target]}\n\n" for example in _EXAMPLES)
+    shown = "".join(f"{one}\n→ {other}\n\n" for one, other in zip(*examples, strict=True))
     return Prompt(shown, " ".join(text.split()), "\n→", lead=" ", end="\n")
 
 
 def language(code: str) -> str:
     """Return the English name of a language. Raises ConfigError."""
     try:
-        return LANGUAGES[code]
+        return languages.LANGUAGES[code].name
     except KeyError:
         raise ConfigError(
             "lang-unknown",
             f"translate.source and translate.target: no language with the code {code!r}.",
-            f"Known: {', '.join(LANGUAGES)}.",
+            f"Known: {', '.join(languages.LANGUAGES)}.",
         ) from None
 
 

@@ -15,11 +15,13 @@ from email.utils import formatdate
 from http import HTTPStatus
 from pathlib import Path
 
+import orjson
 import structlog
 from websockets.datastructures import Headers
 from websockets.http11 import Request, Response
 
 from pipeline.core.errors import ServerError
+from pipeline.core.languages import for_pages
 from pipeline.server.script_bundler import JoinError, entries, join
 
 log = structlog.get_logger()
@@ -35,6 +37,7 @@ _TYPES = {
     ".woff2": "font/woff2",
     ".mp4": "video/mp4",
 }
+_LANGUAGES = Path("js", "shared", "languages.js")
 _COMPRESSED = frozenset({".html", ".js", ".css", ".svg", ".webmanifest"})
 SECURITY = {
     "Content-Security-Policy": (
@@ -98,6 +101,7 @@ class Pages:
             }
         except OSError as problem:
             raise ServerError("pages-missing", f"A page cannot be read: {problem}.") from None
+        files[_LANGUAGES] = languages_script()
         files |= _joined(files)
         self._pages = {_route(path): _page(path.suffix, body) for path, body in files.items()}
         if "/" not in self._pages:
@@ -131,6 +135,12 @@ def _route(path: Path) -> str:
     if path.as_posix() == "audience.html":
         return "/"
     return f"/{path.with_suffix('') if path.suffix == '.html' else path}"
+
+
+def languages_script() -> bytes:
+    """Return languages.toml as the module that pages import it from, so that none waits for it."""
+    table = orjson.dumps(for_pages()).decode()
+    return f"// Made of languages.toml by the server.\nexport const LANGUAGES = {table};\n".encode()
 
 
 def _joined(files: Mapping[Path, bytes]) -> dict[Path, bytes]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 
 from pipeline.config.schema import Stt
+from pipeline.core.languages import LANGUAGES, words_of_all
 from pipeline.core.types import Recognition
 from pipeline.text import repetition
 
@@ -39,25 +40,10 @@ _WORD_COUNT = 6  # "no, no, no, no" is emphasis
 _WORSHIP_COUNT = 10
 _LOOP_SHARE = 0.6
 _ANNOTATION = re.compile(r"\[[^]]{0,40}\]|\([^)]{0,40}\)|\*[^*]{0,40}\*|[♪♫]")
-_WORSHIP_WORDS = (
-    "hallelujah alleluia holy hosanna amen glory worthy praise bless thank you jesus lord god come "
-    "yes oh the him he is and we our my king father spirit christ mercy maranatha"
-)
-_WORSHIP = frozenset(_WORSHIP_WORDS.split())
-_STOCK = re.compile(
-    r"(?:thank you|thanks)(?: (?:so|very) much)? for (?:watching|listening|viewing)\b.*"
-    r"|(?:please |don't forget to |remember to )?(?:(?:like|share|comment|and) )*subscribe\b.*"
-    r"|(?:i'll )?see you (?:guys )?(?:in the |all in the )?next (?:time|video|one|episode)\b.*"
-    r"|(?:subtitl(?:es|ed|ing)|caption(?:s|ed|ing)|transcri(?:bed|ption|pt)|translated)"
-    r"(?: (?:was|were))?(?: (?:made|provided))? by\b.*"
-    r"|(?:www )?[a-z]+ (?:com|org|net)"
-    r"|(?:all rights reserved|copyright)\b.*"
-    r"|(?:music|applause|laughter|silence|beep)"
-)
-_WEAK = frozenset(
-    {"thank you", "thank you very much", "thanks", "you", "bye", "bye bye", "okay", "ok", "so"}
-    | {"oh", "hmm", "uh", "um", "mm", "the", "i", "and"}
-)
+_WORSHIP = words_of_all(language.worship for language in LANGUAGES.values())
+_STOCK = re.compile("|".join(phrase for each in LANGUAGES.values() for phrase in each.stock))
+_WEAK = words_of_all(language.weak for language in LANGUAGES.values())
+# Of all languages: over silence models write English whatever they are told to hear.
 
 
 def reason(

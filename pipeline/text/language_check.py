@@ -1,4 +1,4 @@
-"""Which text of an engine is none that anybody may read. Pure.
+"""Detect model output that must not be shown: empty, control tokens, wrong script. Pure.
 
 A model that has lost its footing (numbers that overflow on a GPU, a wrong prompt, a quantization
 too far) writes its own control tokens, or goes over to a language of another script.
@@ -10,6 +10,8 @@ import re
 import unicodedata
 from collections import Counter
 
+from pipeline.core.languages import language
+
 _CONTROL = re.compile(
     r"<\|[^|<>]{1,40}\|>"  # Whisper, GPT: <|endoftext|>
     r"|<(?:/?s|pad|unk|bos|eos|mask|(?:start|end)_of_turn|(?:start|end)_of_text)>"
@@ -17,24 +19,6 @@ _CONTROL = re.compile(
     r"|\[/?INST\]|\[UNK\]|▁"
 )
 _MIN_LETTERS = 3
-_SCRIPTS = {
-    "LATIN": "cs da de en es fi fr ht hu id it nb nl no pl pt ro sv sw tl tr vi",
-    "CYRILLIC": "be bg mk ru uk",
-    "ARABIC": "ar fa ur",
-    "GREEK": "el",
-    "HEBREW": "he",
-    "DEVANAGARI": "hi",
-    "ETHIOPIC": "am",
-    "HANGUL CJK": "ko",
-    "CJK HIRAGANA KATAKANA": "ja",
-    "CJK": "zh",
-}
-"""Scripts, as Unicode names them, and the languages written in them; others are not judged."""
-_OWN = {
-    lang: frozenset(scripts.split())
-    for scripts, written in _SCRIPTS.items()
-    for lang in written.split()
-}
 
 
 def gibberish(text: str, lang: str) -> str:
@@ -48,7 +32,7 @@ def gibberish(text: str, lang: str) -> str:
         return "empty"
     if _CONTROL.search(text):
         return "control-tokens"
-    own = _OWN.get(lang, frozenset())
+    own = language(lang).script
     letters = Counter(_script(sign) for sign in text if sign.isalpha())
     foreign = sum(count for script, count in letters.items() if script not in own)
     if own and foreign >= _MIN_LETTERS and 2 * foreign > letters.total():

@@ -5,15 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from pipeline.core.languages import LANGUAGES, words_of_all
+
 _END = re.compile(r"[.!?…]+[\"'”’»)\]]*\s+")
 _CLAUSE = re.compile(r"(?<=[,;:—–])\s+")
-_TITLES = frozenset(("mr", "mrs", "ms", "dr", "st", "jr", "rev", "prof", "vs", "cf"))
-_NUMBERED_WORDS = (
-    "no vol ch v vv gen ex exod lev num deut josh judg sam kgs chr neh ps prov eccl isa jer lam "
-    "ezek dan hos mic hab zeph hag zech mal matt mk lk jn rom cor gal eph phil col thess tim heb "
-    "jas pet rev"
-)
-_NUMBERED = frozenset(_NUMBERED_WORDS.split())
+_TITLES = words_of_all(language.titles for language in LANGUAGES.values())
+_NUMBERED = words_of_all(language.numbered for language in LANGUAGES.values())
 
 
 def split(text: str) -> list[str]:

@@ -1,21 +1,17 @@
 // The page that invites phones: the address and its QR code, for the wall or to print.
 
 import { showAddress } from "../shared/address.js";
+import { PAGE_LANGS, words } from "../shared/i18n.js";
 import { recall, remember } from "../shared/storage.js";
 
 const KEY = "join-line";
-// To add a language, add its sentence; the key is its language tag.
-const INVITATIONS = {
-  en: "Captions on your phone",
-  es: "Subtítulos en su teléfono",
-};
 
 const [invitation, image, link, note, tools, problem, line] = [
   "invitation", "qr", "address", "note", "tools", "problem", "line",
 ].map((id) => document.getElementById(id));
 
 invitation.replaceChildren(
-  ...Object.entries(INVITATIONS).map(([lang, text]) => Object.assign(document.createElement("span"), { lang, textContent: text })),
+  ...PAGE_LANGS.map((lang) => Object.assign(document.createElement("span"), { lang, textContent: words(lang).invitation })),
 );
 
 /** Print the line as it was typed, and remember it for the next service. */

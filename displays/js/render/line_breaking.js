@@ -1,13 +1,9 @@
 // Where a line of a whole sentence may end: lines of about the same length, phrases kept together, no word left alone.
 // No document in here. The optimum over all breaks, as Knuth and Plass find it for paragraphs (1981).
 
+import { LANGUAGES } from "../shared/languages.js";
 import { piecesOf } from "../shared/words.js";
 
-// Words that lean on the next one. To add a language, add a line; the key is its language tag.
-const LEANING = {
-  en: "a an and are as at but by for from has have he her his i if in is it its my nor not of on or our she so than that the their they this to was we were when which who with you your",
-  es: "a al aunque como con cuando de del desde donde e el ella en entre era es esta este fue ha han hasta he la las le les lo los me mi mis ni no nos nuestra nuestro o para pero por porque que quien se según si sin sobre son su sus te tu tus u un una y ya yo",
-};
 const SENTENCE_END = /[.!?…。！？]["'”’»)」』）]*$/;
 const CLAUSE_END = /[,;:—–)，、；：]["'”’»)」』）]*$/;
 
@@ -18,13 +14,13 @@ const AFTER_LEANING = 0.3;
 const ONE_WORD = 0.6;
 const ONE_MORE = 0.1; // for a page more than it takes
 
-const leaning = new Map(Object.entries(LEANING).map(([lang, words]) => [lang, new Set(words.split(" "))]));
+const leaningWords = new Map(Object.entries(LANGUAGES).map(([lang, { leaning }]) => [lang, new Set(leaning)]));
 
 function breakCost(word, lang) {
   if (SENTENCE_END.test(word)) return 0;
   if (CLAUSE_END.test(word)) return AFTER_CLAUSE;
   const bare = word.toLowerCase().replace(/^[^\p{L}]+/u, "");
-  return leaning.get(lang.split("-")[0])?.has(bare) ? AFTER_LEANING : AFTER_WORD;
+  return leaningWords.get(lang.split("-")[0])?.has(bare) ? AFTER_LEANING : AFTER_WORD;
 }
 
 /** The words of a text with what there is to know about them. */

@@ -1,8 +1,12 @@
 // The pages' own words. To add a language, copy a block and translate it; the key is its language tag.
+// What else there is to know of languages stands in languages.toml.
+
+import { LANGUAGES } from "./languages.js";
 
 const TABLE = {
   en: {
     title: "Live captions",
+    invitation: "Captions on your phone",
     connecting: "Connecting",
     reconnecting: "Reconnecting",
     outdated: "Please reload this page",
@@ -35,6 +39,7 @@ const TABLE = {
   },
   es: {
     title: "Subtítulos en vivo",
+    invitation: "Subtítulos en su teléfono",
     connecting: "Conectando",
     reconnecting: "Reconectando",
     outdated: "Vuelva a cargar esta página",
@@ -67,11 +72,9 @@ const TABLE = {
   },
 };
 
-const RIGHT_TO_LEFT = new Set(["ar", "ckb", "dv", "fa", "he", "ps", "sd", "ug", "ur", "yi"]);
-
 /** The `dir` of a language tag such as "es" or "ar-EG". */
 export function direction(lang) {
-  return RIGHT_TO_LEFT.has(lang.split("-")[0].toLowerCase()) ? "rtl" : "ltr";
+  return LANGUAGES[lang.split("-")[0].toLowerCase()]?.direction ?? "ltr";
 }
 
 /** Give an element's text its language, and the direction that it is written in. */
@@ -100,6 +103,7 @@ export function words(lang) {
 
 /** A language's name for itself: "es" is "Español". */
 export function languageName(lang) {
+  if (lang in LANGUAGES) return LANGUAGES[lang].own;
   if (!Intl.DisplayNames) return lang;
   const name = new Intl.DisplayNames([lang], { type: "language" }).of(lang);
   return name.charAt(0).toLocaleUpperCase(lang) + name.slice(1);

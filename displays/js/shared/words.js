@@ -1,14 +1,15 @@
 // The words of a text, also where the script does not set them apart. No document in here.
 
-const UNSPACED = new Set(["ja", "km", "lo", "my", "th", "zh"]); // written without spaces between words
-const GAPLESS = new Set(["ja", "zh"]); // nor between sentences
+import { LANGUAGES } from "./languages.js";
+
 const OPENING = /^[\p{Ps}\p{Pi}]+$/u; // belongs to the word after it
 const WORDLIKE = /[\p{L}\p{N}]/u;
 
 const segmenters = new Map();
 
-function baseOf(lang) {
-  return lang.split("-")[0].toLowerCase();
+/** Where spaces stand in a language: between "words", "sentences", or "nowhere". */
+function spacesOf(lang) {
+  return LANGUAGES[lang.split("-")[0].toLowerCase()]?.spaces ?? "words";
 }
 
 /** The text in segments, `{segment, isWordLike}`, as the browser's dictionary of the language has them. */
@@ -23,18 +24,18 @@ function segmentsOf(text, lang) {
 
 /** What stands between two sentences of a language in one line. */
 export function gapOf(lang) {
-  return GAPLESS.has(baseOf(lang)) ? "" : " ";
+  return spacesOf(lang) === "nowhere" ? "" : " ";
 }
 
 /** How many words a text has. */
 export function countWords(text, lang) {
-  if (!UNSPACED.has(baseOf(lang))) return text.split(/\s+/).filter(Boolean).length;
+  if (spacesOf(lang) === "words") return text.split(/\s+/).filter(Boolean).length;
   return segmentsOf(text, lang).filter(({ isWordLike }) => isWordLike).length;
 }
 
 /** The pieces of a text between which a line may end, `{text, gap}`: a word with its punctuation, and the space after it. */
 export function piecesOf(text, lang) {
-  if (!UNSPACED.has(baseOf(lang))) {
+  if (spacesOf(lang) === "words") {
     return text.split(/\s+/).filter(Boolean).map((word) => ({ text: word, gap: " " }));
   }
   const pieces = [];

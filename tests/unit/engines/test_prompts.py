@@ -5,8 +5,9 @@ from typing import Literal
 import pytest
 
 from pipeline.core.errors import ConfigError
+from pipeline.core.languages import LANGUAGES
 from pipeline.core.resources import bundled
-from pipeline.engines.prompts import LANGUAGES, Prompt, language, render, style_for
+from pipeline.engines.prompts import Prompt, language, render, style_for
 
 TRANSLATEGEMMA_EN_ES = """<start_of_turn>user
 You are a professional English (en) to Spanish (es) translator. Your goal is to accurately convey the meaning and nuances of the original English text while adhering to Spanish grammar, vocabulary, and cultural sensitivities.

@@ -6,6 +6,7 @@ import re
 import pytest
 
 from pipeline.core.resources import bundled
+from pipeline.server.pages import languages_script
 from pipeline.server.script_bundler import JoinError, entries, join
 
 SOURCES = {
@@ -22,9 +23,10 @@ PAGES = ("audience", "projector", "overlay", "operator", "review", "join")
 
 
 def shipped() -> dict[str, str]:
-    """Return the text of all modules of the pages by name."""
+    """Return the text of all modules of the pages by name, with the one that the server makes."""
     folder = bundled("displays") / "js"
-    return {
+    made = {"shared/languages": languages_script().decode()}
+    return made | {
         file.relative_to(folder).with_suffix("").as_posix(): file.read_text("utf-8")
         for file in folder.rglob("*.js")
     }

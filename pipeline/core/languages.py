@@ -1,0 +1,94 @@
+"""The languages of languages.toml: names, scripts, directions, and words that other parts look for.
+
+A language that is not in the file works as well: it is written from left to right with spaces
+between words, and nothing is known of its words.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from pipeline.core.resources import bundled
+
+FILE = bundled("languages.toml")
+
+_WORD_LISTS = ("starts", "ties", "titles", "numbered", "worship")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Language:
+    """One entry of languages.toml, which says what each field is for."""
+
+    code: str
+    name: str
+    own: str
+    script: frozenset[str] = frozenset()
+    direction: Literal["ltr", "rtl"] = "ltr"
+    spaces: Literal["words", "sentences", "nowhere"] = "words"
+    starts: frozenset[str] = frozenset()
+    ties: frozenset[str] = frozenset()
+    titles: frozenset[str] = frozenset()
+    numbered: frozenset[str] = frozenset()
+    worship: frozenset[str] = frozenset()
+    stock: tuple[str, ...] = ()
+    weak: frozenset[str] = frozenset()
+    examples: tuple[str, ...] = ()
+
+    @property
+    def has_spaces(self) -> bool:
+        """Whether spaces stand between its words."""
+        return self.spaces == "words"
+
+    @property
+    def leaning(self) -> frozenset[str]:
+        """Words that no line should end with."""
+        return self.starts | self.ties
+
+
+def read_languages(toml_text: str) -> dict[str, Language]:
+    """Return the languages of a file by code. Raises ValueError, TypeError for what is no entry."""
+    document = tomllib.loads(toml_text)
+    return {code: _language(code, entry) for code, entry in sorted(document.items())}
+
+
+def _language(code: str, entry: Mapping[str, Any]) -> Language:
+    values = dict(entry)
+    values["script"] = frozenset(values["script"].split())
+    for name in _WORD_LISTS:
+        values[name] = frozenset(values.get(name, "").split())
+    values["weak"] = frozenset(values.get("weak", ()))
+    for name in ("stock", "examples"):
+        values[name] = tuple(values.get(name, ()))
+    return Language(code=code, **values)
+
+
+LANGUAGES: Mapping[str, Language] = read_languages(Path(FILE).read_text("utf-8"))
+"""By code, in alphabetical order."""
+
+
+def language(code: str) -> Language:
+    """Return what is known of a language."""
+    return LANGUAGES.get(code) or Language(code=code, name=code, own=code)
+
+
+def words_of_all(lists: Iterable[frozenset[str]]) -> frozenset[str]:
+    """Return lists of several languages as one, for what is asked before the language is known."""
+    return frozenset[str]().union(*lists)
+
+
+def for_pages() -> dict[str, dict[str, object]]:
+    """Return what displays need, as JSON values: of most languages their own name only."""
+    pages: dict[str, dict[str, object]] = {}
+    for code, each in LANGUAGES.items():
+        pages[code] = {"own": each.own}
+        if each.direction != "ltr":
+            pages[code]["direction"] = each.direction
+        if each.spaces != "words":
+            pages[code]["spaces"] = each.spaces
+        if each.leaning:
+            pages[code]["leaning"] = sorted(each.leaning)
+    return pages
