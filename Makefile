@@ -4,6 +4,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Without its cache every test process rewrites the assertions of every test file: 15 s of CPU each.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DELETE_ON_ERROR:  # a .venv that could only half be made is made again
 

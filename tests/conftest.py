@@ -20,6 +20,24 @@ LIBRARY_THREADS = ("tqdm", "asyncio_", "portaudio", "pytest_timeout", "ThreadPoo
 
 GRACE_S = 5.0
 
+BROWSER = Path(__file__).parent / "browser"
+NEEDS_TRAIN = "\nneeds_train_extra()\n"
+"""Stands in a module before it imports torch."""
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave unread what `-m` leaves out as a whole: torch and playwright take seconds to load.
+
+    tests/contract/test_marks.py sees to it that such a module has no other test.
+    """
+    chosen: str = config.option.markexpr
+    if "not browser" in chosen and collection_path == BROWSER:
+        return True
+    is_module = "not train" in chosen and collection_path.suffix == ".py"
+    if is_module and NEEDS_TRAIN in collection_path.read_text("utf-8"):
+        return True
+    return None
+
 
 @pytest.fixture(autouse=True)
 def _no_leaked_thread() -> Iterator[None]:

@@ -6,9 +6,8 @@ import ast
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
-
-import pytest
 
 from tests.support.paths import ROOT
 
@@ -82,7 +81,8 @@ def listed(path: Path, places: set[str]) -> bool:
     return not places.isdisjoint({place(path), place(path).partition("/")[0]})
 
 
-def imported(path: Path) -> set[str]:
+@cache
+def imported(path: Path) -> frozenset[str]:
     """Return the dotted names that a file imports, wherever in it."""
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -91,7 +91,7 @@ def imported(path: Path) -> set[str]:
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative import"
             found.add(node.module or "")
-    return found
+    return frozenset(found)
 
 
 def packages_imported(path: Path) -> set[str]:
@@ -106,25 +106,34 @@ def test_every_package_has_its_place_in_the_order() -> None:
     assert {path.name for path in PIPELINE.glob("*.py")} == {"__init__.py", "__main__.py"}
 
 
-@pytest.mark.parametrize("path", MODULES, ids=place)
-def test_imports_follow_the_order(path: Path) -> None:
+def roots_imported(path: Path) -> set[str]:
+    """Return the packages that a file imports from, ours and others'."""
+    return {name.split(".")[0] for name in imported(path)}
+
+
+def allowed(path: Path) -> set[str]:
+    """Return the packages of ours, without its own, that a file may import from."""
     package = path.relative_to(PIPELINE).parts[0]
     if package == "__main__.py":
-        return
-    before = set(PACKAGES[: PACKAGES.index(package)]) - NEVER.get(package, set())
-    assert packages_imported(path) - before == set()
+        return set(PACKAGES)
+    return set(PACKAGES[: PACKAGES.index(package)]) - NEVER.get(package, set())
 
 
-@pytest.mark.parametrize("path", MODULES, ids=place)
-def test_pure_modules_are_pure(path: Path) -> None:
-    if listed(path, PURE):
-        assert {name.split(".")[0] for name in imported(path)} & FORBIDDEN_IN_PURE == set()
+def test_imports_follow_the_order() -> None:
+    against = {place(path): packages_imported(path) - allowed(path) for path in MODULES}
+    assert {name: found for name, found in against.items() if found} == {}
 
 
-@pytest.mark.parametrize("path", MODULES, ids=place)
-def test_heavy_libraries_stay_in_their_rooms(path: Path) -> None:
-    if not listed(path, HEAVY_IN):
-        assert {name.split(".")[0] for name in imported(path)} & HEAVY == set()
+def test_pure_modules_are_pure() -> None:
+    pure = [path for path in MODULES if listed(path, PURE)]
+    against = {place(path): roots_imported(path) & FORBIDDEN_IN_PURE for path in pure}
+    assert {name: found for name, found in against.items() if found} == {}
+
+
+def test_heavy_libraries_stay_in_their_rooms() -> None:
+    others = [path for path in MODULES if not listed(path, HEAVY_IN)]
+    against = {place(path): roots_imported(path) & HEAVY for path in others}
+    assert {name: found for name, found in against.items() if found} == {}
 
 
 def test_every_name_in_these_lists_exists() -> None:
@@ -156,22 +165,19 @@ def of(name: str, package: str) -> bool:
     return name == package or name.startswith(f"{package}.")
 
 
-@pytest.mark.parametrize("path", OUTSIDE, ids=lambda path: str(path.relative_to(ROOT)))
-def test_nothing_outside_tests_imports_tests(path: Path) -> None:
-    assert [name for name in imported(path) if of(name, "tests")] == []
+def test_nothing_outside_tests_imports_tests() -> None:
+    assert [path for path in OUTSIDE if any(of(name, "tests") for name in imported(path))] == []
 
 
-@pytest.mark.parametrize("path", MODULES, ids=place)
-def test_the_program_needs_no_script(path: Path) -> None:
-    assert [name for name in imported(path) if of(name, "scripts")] == []
+def test_the_program_needs_no_script() -> None:
+    assert [path for path in MODULES if any(of(name, "scripts") for name in imported(path))] == []
 
 
-@pytest.mark.parametrize("path", TESTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_tests_import_helpers_but_no_other_test(path: Path) -> None:
+def test_tests_import_helpers_but_no_other_test() -> None:
     """What two tests need is in tests/support, or in scripts/support if a script needs it too."""
-    assert [name for name in imported(path) if ".test_" in name] == []
-    text = path.read_text()  # with the programs that it gives to other processes
-    assert re.findall(r"from tests\S*\.test_\w+ import", text) == []
+    assert [path for path in TESTS if any(".test_" in name for name in imported(path))] == []
+    written = re.compile(r"from tests\S*\.test_\w+ import")  # in programs for other processes
+    assert [path for path in TESTS if written.search(path.read_text())] == []
 
 
 def test_scripts_have_one_import_root() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,7 +35,8 @@ def lines() -> list[list[str]]:
 ROWS = [Row(*cells) for cells in lines() if cells != HEAD and not cells[0].startswith("---")]
 
 
-def defined_in(file: Path) -> set[str]:
+@cache
+def defined_in(file: Path) -> frozenset[str]:
     """Return the tests that a file defines: `name` or `Class::name`."""
     found = set()
     for node in ast.parse(file.read_text("utf-8")).body:
@@ -43,7 +45,7 @@ def defined_in(file: Path) -> set[str]:
         for each in inner:
             if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef):
                 found.add(prefix + each.name)
-    return {name for name in found if name.split("::")[-1].startswith("test_")}
+    return frozenset(name for name in found if name.split("::")[-1].startswith("test_"))
 
 
 def test_the_tables_have_one_shape() -> None:
