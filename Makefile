@@ -9,7 +9,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DELETE_ON_ERROR:  # a .venv that could only half be made is made again
 
-.PHONY: help venv dev train demo test check lint format screenshots faults soak crowd bench bench-processes lock wheel clean
+.PHONY: help venv dev train demo test check lint format screenshots faults soak crowd bench bench-voices bench-processes lock wheel clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -84,9 +84,17 @@ soak: .venv/dev  ## Eight hours of a church's sound in half an hour, watched for
 crowd: .venv/dev  ## A hall of 450 displays, with 50 abusive clients in it and without (3 minutes)
 	$(BIN)/python -m scripts.bench.crowd --markdown docs/BENCHMARKS.md $(ARGS)
 
-bench: .venv/runtime  ## Measure latency on the demo sermon, Gemma against Marian finals (5 minutes)
-	$(BIN)/python -m scripts.bench.latency --against translate.final.engine=marian \
+AGAINST ?= translate.final.engine=marian
+against := $(foreach setting,$(AGAINST),--against $(setting))
+
+bench: .venv/dev  ## Measure delay and flicker on the demo texts, starter models (8 minutes); AGAINST="KEY=VALUE ..." is the other setting
+	$(BIN)/python -m scripts.bench.latency $(against) --markdown docs/BENCHMARKS.md $(ARGS)
+
+bench-voices: .venv/dev  ## ... with Whisper base on people and on pauses, and a peer's policy beside it (10 minutes)
+	$(BIN)/stark-translate models pull whisper-base
+	$(BIN)/python -m scripts.bench.latency --recording pauses voices --recognizer whisper-base $(against) \
 	  --markdown docs/BENCHMARKS.md $(ARGS)
+	$(BIN)/python -m scripts.bench.peer --recording voices pauses --markdown docs/BENCHMARKS.md
 
 bench-processes: .venv/runtime  ## Measure what it costs that each engine runs in a process of its own
 	$(BIN)/python -m scripts.bench.engine_process --markdown docs/BENCHMARKS.md $(ARGS)

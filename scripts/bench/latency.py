@@ -194,7 +194,8 @@ def write(file: Path, result: dict[str, Any]) -> None:
     text = file.read_text("utf-8") if file.exists() else "# Benchmarks\n"
     others = with_section(text, title(result), "")
     preface = "" if PREFACE.strip() in others else PREFACE
-    file.write_text(with_section(text, title(result), section(result, preface)), "utf-8")
+    told = section(result, preface)
+    file.write_text(with_section(text, title(result), told, behind="## Live: "), "utf-8")
 
 
 def show(result: dict[str, Any]) -> None:

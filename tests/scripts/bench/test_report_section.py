@@ -11,3 +11,14 @@ def test_it_is_added_replaced_and_nothing_else_changes() -> None:
     assert with_section(once, "## B", "## B\n\nnew\n") == once
     first = with_section(once, "## A", "## A\n\nother\n")
     assert first == "# All\n\n## A\n\nother\n\n## B\n\nnew\n"
+
+
+def test_a_new_section_comes_behind_those_of_its_kind() -> None:
+    text = "# All\n\n## Live: a\n\nold\n\n## Other\n\nkept\n"
+    new = "## Live: b\n\nnew\n"
+    placed = with_section(text, "## Live: b", new, behind="## Live: ")
+    assert placed == "# All\n\n## Live: a\n\nold\n\n## Live: b\n\nnew\n\n## Other\n\nkept\n"
+    assert with_section(placed, "## Live: b", new, behind="## Live: ") == placed
+    last = "# All\n\n## Live: a\n\nold\n"
+    assert with_section(last, "## Live: b", new, behind="## Live: ").endswith("old\n\n" + new)
+    assert with_section("# All\n", "## Live: b", new, behind="## Live: ") == "# All\n\n" + new
