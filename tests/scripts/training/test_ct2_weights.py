@@ -4,33 +4,37 @@ from __future__ import annotations
 
 import struct
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from ctranslate2.specs import common_spec, model_spec
 
 from scripts.training.models.ct2_weights import read_weights
 
 
-class TinySpec(model_spec.ModelSpec):  # type: ignore[misc]
-    """One matrix with a bias, one that shares its weight, one number."""
+def tiny_spec() -> Any:
+    """Return one matrix with a bias, one that shares its weight, one number."""
+    from ctranslate2.specs import common_spec, model_spec  # loads torch where there is one
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.first = common_spec.LinearSpec()
-        self.second = common_spec.LinearSpec()
-        self.num_heads = np.dtype("int16").type(4)
+    class TinySpec(model_spec.ModelSpec):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.first = common_spec.LinearSpec()
+            self.second = common_spec.LinearSpec()
+            self.num_heads = np.dtype("int16").type(4)
 
-    @property
-    def name(self) -> str:
-        return "Tiny"
+        @property
+        def name(self) -> str:
+            return "Tiny"
+
+    return TinySpec()
 
 
 def written(tmp_path: Path, quantization: str | None) -> tuple[Path, np.ndarray, np.ndarray]:
     matrix = np.random.default_rng(3).normal(size=(6, 32)).astype(np.float32)
     matrix[2] *= 40  # one scale for all rows would lose the small ones
     bias = np.arange(6, dtype=np.float32)
-    spec = TinySpec()
+    spec = tiny_spec()
     spec.first.weight, spec.first.bias = matrix.copy(), bias
     spec.second.weight, spec.second.bias = spec.first.weight, bias + 1
     spec.validate()
