@@ -2,14 +2,24 @@
 
 No thread, clock or model. Hysteresis as Silero's authors use it: speech starts at `threshold` and
 ends when the probability has stayed below `end_threshold` for `silence_ms`.
+
+A pause is not yet the end of a sentence, so the end comes in three steps. After `eager_ms` of
+silence the utterance is handed out as "eager": its final will have just these samples, and can be
+prepared. At `silence_ms` the final follows. Speech that returns later, within `reopen_ms`, goes on
+with the same utterance. Whenever speech returns to what was handed out as eager or final, an
+utterance "resumed" comes first (the states of Deepgram's Flux: eager end of turn, turn resumed,
+end of turn).
 """
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from pipeline.audio.stretch import Stretch
 from pipeline.config.schema import Vad
 from pipeline.core.types import BLOCK_SAMPLES, SAMPLE_RATE, AudioBlock, Cause, Utterance
 
@@ -19,10 +29,43 @@ _TAIL_BLOCKS = 6
 _PAUSE_BLOCKS = 4
 """Shortest pause at which a long utterance is cut: 98 ms, rounded up to whole blocks."""
 
+_RETURN_BLOCKS = 4
+"""So much speech reopens an utterance, 128 ms: a short word must not count as a knock only because
+the pause before it was taken for the end."""
+
+_REOPENED_SHARE = 0.75
+"""Of the length limit, so much at most may be reopened: more would soon be cut elsewhere."""
+
+_OPEN_CAUSES = ("partial", "eager", "resumed")
+
 
 def blocks_in(ms: float) -> int:
     """Return how many blocks `ms` milliseconds fill, rounded up."""
     return -int(-ms * SAMPLE_RATE // (1000 * BLOCK_SAMPLES))
+
+
+def last_finals(utterances: Iterable[Utterance]) -> list[Utterance]:
+    """Return each utterance as it was in the end, in order: of those reopened the last final."""
+    return list({each.id: each for each in utterances if each.final}.values())
+
+
+def _ms(blocks: float) -> int:
+    return round(1000 * blocks * BLOCK_SAMPLES / SAMPLE_RATE)
+
+
+@dataclass(slots=True)
+class _Closed:
+    """The last final, while speech may return to it, and all blocks since it began."""
+
+    stretch: Stretch
+    id: int
+    revision: int
+    size: int
+    """Blocks of the stretch when it was closed."""
+
+    @property
+    def waited(self) -> int:
+        return len(self.stretch) - self.size
 
 
 class Segmenter:
@@ -35,50 +78,67 @@ class Segmenter:
         self._vad: Vad | None = None
         self._pre_roll: deque[AudioBlock] = deque()
         self._use(vad)
-        self._open: list[AudioBlock] = []
-        self._voiced: list[bool] = []
-        self._probabilities: list[float] = []
-        self._lead = 0
+        self._open: Stretch | None = None
+        self._eager: Utterance | None = None
+        self._closed: _Closed | None = None
         self._continues = False
         self._id = last_id
         self._revision = 0
         self._next_partial = self._partial_blocks
         self._expected: int | None = None
+        self._last_id = 0
+        self._last_end: int | None = None
+        self._before_end: int | None = None
 
     @property
     def speaking(self) -> bool:
         """Whether an utterance is open and long enough to be speech."""
-        enough = 1 if self._continues else self._min_blocks
-        return sum(self._voiced) >= enough
+        enough = self._min_blocks
+        if self._continues:
+            enough = 1
+        elif self._closed is not None:
+            enough = min(enough, _RETURN_BLOCKS)
+        return self._open is not None and sum(self._open.voiced) >= enough
+
+    @property
+    def resumable(self) -> int | None:
+        """The id of the final that speech may still return to."""
+        return self._closed.id if self._closed else None
 
     def push(self, block: AudioBlock, probability: float) -> list[Utterance]:
         """Take the next block with its speech probability; return what is now ready, in order."""
         out: list[Utterance] = []
         if self._expected not in (None, block.start_sample):
             out += self._close("gap")
-            self._pre_roll.clear()
+            self._forget()
         self._expected = block.start_sample + len(block.pcm)
-        if not self._open:
+        if self._open is None:
             self._use(self.vad)
-        if not self._open and probability < self._threshold:
+        if self._open is None and probability < self._threshold:
             self._pre_roll.append(block)
+            self._wait(block, probability)
             return out
-        if not self._open:
-            self._start()
-        self._open.append(block)
-        self._voiced.append(probability >= self._end_threshold)
-        self._probabilities.append(probability)
-        if self._trailing_silence() >= self._silence_blocks:
-            out += self._close("silence")
-        elif len(self._open) >= self._limit_blocks:
-            out += self._cut()
-        elif self._partial_due():
-            out.append(self._utterance(len(self._open), "partial"))
-        return out
+        opened = self._open or self._start()
+        voiced = probability >= self._end_threshold
+        opened.add(block, probability, voiced=voiced)
+        if self._closed is not None:
+            self._closed.stretch.add(block, probability, voiced=voiced)
+            if self.speaking:
+                out += self._reopen(self._closed, opened)
+        return out + self._due(self._open or opened)
 
     def flush(self) -> list[Utterance]:
-        """Close what is open, at the end of the source."""
-        return self._close("end")
+        """Close what is open, at the end of the source or before a pause; nothing is reopened."""
+        out = self._close("end")
+        self._forget()
+        return out
+
+    def discard(self) -> None:
+        """Throw away what is open, and what is kept from before a start."""
+        self._open = self._eager = None
+        self._continues = False
+        self._revision = 0
+        self._forget()
 
     def _use(self, vad: Vad) -> None:
         if vad is self._vad:
@@ -87,93 +147,138 @@ class Segmenter:
         self._threshold = vad.threshold
         self._end_threshold = vad.end_threshold
         self._silence_blocks = blocks_in(vad.silence_ms)
+        self._eager_blocks = blocks_in(vad.eager_ms)
+        self._reopen_blocks = blocks_in(vad.reopen_ms)
         self._min_blocks = blocks_in(vad.min_speech_ms)
         self._limit_blocks = blocks_in(vad.max_utterance_s * 1000)
         self._partial_blocks = blocks_in(vad.partial_ms)
         self._pre_roll = deque(self._pre_roll, maxlen=blocks_in(vad.pre_roll_ms))
 
-    def discard(self) -> None:
-        """Throw away what is open, and what is kept from before a start."""
+    def _forget(self) -> None:
+        """Let nothing that comes go on with what was."""
         self._pre_roll.clear()
-        self._open, self._voiced, self._probabilities = [], [], []
-        self._continues = False
-        self._revision = 0
+        self._closed = None
+        self._last_end = self._before_end = None
 
-    def _start(self) -> None:
-        self._open = list(self._pre_roll)
-        self._lead = len(self._open)
-        self._voiced = [False] * self._lead
-        self._probabilities = [0.0] * self._lead
+    def _start(self) -> Stretch:
+        blocks = list(self._pre_roll)
+        lead = len(blocks)
+        self._open = Stretch(blocks, [False] * lead, [0.0] * lead, lead)
         self._pre_roll.clear()
-        self._next_partial = self._lead + self._partial_blocks
+        self._next_partial = lead + self._partial_blocks
+        return self._open
 
-    def _trailing_silence(self) -> int:
-        return len(self._voiced) - self._last_voiced(len(self._voiced))
+    def _wait(self, block: AudioBlock, probability: float) -> None:
+        """Take a block in which nobody speaks: has there been time enough to go on?"""
+        if self._closed is not None:
+            self._closed.stretch.add(block, probability, voiced=False)
+            if self._closed.waited >= self._reopen_blocks:
+                self._closed = None
 
-    def _last_voiced(self, index: int) -> int:
-        """Return one past the last voiced block before `index`; the pre-roll never counts."""
-        while index > self._lead and not self._voiced[index - 1]:
-            index -= 1
-        return index
+    def _reopen(self, closed: _Closed, opened: Stretch) -> list[Utterance]:
+        """Go on with the last final, unless the two together would soon be too long.
 
-    def _partial_due(self) -> bool:
-        if not self._partial_blocks or not self.speaking or len(self._open) < self._next_partial:
+        Then the speech is an utterance of its own, however short.
+        """
+        self._closed = None
+        if len(closed.stretch) >= _REOPENED_SHARE * self._limit_blocks:
+            self._continues = True
+            return []
+        self._next_partial += len(closed.stretch) - len(opened)
+        self._open, self._revision = closed.stretch, closed.revision
+        return [self._utterance(closed.stretch, len(closed.stretch), "resumed")]
+
+    def _due(self, opened: Stretch) -> list[Utterance]:
+        """Return what the newest block has made due."""
+        silence = opened.silence
+        if silence >= self._silence_blocks:
+            return self._close("silence")
+        if len(opened) >= self._limit_blocks:
+            return self._resume(opened) + self._cut(opened)
+        if not silence and self._eager is not None:
+            return self._resume(opened)
+        if self._eager_blocks and silence == self._eager_blocks and self.speaking:
+            self._eager = self._utterance(opened, len(opened), "eager")
+            self._next_partial = len(opened) + self._partial_blocks
+            return [self._eager]
+        if self._partial_due(opened, silence):
+            return [self._utterance(opened, len(opened), "partial")]
+        return []
+
+    def _partial_due(self, opened: Stretch, silence: int) -> bool:
+        if not self._partial_blocks or not self.speaking or len(opened) < self._next_partial:
             return False
-        if self._trailing_silence() >= _PAUSE_BLOCKS:
-            return False  # perhaps the end: keep the recognizer free for the final
-        self._next_partial = len(self._open) + self._partial_blocks
+        # Perhaps the end: keep the recognizer free for what comes at the end.
+        if silence >= (1 if self._eager_blocks else _PAUSE_BLOCKS):
+            return False
+        self._next_partial = len(opened) + self._partial_blocks
         return True
 
-    def _close(self, cause: Cause) -> list[Utterance]:
-        if not self._open:
+    def _resume(self, opened: Stretch) -> list[Utterance]:
+        """Take back what was handed out as eager, if anything was."""
+        if self._eager is None:
             return []
-        kept = min(len(self._open), self._last_voiced(len(self._voiced)) + _TAIL_BLOCKS)
-        out = [self._utterance(kept, cause)] if self.speaking else []
-        rest = self._open[kept:] if out else self._open
+        self._eager = None
+        return [self._utterance(opened, len(opened), "resumed")]
+
+    def _close(self, cause: Cause) -> list[Utterance]:
+        opened = self._open
+        if opened is None:
+            return []
+        out: list[Utterance] = []
+        kept = 0
+        if self.speaking:
+            kept = min(len(opened), opened.speech_end(len(opened)) + _TAIL_BLOCKS)
+            if self._eager is not None:
+                kept = len(self._eager.pcm) // BLOCK_SAMPLES
+            can_resume = cause == "silence" and self._reopen_blocks > 0
+            out = [replace(self._utterance(opened, kept, cause), can_resume=can_resume)]
+            closed = _Closed(opened, self._id, out[0].revision, len(opened))
+            self._closed = closed if can_resume else None
         self._pre_roll.clear()
-        self._pre_roll.extend(rest)
-        self._open, self._voiced, self._probabilities = [], [], []
+        self._pre_roll.extend(opened.blocks[kept:])
+        self._open = self._eager = None
         self._continues = False
         return out
 
-    def _cut(self) -> list[Utterance]:
+    def _cut(self, opened: Stretch) -> list[Utterance]:
         """Close at the best pause; what lies behind it stays open as the next utterance."""
-        at = self._best_pause()
-        rest = (self._open[at:], self._voiced[at:], self._probabilities[at:])
-        out = [self._utterance(at, "length")]
-        self._open, self._voiced, self._probabilities = rest
-        self._lead = 0
+        at = self._best_pause(opened)
+        out = [self._utterance(opened, at, "length")]
+        self._open = opened.split(at)
         self._continues = True
         self._use(self.vad)
         self._next_partial = self._partial_blocks
         return out
 
-    def _best_pause(self) -> int:
+    @staticmethod
+    def _best_pause(opened: Stretch) -> int:
         """Return the index to cut at: amid the longest pause, else the least speech-like block.
 
         Not in the first quarter: that would leave a word on its own, and all the rest on the
         display would go and come back under another id, soon to be cut again.
         """
         best, best_at, run = 0, 0, 0
-        first = len(self._open) // 4
-        for index, voiced in enumerate(self._voiced):
-            run = 0 if voiced or index < self._lead else run + 1
+        first = len(opened) // 4
+        for index, voiced in enumerate(opened.voiced):
+            run = 0 if voiced or index < opened.lead else run + 1
             if index >= first and run >= max(best, _PAUSE_BLOCKS):
                 best, best_at = run, index + 1 - run // 2
         if best_at:
             return best_at
-        half = len(self._open) // 2
-        return half + 1 + int(np.argmin(self._probabilities[half:-1]))
+        half = len(opened) // 2
+        return half + 1 + int(np.argmin(opened.probabilities[half:-1]))
 
-    def _utterance(self, count: int, cause: Cause) -> Utterance:
-        final = cause != "partial"
+    def _utterance(self, opened: Stretch, count: int, cause: Cause) -> Utterance:
+        """Return the first `count` blocks of what is open."""
+        final = cause not in _OPEN_CAUSES
         if self._revision == 0:
             self._id += 1
         revision = self._revision + 1
         self._revision = 0 if final else revision
-        blocks = self._open[:count]
-        last = blocks[max(self._last_voiced(count), 1) - 1]
-        return Utterance(
+        blocks = opened.blocks[:count]
+        last = blocks[max(opened.speech_end(count), 1) - 1]
+        made = Utterance(
             id=self._id,
             revision=revision,
             final=final,
@@ -182,3 +287,15 @@ class Segmenter:
             end_sample=last.start_sample + len(last.pcm),
             pcm=np.concatenate([b.pcm for b in blocks]),
         )
+        return self._with_pauses(made, opened, count) if final else made
+
+    def _with_pauses(self, final: Utterance, opened: Stretch, count: int) -> Utterance:
+        if final.id != self._last_id:  # else it was reopened, and follows what it followed before
+            self._before_end, self._last_id = self._last_end, final.id
+        self._last_end = final.end_sample
+        pauses_ms = tuple(_ms(length) for length in opened.pauses(count))
+        if self._before_end is None:
+            return replace(final, pauses_ms=pauses_ms)
+        silence = opened.blocks[opened.speech_start].start_sample - self._before_end
+        before_ms = _ms(silence / BLOCK_SAMPLES)
+        return replace(final, pauses_ms=pauses_ms, pause_before_ms=before_ms)

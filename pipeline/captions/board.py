@@ -76,6 +76,7 @@ class CaptionBoard:
             end_s=round(utterance.end_s, 3),
             source=SourceText(caption.transcript.lang, caption.transcript.text),
             target=TargetText(caption.lang, caption.text, caption.engine),
+            status="" if old is None or caption.final else old.status,
             stable=len(caption.text) if caption.final else min(caption.stable, len(caption.text)),
         )
         if old and old.final:
@@ -89,6 +90,21 @@ class CaptionBoard:
         ):
             return None
         return self._put(message)
+
+    def reopen(self, caption_id: int) -> CaptionMessage | None:
+        """Let the pipeline go on with a caption that was final: its speaker has gone on.
+
+        One that an operator has changed stays as it is. None if nothing changes for displays.
+        """
+        old = self._messages.get(caption_id)
+        if old is None or not old.final or old.target.engine == "operator":
+            return None
+        if not (old.source.text or old.target.text):  # filtered: there is nothing to take up
+            self._messages[caption_id] = replace(old, final=False)
+            return None
+        revision = old.revision + 1
+        resumed = replace(old, seq=self.seq + 1, revision=revision, final=False, status="resumed")
+        return self._put(resumed)
 
     def edit(self, caption_id: int, text: str) -> CaptionMessage | None:
         """Replace a caption's target text by an operator's. Raises ProtocolError."""
@@ -201,6 +217,7 @@ class CaptionBoard:
             seq=self.seq + 1,
             revision=old.revision + 1,
             final=True,
+            status="",
             source=source,
             target=target,
             stable=stable,

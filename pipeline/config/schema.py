@@ -24,6 +24,7 @@ Text = Annotated[str, Field(min_length=0)]  # a length has pydantic refuse what 
 Threads = Annotated[int, Field(ge=1, le=256)]
 Share = Annotated[float, Field(ge=0, le=1)]
 _SHORTEST_WINDOW_S = 4.0
+_SHORTEST_SILENCE_MS = 64
 Lang = Annotated[str, Field(pattern=r"^[a-z]{2,3}$")]
 
 
@@ -58,7 +59,9 @@ class Vad(Section):
 
     threshold: Annotated[Share, NEXT_UTTERANCE] = 0.5
     end_threshold: Annotated[Share, NEXT_UTTERANCE] = 0.35
-    silence_ms: Annotated[int, Field(ge=64, le=5000), NEXT_UTTERANCE] = 400
+    silence_ms: Annotated[int, Field(ge=_SHORTEST_SILENCE_MS, le=5000), NEXT_UTTERANCE] = 200
+    eager_ms: Annotated[int, Field(ge=0, le=5000), NEXT_UTTERANCE] = 96
+    reopen_ms: Annotated[int, Field(ge=0, le=5000), NEXT_UTTERANCE] = 200
     min_speech_ms: Annotated[int, Field(ge=32, le=2000), NEXT_UTTERANCE] = 250
     pre_roll_ms: Annotated[int, Field(ge=0, le=2000), NEXT_UTTERANCE] = 250
     max_utterance_s: Annotated[float, Field(ge=2, le=28), NEXT_UTTERANCE] = 12.0
@@ -68,6 +71,13 @@ class Vad(Section):
     def _ordered(self) -> Vad:
         if self.end_threshold > self.threshold:
             msg = "vad.end_threshold must not be above vad.threshold"
+            raise ValueError(msg)
+        if 0 < self.eager_ms < _SHORTEST_SILENCE_MS:
+            msg = f"vad.eager_ms must be 0 (off) or at least {_SHORTEST_SILENCE_MS}"
+            raise ValueError(msg)
+        # A file of before that only sets a short silence is no mistake: then there is no eager run.
+        if "eager_ms" in self.model_fields_set and self.eager_ms >= self.silence_ms:
+            msg = "vad.eager_ms must be below vad.silence_ms"
             raise ValueError(msg)
         return self
 

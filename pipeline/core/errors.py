@@ -8,7 +8,8 @@ StarkError                  anything below; has a kebab-case code
 ├── ModelError              a model is missing, broken or of the wrong kind
 │   └── ModelCrashError     the engine dies whenever it loads the model: exit 70, as with 78
 ├── EngineError             an engine failed on one utterance: costs that utterance only
-│   └── EngineGoneError     its process ended, and another one is being started
+│   ├── EngineGoneError     its process ended, and another one is being started
+│   └── EngineCancelledError  nobody wants the result any more
 ├── DictionaryError         a dictionary file cannot be used
 ├── ServerError             the port or a page cannot be served, or no daemon answers there
 ├── SessionError            the session folder cannot be used
@@ -75,6 +76,10 @@ class EngineError(StarkError):
 
 class EngineGoneError(EngineError):
     """The engine's process ended, or is not there yet; another one is being started."""
+
+
+class EngineCancelledError(EngineError):
+    """The engine was asked to stop, since speech has returned to the utterance."""
 
 
 class DictionaryError(StarkError):

@@ -23,8 +23,10 @@ BLOCK_SAMPLES = 512
 Pcm: TypeAlias = NDArray[np.float32]
 """Mono samples at 16 kHz, shape (n,), full scale 1.0."""
 
-Cause = Literal["partial", "silence", "length", "gap", "end"]
-"""Why an utterance was handed on: a snapshot; a pause; too long; lost audio; the source ended."""
+Cause = Literal["partial", "eager", "resumed", "silence", "length", "gap", "end"]
+"""Why an utterance was handed on: a snapshot; a short silence, so that it is probably over; speech
+that returned, so that what was made of it before no longer counts; and as a final a pause; too
+long; lost audio; the source ended."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,7 +41,11 @@ class AudioBlock:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Utterance:
-    """A stretch of speech. The same `id` comes back with growing `revision` until `final`."""
+    """A stretch of speech. The same `id` comes back with growing `revision` until `final`.
+
+    Where `can_resume` says so even then: with the cause "resumed" it is open again, and gets
+    another final, whose samples are those of both parts and of the pause between.
+    """
 
     id: int
     revision: int
@@ -54,6 +60,17 @@ class Utterance:
     """When the last syllable was spoken (monotonic)."""
     closed_s: float = 0.0
     """When the segmenter handed the utterance on (monotonic)."""
+    can_resume: bool = False
+    """Whether speech may return to this final; until a Settled, or the same id comes resumed."""
+    pauses_ms: tuple[int, ...] = ()
+    """Of a final, the silences inside it from 64 ms on."""
+    pause_before_ms: int | None = None
+    """Of a final, the silence between the utterance before it and this one; None: not known."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is to be understood as a final is: it is one, or will be if silence lasts."""
+        return self.final or self.cause == "eager"
 
     @property
     def start_s(self) -> float:
@@ -159,7 +176,8 @@ class Translation:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Caption:
-    """What is shown. `final` means: will not change again, except by an operator's edit."""
+    """What is shown. `final` means: will not change again, except by an operator's edit, or if
+    speech returns to its utterance. Of an eager utterance: so it will be if silence lasts."""
 
     transcript: Transcript
     lang: str
@@ -190,6 +208,14 @@ class Comparison:
     model: str
     translation: Translation
     span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """Speech can no longer return to a final utterance that could be resumed."""
+
+    id: int
+    """The utterance's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,6 +262,7 @@ class WorkerEnded:
 
 Report: TypeAlias = (
     Utterance
+    | Settled
     | Transcript
     | Caption
     | Comparison
@@ -245,8 +272,8 @@ Report: TypeAlias = (
     | WorkerReady
     | WorkerEnded
 )
-"""What workers tell the main thread. Of utterances only finals, when they are closed; of
-transcripts only those of finals that are filtered."""
+"""What workers tell the main thread. Of utterances only finals, when they are closed, and those
+that speech returned to; of transcripts only those of whole utterances that are filtered."""
 
 Emit: TypeAlias = Callable[[Report], None]
 """How workers hand a report to the main thread."""

@@ -23,6 +23,7 @@ from pipeline.core.types import (
     Level,
     Mode,
     Report,
+    Settled,
     SourceChanged,
     Transcript,
     Utterance,
@@ -148,6 +149,7 @@ class App:
         self._context.recorder.start()
 
     def _stop_record(self) -> None:
+        self._coordinator.settle()
         heard_s, unfinished = round(self._group.heard_s, 2), self._coordinator.unfinished
         self._context.recorder.record(self.health.record())
         self._context.recorder.record(
@@ -233,13 +235,15 @@ class App:
     def _take(self, report: Report) -> None:
         match report:
             case Caption():
-                self._coordinator.show(report)
-                if report.final:
-                    self._group.compare(report)
+                self._compare(self._coordinator.show(report))
             case Comparison():
                 self._coordinator.on_comparison(report)
+            case Utterance(final=True):
+                self._compare(self._coordinator.on_closed(report))
             case Utterance():
-                self._coordinator.on_closed(report)
+                self._coordinator.on_resumed(report)
+            case Settled(id=key):
+                self._compare(self._coordinator.on_settled(key))
             case Transcript():
                 self._coordinator.on_filtered(report)
             case Level():
@@ -253,6 +257,10 @@ class App:
                 self._changed.set()
             case WorkerEnded(name, error):
                 self._worker_ended(name, error)
+
+    def _compare(self, settled: Caption | None) -> None:
+        if settled is not None:
+            self._group.compare(settled)
 
     def _worker_ended(self, name: str, error: BaseException | None) -> None:
         self._group.ended[name] = error

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from dataclasses import dataclass, field
 
 import structlog
 
@@ -23,25 +22,14 @@ from pipeline.core.types import (
     Utterance,
 )
 from pipeline.daemon.context import DaemonContext
+from pipeline.daemon.tracks import Track, Tracks
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.records.comparison import compare_record
-from pipeline.records.utterance import UtteranceRecord, filtered_record, utterance_record
 
 log = structlog.get_logger()
 
 _PURGED = 1_000
 """Ids remembered of captions that are gone, for comparisons that come late."""
-
-
-@dataclass(slots=True)
-class Track:
-    """What happened to an utterance on its way, until its record is written."""
-
-    closed_s: float | None = None
-    """When its final was closed; None while it is being spoken."""
-    draft: Caption | None = None
-    shown: list[str] = field(default_factory=list)
-    first_shown_s: float | None = None
 
 
 class CaptionCoordinator:
@@ -55,63 +43,80 @@ class CaptionCoordinator:
         self._record_s = 0.0
         """Where in the audio the last stretch off the record has ended."""
         self._purged: deque[int] = deque(maxlen=_PURGED)
-        self._tracks: dict[int, Track] = {}
+        self._tracks = Tracks()
 
     def lag_s(self, now_s: float, *, but: int | None = None) -> float:
         """Return the age of the oldest closed utterance without a final caption.
 
         The one whose id is `but` does not count.
         """
-        closed = [
-            track.closed_s
-            for key, track in self._tracks.items()
-            if track.closed_s is not None and key != but
-        ]
-        return now_s - min(closed) if closed else 0.0
+        return self._tracks.lag_s(now_s, but=but)
 
     @property
     def unfinished(self) -> int:
         """Closed utterances that have neither a final caption nor a reason to have none."""
-        return sum(track.closed_s is not None for track in self._tracks.values())
+        return self._tracks.unfinished
 
-    def on_closed(self, utterance: Utterance) -> None:
-        """Note that a final utterance is on its way."""
+    def on_closed(self, utterance: Utterance) -> Caption | None:
+        """Note that a final utterance is on its way; what was prepared for it is its final.
+
+        Returns the final caption that has settled with it, as `show` does.
+        """
+        if self._off_record(utterance):
+            return None
+        match self._tracks.close(utterance):
+            case Caption() as prepared:
+                return self.show(prepared)
+            case Transcript() as prepared:
+                self.on_filtered(prepared)
+        return None
+
+    def on_resumed(self, utterance: Utterance) -> None:
+        """Forget what was made of an utterance: its speaker has gone on. Reopen its caption."""
         if self._off_record(utterance):
             return
-        self._tracks.setdefault(utterance.id, Track()).closed_s = utterance.closed_s
+        self._tracks.resume(utterance)
+        self.publish(self._board.reopen(utterance.id))
 
-    def show(self, caption: Caption) -> None:
-        """Publish a caption; with a final, write the journal and the utterance's record."""
-        if self._off_record(caption.transcript.utterance):
-            return
+    def on_settled(self, utterance_id: int) -> Caption | None:
+        """Write the record of a final that speech can no longer return to, if it is out."""
+        return self._keep(self._tracks.settle(utterance_id))
+
+    def settle(self) -> None:
+        """Write the records of all finals that are out."""
+        for track in self._tracks.settle_all():
+            self._keep(track)
+
+    def show(self, caption: Caption) -> Caption | None:
+        """Publish a caption; with a final, write the journal and the utterance's record.
+
+        That of an eager utterance waits until it is closed, a record until it has settled.
+        Returns the final caption that has settled.
+        """
+        utterance = caption.transcript.utterance
+        if self._off_record(utterance) or self._tracks.is_stale(utterance):
+            return None
+        if caption.final:
+            final = self._tracks.final_caption(caption)
+            if final is None:
+                return None
+            caption, utterance = final, final.transcript.utterance
         message = self._board.show(caption)
         if message is None and caption.id not in self._tracks:
-            return  # it is long final: a late partial, or an engine that hung and came back
+            return None  # it is long final: a late partial, or an engine that hung and came back
+        track = self._tracks.of(caption.id)
         published_s = time.monotonic()
-        track = self._tracks.setdefault(caption.id, Track())
         if message is not None:
-            self.publish(message)
+            self._publish_of(track, utterance, message)
             for sink in self._sinks:
                 sink.on_translated(caption)
-            track.shown.append(caption.text)
-            if track.first_shown_s is None:
-                track.first_shown_s = published_s
-        if not caption.final:
-            if caption.transcript.utterance.final and track.draft is None:
-                track.draft = caption
-            return
-        self._tracks.pop(caption.id)
-        record = utterance_record(
-            caption,
-            draft=track.draft,
-            shown=track.shown,
-            published_s=published_s,
-            first_shown_s=track.first_shown_s,
-            mode=self._facts.mode,
-            utc=utc_now(),
-            queues={"unfinished": self.unfinished},
-        )
-        self._keep(record)
+            track.note_shown(caption.text, published_s)
+        if caption.final:
+            mode = self._facts.mode
+            return self._keep(self._tracks.finish(caption, published_s, mode=mode, utc=utc_now()))
+        if utterance.is_whole and track.draft is None:
+            track.draft = caption
+        return None
 
     def on_comparison(self, comparison: Comparison) -> None:
         """Keep a second final, and show it to operators."""
@@ -123,16 +128,17 @@ class CaptionCoordinator:
 
     def on_filtered(self, transcript: Transcript) -> None:
         """Take back what was shown of a text that turned out not to be one, and record it."""
-        if self._off_record(transcript.utterance):
+        utterance = transcript.utterance
+        if self._off_record(utterance) or self._tracks.is_stale(utterance):
             return
-        track = self._tracks.pop(transcript.utterance.id, Track())
-        self.publish(self._board.retract(transcript.utterance.id))
-        record = filtered_record(
-            transcript, mode=self._facts.mode, utc=utc_now(), shown=track.shown
-        )
-        self._keep(record)
-        log.info("filtered", id=transcript.utterance.id, reason=transcript.filtered)
-        log.debug("filtered text", id=transcript.utterance.id, text=transcript.raw_text)
+        final = self._tracks.final_transcript(transcript)
+        if final is None:
+            return
+        utterance, track = final.utterance, self._tracks.of(utterance.id)
+        self._publish_of(track, utterance, self._board.retract(utterance.id))
+        log.info("filtered", id=utterance.id, reason=final.filtered)
+        log.debug("filtered text", id=utterance.id, text=final.raw_text)
+        self._keep(self._tracks.drop(final, mode=self._facts.mode, utc=utc_now()))
 
     def on_level(self, level: Level) -> None:
         """Pass the input level on, and what it says of the state."""
@@ -159,10 +165,11 @@ class CaptionCoordinator:
     @property
     def open_ids(self) -> tuple[int, ...]:
         """The utterances that are being spoken, or wait for their final."""
-        return tuple(self._tracks)
+        return self._tracks.open_ids
 
     def redact(self, redaction: Redaction) -> set[int]:
         """Take what was said in a stretch of time off every screen; return the ids that go."""
+        self.settle()
         removed = self._board.purge(redaction)
         ids = {*redaction.ids, *(message.id for message in removed)}
         self._tracks.clear()
@@ -192,6 +199,18 @@ class CaptionCoordinator:
             for sink in self._sinks:
                 sink.on_caption(message)
 
-    def _keep(self, record: UtteranceRecord) -> None:
+    def _publish_of(
+        self, track: Track, utterance: Utterance, message: CaptionMessage | None
+    ) -> None:
+        if message is not None and message.final and track.is_open(utterance):
+            for sink in self._sinks:
+                sink.on_resumable(message.id)
+        self.publish(message)
+
+    def _keep(self, track: Track | None) -> Caption | None:
+        """Write the record of an utterance that has settled; return its final caption."""
+        if track is None or track.record is None:
+            return None
         for sink in self._sinks:
-            sink.on_utterance(record)
+            sink.on_utterance(track.record)
+        return track.caption

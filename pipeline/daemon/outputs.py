@@ -28,6 +28,10 @@ class RecordSink(Sink):
         """Journal a final."""
         self._recorder.caption(message)
 
+    def on_resumable(self, caption_id: int) -> None:
+        """Let the transcripts wait for its record."""
+        self._recorder.hold(caption_id)
+
     def on_utterance(self, record: UtteranceRecord) -> None:
         """Write it."""
         self._recorder.record(record)

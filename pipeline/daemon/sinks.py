@@ -26,6 +26,9 @@ class Sink:
     def on_caption(self, message: CaptionMessage) -> None:
         """Take a caption that is new or has changed."""
 
+    def on_resumable(self, caption_id: int) -> None:
+        """Know of the final that follows that it may change until its utterance's record comes."""
+
     def on_translated(self, caption: Caption) -> None:
         """Take the engines' caption behind a message that has just gone out."""
 

@@ -6,6 +6,7 @@ A frame is the length of both (two little-endian 32-bit numbers), the JSON, the 
 from __future__ import annotations
 
 import math
+import select
 import socket
 import struct
 from collections.abc import Mapping
@@ -26,9 +27,9 @@ class Patience:
     def __init__(self, limit_s: float = math.inf) -> None:
         self._left_s = limit_s
 
-    def spend(self) -> None:
+    def spend(self, slice_s: float = _SLICE_S) -> None:
         """Note that a slice has passed in vain. Raises TimeoutError when the limit is reached."""
-        self._left_s -= _SLICE_S
+        self._left_s -= slice_s
         if self._left_s <= 0:
             raise TimeoutError
 
@@ -62,6 +63,12 @@ class Channel:
         text_size, data_size = _HEAD.unpack(self._take(_HEAD.size, patience))
         message: dict[str, Any] = orjson.loads(self._take(text_size, patience))
         return message, self._take(data_size, patience)
+
+    def has_message(self, timeout_s: float = 0.0) -> bool:
+        """Whether there is something to receive, or the other side has ended; wait so long."""
+        look = select.poll()  # not select(): descriptors of a daemon with many displays are high
+        look.register(self._socket, select.POLLIN)
+        return bool(look.poll(1000 * timeout_s))
 
     def end(self) -> None:
         """Let the other side read an end, and wake whoever waits here; any thread may."""

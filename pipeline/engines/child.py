@@ -92,6 +92,8 @@ def _serve(channel: Channel) -> None:
     channel.send({"is": "loaded", **_facts(engine)}, patience=Patience())
     while True:
         request, data = channel.receive(Patience())
+        if request["do"] == "cancel":
+            continue  # read between two tokens, or too late: the answer was on its way
         _set_log_level(request["log_level"])
         start_s = time.perf_counter()
         try:
@@ -116,6 +118,8 @@ def _answer(
     translator: Any = engine
     deadline_s = request["deadline_s"]
     translator.deadline_s = math.inf if deadline_s is None else deadline_s
+    # While it is at a request, nothing but its cancellation is sent.
+    translator.is_cancelled = channel.has_message
     grow = _grower(channel) if request["stream"] else None
     return {"is": "done", "value": translator.translate(request["text"], grow, request["draft"])}
 

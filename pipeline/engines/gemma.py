@@ -9,11 +9,12 @@ from typing import Literal, TypedDict
 
 import structlog
 
-from pipeline.core.errors import EngineError, ModelError
+from pipeline.core.errors import EngineCancelledError, EngineError, ModelError
 from pipeline.core.types import Translation
 from pipeline.engines import llama, prompts
 from pipeline.engines import speculative as drafting
 from pipeline.engines.output import WholeWords, join, one_line
+from pipeline.engines.protocols import never
 from pipeline.text import repetition, sentences
 
 log = structlog.get_logger()
@@ -72,6 +73,7 @@ class Gemma:
         self._most_guesses = draft
         self._ends_at_line = False
         self.deadline_s = deadline_s
+        self.is_cancelled = never
         self._on_step = on_step or (lambda step: log.warning("gpu", step=step))
         self.setback = ""
         self.gpu_layers = 0
@@ -129,13 +131,15 @@ class Gemma:
         time. (Sums of another order may tip the scales between two equally likely tokens, on a
         GPU above all.)
         Raises EngineError: `final-late` after `deadline_s`, `text-too-long` for a word that does
-        not fit into the context, `gemma-failed` for what llama.cpp refuses.
+        not fit into the context, `gemma-failed` for what llama.cpp refuses; EngineCancelledError.
         """
         allowed_s = self.deadline_s
         until_s = time.monotonic() + allowed_s
         parts: list[Translation] = []
 
         def check() -> None:
+            if self.is_cancelled():
+                raise EngineCancelledError("engine-cancelled", "The translation is not wanted.")
             if time.monotonic() > until_s:
                 raise EngineError("final-late", f"No translation within {allowed_s:g} s.")
 

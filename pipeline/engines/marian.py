@@ -12,6 +12,7 @@ from pipeline.core.errors import EngineError, ModelError
 from pipeline.core.types import Translation
 from pipeline.engines.ctranslate2_errors import explain, require
 from pipeline.engines.output import join
+from pipeline.engines.protocols import never
 from pipeline.text import repetition, sentences
 
 _KEY = "translate.partial.model"
@@ -40,6 +41,7 @@ class Marian:
         self._source: Any = None
         self._target: Any = None
         self._end: list[str] = []
+        self.is_cancelled = never
 
     def load(self) -> None:
         """Load the model and translate a word. Raises ModelError."""

@@ -9,6 +9,8 @@ Requests and answers are messages of `engines.channel`:
     {"do": "translate", "text", "draft", "stream", "deadline_s", "log_level"}
                             -> any number of {"is": "text", "text"}   -> {"is": "done", "value"}
 
+    {"do": "cancel"} while it translates                             -> {"is": "error", ...}
+
 or {"is": "error", ...} with the fields of the StarkError. Before them the child gets the engine's
 description and answers {"is": "loaded", ...}.
 """
@@ -22,16 +24,22 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from pipeline.core.errors import EngineError
+from pipeline.core.errors import EngineCancelledError, EngineError
 from pipeline.core.types import SAMPLE_RATE, Pcm, Recognition, Translation, Word
-from pipeline.engines.channel import Patience
+from pipeline.engines.channel import Channel, Patience
 from pipeline.engines.child_process import ChildProcess, own_log_level
 from pipeline.engines.deaths import Cause
 from pipeline.engines.keeper import KeptProcess
+from pipeline.engines.protocols import never
 from pipeline.engines.specification import EngineSpec, Part
 
 _GRACE_S = 1.0
 """So much longer than its own deadline a translator may take."""
+
+_LOOK_S = 0.02
+"""How often it is looked whether a translation is still wanted."""
+
+_CANCELLED = EngineCancelledError.__name__
 
 _GPU_ERRORS = {"gemma-failed", "stt-failed"}
 """Errors behind which there may be a GPU that has died."""
@@ -50,6 +58,7 @@ class EngineProcess(KeptProcess):
         *,
         patience_s: float,
         on_text: Callable[[str], None] | None = None,
+        is_cancelled: Callable[[], bool] | None = None,
     ) -> dict[str, Any]:
         """Return the value of the answer. Raises EngineError, of it EngineGoneError."""
         child, patience = self.take_child(), Patience(patience_s)
@@ -59,6 +68,9 @@ class EngineProcess(KeptProcess):
             with child.lock:
                 child.channel.send(message, data, patience=patience)
                 while True:
+                    if is_cancelled is not None and _await(child.channel, is_cancelled, patience):
+                        child.channel.send({"do": "cancel"}, patience=patience)
+                        is_cancelled = None
                     answer, _ = child.channel.receive(patience)
                     if answer["is"] != "text":
                         break
@@ -82,7 +94,17 @@ class EngineProcess(KeptProcess):
         if child.gpu_layers and answer["code"] in _GPU_ERRORS:
             child.kill(Cause("gpu-failed", f"failed on the GPU: {answer['message']}"))
             self.lose(child)
-        raise EngineError(answer["code"], answer["message"], answer["fix"])
+        kind = EngineCancelledError if answer["class"] == _CANCELLED else EngineError
+        raise kind(answer["code"], answer["message"], answer["fix"])
+
+
+def _await(channel: Channel, is_cancelled: Callable[[], bool], patience: Patience) -> bool:
+    """Wait for a message; return True instead as soon as the request is cancelled."""
+    while not channel.has_message(_LOOK_S):
+        if is_cancelled():
+            return True
+        patience.spend(_LOOK_S)
+    return False
 
 
 class RecognizerProcess(EngineProcess):
@@ -111,11 +133,14 @@ class TranslatorProcess(EngineProcess):
     def __init__(self, spec: EngineSpec, part: Part, **options: Any) -> None:
         super().__init__(spec, part, **options)
         self.deadline_s: float = spec.arguments.get("deadline_s", math.inf)
+        self.is_cancelled = never
 
     def translate(
         self, text: str, on_text: Callable[[str], None] | None = None, draft: str = ""
     ) -> Translation:
-        """Translate `text`. Raises EngineError, EngineGoneError where there is no process."""
+        """Translate `text`. Raises EngineError: EngineGoneError where there is no process,
+        EngineCancelledError.
+        """
         endless = math.isinf(self.deadline_s)
         request = {
             "do": "translate",
@@ -125,7 +150,10 @@ class TranslatorProcess(EngineProcess):
             "deadline_s": None if endless else self.deadline_s,
         }
         patience_s = self._hang_s if endless else self.deadline_s + _GRACE_S
-        return Translation(**self._call(request, patience_s=patience_s, on_text=on_text))
+        value = self._call(
+            request, patience_s=patience_s, on_text=on_text, is_cancelled=self.is_cancelled
+        )
+        return Translation(**value)
 
 
 def _encodable(text: str) -> str:

@@ -12,6 +12,11 @@ from typing import Protocol
 from pipeline.core.types import Pcm, Recognition, Translation
 
 
+def never() -> bool:
+    """Return False: what `is_cancelled` of a translator is until somebody sets it."""
+    return False
+
+
 class Recognizer(Protocol):
     """Speech to text."""
 
@@ -38,6 +43,10 @@ class Translator(Protocol):
 
     deadline_s: float
     """After so long `translate` gives up, unless it is always quick; may change between calls."""
+
+    is_cancelled: Callable[[], bool]
+    """Asked between two tokens, unless it is always quick: where it says so `translate` gives up
+    with an EngineCancelledError."""
 
     @property
     def name(self) -> str:

@@ -48,3 +48,5 @@ class CaptionMessage:
     target: TargetText
     stable: Count
     """Leading code points of `target.text` that will most likely not change again."""
+    status: Literal["", "resumed"] = ""
+    """"resumed": it was final, and the speaker has gone on; until it is final again."""

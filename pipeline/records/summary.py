@@ -5,12 +5,13 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Literal
 
 from pipeline.core.percentiles import nearest_rank
 from pipeline.records.events import FaultEvent, Record
 from pipeline.records.health import HealthRecord
+from pipeline.records.pauses import SPLIT_MS, PauseHistogram, Place
 from pipeline.records.quality import Decision, Exclusion, Flag
 from pipeline.records.utterance import UtteranceRecord
 
@@ -65,6 +66,16 @@ class SummaryRecord:
     """Utterances of which the recognizer's first text left out the end."""
     recovered_tails: int = 0
     """Of those, the ones whose end a second look gave."""
+    eager: int = 0
+    """Utterances whose final was prepared before the pause was long enough to be the end."""
+    cancelled_runs: int = 0
+    """How often that was in vain, since speech returned before the end."""
+    reopened: int = 0
+    """How often speech returned after a final, which then went on."""
+    splits: int = 0
+    """Utterances that began less than a second after another: perhaps of the same sentence."""
+    pauses: Mapping[Place, dict[str, int]] = field(default_factory=dict)
+    """Silences inside utterances and between them, by the least milliseconds of their bin."""
     corrections: dict[str, int]
     """How often each rule of the dictionary was applied."""
     corrected_share: float | None
@@ -93,6 +104,8 @@ class SummaryBuilder:
         self._filtered: Counter[str] = Counter()
         self._lost_tails = 0
         self._recovered_tails = 0
+        self._eager = self._cancelled_runs = self._reopened = self._splits = 0
+        self._pauses = PauseHistogram()
         self._corrections: Counter[str] = Counter()
         self._faults: Counter[str] = Counter()
         self._times = {name: array("d") for name in TIMES}
@@ -127,6 +140,11 @@ class SummaryBuilder:
             filtered=dict(self._filtered),
             lost_tails=self._lost_tails,
             recovered_tails=self._recovered_tails,
+            eager=self._eager,
+            cancelled_runs=self._cancelled_runs,
+            reopened=self._reopened,
+            splits=self._splits,
+            pauses=self._pauses.counts,
             corrections=dict(self._corrections),
             corrected_share=self._share(),
             latencies={name: _latency(known) for name, known in self._times.items() if known},
@@ -143,6 +161,11 @@ class SummaryBuilder:
         self._flags.update(record.flags)
         self._lost_tails += record.lost_tail_s > 0
         self._recovered_tails += record.tail_recovered
+        self._eager += record.eager
+        self._cancelled_runs += record.cancelled_runs
+        self._reopened += record.reopened
+        self._splits += record.pause_before_ms is not None and record.pause_before_ms < SPLIT_MS
+        self._pauses.add(record)
         if record.filtered:
             self._filtered[record.filtered] += 1
         if record.quality is not None:

@@ -95,6 +95,16 @@ class UtteranceRecord:
     """Whether a second look at it gave words, which are in `raw_text`."""
     filtered: str
     """Why the text is not shown; empty when it is."""
+    eager: bool = False
+    """Whether the final was prepared while the pause was not yet long enough to be the end."""
+    cancelled_runs: int = 0
+    """How often that was in vain: speech returned before the end."""
+    reopened: int = 0
+    """How often speech returned after a final, which then went on."""
+    pauses_ms: tuple[int, ...] = ()
+    """Silences inside the utterance, from 64 ms on."""
+    pause_before_ms: int | None = None
+    """Silence between the utterance before and this one; None where that is not known."""
     updates: int
     """How many texts were on screen for this utterance, the final included."""
     vad_wait_ms: float
@@ -256,6 +266,8 @@ def _heard(transcript: Transcript, mode: Mode, utc: str, updates: int) -> Uttera
         lost_tail_s=round(recognition.lost_tail_s, 2),
         tail_recovered=recognition.tail_recovered,
         filtered=transcript.filtered,
+        pauses_ms=utterance.pauses_ms,
+        pause_before_ms=utterance.pause_before_ms,
         updates=updates,
         vad_wait_ms=_ms(utterance.closed_s - utterance.spoken_s),
         stt_busy_ms=_ms(transcript.span.busy_s),

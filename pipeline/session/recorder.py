@@ -58,7 +58,14 @@ class _Entry:
     line: bytes
 
 
-_Item: TypeAlias = CaptionMessage | _Entry | _Limits | Redaction
+@dataclass(frozen=True, slots=True)
+class _Hold:
+    """A caption whose final may change until its utterance's record comes."""
+
+    id: int
+
+
+_Item: TypeAlias = CaptionMessage | _Entry | _Limits | Redaction | _Hold
 
 
 class SessionRecorder:
@@ -156,6 +163,10 @@ class SessionRecorder:
         if message.final:
             self._put(message)
 
+    def hold(self, caption_id: int) -> None:
+        """Keep a caption in the journal only until its utterance's record comes: it may go on."""
+        self._put(_Hold(caption_id))
+
     def limit(self, *, keep_days: int, keep_mb: int) -> None:
         """Remove what older sessions are past these limits."""
         self._put(_Limits(keep_days, keep_mb))
@@ -216,6 +227,7 @@ class SessionRecorder:
             self._take(item)
             self._write()
             self._busy_since_s = 0.0
+        self._transcripts.settle()
         self._tell_dropped()
         self._sum_up()
         self._write()
@@ -229,6 +241,8 @@ class SessionRecorder:
                     self._journal.add(encode(item) + b"\n")
                     self._transcripts.add(item)
                     self._pairs.follow(item)
+            case _Hold(caption_id):
+                self._transcripts.hold(caption_id)
             case _Entry(record, line):
                 if not self._purges.takes(record):
                     self._diagnostics.add(line)
@@ -243,6 +257,7 @@ class SessionRecorder:
     def _take_in(self, record: Record) -> None:
         if isinstance(record, UtteranceRecord):
             self._pairs.add(record)
+            self._transcripts.settle(record.id)
         self._tally.add(record)
 
     def _sum_up(self) -> None:

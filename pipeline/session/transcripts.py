@@ -72,6 +72,7 @@ class Transcripts:
         """Make them. Raises OSError."""
         self._folder = folder
         self._newest_id = self._newest_seq = -1
+        self._held: dict[int, CaptionMessage | None] = {}
         self._last: dict[Side, Cue | None] = dict.fromkeys(SIDES)
         self._files = {
             side: [
@@ -85,8 +86,22 @@ class Transcripts:
             for side in SIDES
         }
 
+    def hold(self, caption_id: int) -> None:
+        """Write nothing of this caption until `settle`: it may change."""
+        self._held.setdefault(caption_id, None)
+
+    def settle(self, caption_id: int | None = None) -> None:
+        """Write a caption that was held as it is now; without an id all."""
+        keys = list(self._held) if caption_id is None else [caption_id]
+        for key in keys:
+            if message := self._held.pop(key, None):
+                self.add(message)
+
     def add(self, message: CaptionMessage) -> None:
         """Take a final caption in. A version of an earlier one makes the files anew."""
+        if message.id in self._held:
+            self._held[message.id] = message
+            return
         latest = message.id > self._newest_id
         self._newest_id = max(self._newest_id, message.id)
         self._newest_seq = max(self._newest_seq, message.seq)
@@ -101,6 +116,8 @@ class Transcripts:
 
     def remake(self) -> None:
         """Make the files anew from the journal as it is, whatever was taken in before."""
+        self._newest_id = max(self._newest_id, *self._held, -1)
+        self._held.clear()
         self._newest_seq = -1
         for files in self._files.values():
             for subtitles in files:
@@ -140,6 +157,7 @@ class Transcripts:
             raise OSError(errno.EIO, error.message) from None
         if max((message.seq for message in messages), default=-1) < self._newest_seq:
             raise OSError(errno.EIO, "the journal is not written yet")
+        messages = [message for message in messages if message.id not in self._held]
         made = {side: cues(messages, side) for side in SIDES}
         self._last = {side: every[-1] if every else None for side, every in made.items()}
         return made

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from pipeline.audio.file import AudioFile
-from pipeline.audio.segmenter import Segmenter
+from pipeline.audio.segmenter import Segmenter, last_finals
 from pipeline.audio.silero_vad import Silero
 from pipeline.config.schema import Settings
 from pipeline.core.resources import bundled
@@ -43,7 +43,7 @@ class Hearing:
     @property
     def final(self) -> bool:
         """Whether the utterance is at its end."""
-        return self.utterance.final
+        return self.utterance.is_whole
 
     def do(self, engine: Any) -> str:
         """Recognize it."""
@@ -91,19 +91,26 @@ def hearing(settings: Settings) -> Work:
         source.close()
     utterances += segmenter.flush()
     told = sermon() if settings.translate.source == LANGS[0] else ()
+    # Of an eager utterance its final is made as well, without more work.
+    eager = {(each.id, each.revision + 1) for each in utterances if each.cause == "eager"}
+    heard = [
+        each
+        for each in utterances
+        if each.cause != "resumed" and (each.id, each.revision) not in eager
+    ]
     jobs = [
         Hearing(
             each,
             tuple(
                 sentence
                 for sentence in told
-                if each.final
+                if each.is_whole
                 and each.start_s <= (sentence.start_s + sentence.end_s) / 2 < each.end_s
             ),
         )
-        for each in utterances
+        for each in heard
     ]
-    speech_s = sum(each.end_s - each.start_s for each in utterances if each.final)
+    speech_s = sum(each.end_s - each.start_s for each in last_finals(utterances))
     return Work(fair(jobs), speech_s)
 
 

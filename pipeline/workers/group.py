@@ -114,6 +114,7 @@ class WorkerGroup:
                 drafts=self._drafts,
                 ladder=degradation,
                 emit=emit,
+                is_stale=self._mailbox.is_stale,
             )
         workers = (self.listen, self._transcribe, self._translate)
         self._workers: list[Worker] = [worker for worker in workers if worker is not None]

@@ -13,7 +13,15 @@ from pipeline.audio.level import measure
 from pipeline.audio.protocols import AudioSource, SpeechDetector
 from pipeline.audio.segmenter import Segmenter
 from pipeline.core.errors import AudioError, AudioLostError
-from pipeline.core.types import SAMPLE_RATE, AudioBlock, Emit, Fault, SourceChanged, Utterance
+from pipeline.core.types import (
+    SAMPLE_RATE,
+    AudioBlock,
+    Emit,
+    Fault,
+    Settled,
+    SourceChanged,
+    Utterance,
+)
 from pipeline.workers.base import Worker
 from pipeline.workers.degradation import Degradation, Rung
 from pipeline.workers.queues import UtteranceQueue
@@ -54,6 +62,7 @@ class Listen(Worker):
         self._ladder = ladder
         self._stopping = threading.Event()
         self._held_partials = 0
+        self._resumable: int | None = None
         self._meter: list[AudioBlock] = []
         self._told_bad = False
         self._zeros_mean_lost = zeros_mean_lost
@@ -179,14 +188,29 @@ class Listen(Worker):
         for utterance in utterances:
             if self._off_record:
                 return
-            if not utterance.final and self._hold_partial():
+            if self._is_held(utterance):
                 continue
             closed_s = time.monotonic()
             spoken_s = utterance.end_s + now_at_zero if now_at_zero else closed_s
             stamped = replace(utterance, spoken_s=spoken_s, closed_s=closed_s)
-            if stamped.final:
+            if stamped.final or stamped.cause == "resumed":
                 self.emit(stamped)
             self._mailbox.put(stamped)
+            if stamped.cause == "resumed":
+                self._resumable = None
+        self._settle()
+
+    def _settle(self) -> None:
+        """Tell when speech can no longer return to the last final."""
+        before, self._resumable = self._resumable, self._segmenter.resumable
+        if before is not None and before != self._resumable:
+            self.emit(Settled(before))
+
+    def _is_held(self, utterance: Utterance) -> bool:
+        """Whether the machine is too far behind for this one. A final's time comes later."""
+        if utterance.cause == "eager":
+            return self._ladder.rung is not Rung.FULL
+        return utterance.cause == "partial" and self._hold_partial()
 
     def _hold_partial(self) -> bool:
         if self._ladder.rung >= Rung.NO_PARTIALS:

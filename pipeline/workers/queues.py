@@ -4,7 +4,9 @@ listen -> UtteranceQueue -> transcribe -> DraftQueue -> translate
 
 UtteranceQueue: every final in order, only the newest partial. A slow recognizer lowers the rate of
 partials by itself, since an unread partial is replaced. When `limit` finals wait, `put` waits too;
-the capture queue then fills and drops its oldest audio, counted. DraftQueue: at most DRAFT_LIMIT;
+the capture queue then fills and drops its oldest audio, counted. An eager utterance has its final's
+place: who takes it makes the final's text, and the final itself is not handed over again. When
+speech returns, what waits of the utterance goes. DraftQueue: at most DRAFT_LIMIT;
 when it is full the draft itself becomes the final, so nothing is dropped there either.
 """
 
@@ -18,6 +20,9 @@ from typing import TypeAlias
 from pipeline.core.types import Caption, Utterance
 
 DRAFT_LIMIT = 4
+
+_RESUMED = 16
+"""Resumptions remembered. Only the newest utterance is ever resumed; work on it may still run."""
 
 Draft: TypeAlias = tuple[Caption, float]
 """A caption that waits for its final translation, and when it was handed over (monotonic)."""
@@ -34,26 +39,53 @@ class UtteranceQueue:
         self._limit = limit
         self._finals: deque[Utterance] = deque()
         self._partial: Utterance | None = None
+        self._eager: Utterance | None = None
+        self._resumed: dict[int, int] = {}
         self._closed = False
         self._changed = threading.Condition()
         self.replaced_partials = 0
 
     def __len__(self) -> int:
-        """Return how many finals wait."""
+        """Return how many finals wait, eager ones included."""
         return len(self._finals)
 
     def put(self, utterance: Utterance) -> None:
-        """Add a final, waiting for room, or replace the partial."""
+        """Add a final or an eager one, waiting for room, or replace the partial."""
         with self._changed:
             if self._partial is not None:
                 self.replaced_partials += 1
-            if not utterance.final:
+            self._partial = None
+            if utterance.cause == "resumed":
+                self._resume(utterance)
+            elif not utterance.is_whole:
                 self._partial = utterance
-            else:
-                self._partial = None
+            elif not self._confirm(utterance):
                 self._changed.wait_for(lambda: len(self._finals) < self._limit or self._closed)
                 self._finals.append(utterance)
+                self._eager = None if utterance.final else utterance
             self._changed.notify_all()
+
+    def is_stale(self, utterance: Utterance) -> bool:
+        """Whether speech has returned to an utterance since; any thread may ask."""
+        return utterance.revision < self._resumed.get(utterance.id, 0)
+
+    def _resume(self, utterance: Utterance) -> None:
+        self._eager = None
+        self._resumed[utterance.id] = utterance.revision
+        if len(self._resumed) > _RESUMED:
+            del self._resumed[next(iter(self._resumed))]
+        kept = [each for each in self._finals if each.id != utterance.id]
+        self._finals = deque(kept)
+
+    def _confirm(self, final: Utterance) -> bool:
+        """Put a final in the place of its eager utterance; return whether there was one."""
+        eager, self._eager = self._eager, None
+        if eager is None or eager.id != final.id or not final.final:
+            return False
+        for at, each in enumerate(self._finals):
+            if each is eager:
+                self._finals[at] = final
+        return True
 
     def get(self) -> Utterance | None:
         """Wait for the next final, else the newest partial. None is the end."""
@@ -69,7 +101,7 @@ class UtteranceQueue:
         """Throw away what waits."""
         with self._changed:
             self._finals.clear()
-            self._partial = None
+            self._partial = self._eager = None
             self._changed.notify_all()
 
     def close(self) -> None:

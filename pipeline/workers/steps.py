@@ -19,7 +19,7 @@ def transcribe(
 ) -> Transcript:
     """Recognize an utterance. `free_s` is when the recognizer's thread had nothing more to do."""
     start_s = clock()
-    recognition = recognizer.recognize(utterance.pcm, final=utterance.final)
+    recognition = recognizer.recognize(utterance.pcm, final=utterance.is_whole)
     return Transcript(
         utterance=utterance,
         lang=lang,

@@ -101,14 +101,18 @@ class Transcribe(Worker):
                 self._drafts.put(None)
 
     def _take(self, utterance: Utterance) -> None:
+        if self._mailbox.is_stale(utterance):
+            return
         transcript = self._transcript(utterance)
+        if self._mailbox.is_stale(utterance):
+            return  # speech has returned meanwhile: there will be another text of it
         if transcript.filtered:
-            if utterance.final:
+            if utterance.is_whole:
                 self.emit(transcript)
             return
         self._last = transcript
         caption = self._caption(transcript)
-        if not utterance.final:
+        if not utterance.is_whole:
             self.emit(caption)
             return
         self._hand_over(caption)
@@ -153,7 +157,7 @@ class Transcribe(Worker):
 
         The second time it waits for the next process. After a partial there is another one soon.
         """
-        for is_last in (not utterance.final, True):
+        for is_last in (not utterance.is_whole, True):
             try:
                 return transcribe(
                     self._recognizer,
@@ -170,7 +174,7 @@ class Transcribe(Worker):
     def _without_recognizer(self, utterance: Utterance) -> Transcript:
         """Return what is left of an utterance over which the recognizer's process ended."""
         code = "stt-failed"
-        if utterance.final:
+        if utterance.is_whole:
             message = "The recognizer's process ended twice over one utterance."
             self.emit(Fault(self.name, code, message))
         if last := self._heard_before(utterance):
@@ -184,7 +188,7 @@ class Transcribe(Worker):
     def _heard_before(self, utterance: Utterance) -> Transcript | None:
         """Return what the last partial of a final was."""
         last = self._last
-        same = utterance.final and last is not None and last.utterance.id == utterance.id
+        same = utterance.is_whole and last is not None and last.utterance.id == utterance.id
         return last if same else None
 
     def _caption(self, transcript: Transcript) -> Caption:

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from pipeline.config.schema import Settings
-from pipeline.core.errors import EngineError, EngineGoneError, ModelError
-from pipeline.core.types import Caption, Emit, Fault, Span
+from pipeline.core.errors import EngineCancelledError, EngineError, EngineGoneError, ModelError
+from pipeline.core.types import Caption, Emit, Fault, Span, Utterance
 from pipeline.engines.protocols import Translator
 from pipeline.text.language_check import gibberish
 from pipeline.workers.backoff import Backoff
@@ -36,7 +36,9 @@ class Translate(Worker):
         drafts: DraftQueue,
         ladder: Degradation,
         emit: Emit,
+        is_stale: Callable[[Utterance], bool] = lambda _: False,
     ) -> None:
+        """Take the parts. `is_stale`: whether speech has returned to an utterance since."""
         super().__init__("translate", emit)
         self.settings = settings
         """Those in force, set by the main thread; what may change holds from the next draft."""
@@ -46,6 +48,8 @@ class Translate(Worker):
         self._ladder = ladder
         self._free_s = 0.0
         self._backoff = Backoff(after=FAULTS_IN_A_ROW, first_s=_REST_S[0], most_s=_REST_S[1])
+        self._is_stale = is_stale
+        translator.is_cancelled = self._is_cancelled
         self.doing: Draft | None = None
         """The draft being translated and since when, for the main thread's look-out for a hang."""
 
@@ -88,7 +92,9 @@ class Translate(Worker):
         while (draft := self._drafts.get()) is not None:
             self._translator.deadline_s = self.settings.translate.final.deadline_s
             self.doing = (draft[0], time.monotonic())
-            self.emit(self._final(*draft))
+            caption = None if self._is_cancelled() else self._final(*draft)
+            if caption is not None:
+                self.emit(caption)
             self.doing = None
             self._free_s = time.monotonic()
 
@@ -104,7 +110,13 @@ class Translate(Worker):
             pass
         return [as_final(draft[0]) for draft in taken]
 
-    def _final(self, draft: Caption, handed_s: float) -> Caption:
+    def _is_cancelled(self) -> bool:
+        """Whether speech has returned to what is being translated."""
+        doing = self.doing
+        return doing is not None and self._is_stale(doing[0].transcript.utterance)
+
+    def _final(self, draft: Caption, handed_s: float) -> Caption | None:
+        """Return the final caption of a draft, None if it is not wanted any more."""
         if self._resting or self._ladder.rung >= Rung.PARTIAL_ENGINE_FINALS:
             return as_final(draft)
         start_s = time.monotonic()
@@ -119,6 +131,8 @@ class Translate(Worker):
                 on_text=self._streamer(draft) if self.settings.translate.final.stream else None,
                 draft=draft.text if draft.lang == self._lang else "",
             )
+        except EngineCancelledError:
+            return None
         except EngineError as error:
             if not isinstance(error, EngineGoneError):  # of that its process's keeper tells
                 self._failed(error)

@@ -106,6 +106,10 @@ class DisplayServer:
         source = source or f"Source of {caption_id}."
         self.show(caption(caption_id, source, text, final=final, stable=stable))
 
+    def reopen(self, caption_id: int) -> None:
+        """Go on with a final caption: its speaker has."""
+        self._publish(lambda: self.board.reopen(caption_id))
+
     def edit(self, caption_id: int, text: str) -> None:
         """Do as an operator who corrects a caption."""
         self._publish(lambda: self.board.edit(caption_id, text))

@@ -430,6 +430,23 @@ def test_a_remembered_language_that_is_not_offered_gives_way(
     expect(page.locator("#status-text")).to_have_text("Listening")
 
 
+def test_of_a_caption_that_goes_on_only_what_is_new_is_read_out(
+    hall: DisplayServer, visit: Visit
+) -> None:
+    page = visit()
+    hall.say(1, "No preguntes.", final=True)
+    announcer = page.locator("#announcer p")
+    expect(announcer).to_have_count(1)
+    hall.reopen(1)
+    expect(page.locator(".caption.partial")).to_have_count(1)
+    expect(page.locator(".caption .text")).to_have_text("No preguntes.")
+    hall.say(1, "No preguntes lo que tu país")
+    hall.say(1, "No preguntes lo que tu país puede hacer.", final=True)
+    expect(announcer).to_have_count(2)
+    assert announcer.all_text_contents() == ["No preguntes.", "lo que tu país puede hacer."]
+    expect(page.locator(".caption")).to_have_count(1)
+
+
 def test_only_new_finals_are_read_out(hall: DisplayServer, visit: Visit) -> None:
     hall.say(1, "Ya dicho antes.", final=True)
     hall.say(2, "A me")

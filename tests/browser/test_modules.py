@@ -359,3 +359,87 @@ def test_what_left_or_was_hidden_stays_away(page: Page) -> None:
     pacer.clear(); pacer.offer(item(5, 50)); pacer.step(0);
     return [jumped, old, hidden, next, ids()];"""
     assert pace(page, body) == ["34", "34", "4", "45", ""]
+
+
+def resumed(caption_id: int, seq: int, text: str) -> str:
+    return message(caption_id, seq, text, "false")[:-1] + ", status: 'resumed'}"
+
+
+def test_a_resumed_caption_stands_as_it_was_for_who_shows_finals_only(page: Page) -> None:
+    shown = run(
+        page,
+        "shared/captions",
+        f"""const c = new m.Captions(9);
+        const seen = [];
+        for (const each of [{message(1, 1, "a", "false")}, {message(1, 2, "b")},
+          {resumed(1, 3, "b")}, {resumed(1, 4, "b c")}, {message(1, 5, "b c d")},
+          {resumed(1, 6, "b c d")}, {message(1, 7, "")}, {message(1, 8, "e", "false")}]) {{
+          c.put(each);
+          seen.push([c.standing("es").map((x) => x.target.text).join(), c.finalOf(1)?.seq ?? 0]);
+        }}
+        return seen;""",
+    )
+    assert shown == [
+        ["a", 0], ["b", 0], ["b", 2], ["b", 2], ["b c d", 0], ["b c d", 5], ["", 0], ["e", 0],
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("before", "text", "new"),
+    [
+        ("No preguntes.", "No preguntes lo que", "lo que"),
+        ("Ask not.", "ask not, what", "what"),
+        ("Ask of.", "Ask often", "often"),
+        ("uno dos", "tres uno dos", "tres uno dos"),
+        ("uno dos tres", "uno dos", ""),
+        ("", "uno", "uno"),
+    ],
+)
+def test_what_is_new_in_a_text_that_goes_on(page: Page, before: str, text: str, new: str) -> None:
+    assert run(page, "shared/words", f"return m.newIn({text!r}, {before!r}, 'es')") == new
+
+
+PAGED = """
+const block = (seq, text) => ({id: 7, lastId: 7, seq, final: true, captions: [
+  {id: 7, seq, final: true, stable: 0, source: {lang: "en", text: "x"},
+   target: {lang: "es", text}}]});
+const measure = {lines: 1, most: 20, widthOf: (t) => t.length};
+const told = (pages) => pages.map((page) => [page.id, page.text]);
+const first = "uno dos tres cuatro cinco seis siete ocho nueve.";
+const before = m.pagesOf(block(1, first), "es", measure);
+"""
+
+
+def paged(page: Page, text: str, gone: float = -1) -> tuple[list[Any], list[Any], float]:
+    """Return the pages of a text, and those of what it says when it has gone on."""
+    body = f"""const after = m.pagesOf(block(2, {text!r}), "es", {{...measure, before,
+      gone: {gone}}});
+    return [told(before), told(after), after.at(-1).lastId];"""
+    found: tuple[list[Any], list[Any], float] = run(page, "projector/pages", PAGED + body)
+    return found
+
+
+def test_a_text_that_goes_on_keeps_its_pages_and_no_word_is_lost_or_repeated(page: Page) -> None:
+    text = "uno dos tres cuatro cinco seis siete ocho nueve diez once doce."
+    for gone in (-1, 7):
+        before, after, last = paged(page, text, gone)
+        assert after[: len(before) - 1] == before[:-1]
+        assert " ".join(said for _, said in after) == text
+        assert [key for key, _ in after] == sorted({key for key, _ in after})
+        assert last == after[-1][0]
+
+
+def test_what_has_changed_on_a_page_that_is_gone_comes_again(page: Page) -> None:
+    text = "uno dos otros tres cuatro cinco seis siete ocho nueve diez."
+    before, after, _ = paged(page, text, gone=7)
+    assert min(key for key, _ in after) > 7
+    assert " ".join(said for _, said in after) == text
+    before, after, _ = paged(page, text)
+    assert after[0][0] == before[0][0] == 7, "it is still there, and changes in place"
+
+
+def test_a_page_is_not_kept_that_ends_within_a_word(page: Page) -> None:
+    text = "uno dos trescientos cuatro cinco seis"
+    before, after, _ = paged(page, text)
+    assert before[0][1] == "uno dos tres"
+    assert " ".join(said for _, said in after) == text

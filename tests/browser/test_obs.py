@@ -414,6 +414,33 @@ def test_partials_may_be_left_out(hall: DisplayServer, visit: Visit) -> None:
     expect(page.locator(SHOWN)).to_have_text("Gracia y paz.")
 
 
+@pytest.mark.parametrize("address", ["partials=none", "mode=blocks"])
+def test_a_caption_that_goes_on_stands_until_it_is_final_again(
+    hall: DisplayServer, visit: Visit, address: str
+) -> None:
+    page = overlay(visit, hall, address)
+    hall.say(1, "Gracia y paz.", final=True)
+    expect(page.locator(SHOWN)).to_have_text("Gracia y paz.")
+    hall.reopen(1)
+    hall.say(1, "Gracia y paz a", stable=3)
+    page.wait_for_timeout(300)
+    expect(page.locator(SHOWN)).to_have_text("Gracia y paz.")
+    hall.say(1, "Gracia y paz a todos.", final=True)
+    expect(page.locator(SHOWN)).to_have_text("Gracia y paz a todos.")
+
+
+def test_a_caption_from_before_the_overlay_came_is_shown_when_it_goes_on(
+    hall: DisplayServer, visit: Visit
+) -> None:
+    hall.say(1, "Dicho antes.", final=True)
+    page = overlay(visit, hall)
+    page.wait_for_timeout(300)
+    expect(page.locator(SHOWN)).to_have_count(0)
+    hall.reopen(1)
+    hall.say(1, "Dicho antes y ahora.", final=True)
+    expect(page.locator(SHOWN)).to_have_text("Dicho antes y ahora.")
+
+
 def test_its_language_is_asked_of_the_server(hall: DisplayServer, visit: Visit) -> None:
     page = overlay(visit, hall, "lang=en")
     hall.say(1, "Paz a ustedes.", "Peace be with you.", final=True)

@@ -187,6 +187,22 @@ def test_a_whole_sentence_at_a_time(hall: DisplayServer, visit: Visit) -> None:
     expect(page.locator(SHOWN)).to_have_count(0)
 
 
+def test_a_sentence_that_goes_on_stands_until_it_is_final_again(
+    hall: DisplayServer, visit: Visit
+) -> None:
+    page = visit("/projector?mode=blocks", **HD)
+    expect(page.locator(STATUS)).to_be_hidden()
+    hall.say(1, "Bendice, alma mía.", final=True)
+    expect(page.locator(SHOWN)).to_have_text("Bendice, alma mía.")
+    hall.reopen(1)
+    hall.say(1, "Bendice, alma mía, a")
+    page.wait_for_timeout(300)
+    assert shown(page) == ["Bendice, alma mía."]
+    hall.say(1, "Bendice, alma mía, a Jehová.", final=True)
+    expect(page.locator(SHOWN)).to_have_text("Bendice, alma mía, a Jehová.")
+    assert page.locator(SHOWN).count() == 1
+
+
 def test_a_long_sentence_comes_in_pages_and_none_is_skipped(
     hall: DisplayServer, visit: Visit
 ) -> None:

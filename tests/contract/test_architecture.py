@@ -41,7 +41,9 @@ PURE = {
         "audio/level",
         "audio/resampler",
     ),
-    *("audio/segmenter", "captions/board", "captions/layout", "captions/line_breaks"),
+    *("audio/segmenter", "audio/stretch"),
+    *("captions/board", "captions/layout", "captions/line_breaks"),
+    "daemon/tracks",
     *("captions/redaction", "captions/subtitles", "config/schema", "dictionary/matcher"),
     *(
         "dictionary/rules",

@@ -57,6 +57,8 @@ class Service:
                 message = getattr(self.board, name)(*fields.values())
             case "undo":
                 message = self.board.put_back(self.before.pop())
+            case "reopen":
+                message = self.board.reopen(*fields.values())
             case "retract":
                 message = self.board.retract(*fields.values())
             case "alive":
@@ -89,7 +91,7 @@ def test_every_step_makes_exactly_its_message() -> None:
 
 
 @pytest.mark.parametrize(
-    "what", ["hello", "status", "show", "edit", "hide", "undo", "retract", "alive"]
+    "what", ["hello", "status", "show", "edit", "hide", "undo", "retract", "reopen", "alive"]
 )
 def test_the_service_covers(what: str) -> None:
     assert any(step["do"] == what and step["message"] for step in STEPS)

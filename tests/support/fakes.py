@@ -22,6 +22,7 @@ from pipeline.core.types import (
     Recognition,
     Translation,
 )
+from pipeline.engines.protocols import never
 
 # A sample's value tells which speech it belongs to: SCALE * (index + 1), so that a recognizer can
 # read the text out of the samples it is given, however they were cut.
@@ -139,6 +140,9 @@ class FakeTranslator:
     calls: int = 0
     setback: str = ""
     deadline_s: float = 8.0
+
+    def __post_init__(self) -> None:
+        self.is_cancelled: Callable[[], bool] = never
 
     def load(self) -> None: ...
 

@@ -1,15 +1,18 @@
 // Finals read out to those who listen to the page, each once. Partials would be a stammer.
 
+import { newIn } from "../shared/words.js";
+
 const KEPT = 3;
 
 const log = document.getElementById("announcer");
 
-/** Have a screen reader say this text in its language; nothing where there is none. */
-export function announce({ text, lang }) {
-  if (text === "") return;
+/** Have a screen reader say this text in its language; of one that goes on after `before` only what is new. */
+export function announce({ text, lang }, before = null) {
+  const rest = before?.lang === lang ? newIn(text, before.text, lang) : text;
+  if (rest === "") return;
   const line = document.createElement("p");
   line.lang = lang;
-  line.textContent = text;
+  line.textContent = rest;
   log.append(line);
   while (log.childElementCount > KEPT) log.firstElementChild.remove();
 }

@@ -110,10 +110,12 @@ function onHello() {
 }
 
 /** Show a caption, say it if it has just become final, and tell the server once it can be read. */
-function onCaption({ caption, isNew, isNewlyFinal }) {
+function onCaption({ caption, isNew, isNewlyFinal, before }) {
   if (!isNew) return;
   renderCaptions();
-  if (isNewlyFinal && !session.isBlank) announce(textFor(caption, session.lang));
+  if (isNewlyFinal && !session.isBlank) {
+    announce(textFor(caption, session.lang), before && textFor(before, session.lang));
+  }
   if (followList.isFollowing && !list.hidden) connection.painted(caption.seq);
 }
 

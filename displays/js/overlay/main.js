@@ -40,7 +40,10 @@ applyStyle(root, values);
 
 /** What there is to show, oldest first. Of what was cleared away, only a final that came after it. */
 function wanted() {
-  return session.captions.visible(session.lang).filter(({ id, final }) => {
+  const { captions, lang } = session;
+  // Who shows finals only keeps the last one of a caption that goes on.
+  const shown = values.partials === "none" || values.mode === "blocks" ? captions.standing(lang) : captions.visible(lang);
+  return shown.filter(({ id, final }) => {
     if (cleared.get(id) === true) return false;
     return final || (values.partials !== "none" && !cleared.has(id));
   });
@@ -106,6 +109,8 @@ function onMessage(message) {
   const change = session.receive(message);
   if (change === null) return;
   if (change.missed) restart(message);
+  // What was cleared away as final goes on.
+  if (change.caption?.status === "resumed") cleared.delete(change.caption.id);
   // The server does not like the address: said here, and on the page if it is to show states.
   if (change.type === "error") console.warn(session.refusal);
   renderStatus();

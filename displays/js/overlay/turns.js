@@ -4,6 +4,7 @@
 import { reconcile } from "../render/caption_view.js";
 import { dwellMs } from "../render/pacing.js";
 import { blocksOf, blockText } from "../shared/blocks.js";
+import { newIn } from "../shared/words.js";
 import { LineMetrics } from "./line_metrics.js";
 
 /** The presenter of `mode=blocks`, in a `list` that is `height` lines high at `anchor` (0 top to 1 bottom). */
@@ -14,7 +15,8 @@ export class Turns {
   #anchor;
   #views = new Map();
   #gone = -1; // The highest id that has had its turn: what is edited there stays away.
-  #current = -1; // The id of the block that is shown.
+  #current = -1; // The id of the block that is shown, and its text.
+  #text = "";
   #part = 0;
   #sinceMs = 0;
 
@@ -29,7 +31,7 @@ export class Turns {
   advance(captions, lang, nowMs) {
     for (;;) {
       const blocks = this.#blocks(captions, lang);
-      this.#take(blocks[0], nowMs);
+      this.#take(blocks[0], lang, nowMs);
       reconcile(this.#list, this.#views, blocks.slice(0, 1), lang);
       if (blocks.length === 0) return Infinity;
       const parts = this.#place();
@@ -60,8 +62,13 @@ export class Turns {
     return blocksOf(captions.filter(({ id, final }) => final && id > this.#gone), lang);
   }
 
-  #take(block, nowMs) {
-    if (block === undefined || block.id === this.#current) return;
+  #take(block, lang, nowMs) {
+    if (block === undefined) return;
+    const text = blockText(block, lang);
+    // One that says more now goes on where it is; one that says something else may begin its parts elsewhere.
+    const goesOn = block.id === this.#current && newIn(this.#text, text, lang) === "";
+    this.#text = text;
+    if (goesOn) return;
     this.#current = block.id;
     this.#part = 0;
     this.#sinceMs = nowMs;

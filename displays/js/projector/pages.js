@@ -3,25 +3,51 @@
 import { breakLines, paginate } from "../render/line_breaking.js";
 import { blockText } from "../shared/blocks.js";
 import { textFor } from "../shared/captions.js";
+import { gapOf } from "../shared/words.js";
 
 const PER_PAGE = 1 / 1000; // Pages of caption 7 are 7, 7.001, 7.002 ...
+const LETTER = /[\p{L}\p{N}\p{M}]/u;
 
-/** `block` as one that says `text` to a reader of `lang`, and nothing else. */
-function page(block, id, lastId, lang, text) {
+/** `block` as one that says `text` to a reader of `lang`, folded, and nothing else. */
+function page(block, id, lang, text, folded) {
   const [first] = block.captions;
-  const shown = { ...textFor(first, lang), text };
+  const shown = { ...textFor(first, lang), text: folded };
   const spoken = shown.lang === first.source.lang;
   const caption = { ...first, id, source: spoken ? shown : { ...first.source, text: "" }, target: shown };
-  return { ...block, id, lastId, captions: [caption] };
+  return { ...block, id, lastId: id, captions: [caption], text };
 }
 
-/** The pages of `block`, each of at most `lines` lines of the width `most` in the unit of `widthOf`. */
-export function pagesOf(block, lang, { lines, most, widthOf }) {
+/** How many pages of `before` but for its last, which may grow, say how `text` begins; and where they end in it. */
+function unchanged(before, text, lang) {
+  let count = 0;
+  let end = 0;
+  for (const known of before.slice(0, -1)) {
+    const start = end + text.slice(end).search(/\S|$/);
+    const after = start + known.text.length;
+    if (!text.startsWith(known.text, start) || (gapOf(lang) !== "" && LETTER.test(text.charAt(after)))) break;
+    count += 1;
+    end = after;
+  }
+  return [count, end];
+}
+
+/**
+ * The pages of `block`, each of at most `lines` lines of the width `most` in the unit of `widthOf`. Those of `before`, an
+ * earlier version of it, stay as they are as long as they say the same. What has changed on a page that is not there any
+ * more (up to the id `gone`) comes as a new one, so that no word is lost where a page begins elsewhere now.
+ */
+export function pagesOf(block, lang, { lines, most, widthOf, before = [], gone = -1 }) {
   const textLang = textFor(block.captions[0], lang).lang;
-  const texts = paginate(blockText(block, lang), textLang, lines, most, widthOf);
-  return texts.map((text, at) => {
-    const id = block.id + at * PER_PAGE;
-    const folded = breakLines(text, textLang, most, widthOf).join("\n");
-    return page(block, id, at === texts.length - 1 ? block.lastId : id, lang, folded);
+  const text = blockText(block, lang);
+  const [count, end] = unchanged(before, text, textLang);
+  const kept = before.slice(0, count);
+  const left = before.filter(({ id }) => id <= gone).length;
+  const first = Math.max(count, left);
+  const pages = paginate(text.slice(end).trim(), textLang, lines, most, widthOf).map((each, at) => {
+    const folded = breakLines(each, textLang, most, widthOf).join("\n");
+    return page(block, block.id + (first + at) * PER_PAGE, lang, each, folded);
   });
+  const all = [...kept, ...pages];
+  if (all.length > 0) all[all.length - 1].lastId = Math.max(block.lastId, all[all.length - 1].id);
+  return all;
 }

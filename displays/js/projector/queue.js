@@ -14,7 +14,7 @@ export class Queue {
   #measure;
   #offered = new Map(); // id to seq of what the pacer has got
   #heldSince = new Map(); // id of a short block to when it came
-  #folded = new Map(); // pages by what they were made of: to fold takes its time
+  #folded = new Map(); // id of a block to its pages and what they were made of: to fold takes its time
 
   constructor(settings, measure) {
     this.#settings = settings;
@@ -30,7 +30,7 @@ export class Queue {
 
   /** Give the pacer what is new. Milliseconds until there may be more, without another message. */
   offer(pacer, captions, lang, nowMs) {
-    const all = this.#items(captions, lang);
+    const all = this.#items(captions, lang, pacer.gone);
     const before = this.#offered;
     let waitMs = Infinity;
     this.#offered = new Map();
@@ -58,19 +58,24 @@ export class Queue {
     this.#folded.clear();
   }
 
-  #items(captions, lang) {
-    const all = blocksOf(captions.visible(lang), lang);
-    if (!this.#settings.blocks) return all;
-    const finals = all.filter((block) => block.final);
+  /** `gone`: the highest id that has left the screen. */
+  #items(captions, lang, gone = -1) {
+    if (!this.#settings.blocks) return blocksOf(captions.visible(lang), lang);
+    const finals = blocksOf(captions.standing(lang), lang).filter((block) => block.final);
     if (!this.#settings.paged) return finals;
     const known = this.#folded;
     this.#folded = new Map();
     for (const block of finals) {
-      const key = `${block.id} ${block.lastId} ${block.seq} ${lang}`;
-      const pages = known.get(key) ?? pagesOf(block, lang, { ...this.#measure(), lines: this.#settings.lines });
-      this.#folded.set(key, pages);
+      const key = `${block.lastId} ${block.seq} ${lang}`;
+      const before = known.get(block.id);
+      const pages = before?.key === key ? before.pages : this.#fold(block, lang, before?.pages, gone);
+      this.#folded.set(block.id, { key, pages });
     }
-    return [...this.#folded.values()].flat();
+    return [...this.#folded.values()].flatMap(({ pages }) => pages);
+  }
+
+  #fold(block, lang, before, gone) {
+    return pagesOf(block, lang, { ...this.#measure(), lines: this.#settings.lines, before, gone });
   }
 
   /** Milliseconds that `item` still has to wait for another to join it. */

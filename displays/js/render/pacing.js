@@ -43,6 +43,11 @@ export class Pacer {
     return this.#shown.map((entry) => entry.caption);
   }
 
+  /** The highest id that has left the screen. */
+  get gone() {
+    return this.#gone;
+  }
+
   /** The last `count` captions that have left to make room, oldest first. */
   tail(count) {
     return count > 0 ? this.#left.slice(-count) : [];

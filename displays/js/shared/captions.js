@@ -5,9 +5,14 @@ export function textFor({ source, target }, lang) {
   return lang === source.lang ? source : target;
 }
 
+function inOrder(captions, lang) {
+  return [...captions].filter((caption) => textFor(caption, lang).text !== "").sort((a, b) => a.id - b.id);
+}
+
 /** The newest `limit` captions of a session. */
 export class Captions {
   #byId = new Map();
+  #finals = new Map(); // Of those that are resumed, because their speaker has gone on: the last final.
   #limit;
 
   constructor(limit) {
@@ -16,7 +21,10 @@ export class Captions {
 
   /** Take a `hello`: what changed since we left, or all there is. */
   onHello(hello) {
-    if (!hello.resumed) this.#byId.clear();
+    if (!hello.resumed) {
+      this.#byId.clear();
+      this.#finals.clear();
+    }
     this.add(hello);
   }
 
@@ -29,9 +37,15 @@ export class Captions {
   put(caption) {
     const known = this.#byId.get(caption.id);
     if (known && known.seq >= caption.seq) return false;
+    if (caption.status !== "resumed") this.#finals.delete(caption.id);
+    else if (known?.final) this.#finals.set(caption.id, known);
     this.#byId.set(caption.id, caption);
     // Hidden ones count too: an older revision that comes late must not bring them back.
-    while (this.#byId.size > this.#limit) this.#byId.delete(Math.min(...this.#byId.keys()));
+    while (this.#byId.size > this.#limit) {
+      const oldest = Math.min(...this.#byId.keys());
+      this.#byId.delete(oldest);
+      this.#finals.delete(oldest);
+    }
     return this.#byId.has(caption.id);
   }
 
@@ -40,10 +54,18 @@ export class Captions {
     return this.#byId.get(id);
   }
 
+  /** The last final version of caption `id` if it is resumed and we have seen that. */
+  finalOf(id) {
+    return this.#finals.get(id);
+  }
+
   /** The captions that have something to show to a reader of `lang`, oldest first. */
   visible(lang) {
-    return [...this.#byId.values()]
-      .filter((caption) => textFor(caption, lang).text !== "")
-      .sort((a, b) => a.id - b.id);
+    return inOrder(this.#byId.values(), lang);
+  }
+
+  /** The same for who shows finals only: a caption that is resumed stands as it was until it is final again. */
+  standing(lang) {
+    return inOrder([...this.#byId.values()].map((caption) => this.finalOf(caption.id) ?? caption), lang);
   }
 }

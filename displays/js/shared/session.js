@@ -51,7 +51,8 @@ export class Session {
    * Take a message. What it was, for the page to act on; null for what is none of a display's business:
    *   `{type: "hello", missed}`            `missed`: so much is new that the page begins with the newest captions
    *   `{type: "earlier"}`                  older captions have come
-   *   `{type: "caption", caption, isNew, isNewlyFinal}`    `isNew`: it changed what there is to show
+   *   `{type: "caption", caption, isNew, isNewlyFinal, before}`    `isNew`: it changed what there is to show;
+   *                                        `before`: its last final version, if it was resumed since
    *   `{type: "status"}`, `{type: "error", code}`
    */
   receive(message) {
@@ -86,8 +87,9 @@ export class Session {
 
   #onCaption(caption) {
     const known = this.captions.get(caption.id);
+    const before = this.captions.finalOf(caption.id) ?? null;
     const isNew = this.captions.put(caption);
-    return { type: "caption", caption, isNew, isNewlyFinal: isNew && caption.final && !known?.final };
+    return { type: "caption", caption, isNew, isNewlyFinal: isNew && caption.final && !known?.final, before };
   }
 
   #setState({ mode, state }) {

@@ -33,6 +33,22 @@ export function countWords(text, lang) {
   return segmentsOf(text, lang).filter(({ isWordLike }) => isWordLike).length;
 }
 
+/** A word without its signs and capitals. */
+function bare({ text }) {
+  return text.replace(/[^\p{L}\p{N}\p{M}]/gu, "").toLowerCase();
+}
+
+/** What `text` says behind the words that it has in common with `before` at their beginning, whatever their signs. */
+export function newIn(text, before, lang) {
+  const known = piecesOf(before, lang).map(bare);
+  let start = 0;
+  for (const [at, piece] of piecesOf(text, lang).entries()) {
+    if (bare(piece) !== known[at]) break;
+    start = text.indexOf(piece.text, start) + piece.text.length;
+  }
+  return text.slice(start).trimStart();
+}
+
 /** The pieces of a text between which a line may end, `{text, gap}`: a word with its punctuation, and the space after it. */
 export function piecesOf(text, lang) {
   if (spacesOf(lang) === "words") {

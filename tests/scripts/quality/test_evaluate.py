@@ -33,6 +33,9 @@ class Scripted:
     deadline_s: float = 8.0
     kept: list[bytearray] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        self.is_cancelled = never
+
     def load(self) -> None: ...
 
     def translate(

@@ -7,11 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.audio.segmenter import Segmenter, blocks_in
+from pipeline.audio.segmenter import Segmenter, blocks_in, last_finals
 from pipeline.config.schema import Vad
 from pipeline.core.types import BLOCK_SAMPLES, SAMPLE_RATE, AudioBlock, Utterance
 
-VAD = Vad(silence_ms=320, min_speech_ms=96, pre_roll_ms=64, max_utterance_s=4.0, partial_ms=320)
+VAD = Vad(
+    silence_ms=320,
+    eager_ms=0,
+    reopen_ms=0,
+    min_speech_ms=96,
+    pre_roll_ms=64,
+    max_utterance_s=4.0,
+    partial_ms=320,
+)
 
 
 def run(
@@ -231,3 +239,156 @@ def test_what_is_thrown_away_is_in_no_utterance_and_its_id_is_not_used_again() -
     assert final.start_sample == 30 * BLOCK_SAMPLES
     assert {u.id for u in out} == {1, 2}
     assert (final.id, final.revision) == (2, 2)
+
+
+EAGER = VAD.model_copy(update={"silence_ms": 224, "eager_ms": 96, "reopen_ms": 320})
+"""In blocks: eager after 3, final after 7, open to more speech for 10 behind that."""
+
+
+def told(utterances: list[Utterance]) -> list[tuple[int, int, str]]:
+    return [(u.id, u.revision, u.cause) for u in utterances if u.cause != "partial"]
+
+
+def test_the_final_has_just_the_samples_of_its_eager_utterance() -> None:
+    eager, final = [u for u in run([0.9] * 20 + [0.0] * 30, EAGER) if u.cause != "partial"]
+    assert told([eager, final]) == [(1, 3, "eager"), (1, 4, "silence")]
+    assert (eager.final, eager.is_whole, final.final) == (False, True, True)
+    assert len(eager.pcm) == 23 * BLOCK_SAMPLES
+    assert np.array_equal(final.pcm, eager.pcm)
+    assert final.end_sample == eager.end_sample == 20 * BLOCK_SAMPLES
+
+
+def test_speech_that_returns_takes_the_eager_utterance_back() -> None:
+    out = run([0.9] * 8 + [0.0] * 5 + [0.9] * 8 + [0.0] * 30, EAGER)
+    assert [cause for *_, cause in told(out)] == ["eager", "resumed", "eager", "silence"]
+    assert {u.id for u in out} == {1}
+    assert finals(out)[0].end_sample == 21 * BLOCK_SAMPLES
+
+
+def test_speech_soon_after_a_final_goes_on_with_it() -> None:
+    out = run([0.9] * 8 + [0.0] * 12 + [0.9] * 8 + [0.0] * 30, EAGER)
+    causes = ["eager", "silence", "resumed", "eager", "silence"]
+    assert [cause for *_, cause in told(out)] == causes
+    assert {u.id for u in out} == {1}
+    first, last = finals(out)
+    assert first.can_resume
+    assert last.start_sample == first.start_sample
+    assert len(last.pcm) == (8 + 12 + 8 + 3) * BLOCK_SAMPLES, "with the pause between"
+    assert np.all(np.diff(last.pcm) == 1)
+
+
+def test_speech_later_than_that_is_an_utterance_of_its_own() -> None:
+    out = run([0.9] * 8 + [0.0] * 17 + [0.9] * 8 + [0.0] * 30, EAGER)
+    assert [(u.id, u.start_sample // BLOCK_SAMPLES) for u in finals(out)] == [(1, 0), (2, 23)]
+
+
+def test_a_knock_reopens_nothing_but_a_short_word_does() -> None:
+    for blocks, ids in ((3, [1, 2]), (4, [1, 1])):
+        patient = EAGER.model_copy(update={"min_speech_ms": 250, "reopen_ms": 200})
+        out = run([0.9] * 9 + [0.0] * 9 + [0.9] * blocks + [0.0] * 20 + [0.9] * 9, patient)
+        assert [u.id for u in finals(out)][:2] == ids
+
+
+def test_nothing_is_reopened_that_would_be_too_long() -> None:
+    limit = blocks_in(4000)
+    out = run([0.9] * (limit - 20) + [0.0] * 10 + [0.9] * 20 + [0.0] * 30, EAGER)
+    assert [u.id for u in finals(out)] == [1, 2]
+    assert "resumed" not in {u.cause for u in out}
+
+
+def test_a_gap_and_a_pause_of_the_operators_end_what_could_be_reopened() -> None:
+    out = run([0.9] * 8 + [0.0] * 10 + [0.9] * 8, EAGER, gap_before=18)
+    assert [u.id for u in finals(out)] == [1, 2]
+    segmenter = Segmenter(EAGER)
+    pcm = np.zeros(BLOCK_SAMPLES, np.float32)
+    for index, probability in enumerate([0.9] * 8 + [0.0] * 8):
+        segmenter.push(AudioBlock(index * BLOCK_SAMPLES, pcm), probability)
+    assert segmenter.resumable == 1
+    assert segmenter.flush() == []
+    assert segmenter.resumable is None
+
+
+def test_what_can_be_reopened_is_known_until_the_time_is_up() -> None:
+    segmenter = Segmenter(EAGER)
+    known = []
+    for index, probability in enumerate([0.9] * 8 + [0.0] * 20):
+        pcm = np.zeros(BLOCK_SAMPLES, np.float32)
+        segmenter.push(AudioBlock(index * BLOCK_SAMPLES, pcm), probability)
+        known.append(segmenter.resumable)
+    assert known.index(1) == 8 + 7 - 1
+    assert known[8 + 7 :] == [1] * 9 + [None] * 4
+
+
+def test_an_utterance_cut_at_the_limit_takes_its_eager_one_back_first() -> None:
+    limit = blocks_in(4000)
+    out = run([0.9] * (limit - 5) + [0.0] * 5 + [0.9] * 20, EAGER)
+    assert [cause for *_, cause in told(out)] == ["eager", "resumed", "length", "end"]
+
+
+def test_pauses_are_noted_inside_and_between() -> None:
+    one = [0.9] * 8 + [0.0] * 2 + [0.9] * 8 + [0.0] * 5 + [0.9] + [0.0] + [0.9] * 8
+    first, second = finals(run(one + [0.0] * 25 + [0.9] * 8 + [0.0] * 30, EAGER))
+    assert first.pauses_ms == (64, 160)
+    assert (first.pause_before_ms, second.pause_before_ms) == (None, 800)
+    again = finals(run(one + [0.0] * 40 + [0.9] * 8 + [0.0] * 9 + [0.9] * 8, EAGER))
+    assert [(u.id, u.pause_before_ms) for u in again] == [(1, None), (2, 1280), (2, 1280)]
+    assert again[-1].pauses_ms == (288,)
+
+
+SETTINGS = [
+    EAGER,
+    VAD,
+    EAGER.model_copy(update={"reopen_ms": 0, "silence_ms": 640}),
+    EAGER.model_copy(update={"eager_ms": 0, "max_utterance_s": 2.0, "min_speech_ms": 250}),
+]
+RUNS = st.lists(
+    st.tuples(st.sampled_from([0.0, 0.2, 0.4, 0.6, 0.95]), st.integers(1, 12)), max_size=60
+)
+
+
+@given(
+    RUNS,
+    st.dictionaries(st.integers(0, 399), st.sampled_from(SETTINGS), max_size=3),
+    st.one_of(st.none(), st.integers(0, 300)),
+)
+def test_a_final_is_its_eager_utterance_or_a_resumption_came_before(
+    runs: list[tuple[float, int]], later: dict[int, Vad], gap_before: int | None
+) -> None:
+    probabilities = [p for p, count in runs for _ in range(count)]
+    out = run(probabilities, EAGER, gap_before, later)
+    ids = [u.id for u in out]
+    assert ids == sorted(ids), "ids never go back"
+    assert set(ids) == set(range(1, max(ids, default=0) + 1)), "none is burnt"
+    for key in set(ids):
+        same = [u for u in out if u.id == key]
+        assert [u.revision for u in same] == list(range(1, len(same) + 1))
+        assert same[-1].final
+        pending: Utterance | None = None
+        for before, u in zip([None, *same], same, strict=False):
+            if u.cause == "resumed":
+                assert pending is not None or (before is not None and before.can_resume)
+                pending = None
+            elif pending is not None:
+                assert u.final, "nothing but its final or a resumption follows an eager one"
+                assert np.array_equal(u.pcm, pending.pcm)
+                pending = None
+            else:
+                assert before is None or not before.final, "a final is only followed by those"
+                pending = u if u.cause == "eager" else None
+    done = last_finals(out)
+    covered = np.concatenate([u.pcm for u in done]) if done else np.zeros(0)
+    assert np.all(np.diff(covered) > 0), "nothing is in two finals"
+
+
+@given(RUNS)
+def test_every_block_of_speech_is_in_exactly_one_final_in_the_end(
+    runs: list[tuple[float, int]],
+) -> None:
+    probabilities = [p for p, count in runs for _ in range(count)]
+    done = last_finals(run(probabilities, EAGER))
+    covered = np.concatenate([u.pcm for u in done]) if done else np.zeros(0)
+    assert np.all(np.diff(covered) > 0)
+    loud = [i for i in range(len(probabilities) - 2) if min(probabilities[i : i + 3]) >= 0.5]
+    held = {int(s) // BLOCK_SAMPLES for s in covered[::BLOCK_SAMPLES]}
+    assert set(loud) <= held
+    assert all(len(u.pcm) <= blocks_in(4000) * BLOCK_SAMPLES for u in done)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import orjson
 import pytest
 from hypothesis import given, settings
@@ -55,6 +57,7 @@ def test_a_message_says_what_the_caption_says() -> None:
         "source": {"lang": "en", "text": "amen"},
         "target": {"lang": "es", "text": "amén", "engine": "marian"},
         "stable": 2,
+        "status": "",
     }
 
 
@@ -410,3 +413,44 @@ def test_what_was_said_off_the_record_leaves_no_trace() -> None:
     assert shown(screen, 8, "on", "en").seq == before + 5
     assert screen.purge(Redaction(90.0, 99.0, (6,)))[0].id == 6
     assert screen.purge(Redaction(200.0, 300.0)) == []
+
+
+def test_a_final_whose_speaker_goes_on_is_open_again() -> None:
+    screen = board()
+    first = shown(screen, 1, "ask not", "No preguntes.", final=True)
+    reopened = screen.reopen(1)
+    assert reopened == replace(first, seq=2, revision=2, final=False, status="resumed")
+    assert screen.reopen(1) is None, "it is open"
+    partial = shown(screen, 1, "ask not what", "No preguntes lo que")
+    assert (partial.final, partial.status, partial.revision) == (False, "resumed", 3)
+    last = shown(screen, 1, "ask not what", "No preguntes lo que", final=True)
+    assert (last.final, last.status, last.revision) == (True, "", 4)
+    assert screen.snapshot().messages == (last,)
+    assert screen.reopen(99) is None
+
+
+def test_what_an_operator_has_changed_is_not_open_again() -> None:
+    screen = board()
+    shown(screen, 1, "a", "A", final=True)
+    edited = screen.edit(1, "B")
+    assert screen.reopen(1) is None
+    assert screen.show(caption(1, "a b", "A B", final=True)) is None
+    assert screen.snapshot().messages == (edited,)
+
+
+def test_what_was_filtered_may_come_after_all() -> None:
+    screen = board()
+    shown(screen, 1, "hm", "eh")
+    screen.retract(1)
+    assert screen.reopen(1) is None, "there is nothing to show"
+    again = shown(screen, 1, "hm amen", "eh amén")
+    assert (again.final, again.revision) == (False, 3)
+
+
+def test_an_edit_of_a_caption_that_goes_on_ends_it() -> None:
+    screen = board()
+    shown(screen, 1, "a", "A", final=True)
+    screen.reopen(1)
+    edited = screen.edit(1, "B")
+    assert edited is not None
+    assert (edited.final, edited.status) == (True, "")

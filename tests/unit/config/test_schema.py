@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 
 import pytest
 from pydantic import ValidationError
 
 from pipeline.config.loader import leaves
-from pipeline.config.schema import Server, Settings
+from pipeline.config.schema import Server, Settings, Vad
 from pipeline.core.resources import bundled
 
 
@@ -53,3 +54,22 @@ def test_an_address_for_phones_ends_with_a_slash(given: str, address: str) -> No
 def test_what_is_no_address_for_phones_is_refused(given: str) -> None:
     with pytest.raises(ValidationError, match="address"):
         Server(address=given)
+
+
+@pytest.mark.parametrize(
+    ("given", "wrong"),
+    [
+        ({"eager_ms": 32}, "eager_ms must be 0 (off) or at least 64"),
+        ({"eager_ms": 400}, "eager_ms must be below vad.silence_ms"),
+        ({"eager_ms": 200, "silence_ms": 200}, "eager_ms must be below vad.silence_ms"),
+        ({"eager_ms": 0, "silence_ms": 64}, ""),
+        ({"silence_ms": 80}, ""),  # a file of before eager finals
+        ({"eager_ms": 64, "silence_ms": 65, "reopen_ms": 0}, ""),
+    ],
+)
+def test_an_eager_run_comes_before_the_end(given: dict[str, int], wrong: str) -> None:
+    if not wrong:
+        assert Vad(**given).eager_ms == given.get("eager_ms", 96)
+        return
+    with pytest.raises(ValidationError, match=re.escape(wrong)):
+        Vad(**given)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from pipeline.core.types import (
-    Fault,
-    SourceChanged,
-)
+from pipeline.core.types import Caption, Cause, Fault, SourceChanged, Utterance
+from tests.support.commands import command
 from tests.support.coordinator import CoordinatorFixture, caption, transcript, utterance
 
 
@@ -71,3 +70,113 @@ def test_faults_and_sources_are_recorded_and_counted(setting: CoordinatorFixture
     assert (
         b'stark_engine_errors_total{stage="translate"} 1.0' in setting.context.metrics.exposition()
     )
+
+
+def spoken(revision: int, cause: Cause, **changes: Any) -> Utterance:
+    is_final = cause == "silence"
+    return replace(
+        utterance(), revision=revision, cause=cause, final=is_final, can_resume=is_final, **changes
+    )
+
+
+def translated(of: Utterance, text: str, *, final: bool = True) -> Caption:
+    made = caption(text, final=final)
+    return replace(made, transcript=replace(made.transcript, utterance=of))
+
+
+def test_what_was_prepared_is_the_final_as_soon_as_the_utterance_is_closed(
+    setting: CoordinatorFixture,
+) -> None:
+    coordinator, board = setting.coordinator, setting.board
+    coordinator.show(translated(spoken(3, "eager"), "gracia", final=False))
+    coordinator.show(translated(spoken(3, "eager"), "La gracia."))
+    (message,) = board.snapshot().messages
+    assert (message.final, message.target.text) == (False, "gracia")
+    coordinator.on_closed(spoken(4, "silence"))
+    (message,) = board.snapshot().messages
+    assert (message.final, message.target.text) == (True, "La gracia.")
+    assert coordinator.unfinished == 0
+    coordinator.on_settled(1)
+    (record,) = setting.written()
+    assert (record["eager"], record["cause"], record["partial"]["text"]) == (
+        *(True, "silence"), "gracia",
+    )  # fmt: skip
+
+
+def test_a_final_that_speech_returns_to_is_reopened_and_recorded_once(
+    setting: CoordinatorFixture,
+) -> None:
+    coordinator, board = setting.coordinator, setting.board
+    coordinator.on_closed(spoken(4, "silence"))
+    coordinator.show(translated(spoken(4, "silence"), "No preguntes."))
+    coordinator.on_resumed(spoken(5, "resumed"))
+    (message,) = board.snapshot().messages
+    assert (message.final, message.status) == (False, "resumed")
+    coordinator.show(translated(spoken(4, "silence"), "tarde"))  # an engine that hung comes back
+    assert board.snapshot().messages == (message,)
+    coordinator.on_closed(spoken(6, "silence"))
+    assert coordinator.unfinished == 1
+    assert coordinator.show(translated(spoken(6, "silence"), "No preguntes qué.")) is None
+    settled = coordinator.on_settled(1)
+    assert settled is not None
+    assert settled.text == "No preguntes qué."
+    assert coordinator.on_settled(1) is None
+    (record,) = setting.written()
+    assert (record["reopened"], record["final"]["text"]) == (1, "No preguntes qué.")
+    journal = [line["target"]["text"] for line in setting.written("captions.jsonl")]
+    assert journal == ["No preguntes.", "No preguntes qué."]
+    text = (setting.recorder.folder / "transcript.es.txt").read_text()
+    assert text == "No preguntes qué.\n"
+
+
+def test_at_the_end_what_is_out_is_recorded(setting: CoordinatorFixture) -> None:
+    coordinator = setting.coordinator
+    coordinator.on_closed(spoken(4, "silence"))
+    coordinator.show(translated(spoken(4, "silence"), "Amén."))
+    coordinator.on_closed(replace(spoken(1, "silence"), id=2))
+    coordinator.settle()
+    assert coordinator.unfinished == 1, "the other has no final yet"
+    (record,) = setting.written()
+    assert record["id"] == 1
+
+
+def test_a_filtered_text_that_speech_returns_to_gets_another_chance(
+    setting: CoordinatorFixture,
+) -> None:
+    coordinator, board = setting.coordinator, setting.board
+    coordinator.show(translated(spoken(2, "partial"), "eh", final=False))
+    coordinator.on_closed(spoken(4, "silence"))
+    coordinator.on_filtered(
+        replace(transcript("hm"), utterance=spoken(4, "silence"), filtered="no-speech")
+    )
+    assert board.snapshot().messages == ()
+    coordinator.on_resumed(spoken(5, "resumed"))
+    coordinator.on_closed(spoken(6, "silence"))
+    coordinator.show(translated(spoken(6, "silence"), "Amén."))
+    coordinator.on_settled(1)
+    (message,) = board.snapshot().messages
+    assert message.target.text == "Amén."
+    (record,) = setting.written()
+    assert (record["filtered"], record["reopened"]) == ("", 1)
+
+
+@pytest.mark.parametrize("resumed", [False, True])
+def test_off_the_record_goes_what_may_still_be_resumed(
+    setting: CoordinatorFixture, *, resumed: bool
+) -> None:
+    """What is open again has no final; what is not settled goes by its time, as every final."""
+    coordinator = setting.coordinator
+    coordinator.on_closed(spoken(4, "silence"))
+    coordinator.show(translated(spoken(4, "silence"), "secreto"))
+    if resumed:
+        coordinator.on_resumed(spoken(5, "resumed"))
+    setting.hearing.heard_s = 2.0
+    setting.commands.obey(command("off-record"))
+    coordinator.on_closed(spoken(6, "silence"))
+    coordinator.show(translated(spoken(6, "silence"), "secreto y más"))
+    coordinator.on_settled(1)
+    assert setting.board.snapshot().messages == ()
+    assert coordinator.unfinished == 0
+    assert {each["event"] for each in setting.written()} == {"command", "off-record"}
+    assert setting.written("captions.jsonl") == []
+    assert (setting.recorder.folder / "transcript.es.txt").read_text() == ""

@@ -84,3 +84,16 @@ def test_an_end_wakes_whoever_waits_on_either_side(ends: tuple[Channel, Channel]
         waiter.join(10)
     assert len(caught) == 2
     here.end()  # harmless when repeated
+
+
+def test_whether_there_is_a_message_is_known_without_taking_it() -> None:
+    ours, its = map(Channel, socket.socketpair())
+    assert not its.has_message()
+    ours.send({"a": 1}, patience=Patience())
+    assert its.has_message()
+    assert its.receive(Patience())[0] == {"a": 1}
+    assert not its.has_message(0.01)
+    ours.end()
+    assert its.has_message(), "the end is read as well"
+    ours.close()
+    its.close()

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipeline.core.errors import EngineError
+from pipeline.core.errors import EngineCancelledError, EngineError
 from pipeline.core.types import Recognition, Translation, Word
 from pipeline.engines.channel import Channel, Patience
 from pipeline.engines.child import OUT_OF_MEMORY, _serve
@@ -43,8 +43,11 @@ def _in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(engine, "load", lambda _: None)
 
 
-def ask(part: str, *requests: tuple[dict[str, Any], bytes]) -> list[dict[str, Any]]:
-    """Return everything that a child for `part` answers."""
+def ask(
+    part: str, *requests: tuple[dict[str, Any], bytes], answered: int | None = None
+) -> list[dict[str, Any]]:
+    """Return everything that a child for `part` answers; `answered`: to so many requests."""
+    most = len(requests) if answered is None else answered
     ours, its = map(Channel, socket.socketpair())
     description = {"engine": SPECS[part].as_json(), "niceness": 0, "oom_score_adj": 0}
     ours.send(description | {"log_level": 20}, patience=Patience())
@@ -57,7 +60,7 @@ def ask(part: str, *requests: tuple[dict[str, Any], bytes]) -> list[dict[str, An
         while True:
             answer, _ = ours.receive(Patience(20))
             answers.append(answer)
-            if sum(each["is"] != "text" for each in answers) > len(requests):
+            if sum(each["is"] != "text" for each in answers) > most:
                 ours.end()
     except EOFError:
         pass
@@ -157,3 +160,20 @@ def test_without_memory_it_ends_rather_than_go_on_with_what_is_half_done(
     monkeypatch.setattr(Gemma, "kernels", "")
     assert [answer["is"] for answer in ask("final", (TRANSLATE, b""))] == ["loaded"]
     assert ENDS == [OUT_OF_MEMORY]
+
+
+def test_a_request_is_cancelled_by_the_next_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between two tokens it is read; one that comes too late is passed over."""
+
+    def translate(self: Gemma, text: str, *_: object) -> Translation:
+        if text == "long" and self.is_cancelled():
+            raise EngineCancelledError("engine-cancelled", "Not wanted.")
+        return Translation(text, "gemma")
+
+    monkeypatch.setattr(Gemma, "translate", translate)
+    monkeypatch.setattr(Gemma, "kernels", "")
+    asked = [(TRANSLATE | {"text": text}, b"") for text in ("long", "short", "last")]
+    cancel: tuple[dict[str, Any], bytes] = ({"do": "cancel"}, b"")
+    _, first, second, third = ask("final", asked[0], cancel, asked[1], cancel, asked[2], answered=3)
+    assert (first["is"], first["class"]) == ("error", "EngineCancelledError")
+    assert [each["value"]["text"] for each in (second, third)] == ["short", "last"]

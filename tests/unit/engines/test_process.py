@@ -5,13 +5,14 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from pipeline.core.errors import EngineError
+from pipeline.core.errors import EngineCancelledError, EngineError
 from tests.support.engine_processes import (
     GOLDEN,
     PATIENT_S,
@@ -85,3 +86,25 @@ def test_the_parent_imports_no_library_of_an_engine(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[] []"
+
+
+def test_a_translation_that_is_cancelled_stops_and_the_process_goes_on(
+    keep: Callable[..., Kept],
+) -> None:
+    final = keep("final")
+    process: Any = final.process
+    process.load()
+    pid, whole = process.pid, process.translate(TEXT)
+    long = " ".join(["The Lord is my shepherd and I shall not want."] * 8)
+    grown: list[str] = []
+    process.is_cancelled = lambda: bool(grown)
+    with pytest.raises(EngineCancelledError):
+        process.translate(long, grown.append)
+    process.is_cancelled = lambda: True  # answered before the child can read it, or after
+    for _ in range(5):
+        with suppress(EngineCancelledError):
+            process.translate("Amen.")
+    process.is_cancelled = lambda: False
+    assert process.translate(TEXT).text == whole.text
+    assert process.pid == pid
+    assert process.setback == ""

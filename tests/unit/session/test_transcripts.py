@@ -83,3 +83,54 @@ def test_too_many_that_wait_are_read_from_the_journal_later(
     transcripts.flush()
     assert (tmp_path / "transcript.en.srt").read_text() == srt(cues(journal, "source"))
     transcripts.close()
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 3), st.sampled_from(["hold", "add", "settle", "flush", "remake"])),
+        max_size=14,
+    )
+)
+def test_held_captions_are_written_once_they_are_settled(steps: list[tuple[int, str]]) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        transcripts = Transcripts(folder, {"source": "en", "target": "es"})
+        journal: list[CaptionMessage] = []
+        write(folder, journal)
+        for seq, (id_, step) in enumerate(steps, 1):
+            match step:
+                case "hold" | "add":
+                    journal.append(message(id_, f"s{seq}", f"t{seq}", seq=seq))
+                    write(folder, journal)
+                    if step == "hold":
+                        transcripts.hold(id_)
+                    transcripts.add(journal[-1])
+                case "settle":
+                    transcripts.settle(id_)
+                case "remake":
+                    transcripts.remake()
+                case _:
+                    transcripts.flush()
+        transcripts.settle()
+        transcripts.flush()
+        transcripts.close()
+        assert (folder / "transcript.es.txt").read_text() == txt(cues(journal, "target"))
+
+
+def test_a_held_caption_is_in_no_file(tmp_path: Path) -> None:
+    journal = [message(1, "one", "uno", seq=1), message(2, "two", "dos", seq=2)]
+    write(tmp_path, journal)
+    transcripts = Transcripts(tmp_path, LANGS)
+    transcripts.add(journal[0])
+    transcripts.hold(2)
+    transcripts.add(journal[1])
+    transcripts.flush()
+    transcripts.add(message(1, "one", "UNO", seq=3))  # an edit: the files are made anew
+    write(tmp_path, [*journal, message(1, "one", "UNO", seq=3)])
+    transcripts.flush()
+    assert (tmp_path / "transcript.es.txt").read_text() == "UNO\n"
+    transcripts.settle(2)
+    transcripts.flush()
+    assert (tmp_path / "transcript.es.txt").read_text() == "UNO\ndos\n"
+    transcripts.close()

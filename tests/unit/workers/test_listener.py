@@ -12,7 +12,15 @@ from pipeline.audio.protocols import AudioSource
 from pipeline.audio.segmenter import Segmenter
 from pipeline.config.schema import Vad
 from pipeline.core.errors import AudioError, AudioLostError
-from pipeline.core.types import AudioBlock, Level, Report, SourceChanged, Utterance, WorkerEnded
+from pipeline.core.types import (
+    AudioBlock,
+    Level,
+    Report,
+    Settled,
+    SourceChanged,
+    Utterance,
+    WorkerEnded,
+)
 from pipeline.workers.degradation import Degradation, Rung
 from pipeline.workers.listener import Listen
 from pipeline.workers.queues import UtteranceQueue
@@ -253,3 +261,53 @@ def test_a_source_that_ends_off_the_record_leaves_nothing() -> None:
     assert closed(reports) == []
     assert mailbox.get() is None
     assert not any(r.speaking for r in reports if isinstance(r, Level))
+
+
+GOES_ON = [Speech(0.5, 1.5, "ask not"), Speech(1.9, 3.0, "what your country")]
+
+
+def test_speech_that_returns_is_reported_before_what_follows_and_settles_later() -> None:
+    worker, mailbox, reports = listen(FakeSource(pcm_of(GOES_ON, 5.0)))
+    run(worker)
+    told = [
+        ("settled", r.id) if isinstance(r, Settled) else (r.cause, r.id)
+        for r in reports
+        if isinstance(r, Utterance | Settled)
+    ]
+    assert told == [("silence", 1), ("resumed", 1), ("silence", 1), ("settled", 1)]
+    (final,) = [u for u in iter(mailbox.get, None) if u and u.final]
+    assert final.start_s < 0.5
+    assert final.end_s == pytest.approx(3.0, abs=0.05)
+
+
+def test_at_the_end_nothing_can_be_resumed() -> None:
+    worker, _, reports = listen(FakeSource(pcm_of(GOES_ON[:1], 1.8)))
+    run(worker)
+    assert [r for r in reports if isinstance(r, Settled)] == [Settled(1)]
+    assert isinstance(reports[-1], WorkerEnded)
+
+
+class Noted(UtteranceQueue):
+    """Notes why each whole utterance was handed over."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.causes: list[str] = []
+
+    def put(self, utterance: Utterance) -> None:
+        if utterance.is_whole:
+            self.causes.append(utterance.cause)
+        super().put(utterance)
+
+
+@pytest.mark.parametrize(
+    ("rung", "causes"),
+    [(Rung.FULL, ["eager", "silence"]), (Rung.FEWER_PARTIALS, ["silence"])],
+)
+def test_a_machine_that_is_behind_prepares_nothing(rung: Rung, causes: list[str]) -> None:
+    ladder = Degradation()
+    ladder.rung = rung
+    worker, _, _ = listen(FakeSource(pcm_of(GOES_ON[:1], 3.0)), ladder)
+    worker._mailbox = noted = Noted()
+    run(worker)
+    assert noted.causes == causes

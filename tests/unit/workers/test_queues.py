@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.core.types import Utterance
+from pipeline.core.types import Cause, Utterance
 from pipeline.workers.queues import UtteranceQueue
 
 
@@ -112,3 +112,54 @@ def test_what_is_thrown_away_never_comes_and_makes_room() -> None:
     mailbox.put(utterance(3, 1, final=False))
     mailbox.discard()
     assert drain(mailbox) == []
+
+
+def step(id: int, revision: int, cause: Cause) -> Utterance:  # noqa: A002
+    final = cause in ("silence", "length", "gap", "end")
+    return Utterance(id, revision, final, cause, 0, 1, np.zeros(1, np.float32))
+
+
+def test_an_eager_utterance_has_the_place_of_its_final() -> None:
+    mailbox = UtteranceQueue()
+    mailbox.put(step(1, 1, "eager"))
+    mailbox.put(step(1, 2, "silence"))
+    assert drain(mailbox) == [(1, 2)], "it waited still: the final itself is as good"
+    mailbox = UtteranceQueue()
+    mailbox.put(step(1, 1, "eager"))
+    taken = mailbox.get()
+    assert taken is not None
+    mailbox.put(step(1, 2, "silence"))
+    mailbox.put(step(2, 1, "silence"))
+    assert drain(mailbox) == [(2, 1)], "who took the eager one makes the final"
+
+
+def test_a_final_without_an_eager_utterance_of_its_own_is_handed_over() -> None:
+    mailbox = UtteranceQueue()
+    mailbox.put(step(1, 1, "eager"))
+    assert mailbox.get() is not None
+    mailbox.put(step(1, 2, "resumed"))
+    mailbox.put(step(1, 3, "silence"))
+    assert drain(mailbox) == [(1, 3)]
+
+
+def test_what_waits_of_an_utterance_goes_when_speech_returns() -> None:
+    mailbox = UtteranceQueue()
+    mailbox.put(step(1, 1, "silence"))
+    mailbox.put(step(2, 1, "eager"))
+    mailbox.put(step(2, 2, "silence"))
+    before = step(2, 2, "silence")
+    assert not mailbox.is_stale(before)
+    mailbox.put(step(2, 3, "resumed"))
+    assert mailbox.is_stale(before)
+    assert not mailbox.is_stale(step(2, 3, "partial"))
+    assert not mailbox.is_stale(step(1, 1, "silence"))
+    mailbox.put(step(2, 4, "partial"))
+    assert [(u.id, u.revision) for u in (mailbox.get(), mailbox.get()) if u] == [(1, 1), (2, 4)]
+
+
+def test_only_the_last_resumptions_are_remembered() -> None:
+    mailbox = UtteranceQueue()
+    for number in range(1, 40):
+        mailbox.put(step(number, 5, "resumed"))
+    assert not mailbox.is_stale(step(1, 1, "eager"))
+    assert mailbox.is_stale(step(39, 1, "eager"))

@@ -424,3 +424,34 @@ def test_new_limits_of_the_filter_hold_from_the_next_utterance_on() -> None:
     assert isinstance(shown, Caption)
     assert isinstance(filtered, Transcript)
     assert filtered.filtered == "no-speech"
+
+
+def eager(revision: int = 8) -> Utterance:
+    return replace(final(revision=revision), final=False, cause="eager")
+
+
+def test_an_eager_utterance_is_understood_and_handed_on_as_a_final() -> None:
+    bench = Bench(eager(), final())
+    assert bench.captions == [("the-es lord-es is-es good-es", False, 0)]
+    (handed,) = bench.handed
+    assert handed.transcript.utterance.cause == "eager"
+    bench = Bench(eager(), final(), drafts=None)
+    assert [is_final for _, is_final, _ in bench.captions] == [True]
+
+
+def test_what_was_heard_of_an_utterance_that_speech_returned_to_is_dropped() -> None:
+    class Resumes(FakeRecognizer):
+        def recognize(self, pcm: Pcm, *, final: bool) -> Recognition:
+            mailbox.put(resumed)
+            return super().recognize(pcm, final=final)
+
+    resumed = replace(final(revision=9), final=False, cause="resumed")
+    bench = Bench(recognizer=Resumes(SCRIPT), read_all=False)
+    mailbox = bench.worker._mailbox
+    bench.worker._take(eager())
+    assert bench.reports == []
+    assert bench.drafts is not None
+    assert bench.drafts.empty()
+    calls = len(bench.reports)
+    bench.worker._take(eager())  # it waited meanwhile
+    assert len(bench.reports) == calls

@@ -10,7 +10,12 @@ import numpy as np
 import pytest
 
 from pipeline.config.schema import Settings
-from pipeline.core.errors import EngineGoneError, ModelCrashError, ModelError
+from pipeline.core.errors import (
+    EngineCancelledError,
+    EngineGoneError,
+    ModelCrashError,
+    ModelError,
+)
 from pipeline.core.types import (
     Caption,
     Fault,
@@ -37,7 +42,12 @@ def draft(id: int) -> Caption:  # noqa: A002
 
 
 def worker(
-    translator: Translator, reports: list[Report], *, count: int = 1, rung: Rung = Rung.FULL
+    translator: Translator,
+    reports: list[Report],
+    *,
+    count: int = 1,
+    rung: Rung = Rung.FULL,
+    is_stale: Callable[[Utterance], bool] = lambda _: False,
 ) -> Translate:
     drafts = DraftQueue(50)
     for number in range(1, count + 1):
@@ -51,6 +61,7 @@ def worker(
         drafts=drafts,
         ladder=ladder,
         emit=reports.append,
+        is_stale=is_stale,
     )
 
 
@@ -267,6 +278,7 @@ def test_words_streamed_over_a_draft_in_the_spoken_language_are_not_mixed_with_i
     reports: list[Report] = []
     made = worker(Slow("gemma"), reports, count=0)
     final = made._final(source_caption(draft(1).transcript), time.monotonic())
+    assert final is not None
     shown = [r for r in reports if isinstance(r, Caption)]
     assert [(c.text, c.lang, c.engine, c.stable) for c in shown] == [("Amén,", "es", "gemma", 5)]
     assert (final.text, final.lang, final.final) == ("Amén, hermano", "es", True)
@@ -335,3 +347,40 @@ def test_new_settings_hold_from_the_next_draft_on() -> None:
     made.run()
     assert asked.held == [(8.0, True), (3.0, False)]
     assert made.deadline_s == 3.0
+
+
+def test_drafts_of_utterances_that_speech_returned_to_are_passed_over() -> None:
+    reports: list[Report] = []
+    translator = FakeTranslator("gemma")
+    made = worker(translator, reports, count=3, is_stale=lambda utterance: utterance.id == 2)
+    made.begin()
+    made.run()
+    assert [key for key, *_ in finals(reports)] == [1, 3]
+    assert translator.calls == 2
+
+
+def test_a_translation_that_is_not_wanted_any_more_stops_between_two_words() -> None:
+    class Talks(FakeTranslator):
+        said = 0
+
+        def translate(
+            self, text: str, on_text: Callable[[str], None] | None = None, draft: str = ""
+        ) -> Translation:
+            for _ in range(100):
+                self.said += 1
+                if self.said == 3:
+                    resumed.add(1)
+                if self.is_cancelled():
+                    raise EngineCancelledError("engine-cancelled", "Not wanted.")
+            return super().translate(text, on_text, draft)
+
+    resumed: set[int] = set()
+    reports: list[Report] = []
+    translator = Talks("gemma")
+    made = worker(translator, reports, count=2, is_stale=lambda each: each.id in resumed)
+    made.begin()
+    made.run()
+    assert [key for key, *_ in finals(reports)] == [2]
+    assert translator.said == 3 + 100
+    assert [r for r in reports if isinstance(r, Fault)] == [], "it is no error"
+    assert made.setback == ""

@@ -1,0 +1,59 @@
+"""Blocks that follow each other, and what the voice detector said of each. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from pipeline.core.types import AudioBlock
+
+_NOTED_BLOCKS = 2
+"""The shortest silence inside an utterance that is noted."""
+
+
+@dataclass(slots=True)
+class Stretch:
+    """Consecutive blocks, whether each is voiced and how probably it is speech."""
+
+    blocks: list[AudioBlock] = field(default_factory=list)
+    voiced: list[bool] = field(default_factory=list)
+    probabilities: list[float] = field(default_factory=list)
+    lead: int = 0
+    """So many at the beginning are pre-roll."""
+
+    def __len__(self) -> int:
+        return len(self.blocks)
+
+    def add(self, block: AudioBlock, probability: float, *, voiced: bool) -> None:
+        """Take the next block."""
+        self.blocks.append(block)
+        self.voiced.append(voiced)
+        self.probabilities.append(probability)
+
+    def split(self, at: int) -> Stretch:
+        """Return what begins at index `at`, as a stretch without pre-roll."""
+        return Stretch(self.blocks[at:], self.voiced[at:], self.probabilities[at:])
+
+    @property
+    def silence(self) -> int:
+        """Blocks since the last voiced one."""
+        return len(self) - self.speech_end(len(self))
+
+    def speech_end(self, index: int) -> int:
+        """Return one past the last voiced block before `index`; the pre-roll never counts."""
+        while index > self.lead and not self.voiced[index - 1]:
+            index -= 1
+        return index
+
+    @property
+    def speech_start(self) -> int:
+        """The index of the first voiced block."""
+        return next((i for i, voiced in enumerate(self.voiced) if voiced), self.lead)
+
+    def pauses(self, count: int) -> tuple[int, ...]:
+        """Return the lengths in blocks of the silences between voiced ones of the first `count`."""
+        lengths, run = [], 0
+        for voiced in self.voiced[self.speech_start : self.speech_end(count)]:
+            if voiced and run >= _NOTED_BLOCKS:
+                lengths.append(run)
+            run = 0 if voiced else run + 1
+        return tuple(lengths)

@@ -1,0 +1,179 @@
+"""Which utterances are on their way, and what of what was made of them still counts. Pure.
+
+An utterance is handed out eagerly, is closed, perhaps resumed, and settles in the end; captions and
+filtered texts come from engines meanwhile, in any order to those. What was prepared of an eager
+utterance waits here until it is closed; a record waits until speech can no longer return to it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from pipeline.core.types import Caption, Mode, Transcript, Utterance
+from pipeline.records.utterance import UtteranceRecord, filtered_record, utterance_record
+
+
+@dataclass(slots=True)
+class Track:
+    """What happened to an utterance on its way, until its record is written."""
+
+    closed: Utterance | None = None
+    """Its final, from when it was closed until the caption is out."""
+    revision: int = 0
+    """What was made of an earlier revision is of no use: speech has returned since."""
+    prepared: Caption | Transcript | None = None
+    """What will be its final, or why it has none, if the speaker says no more."""
+    draft: Caption | None = None
+    shown: list[str] = field(default_factory=list)
+    first_shown_s: float | None = None
+    record: UtteranceRecord | None = None
+    """Of the final that is out, while speech may still return to it."""
+    caption: Caption | None = None
+    """That final; None if its text was filtered."""
+    is_settled: bool = False
+    """Whether speech can no longer return to what was closed."""
+    is_eager: bool = False
+    """Whether the final that is out was prepared before the utterance was closed."""
+    cancelled: int = 0
+    """Eager utterances that speech returned to."""
+    reopened: int = 0
+    """Finals that speech returned to."""
+
+    def note_shown(self, text: str, now_s: float) -> None:
+        """Note a text that is on screen now."""
+        self.shown.append(text)
+        if self.first_shown_s is None:
+            self.first_shown_s = now_s
+
+    def is_open(self, utterance: Utterance) -> bool:
+        """Whether speech may still return to a final."""
+        return utterance.can_resume and not self.is_settled
+
+
+class Tracks:
+    """The tracks by the utterances' ids. Belongs to one thread."""
+
+    def __init__(self) -> None:
+        self._tracks: dict[int, Track] = {}
+
+    def __contains__(self, utterance_id: int) -> bool:
+        return utterance_id in self._tracks
+
+    @property
+    def open_ids(self) -> tuple[int, ...]:
+        """The utterances that have no final, or one to which speech has returned."""
+        return tuple(key for key, track in self._tracks.items() if track.record is None)
+
+    @property
+    def unfinished(self) -> int:
+        """Closed utterances that have neither a final caption nor a reason to have none."""
+        return sum(track.closed is not None for track in self._tracks.values())
+
+    def of(self, utterance_id: int) -> Track:
+        """Return an utterance's track, a new one if need be."""
+        return self._tracks.setdefault(utterance_id, Track())
+
+    def lag_s(self, now_s: float, *, but: int | None = None) -> float:
+        """Return the age of the oldest closed utterance without a final caption.
+
+        The one whose id is `but` does not count.
+        """
+        closed = [
+            track.closed.closed_s
+            for key, track in self._tracks.items()
+            if track.closed is not None and key != but
+        ]
+        return now_s - min(closed) if closed else 0.0
+
+    def close(self, utterance: Utterance) -> Caption | Transcript | None:
+        """Note a final utterance; return what was prepared for it."""
+        track = self.of(utterance.id)
+        track.closed, track.is_settled = utterance, False
+        prepared, track.prepared = track.prepared, None
+        return prepared
+
+    def resume(self, utterance: Utterance) -> None:
+        """Speech has returned: nothing of what was made before this revision counts."""
+        track = self.of(utterance.id)
+        if track.closed is None and track.record is None:
+            track.cancelled += 1
+        else:
+            track.reopened += 1
+        track.revision, track.is_eager = utterance.revision, False
+        track.closed = track.prepared = track.draft = track.record = track.caption = None
+
+    def is_stale(self, utterance: Utterance) -> bool:
+        """Whether speech has returned to an utterance since, or its final is out."""
+        track = self._tracks.get(utterance.id)
+        if track is None:
+            return False
+        return utterance.revision < track.revision or track.record is not None
+
+    def final_caption(self, made: Caption) -> Caption | None:
+        """Return the final caption of the closed utterance; None: it waits until that is closed."""
+        closed = self._closed(made.transcript.utterance, made)
+        if closed is None:
+            return None
+        return replace(made, transcript=replace(made.transcript, utterance=closed))
+
+    def final_transcript(self, made: Transcript) -> Transcript | None:
+        """Return the filtered transcript of the closed utterance; None: as `final_caption`."""
+        closed = self._closed(made.utterance, made)
+        return None if closed is None else replace(made, utterance=closed)
+
+    def _closed(self, utterance: Utterance, made: Caption | Transcript) -> Utterance | None:
+        if utterance.final:
+            return utterance
+        track = self.of(utterance.id)
+        if track.closed is None:
+            track.prepared = made
+        track.is_eager = True
+        return track.closed
+
+    def finish(self, caption: Caption, published_s: float, *, mode: Mode, utc: str) -> Track | None:
+        """Note that a final is out, since `published_s`; return its track if it has settled."""
+        track = self.of(caption.id)
+        track.closed, track.caption = None, caption
+        record = utterance_record(
+            caption,
+            draft=track.draft,
+            shown=track.shown,
+            published_s=published_s,
+            first_shown_s=track.first_shown_s,
+            mode=mode,
+            utc=utc,
+            queues={"unfinished": self.unfinished},
+        )
+        return self._keep(track, caption.transcript.utterance, record)
+
+    def drop(self, transcript: Transcript, *, mode: Mode, utc: str) -> Track | None:
+        """Note that a closed utterance gets no final; return its track if it has settled."""
+        track = self.of(transcript.utterance.id)
+        track.closed = track.caption = None
+        record = filtered_record(transcript, mode=mode, utc=utc, shown=track.shown)
+        return self._keep(track, transcript.utterance, record)
+
+    def _keep(self, track: Track, utterance: Utterance, record: UtteranceRecord) -> Track | None:
+        track.record = replace(
+            record,
+            eager=track.is_eager,
+            cancelled_runs=track.cancelled,
+            reopened=track.reopened,
+        )
+        return None if track.is_open(utterance) else self._tracks.pop(utterance.id)
+
+    def settle(self, utterance_id: int) -> Track | None:
+        """Speech can no longer return to an utterance; return its track if its final is out."""
+        track = self._tracks.get(utterance_id)
+        if track is None:
+            return None
+        track.is_settled = True
+        return self._tracks.pop(utterance_id) if track.record is not None else None
+
+    def settle_all(self) -> list[Track]:
+        """Speech can no longer return to anything; return the tracks whose final is out."""
+        return [track for key in list(self._tracks) if (track := self.settle(key)) is not None]
+
+    def clear(self) -> None:
+        """Forget all."""
+        self._tracks.clear()

@@ -1,0 +1,220 @@
+"""The promise of eager finals, with the real segmenter, workers and coordinator.
+
+A final is what was made of its eager utterance, or speech was announced to have returned before it;
+in the end every utterance has one final, of all its samples, and one record.
+"""
+
+from __future__ import annotations
+
+import queue
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from pipeline.audio.segmenter import Segmenter
+from pipeline.config.schema import Settings, Vad
+from pipeline.core.types import (
+    BLOCK_SAMPLES,
+    AudioBlock,
+    Caption,
+    Pcm,
+    Recognition,
+    Report,
+    Settled,
+    Transcript,
+    Utterance,
+)
+from pipeline.dictionary.store import Dictionary
+from pipeline.session.reader import Session
+from pipeline.workers.degradation import Degradation, Rung
+from pipeline.workers.listener import Listen
+from pipeline.workers.queues import DraftQueue, UtteranceQueue
+from pipeline.workers.transcriber import Transcribe
+from pipeline.workers.translator import Translate
+from tests.support.coordinator import CoordinatorFixture
+from tests.support.fakes import FakeSource, FakeTranslator
+
+VAD = Vad(
+    silence_ms=224,
+    eager_ms=96,
+    reopen_ms=320,
+    min_speech_ms=96,
+    pre_roll_ms=64,
+    max_utterance_s=4.0,
+    partial_ms=320,
+)
+
+
+class Numbers:
+    """A recognizer that tells the first and the last block it hears, as a word."""
+
+    name = "numbers"
+    setback = ""
+    hotwords = ""
+
+    def __init__(self) -> None:
+        self.heard: list[str] = []
+
+    def load(self) -> None: ...
+
+    def recognize(self, pcm: Pcm, *, final: bool) -> Recognition:
+        text = word(pcm)
+        if final:
+            self.heard.append(text)
+        return Recognition(text, avg_logprob=-0.1, no_speech_prob=0.0, compression_ratio=1.0)
+
+
+class Scripted:
+    """A voice detector that says of each block what it is told."""
+
+    def __init__(self, probabilities: list[float]) -> None:
+        self._probabilities = iter(probabilities)
+
+    def load(self) -> None: ...
+
+    def probability(self, pcm: Pcm) -> float:
+        return next(self._probabilities)
+
+    def reset(self) -> None: ...
+
+
+def word(pcm: Pcm) -> str:
+    return f"from{int(pcm[0])}to{int(pcm[-1])}"
+
+
+class Line:
+    """The whole way of an utterance, a step at a time: no thread, and every order is possible."""
+
+    def __init__(self, folder: Path, probabilities: list[float]) -> None:
+        self.fixture = CoordinatorFixture(folder)
+        self.screen = self.fixture.screen
+        self.coordinator = self.fixture.coordinator
+        self.ladder = Degradation()
+        self.mailbox, self.drafts = UtteranceQueue(), DraftQueue(0)
+        self.recognizer = Numbers()
+        self.closed: list[Utterance] = []
+        in_force = Settings(vad=VAD)
+        self.listen = Listen(
+            source=FakeSource(np.zeros(0, np.float32)),
+            detector=Scripted(probabilities),
+            segmenter=Segmenter(VAD),
+            mailbox=self.mailbox,
+            ladder=self.ladder,
+            emit=self.take,
+        )
+        self.transcribe = Transcribe(
+            settings=in_force,
+            recognizer=self.recognizer,
+            partial=FakeTranslator("quick"),
+            dictionary=Dictionary(in_force),
+            mailbox=self.mailbox,
+            drafts=self.drafts,
+            ladder=self.ladder,
+            emit=self.take,
+            shed=True,
+        )
+        self.translate = Translate(
+            settings=in_force,
+            translator=FakeTranslator("best"),
+            drafts=self.drafts,
+            ladder=self.ladder,
+            emit=self.take,
+            is_stale=self.mailbox.is_stale,
+        )
+
+    def take(self, report: Report) -> None:
+        """Do as the app does."""
+        match report:
+            case Caption():
+                self.coordinator.show(report)
+            case Transcript():
+                self.coordinator.on_filtered(report)
+            case Utterance(final=True):
+                self.closed.append(report)
+                self.coordinator.on_closed(report)
+            case Utterance():
+                self.coordinator.on_resumed(report)
+            case Settled(id=key):
+                self.coordinator.on_settled(key)
+
+    def hear(self, index: int) -> None:
+        pcm = np.full(BLOCK_SAMPLES, index, np.float32)
+        self.listen._take(AudioBlock(index * BLOCK_SAMPLES, pcm, 1.0 + index * 0.032))
+
+    def recognize(self) -> bool:
+        if not len(self.mailbox) and self.mailbox._partial is None:
+            return False
+        utterance = self.mailbox.get()
+        if utterance is not None:
+            self.transcribe._take(utterance)
+        return True
+
+    def finish_draft(self) -> bool:
+        try:
+            draft = self.drafts.get_nowait()
+        except queue.Empty:
+            return False
+        assert draft is not None
+        self.translate.doing = draft
+        caption = None if self.translate._is_cancelled() else self.translate._final(*draft)
+        if caption is not None:
+            self.take(caption)
+        return True
+
+    def end(self) -> None:
+        self.listen._send(self.listen._segmenter.flush(), 0.0)
+        while self.recognize():
+            pass
+        while self.finish_draft():
+            pass
+        self.coordinator.settle()
+        self.fixture.recorder.close(5)
+
+
+RUNS = st.lists(
+    st.tuples(st.sampled_from([0.0, 0.4, 0.95]), st.integers(1, 12)), min_size=1, max_size=25
+)
+WORK = st.lists(st.sampled_from(["", "r", "t", "rt", "rrtt"]), min_size=1, max_size=40)
+SPOKEN = [(0.95, 8), (0.0, 12), (0.95, 8), (0.0, 5), (0.95, 4), (0.0, 30), (0.95, 5), (0.0, 4)]
+
+
+@settings(max_examples=25, deadline=None)
+@given(RUNS, WORK, st.sampled_from([Rung.FULL, Rung.FULL, Rung.NO_PARTIALS]))
+@example(SPOKEN, ["rt"], Rung.FULL)
+@example(SPOKEN, [""], Rung.FULL)
+@example(SPOKEN, ["r", *[""] * 9, "t"], Rung.FULL)
+@example(SPOKEN, ["rt"], Rung.NO_PARTIALS)
+def test_a_final_is_what_was_prepared_or_a_resumption_was_announced(
+    runs: list[tuple[float, int]], work: list[str], rung: Rung
+) -> None:
+    probabilities = [p for p, count in runs for _ in range(count)]
+    with TemporaryDirectory() as folder:
+        line = Line(Path(folder), probabilities)
+        line.ladder.rung = rung
+        for index in range(len(probabilities)):
+            line.hear(index)
+            for each in work[index % len(work)]:
+                (line.recognize if each == "r" else line.finish_draft)()
+        line.end()
+        session = Session(line.fixture.recorder.folder)
+        records, journal, captions = session.utterances, session.messages, session.captions
+    last = {utterance.id: utterance for utterance in line.closed}
+    wanted = {key: f"{word(utterance.pcm)}-best" for key, utterance in last.items()}
+    is_final: dict[int, bool] = {}
+    for message in line.screen.messages:
+        if message.status == "resumed" and is_final.get(message.id, False):
+            is_final[message.id] = False
+        assert not is_final.get(message.id, False), "a final only changes once it is reopened"
+        is_final[message.id] = message.final
+    assert {m.id: m.target.text for m in captions} == wanted, "of all that was said, each once"
+    assert journal == [m for m in line.screen.messages if m.final], "the journal has all versions"
+    assert [m.id for m in journal] == sorted(m.id for m in journal)
+    assert [record.id for record in records] == sorted(wanted), "one record each, in order"
+    assert [record.end_s for record in records] == [
+        round(last[key].end_s, 3) for key in sorted(last)
+    ]
+    assert len(set(line.recognizer.heard)) == len(line.recognizer.heard), "nothing is heard twice"
+    assert line.coordinator.unfinished == 0
