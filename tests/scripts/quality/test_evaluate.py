@@ -13,6 +13,7 @@ import pytest
 from pipeline.config.schema import Settings
 from pipeline.core.errors import EngineError
 from pipeline.core.types import Translation
+from pipeline.engines.protocols import never
 from scripts.quality import evaluate as evaluate_quality
 from scripts.quality import sides
 from scripts.quality.sentences import Sentence, few, read
