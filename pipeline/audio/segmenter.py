@@ -127,6 +127,10 @@ class Segmenter:
                 out += self._reopen(self._closed, opened)
         return out + self._due(self._open or opened)
 
+    def settle(self) -> None:
+        """Let speech return to no final of before."""
+        self._closed = None
+
     def flush(self) -> list[Utterance]:
         """Close what is open, at the end of the source or before a pause; nothing is reopened."""
         out = self._close("end")

@@ -54,6 +54,9 @@ class Hearing(Protocol):
     def apply(self, controls: HearingControls) -> None:
         """Hear, pause or forget, as operators want."""
 
+    def settle(self) -> None:
+        """Let what is said from now on be a caption of its own: a final was changed."""
+
 
 class OperatorCommands:
     """Obeys commands. What operators have set stands in the facts that all parts share."""
@@ -199,6 +202,7 @@ class OperatorCommands:
             self._coordinator.publish(self._board.put_back(old))
 
         if new is not None:
+            self._hearing.settle()  # else what follows would be in a caption that stays as it is
             self._undo.push(f"{did} of caption {old.id}", back, old.id)
             self._coordinator.publish(new)
 

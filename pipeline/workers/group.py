@@ -246,6 +246,10 @@ class WorkerGroup:
         """Take what the final translator has not finished, as finals."""
         return self._translate.rescue() if self._translate else []
 
+    def settle(self) -> None:
+        """Let what is said from now on be a caption of its own."""
+        self.listen.settle()
+
     def apply(self, controls: HearingControls) -> None:
         """Hear or pause as operators want; going off the record also throws away what waits."""
         self.listen.paused = controls.paused

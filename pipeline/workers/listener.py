@@ -72,6 +72,7 @@ class Listen(Worker):
         """Set by the main thread: audio is read and thrown away, no model runs."""
         self._off_record = False
         self._forget = threading.Event()
+        self._keep = threading.Event()
         self.heard_s = origin_s
         """Where in the session's audio it is, seconds."""
         self.beat_s = time.monotonic()
@@ -87,6 +88,10 @@ class Listen(Worker):
         """Let the source end; what is open becomes a final."""
         self._stopping.set()
         self._source.close()
+
+    def settle(self) -> None:
+        """Let speech return to no final of before; any thread may ask."""
+        self._keep.set()
 
     @property
     def off_record(self) -> bool:
@@ -179,6 +184,9 @@ class Listen(Worker):
             self._detector.reset()
             self._zeros_s = 0.0  # who pauses may mute as well
             return
+        if self._keep.is_set():
+            self._keep.clear()
+            self._segmenter.settle()
         self._send(self._segmenter.push(block, self._detector.probability(block.pcm)), now_at_zero)
         if self._zeros_mean_lost:
             self._hear_zeros(block)
@@ -198,9 +206,9 @@ class Listen(Worker):
             self._mailbox.put(stamped)
             if stamped.cause == "resumed":
                 self._resumable = None
-        self._settle()
+        self._tell_settled()
 
-    def _settle(self) -> None:
+    def _tell_settled(self) -> None:
         """Tell when speech can no longer return to the last final."""
         before, self._resumable = self._resumable, self._segmenter.resumable
         if before is not None and before != self._resumable:

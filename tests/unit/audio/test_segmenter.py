@@ -308,6 +308,18 @@ def test_a_gap_and_a_pause_of_the_operators_end_what_could_be_reopened() -> None
     assert segmenter.resumable is None
 
 
+def test_on_demand_nothing_of_before_is_reopened() -> None:
+    segmenter = Segmenter(EAGER)
+    out: list[Utterance] = []
+    for index, probability in enumerate([0.9] * 8 + [0.0] * 9 + [0.9] * 8 + [0.0] * 9):
+        if index == 17:
+            segmenter.settle()
+            assert segmenter.resumable is None
+        pcm = np.zeros(BLOCK_SAMPLES, np.float32)
+        out += segmenter.push(AudioBlock(index * BLOCK_SAMPLES, pcm), probability)
+    assert [u.id for u in finals(out)] == [1, 2]
+
+
 def test_what_can_be_reopened_is_known_until_the_time_is_up() -> None:
     segmenter = Segmenter(EAGER)
     known = []

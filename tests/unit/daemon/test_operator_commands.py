@@ -86,6 +86,7 @@ def test_edits_and_hidings_are_taken_back_for_every_screen(setting: Setting) -> 
     assert setting.do("edit", id=1, text="la gracia") == "edit of caption 1"
     assert setting.do("edit", id=1, text="la gracia") == "edit of caption 1"  # changes nothing
     assert setting.do("hide", id=2) == "hiding of caption 2"
+    assert setting.hearing.settled == 2, "each time what follows is a caption of its own"
     assert setting.shown() == ["la gracia"]
     assert setting.do("undo") == "edit of caption 1"
     assert setting.do("undo") == ""

@@ -287,6 +287,20 @@ def test_at_the_end_nothing_can_be_resumed() -> None:
     assert isinstance(reports[-1], WorkerEnded)
 
 
+def test_after_a_final_was_changed_what_is_said_is_a_caption_of_its_own() -> None:
+    class Changed(FakeSource):
+        def blocks(self) -> Iterator[AudioBlock]:
+            for block in super().blocks():
+                if block.start_sample == 56 * 512:  # 1.8 s: it is final, and speech returns at 1.9
+                    worker.settle()
+                yield block
+
+    worker, _, reports = listen(Changed(pcm_of(GOES_ON, 5.0)))
+    run(worker)
+    assert [u.cause for u in closed(reports)] == ["silence", "silence"]
+    assert [r.id for r in reports if isinstance(r, Settled)] == [1, 2]
+
+
 class Noted(UtteranceQueue):
     """Notes why each whole utterance was handed over."""
 
