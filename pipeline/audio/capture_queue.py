@@ -1,4 +1,4 @@
-"""What lies between PortAudio's thread and the thread that reads blocks."""
+"""The queue between PortAudio's thread and the thread that reads blocks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ QUEUE_S = 10.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chunk:
-    """What one callback brought."""
+    """The frames of one PortAudio callback."""
 
     position: int
     """The number of the first frame since the device was opened, lost ones counted."""
@@ -33,7 +33,7 @@ class Chunk:
 
 
 class CaptureQueue:
-    """Holds about 10 s of chunks. When full, the oldest makes room: its place stays a hole."""
+    """About 10 s of chunks. A full queue drops its oldest, which leaves a gap in the positions."""
 
     def __init__(self, rate: int) -> None:
         self.rate = rate
@@ -43,11 +43,11 @@ class CaptureQueue:
         self._arrived_s = 0.0
 
     def callback(self, frames: NDArray[np.float32], _count: int, _time: Any, status: Any) -> None:
-        """Take what PortAudio gives; never wait."""
+        """Queue the frames of a callback; never waits, since PortAudio would lose audio."""
         self.put(frames.copy(), time.monotonic(), overflowed=bool(status.input_overflow))
 
     def put(self, frames: NDArray[np.float32], arrived_s: float, *, overflowed: bool) -> None:
-        """Queue the frames. After an overflow their position jumps by about what was lost."""
+        """Queue frames. After an overflow the position jumps by about the frames lost."""
         if overflowed:
             self.overflows += 1
             if self._arrived_s:
@@ -65,5 +65,5 @@ class CaptureQueue:
         return self._chunks.get(timeout=timeout_s)
 
     def finish(self) -> None:
-        """Say that there will be no more: the stream has ended, or was closed."""
+        """End the queue: the stream has ended or was closed."""
         self._chunks.put(None)

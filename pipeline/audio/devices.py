@@ -1,6 +1,6 @@
-"""What can be recorded from, chosen by name; and how loud it is.
+"""List the recording devices, choose one by name, meter its level.
 
-PortAudio lists the devices once, when it is initialised. So it is initialised anew for every list:
+PortAudio lists devices only when it is initialised. So it is initialised again for every list, and
 a microphone that was plugged in later is found.
 """
 
@@ -23,7 +23,7 @@ _METER_BLOCKS = 4
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """Something that can be recorded from."""
+    """A recording device."""
 
     name: str
     host_api: str
@@ -31,7 +31,7 @@ class Device:
     default_rate: int
     is_default: bool
     index: int
-    """PortAudio's number for it: good until the list is renewed, so never to be kept."""
+    """PortAudio's number of it, valid only until the list is renewed."""
 
     @property
     def is_virtual(self) -> bool:
@@ -40,7 +40,7 @@ class Device:
 
 
 def devices() -> tuple[Device, ...]:
-    """Return what can be recorded from at this moment.
+    """Return the recording devices present at this moment.
 
     Raises AudioError: audio-no-portaudio, audio-stuck, audio-device-failed.
     """
@@ -92,9 +92,9 @@ def meter(source: AudioSource) -> Iterator[Level]:
 
 
 def scan(sounddevice: Any) -> tuple[Device, ...]:
-    """Renew the list and return it. Only inside `call`."""
+    """Initialise PortAudio again and return its devices. Only inside `call`."""
     if not live:
-        # The only way to find what was plugged in. It is not initialised after a failed attempt.
+        # The only way to find new devices. After a failed attempt it is not initialised.
         if sounddevice._initialized:  # noqa: SLF001
             sounddevice._terminate()  # noqa: SLF001
         sounddevice._initialize()  # noqa: SLF001

@@ -97,7 +97,7 @@ class AudioFile:
                     return
                 yield replace(block, arrived_s=time.monotonic())
                 continue
-            # Reckoned from the beginning, not from the block before, so that nothing adds up.
+            # Counted from the beginning, not from the previous block, so that errors do not add up.
             due_s = began_s + (block.start_sample + len(block.pcm)) / SAMPLE_RATE
             if self._closed.wait(max(0.0, due_s - time.monotonic())):
                 return
@@ -111,7 +111,7 @@ class AudioFile:
                 self._file.close()
 
     def _look(self) -> None:
-        """Refuse what libsndfile would only call a format that it does not recognise."""
+        """Check the path first: libsndfile calls all of these "format not recognised"."""
         try:
             if self._path.exists() and not self._path.is_file():
                 raise self._unreadable("not a file")

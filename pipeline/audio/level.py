@@ -1,4 +1,4 @@
-"""How loud samples are."""
+"""Loudness of samples: root mean square and peak, in dBFS."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from pipeline.core.types import Level, Pcm
 
 FLOOR_DBFS = -120.0
-"""What silence reads."""
+"""The level of silence, for which the logarithm has no value."""
 
 CLIPPED = 0.999
 """Samples at or above this share of full scale count as clipped."""

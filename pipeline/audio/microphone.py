@@ -1,8 +1,8 @@
 """A sound card, mixer or microphone as a source, through PortAudio.
 
-PortAudio's thread copies frames into the inbox and does nothing else; all the rest happens in the
-thread that reads `blocks`. A device that goes away often raises nothing: its callbacks just
-stop. So silence from the callback is what counts as lost.
+PortAudio's thread only copies frames into the capture queue; all other work is done in the thread
+that reads `blocks`. A device that goes away often raises nothing, its callbacks just stop: so a
+second without a callback counts as lost.
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ from pipeline.core.errors import AudioError, AudioLostError
 from pipeline.core.types import BLOCK_SAMPLES, SAMPLE_RATE, AudioBlock
 
 _FIRST_S = 5.0
-"""How long a device may take to begin. Virtual ones have taken 2 s."""
+"""How long a device may take to deliver its first frames. Virtual ones have taken 2 s."""
 _LOST_S = 1.0
+"""Seconds without a callback after which a device that has delivered counts as lost."""
 _WAIT_S = 0.25
 _LATENCY_S = 0.1
-"""What the driver may hold back: a callback every 25 ms, and room for a busy machine."""
+"""The driver's buffer: a callback every 25 ms, with room for a busy machine."""
 _CLOSE_S = 2.0
 
 
@@ -88,8 +89,8 @@ class Microphone:
         inbox = self._inbox
         quiet_s = 0.0
         while not self._closed.is_set():
-            # Several short waits: when the whole program stood still, that is one of them, and not
-            # the device's fault.
+            # Several short waits instead of one: if the whole program was stopped for seconds, only
+            # one of them has run out, and the device is not blamed.
             try:
                 chunk = inbox.get(_WAIT_S)
             except queue.Empty:
@@ -116,8 +117,8 @@ class Microphone:
         """End `blocks` and let go of the device, from any thread, within two seconds."""
         self._closed.set()
         self._inbox.finish()
-        # A sound server that hangs keeps PortAudio from closing. Nothing is to be saved there, and
-        # the end of the program must not wait for it.
+        # A hanging sound server keeps PortAudio from closing. Nothing is lost by giving up, and the
+        # program must be able to end.
         with contextlib.suppress(AudioError):
             call(self._discard, doing=f"Closing {self._name}", timeout_s=_CLOSE_S)
 

@@ -1,8 +1,8 @@
-"""Calls to PortAudio that can hold nobody up.
+"""Call PortAudio with a time limit.
 
-PortAudio is not thread-safe, and any of its calls may wait for ever for a sound server that has
-stopped answering, its exit handler included. So every call goes through `call`: one at a time, on
-a thread of its own, with a time limit.
+PortAudio is not thread-safe, and any of its calls, its exit handler too, may wait for ever for a
+sound server that has stopped answering. So every call goes through `call`: one at a time, on a
+thread of its own.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ T = TypeVar("T")
 _TURN = threading.Lock()
 
 live: set[Any] = set()
-"""The open streams. To initialise PortAudio anew would end them. Touched only inside `call`."""
+"""The open streams, which a new initialisation of PortAudio would end. Used only inside `call`."""
 
 
 def call(action: Callable[[Any], T], *, doing: str, timeout_s: float = 5.0) -> T:

@@ -1,4 +1,4 @@
-"""Protocols of what delivers sound and of what tells speech in it."""
+"""The protocols of audio sources and of speech detectors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pipeline.core.types import AudioBlock, Pcm
 
 
 class AudioSource(Protocol):
-    """Where audio comes from: a microphone or a file."""
+    """A source of audio blocks: a microphone or a file."""
 
     @property
     def name(self) -> str:
@@ -27,9 +27,9 @@ class AudioSource(Protocol):
         """Claim the device or file. Raises AudioError."""
 
     def blocks(self) -> Iterator[AudioBlock]:
-        """Yield blocks until the source ends or is closed. Raises AudioLostError when it goes away.
+        """Yield blocks until the source ends or is closed. Raises AudioLostError.
 
-        After AudioLostError, `open` may be called again; `start_sample` then goes on with a jump.
+        After AudioLostError, `open` may be called again; `start_sample` then jumps by the gap.
         """
 
     def close(self) -> None:
@@ -37,7 +37,7 @@ class AudioSource(Protocol):
 
 
 class SpeechDetector(Protocol):
-    """A voice activity model with memory."""
+    """A voice activity model; its answer depends on what it heard before."""
 
     def load(self) -> None:
         """Load the model. Raises ModelError."""

@@ -1,7 +1,7 @@
-"""Captured frames of any rate and channel count -> blocks of 512 mono samples at 16 kHz.
+"""Turn captured frames of any rate and channel count into blocks of 512 mono samples at 16 kHz.
 
-Pure: no threads, no clock. Resampling keeps its state from call to call (soxr's stream), because
-resampling piece by piece leaves a click at every seam.
+Pure: no threads, no clock. The resampler (soxr's stream) keeps its state from call to call, because
+resampling each piece by itself leaves a click at every seam.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pipeline.core.types import BLOCK_SAMPLES, SAMPLE_RATE, AudioBlock, Pcm
 
 _LOUDEST = 1e6
-"""120 dB beyond full scale. More is damage, and would overflow in the resampler."""
+"""120 dB above full scale: larger values are damage and would overflow in the resampler."""
 
 
 class BlockResampler:
@@ -28,7 +28,7 @@ class BlockResampler:
     def __init__(self, rate: int, *, channel: int, start_sample: int = 0) -> None:
         self.rate = rate
         self.bad_samples = 0
-        """Samples that were no numbers, or beyond all sound, and were replaced by 0."""
+        """Samples that were not finite, or far beyond full scale, and were replaced by 0."""
         self._channel = channel
         self._origin = start_sample
         self._start = start_sample
@@ -52,9 +52,9 @@ class BlockResampler:
 
         `arrived_s` is when the last frame was there; each block's own time is reckoned from it.
         """
-        with np.errstate(over="ignore", invalid="ignore"):  # what comes of it is bad as well
+        with np.errstate(over="ignore", invalid="ignore"):  # then it is not finite: bad
             mono = frames.mean(axis=1) if self._channel == 0 else frames[:, self._channel - 1]
-        bad = ~(np.abs(mono) <= _LOUDEST)
+        bad = ~(np.abs(mono) <= _LOUDEST)  # in this form true for nan as well
         if bad.any():
             self.bad_samples += int(np.count_nonzero(bad))
             mono = np.where(bad, np.float32(0), mono)
@@ -64,9 +64,9 @@ class BlockResampler:
         yield from self._cut(mono, arrived_s)
 
     def skip(self, frames: int) -> int:
-        """Jump over frames that were lost, and return the samples (16 kHz) that this costs.
+        """Jump over lost frames; return the number of samples (16 kHz) lost.
 
-        The part block before the hole is lost with them.
+        That includes the incomplete block before the gap: no block may span one.
         """
         self._frames += frames
         lost = self.position - self._start

@@ -1,8 +1,8 @@
-"""Silero VAD in onnxruntime: how likely is it that a block is speech?
+"""Silero VAD in onnxruntime: the probability that a block of audio is speech.
 
-The model (Silero team, MIT licence, https://github.com/snakers4/silero-vad) takes 512 samples at
-16 kHz behind the last 64 of the block before. Without those 64 it runs all the same and calls
-nearly everything silence.
+The model (Silero team, MIT licence, https://github.com/snakers4/silero-vad) takes the last 64
+samples of the previous block and 512 new ones, at 16 kHz. Without those 64 it runs without an error
+and calls nearly everything silence.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _RATE = np.array(SAMPLE_RATE, np.int64)
 
 
 class Silero:
-    """A voice activity model with memory; 0.1 ms a block on one thread."""
+    """The voice activity model; about 0.1 ms a block on one thread."""
 
     def __init__(self, path: Path | None = None) -> None:
         self._path = path or bundled("models", "silero", "silero_vad_16k.onnx")
@@ -41,6 +41,7 @@ class Silero:
                 "It comes with the program: install it again.",
             )
         options = onnxruntime.SessionOptions()
+        # One block is too little work to share; more threads would only spin beside the engines.
         options.intra_op_num_threads = 1
         options.inter_op_num_threads = 1
         options.log_severity_level = 4
@@ -74,7 +75,7 @@ class Silero:
         except Exception as error:  # onnxruntime's errors have no common base
             raise EngineError("vad-failed", f"The voice activity model fails: {error}.") from error
         probability = float(output[0, 0])
-        if not 0.0 <= probability <= 1.0:  # nan, and it stays until a reset
+        if not 0.0 <= probability <= 1.0:  # nan, which stays in the state until a reset
             raise EngineError("vad-failed", f"The voice activity model says {probability}.")
         return probability
 

@@ -1,4 +1,4 @@
-"""When a setting takes effect that is changed while the daemon runs."""
+"""When each key of config.toml takes effect after a reload."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ EFFECT: Mapping[str, Effect] = dict(_effects(Settings))
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Key paths whose values differ, sorted, by when they take effect."""
+    """The key paths whose values differ, sorted, by when the new value takes effect."""
 
     live: tuple[str, ...]
     next_utterance: tuple[str, ...]
@@ -39,7 +39,7 @@ class Changes:
 
 
 def changes(in_force: Settings, wanted: Settings) -> Changes:
-    """Return what differs between two settings."""
+    """Return the keys that differ between the settings in force and the wanted ones."""
     old, new = dict(leaves(in_force.model_dump())), dict(leaves(wanted.model_dump()))
     differ = sorted(key for key in new if new[key] != old[key])
 

@@ -1,7 +1,7 @@
-"""Keys of a config.toml changed in place: comments, order and everything else stay as they are.
+"""Edit keys of a config.toml in place; comments, order and everything else stay.
 
-By lines, and then proved: what the edited text says must be what the old one said and the new
-values, else nothing is written.
+The text is edited line by line, then parsed: unless it says what the old text said plus the new
+values, nothing is written.
 """
 
 from __future__ import annotations
@@ -33,16 +33,15 @@ _KEY = re.compile(
 def edit(text: str, changes: Mapping[str, Value]) -> str:
     """Return TOML `text` with keys such as `stt.threads` set to new values.
 
-    A key that is not there is added at the end of its table, a table at the end of the text.
-    Raises ConfigError (config-not-edited) where the keys are written in another way, such as in
-    an inline table.
+    A missing key is added at the end of its table, a missing table at the end of the text. Raises
+    ConfigError (config-not-edited) for keys in a form not handled here, such as an inline table.
     """
     lines = text.removesuffix("\n").removesuffix("\r").split("\n") if text else []
     lines = [line.removesuffix("\r") for line in lines]
     for path, value in changes.items():
         table, _, key = path.rpartition(".")
         _set(lines, table, key, toml(value))
-    end = "\r\n" if "\r\n" in text else "\n"
+    end = "\r\n" if "\r\n" in text else "\n"  # a file from Windows keeps its line ends
     edited = end.join([*lines, ""])
     if not _says(edited, _changed(tomllib.loads(text), changes)):
         wanted = ", ".join(f"{path} = {toml(value)}" for path, value in changes.items())
@@ -55,12 +54,11 @@ def edit(text: str, changes: Mapping[str, Value]) -> str:
 
 
 def write(file: Path, changes: Mapping[str, Value], now: datetime) -> tuple[str, Path | None]:
-    """Change keys of a file; return the diff and the path of the copy of the file as it was.
+    """Change keys of a file; return the diff and the path of a backup copy.
 
-    The file is the old one or the new one at any moment, also after a power cut. A missing file is
-    made, and has no copy; without a change nothing is written and there is none
-    either. Raises ConfigError: config-unreadable, config-not-toml, config-not-edited,
-    config-unwritable.
+    At any moment, also after a power cut, the file is the old one or the new one. A missing file is
+    created and has no copy; if nothing changes, nothing is written and the copy is None. Raises
+    ConfigError: config-unreadable, config-not-toml, config-not-edited, config-unwritable.
     """
     file = file.resolve()  # a link stays one
     try:
@@ -82,7 +80,7 @@ def write(file: Path, changes: Mapping[str, Value], now: datetime) -> tuple[str,
     try:
         if copy is not None:
             shutil.copy2(file, copy)
-            sync(copy)
+            sync(copy)  # on the disk before the file that it is the copy of is replaced
         write_whole(file, new.encode(), like=file.stat() if file.exists() else None)
     except OSError as error:
         raise ConfigError(
@@ -94,7 +92,8 @@ def write(file: Path, changes: Mapping[str, Value], now: datetime) -> tuple[str,
 
 
 def toml(value: Value) -> str:
-    """Return a value as TOML writes it."""
+    """Return a value in TOML's notation."""
+    # For these types JSON's notation is valid TOML.
     return json.dumps(value, ensure_ascii=False)
 
 

@@ -1,7 +1,7 @@
-"""Settings from config.toml < environment < command-line flags, checked before anything starts.
+"""Load the settings: config.toml, over it the environment, over that the command line.
 
-Built on pydantic-settings. What it does not give is added here: an unknown environment variable
-is refused like an unknown key, and every error names its origin and the nearest valid key.
+Built on pydantic-settings, with two additions: an unknown environment variable is refused like an
+unknown key, and every error names its origin and the nearest valid key.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PLAIN = {
     "model_type": "this is a section, with keys of its own below it",
     "string_pattern_mismatch": 'a language code such as "en" is expected',
 }
-"""What pydantic says for programmers only, by the type of its error."""
+"""Plain sentences for pydantic's error types whose own message only programmers understand."""
 SYSTEM_FILE = Path("/etc/stark-translate/config.toml")
 
 
@@ -40,7 +40,7 @@ class Loaded:
     flags: Mapping[str, Any]
 
     def again(self) -> Loaded:
-        """Read the same layers as they are now. Raises ConfigError."""
+        """Load the same file, environment and flags again. Raises ConfigError."""
         return load(self.file, self.flags)
 
 
@@ -71,12 +71,12 @@ def load(file: Path | None = None, flags: Mapping[str, Any] | None = None) -> Lo
 
 
 def file_in_force() -> Path | None:
-    """Return the file that is read where none is named: ./config.toml, else the system's."""
+    """Return the default file: ./config.toml, else the system's, else None."""
     return next((file for file in (Path("config.toml"), SYSTEM_FILE) if file.is_file()), None)
 
 
 def changed(settings: Settings, values: Mapping[str, Any]) -> Settings:
-    """Return the settings with other values, by key path. Raises ValidationError."""
+    """Return the settings with some values replaced, by key path. Raises ValidationError."""
     tree = settings.model_dump()
     _merge(tree, _nest(values))
     return Settings(**tree)
@@ -110,6 +110,7 @@ def _read(file: Path) -> dict[str, Any]:
 def _environment() -> dict[str, Any]:
     known = list(Settings.model_fields)
     for name in os.environ:
+        # STARK_TRANSLATE_SERVER__PORT, with one underscore too few, would be ignored in silence.
         if name.upper().startswith(PREFIX.rstrip("_")) and not name.upper().startswith(PREFIX):
             raise ConfigError(
                 "config-unknown-key",

@@ -1,4 +1,4 @@
-"""The settings: every key of config.toml, its default, what it may be, and when a change holds.
+"""The schema of the settings: every key of config.toml, its default, limits and time of effect.
 
 A key that is changed while the service runs takes effect with the next restart, unless it is
 marked here with `LIVE` or `NEXT_UTTERANCE`. Keys that a validator looks at together have the same
@@ -20,7 +20,7 @@ from pydantic_settings import (
 
 PREFIX = "STARK_TRANSLATE__"
 
-Text = Annotated[str, Field(min_length=0)]  # a length has pydantic refuse what is not UTF-8
+Text = Annotated[str, Field(min_length=0)]  # with a length, pydantic refuses text that is not UTF-8
 Threads = Annotated[int, Field(ge=1, le=256)]
 Share = Annotated[float, Field(ge=0, le=1)]
 _SHORTEST_WINDOW_S = 4.0
@@ -198,7 +198,7 @@ class Server(Section):
     def _web_address(cls, address: str) -> str:
         if not address:
             return ""
-        parts = urlsplit(address)  # it and `port` raise ValueError where they cannot tell
+        parts = urlsplit(address)  # raises ValueError for what it cannot parse, `port` too
         more = parts.username or parts.password or parts.query or parts.fragment
         place = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
         if more or not place or not address.isprintable() or " " in address:
@@ -272,5 +272,5 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Take what `load` has merged and nothing else."""
+        """Take only what `load` has merged: pydantic's own order of sources is not ours."""
         return (init_settings,)

@@ -1,1 +1,1 @@
-"""What every other package builds on: the values that travel, errors, files, logs."""
+"""The base of all other packages: the values that travel, errors, files, logs, metrics."""

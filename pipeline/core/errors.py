@@ -1,4 +1,4 @@
-"""Every error this program raises on purpose.
+"""All errors that this program raises on purpose.
 
 StarkError                  anything below; has a kebab-case code
 ├── ConfigError             a setting is wrong: exit 78, systemd must not restart
@@ -99,7 +99,7 @@ class ProtocolError(StarkError):
 
 
 def quoted(value: object, most: int = 40) -> str:
-    """Return what somebody sent in `most` characters, short enough to send back."""
+    """Return `repr(value)` cut to `most` characters, for an error message about it."""
     try:
         return repr(value)[:most]
     except ValueError:  # Python writes no whole number of more than 4300 digits

@@ -1,7 +1,7 @@
 """Files made to survive a crash, a power cut and a full disk.
 
-A file always holds whole pieces: a write that fails is taken back, and what it should have written
-waits for the next attempt. Everything about one file is called from one thread.
+A file always holds whole pieces: a write that fails is undone, and its content waits for the next
+attempt. No class here has a lock: one thread owns each file.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _WAITING = 5_000
 
 
 def write_whole(path: Path, content: bytes, *, like: os.stat_result | None = None) -> None:
-    """Put a content in a file's place at once; it outlives a power cut. Raises OSError.
+    """Replace a file in one step, durably (fsync, then rename). Raises OSError.
 
     After an error the old file is as it was. With `like` the new one gets that mode and owner.
     """
@@ -32,7 +32,7 @@ def write_whole(path: Path, content: bytes, *, like: os.stat_result | None = Non
 
 
 def sync(path: Path) -> None:
-    """Have a file, or the names in a folder, outlive a power cut. Raises OSError."""
+    """Flush a file, or a folder's list of names, to the disk. Raises OSError."""
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(fd)
@@ -41,16 +41,17 @@ def sync(path: Path) -> None:
 
 
 class GrowingFile:
-    """A file that gets whole pieces at its end, or a whole new content, or stays as it was."""
+    """A file open for appending; each write is done as a whole or not at all."""
 
     def __init__(self, path: Path, *, sync: bool = False, keep: bool = False) -> None:
-        """Make an empty file; with `keep`, go on behind the whole lines of the one that is there.
+        """Create the file, or with `keep` continue an existing one after its last whole line.
 
-        With `sync`, what is appended outlives a power cut. Raises OSError.
+        With `sync`, each append is flushed to the disk. Raises OSError.
         """
         self._path = path
         self._sync = sync
         self._locked = False
+        # A power cut can leave half a line at the end, which would spoil the one written after it.
         self._size = _whole_lines(path) if keep else 0
         self._fd = _open(path, keep=keep)
         os.ftruncate(self._fd, self._size)
@@ -70,11 +71,12 @@ class GrowingFile:
         self._size += len(piece)
 
     def replace(self, content: bytes) -> None:
-        """Put a new content in the file's place at once. Raises OSError; then the old one stays."""
+        """Replace the content in one step. Raises OSError; then the old content stays."""
         self.rewrite((content,))
 
     def rewrite(self, pieces: Iterable[bytes]) -> None:
-        """Do the same with a content that need not be held in memory."""
+        """Replace the content by pieces that need not be in memory at once. Raises OSError."""
+        # The lock is on the file, not on its name: the new file needs one before it gets the name.
         fd, size = _replace(self._path, pieces, lock=self._locked)
         os.close(self._fd)
         self._fd, self._size = fd, size
@@ -85,9 +87,9 @@ class GrowingFile:
             yield from file
 
     def lock(self) -> None:
-        """Keep other daemons off this file until this one ends, however it ends.
+        """Claim the file against other daemons until this process ends, however it ends.
 
-        Raises BlockingIOError when another one was quicker.
+        Raises BlockingIOError if another process has it.
         """
         try:
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -103,69 +105,71 @@ class GrowingFile:
 
 
 class WholeFile:
-    """A file that is written in one piece, if ever."""
+    """A file whose content is replaced as a whole, or never written."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self.content: bytes | None = None
-        """What waits for `flush`."""
+        """The content to write at the next `flush`; None if there is none."""
 
     def flush(self) -> None:
-        """Write what waits. Raises OSError; then it waits on."""
+        """Write `content`, if any. Raises OSError; then it is kept for the next attempt."""
         if self.content is not None:
             write_whole(self._path, self.content)
             self.content = None
 
     def close(self) -> None:
-        """Do nothing: the file is not kept open."""
+        """Do nothing: the file is open only while it is written."""
 
 
 class LineFile:
-    """A file that grows by lines. Lines that could not be written go first the next time."""
+    """A file that grows by lines, with a queue for lines that could not be written yet."""
 
     def __init__(self, path: Path, *, sync: bool = False, keep: bool = False) -> None:
         self._file = GrowingFile(path, sync=sync, keep=keep)
         self._waiting: deque[bytes] = deque()
         self.lost = 0
-        """Lines given up because too many waited."""
+        """Lines dropped because the queue was full."""
 
     def __len__(self) -> int:
-        """Return how many lines wait."""
+        """Return how many lines are queued."""
         return len(self._waiting)
 
     def add(self, line: bytes) -> None:
-        """Let a line wait for `flush`; its line feed is in it. The oldest of too many is lost."""
+        """Queue a line, with its line feed, for `flush`. A full queue loses its oldest line."""
         if len(self._waiting) == _WAITING:
             self._waiting.popleft()
             self.lost += 1
         self._waiting.append(line)
 
     def flush(self) -> None:
-        """Write the lines that wait. Raises OSError; those not written wait on."""
+        """Write the queued lines. Raises OSError; lines not written stay queued."""
         while self._waiting:
+            # Taken from the queue only once it is written: append may raise.
             self._file.append(self._waiting[0])
             self._waiting.popleft()
 
     def lines(self) -> Iterator[bytes]:
-        """Yield the lines of the file, then those that wait. Raises OSError."""
+        """Yield the lines of the file, then the queued ones. Raises OSError."""
         yield from self._file.lines()
         yield from self._waiting
 
     def rewrite(self, change: Callable[[bytes], bytes]) -> None:
-        """Put every line through `change`, which gives b"" for one that goes, all at once.
+        """Apply `change` to every line, b"" removing it, in one step.
 
-        Raises OSError; then all is as it was.
+        Raises OSError; then nothing has changed.
         """
         if any(change(line) != line for line in self.lines()):
+            # The new file gets the queued lines too, so that none of them is written twice.
             self._file.rewrite(changed for line in self.lines() if (changed := change(line)))
             self._waiting.clear()
 
     def sift(self, change: Callable[[bytes], bytes]) -> None:
-        """Put the lines that wait through `change`; what is in the file stays as it is."""
+        """Apply `change` to the queued lines only; the file stays as it is."""
         self._waiting = deque(changed for line in self._waiting if (changed := change(line)))
 
     def lock(self) -> None:
-        """Keep other daemons off this file; see GrowingFile."""
+        """Claim the file; see GrowingFile.lock."""
         self._file.lock()
 
     def close(self) -> None:
@@ -179,7 +183,7 @@ def _open(path: Path, *, keep: bool = False) -> int:
 
 
 def _whole_lines(path: Path) -> int:
-    """Return the length of a file without a last line that is torn."""
+    """Return the length of a file up to its last line feed, 0 if there is no file."""
     try:
         return path.read_bytes().rfind(b"\n") + 1
     except FileNotFoundError:
@@ -193,9 +197,9 @@ def _replace(
     lock: bool = False,
     like: os.stat_result | None = None,
 ) -> tuple[int, int]:
-    """Put a file in another's place at once; return its descriptor and size. Raises OSError.
+    """Replace a file in one step; return the new one's descriptor and size. Raises OSError.
 
-    With `lock` nobody finds it unlocked; with `like` it has that mode and owner.
+    With `lock` it is locked before it gets its name; with `like` it has that mode and owner.
     """
     temporary = path.with_name(f"{path.name}.tmp")
     fd, size = -1, 0
@@ -209,7 +213,7 @@ def _replace(
         for piece in pieces:
             _write(fd, piece)
             size += len(piece)
-        os.fsync(fd)
+        os.fsync(fd)  # before the rename, else a power cut can leave an empty file with this name
         temporary.replace(path)
     except OSError:
         if fd >= 0:
@@ -225,6 +229,7 @@ def _replace(
 
 
 def _write(fd: int, data: bytes) -> None:
+    # os.write may take only a part: on a disk that fills up, or after a signal.
     left = memoryview(data)
     while left:
         left = left[os.write(fd, left) :]

@@ -26,7 +26,7 @@ _OWN = "pipeline"
 
 
 class _Handler(logging.Handler):
-    """Writes a line to what standard error is at that moment, or to whoever has asked for it."""
+    """Writes lines to standard error as it is now (tests replace it), or to `to`."""
 
     to: Callable[[str], None] | None = None
 
@@ -90,12 +90,12 @@ def configure(level: Level, format: Format) -> None:  # noqa: A002 - the setting
 
 
 def serving(address: str, session: Path) -> None:
-    """Say where the pages are, at any level: without it a port that was picked cannot be found."""
+    """Log the pages' address whatever the level: port 0 is known by this line only."""
     structlog.get_logger(_ADDRESS).info("serving", address=address, session=str(session.resolve()))
 
 
 def divert(to: Callable[[str], None] | None) -> None:
-    """Hand every line, without its line feed, to `to` from now on; None: standard error again."""
+    """Send every line, without its line feed, to `to`; None restores standard error."""
     _handler.to = to
 
 

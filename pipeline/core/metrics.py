@@ -1,4 +1,4 @@
-"""What the daemon counts and measures, in Prometheus' text format.
+"""The daemon's counters and measurements, in Prometheus' text format.
 
 One `Metrics` per daemon, with a registry of its own, so that two in one process (tests) do not mix.
 prometheus_client locks each value: any thread may count.
@@ -89,6 +89,7 @@ class Metrics:
         self._state = Gauge(
             "stark_state", "1 for the daemon's state, 0 for others.", ["state"], registry=registry
         )
+        # The queues count since the start; a Prometheus counter is told the increase.
         self._dropped: dict[str, int] = {}
         for kind in KINDS:
             self.clients.labels(kind).set(0)
@@ -107,10 +108,11 @@ class Metrics:
         stage_ms: Mapping[str, float | None],
         latency_ms: Mapping[str, float | None],
     ) -> None:
-        """Count an utterance that is done: rules applied, why it was not shown ("": it was).
+        """Count a finished utterance.
 
-        `stage_ms` are the times by stage, `latency_ms` those from the last syllable by pass;
-        None where there is none.
+        `corrections` are the dictionary rules applied, `filtered` is why it was not shown ("" if it
+        was), `stage_ms` the times by stage, `latency_ms` those from the last syllable by pass, each
+        None where nothing was measured.
         """
         self.utterances.inc()
         self.corrections.inc(corrections)
@@ -122,7 +124,7 @@ class Metrics:
                     histogram.labels(name).observe(took_ms / 1000)
 
     def queues(self, depth: Mapping[str, int], dropped: Mapping[str, int]) -> None:
-        """Take what waits in each queue, and what each has dropped since the start."""
+        """Record the length of each queue, and the items each has dropped since the start."""
         for queue, waiting in depth.items():
             self.queue_depth.labels(queue).set(waiting)
         for queue, total in dropped.items():

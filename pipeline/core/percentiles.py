@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How a measure is spread, milliseconds."""
+    """The distribution of a measure, in milliseconds."""
 
     count: int
     p50: float
@@ -22,16 +22,16 @@ class Spread:
 
 
 def nearest_rank(ordered: Sequence[float], share: float) -> float:
-    """Return the smallest of the sorted values that at least `share` of them do not exceed.
+    """Return the percentile `share` of sorted values by the nearest-rank method.
 
-    `ordered` has at least one value; 0 < `share` <= 1. Nothing is interpolated: the answer is a
-    value that was measured. (The nearest-rank method: of many definitions the plainest.)
+    `ordered` has at least one value; 0 < `share` <= 1. Nothing is interpolated: the result is a
+    value that was measured, and at least `share` of all values do not exceed it.
     """
     return ordered[math.ceil(share * len(ordered)) - 1]
 
 
 def spread(values: Iterable[float | None]) -> Spread | None:
-    """Return how values are spread, rounded to 0.1 ms. None: there are none."""
+    """Return the distribution of the values that are not None, rounded to 0.1; None if empty."""
     ordered = sorted(value for value in values if value is not None)
     if not ordered:
         return None

@@ -1,4 +1,4 @@
-"""Where the files that come with the program are: in a checkout's root or inside the wheel."""
+"""Locate the files that ship with the program, in a checkout or in an installed wheel."""
 
 from __future__ import annotations
 

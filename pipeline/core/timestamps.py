@@ -1,4 +1,4 @@
-"""Times of day as records and messages have them."""
+"""Times of day in the format of records and messages."""
 
 from __future__ import annotations
 

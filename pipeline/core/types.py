@@ -1,8 +1,8 @@
 """The values that travel through the program: block -> utterance -> transcript -> caption.
 
-All are frozen; each stage makes a new one that holds the one before it, so a caption knows the
-whole way it came. Inside the core the sample count is the clock. Fields ending in `_s` that hold
-wall time are `time.monotonic()` seconds and are filled in at the edges (workers) only.
+All are frozen; each stage makes a new value that holds the previous one, so a caption knows its
+transcript, its utterance and the times of both. Audio positions are sample counts. Fields ending in
+`_s` that hold wall time are `time.monotonic()` seconds, set by the workers only.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 SAMPLE_RATE = 16_000
-"""Samples a second everywhere behind capture."""
+"""Samples a second, everywhere after capture."""
 
 BLOCK_SAMPLES = 512
 """Samples in a block: what Silero takes at 16 kHz, 32 ms."""
@@ -36,7 +36,7 @@ class AudioBlock:
     start_sample: int
     pcm: Pcm
     arrived_s: float = 0.0
-    """When the block's last sample was there (monotonic)."""
+    """When the block's last sample was captured (monotonic)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,9 +53,9 @@ class Utterance:
     cause: Cause
     start_sample: int
     end_sample: int
-    """One past the last sample of speech; trailing silence lies behind it."""
+    """One past the last sample of speech; trailing silence is not counted."""
     pcm: Pcm
-    """From `start_sample` on, pre-roll and a little trailing silence included."""
+    """The samples from `start_sample`, with pre-roll and a little trailing silence."""
     spoken_s: float = 0.0
     """When the last syllable was spoken (monotonic)."""
     closed_s: float = 0.0
@@ -90,7 +90,7 @@ class Span:
     start_s: float = 0.0
     end_s: float = 0.0
     busy_s: float = 0.0
-    """How long the work waited before `start_s` because the engine was at earlier work."""
+    """Seconds that the work waited before `start_s` because the engine was busy."""
 
     @property
     def ms(self) -> float:
@@ -104,25 +104,25 @@ class Word:
 
     text: str
     probability: float
-    """Given all before it, 0..1."""
+    """Probability of the word given the words before it, 0..1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recognition:
-    """What a recognizer says of one utterance. Whisper's own measures, None where it has none."""
+    """A recognizer's result for one utterance; measures that it does not give are None."""
 
     text: str
     avg_logprob: float | None = None
     no_speech_prob: float | None = None
     compression_ratio: float | None = None
     words: tuple[Word, ...] = ()
-    """The words of a final's text; empty where the recognizer does not tell."""
+    """The words of a final's text; empty if the recognizer gives none."""
     lost_tail_s: float = 0.0
-    """Seconds of speech at the end that the first decoding of a final left out; 0.0 if none."""
+    """Seconds of speech at the end that the first decoding of a final missed; 0.0 if none."""
     tail_recovered: bool = False
-    """Whether decoding them by themselves gave words, which are then in `text`."""
+    """Whether decoding those seconds again gave words, which are then in `text`."""
     lang_prob: float | None = None
-    """Probability that the spoken language is the one expected; None where nothing tells."""
+    """Probability, 0..1, of the expected language; None if it was not measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,21 +157,21 @@ class Transcript:
 
 @dataclass(frozen=True, slots=True)
 class Translation:
-    """What a translator says of one text."""
+    """A translator's result for one text."""
 
     text: str
     engine: str
     tokens: int = 0
-    """Target tokens made."""
+    """Target tokens generated."""
     avg_logprob: float | None = None
-    """Mean log-probability of a target token, where the engine gives it."""
+    """Mean log-probability of the target tokens, None if the engine gives none."""
     prompt_tokens: int = 0
     reused_tokens: int = 0
     """Of the prompt's tokens, those still in the cache from the call before."""
     stopped: Literal["end", "length", "loop"] = "end"
     """Why generation ended: by itself, at the token cap, at the repetition guard."""
     draft_tokens: int = 0
-    """Of the tokens made, those that the draft had too, taken over several at once."""
+    """Of the generated tokens, those accepted from the draft (speculative decoding)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -186,7 +186,7 @@ class Caption:
     """The translator that made the text, or "source" where the source text stands in for it."""
     final: bool
     stable: int = 0
-    """Leading characters of `text` that consecutive partials agree on."""
+    """Leading characters of `text` on which consecutive partials agree."""
     translation: Translation | None = None
     span: Span = Span()
 
@@ -198,7 +198,7 @@ class Caption:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What another final translator makes of the words of a final caption."""
+    """A second final translator's version of a final caption, for rehearsals."""
 
     id: int
     """The caption's."""
@@ -220,7 +220,7 @@ class Settled:
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """How loud the input is, a few times a second."""
+    """The loudness of the input, measured a few times a second."""
 
     dbfs: float
     peak_dbfs: float
@@ -230,7 +230,7 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something went wrong in a stage and the program goes on."""
+    """An error in one stage that the program survives."""
 
     stage: str
     code: str
@@ -276,7 +276,7 @@ Report: TypeAlias = (
 that speech returned to; of transcripts only those of whole utterances that are filtered."""
 
 Emit: TypeAlias = Callable[[Report], None]
-"""How workers hand a report to the main thread."""
+"""The function by which workers send a report to the main thread."""
 
 State = Literal[
     "starting", "listening", "speech", "paused", "blank", "behind", "no-audio", "fault", "ended"

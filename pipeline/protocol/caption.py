@@ -1,4 +1,4 @@
-"""A caption as displays get it, the journal keeps it and the board shows it. Pure."""
+"""The caption message: the same value for displays, journal and board. Pure."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Protocol version 1 (docs/PROTOCOL.md): messages to displays as JSON, messages from them checked.
+"""Encode messages to displays as JSON and check messages from them (docs/PROTOCOL.md). Pure.
 
-Nothing here touches a socket. What a client sends is either a value of pipeline.protocol.commands
-or a ProtocolError whose code and message go back to it.
+A client's message becomes a value of pipeline.protocol.commands, or a ProtocolError whose code and
+message are sent back.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pipeline.protocol.commands import AckMessage, AuthMessage, ClientMessage, C
 from pipeline.protocol.messages import ErrorMessage, Outgoing
 
 MAX_BYTES = 16 * 1024
-"""Bytes that a client's message may have."""
+"""Limit of a client's message, bytes."""
 
 T = TypeVar("T")
 _Command: TypeAlias = Annotated[CommandMessage, Field(discriminator="name")]
@@ -33,33 +33,34 @@ _SAYS = {
     "type": "is not a type. Known: ack, auth, command",
     "name": f"is not a command. Known: {', '.join(COMMANDS)}",
 }
-"""What is to be said of a client's field that is wrong."""
+"""The plain sentence for each field of a client's message that can be wrong."""
 _UNKNOWN = "is not a type that is known here"
 _CODES = {"name": "unknown-command", "outcome": "bad-field"}
-"""Of a tag that is none of those there are, where that is no unknown type."""
+"""Error codes for an unknown value of a discriminator; others are an unknown type."""
 
 
 def encode(message: Outgoing) -> bytes:
-    """Return a message as JSON, UTF-8. Floats that JSON cannot say become null."""
+    """Return a message as JSON in UTF-8. NaN and infinity, unknown to JSON, become null."""
     return orjson.dumps(message)
 
 
 def error(problem: ProtocolError) -> bytes:
-    """Encode why something was refused."""
+    """Return the error message for a refusal, encoded."""
     return encode(ErrorMessage(code=problem.code, message=problem.message))
 
 
 def parse(raw: str | bytes) -> ClientMessage:
-    """Check what a client sent. Raises ProtocolError; its code is one of docs/PROTOCOL.md."""
+    """Parse a client's message. Raises ProtocolError with a code of docs/PROTOCOL.md."""
     if isinstance(raw, bytes):
         raise ProtocolError("binary-not-accepted", "Messages are text frames.")
+    # Characters first: a huge text is refused without encoding it.
     if len(raw) > MAX_BYTES or len(data := raw.encode(errors="surrogatepass")) > MAX_BYTES:
         raise ProtocolError("too-large", f"A message may have at most {MAX_BYTES} bytes.")
     return parse_json(_CLIENT, data, _SAYS)
 
 
 def parse_caption(line: str | bytes) -> CaptionMessage:
-    """Read back an encoded caption message, such as a line of the journal.
+    """Decode a caption message, such as a line of the journal.
 
     Raises ProtocolError (bad-json, unknown-type, bad-field).
     """
@@ -67,10 +68,10 @@ def parse_caption(line: str | bytes) -> CaptionMessage:
 
 
 def parse_json(kind: TypeAdapter[T], data: str | bytes, says: Mapping[str, str] | None = None) -> T:
-    """Return the value of a type that JSON holds; fields that the type does not have are ignored.
+    """Decode JSON as a value of a type; unknown fields are ignored.
 
     Raises ProtocolError (bad-json, unknown-type, unknown-command, bad-field), which names the field
-    and says what it has to be: by `says`, else in pydantic's words.
+    and explains it by `says`, else in pydantic's words.
     """
     try:
         return kind.validate_json(data, strict=True)
@@ -79,7 +80,7 @@ def parse_json(kind: TypeAdapter[T], data: str | bytes, says: Mapping[str, str] 
 
 
 def _refusal(error: ValidationError, says: Mapping[str, str]) -> ProtocolError:
-    """Return the first thing that is wrong."""
+    """Return the first of pydantic's complaints as our error."""
     problem: Mapping[str, Any] = error.errors(include_url=False)[0]
     kind, place, given = problem["type"], problem["loc"], problem["input"]
     if kind == "json_invalid":

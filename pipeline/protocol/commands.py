@@ -1,4 +1,4 @@
-"""What displays send: acks, an operator's token, commands. The types hold the rules. Pure."""
+"""Messages from displays: acks, an operator's token, commands; the types check them. Pure."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from pipeline.core.errors import ProtocolError
 from pipeline.protocol.caption import Count
 
 MAX_TEXT = 2000
-"""Characters that an operator's text may have."""
+"""Limit of an operator's text, characters."""
 MAX_PHRASE = 80
-"""Characters that either side of an operator's dictionary rule may have."""
+"""Limit of each side of an operator's dictionary rule, characters."""
 
 
 def one_line(most: int) -> Callable[[Any, ValidationInfo], Any]:
-    """Return a validator of text: control signs and white space become single spaces.
+    """Return a validator that turns control characters and white space into single spaces.
 
-    What is not text it leaves alone. It raises ProtocolError (bad-field) for more than `most`
-    characters, and where nothing is left.
+    Other types pass through to pydantic's own check. It raises ProtocolError (bad-field) for a text
+    of more than `most` characters or of none.
     """
 
     def clean(value: Any, info: ValidationInfo) -> Any:
@@ -61,7 +61,7 @@ class AuthMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlainCommand:
-    """An operator changes the state, takes back what operators did last, or has settings read."""
+    """An operator's command without arguments: a change of state, undo, or a reload."""
 
     type: Literal["command"] = "command"
     name: Literal[
@@ -81,7 +81,7 @@ class EditCommand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HideCommand:
-    """An operator takes a caption away."""
+    """An operator removes a caption from all displays."""
 
     type: Literal["command"] = "command"
     name: Literal["hide"] = "hide"
@@ -110,5 +110,5 @@ ClientMessage: TypeAlias = AckMessage | AuthMessage | CommandMessage
 
 
 def caption_of(command: CommandMessage) -> int:
-    """Return the id of the caption that a command is about, 0 if it is about none."""
+    """Return the id of the caption that a command concerns, 0 if none."""
     return command.id if isinstance(command, EditCommand | HideCommand) else 0

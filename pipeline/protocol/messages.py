@@ -1,7 +1,7 @@
-"""What displays get. A message is encoded as it is, so its fields are its JSON, in order. Pure.
+"""Messages to displays and operators. A message's fields are its JSON, in order. Pure.
 
-A `caption` is pipeline.protocol.caption.Message; an `utterance` and a `compare` are the records of
-these names. schema/messages is made of these types.
+A `caption` is pipeline.protocol.caption.CaptionMessage; an `utterance` and a `compare` are the
+records of these names. schema/messages is made from these types.
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ class HelloMessage:
     type: Literal["hello"] = "hello"
     protocol: Annotated[int, Field(ge=PROTOCOL, le=PROTOCOL)] = PROTOCOL
     session: str
-    """Names this run of the daemon."""
+    """The session's name."""
     mode: Mode
     seq: int
     """The newest caption's."""
     source: str
-    """Language that is spoken."""
+    """Language spoken."""
     targets: tuple[str, ...]
-    """Languages that are shown."""
+    """Languages shown."""
     lang: str
     """The one that this connection asked for."""
     state: State
     reason: str
     resumed: bool
-    """Whether `captions` are only those that changed after `since`."""
+    """True if `captions` holds only the changes after `since`."""
     captions: tuple[CaptionMessage, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EarlierMessage:
-    """The captions that a short `hello` has left out."""
+    """The captions that a short `hello` left out."""
 
     type: Literal["earlier"] = "earlier"
     captions: tuple[CaptionMessage, ...]
@@ -76,7 +76,7 @@ class StatusMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LevelMessage:
-    """How loud the input is; to operators."""
+    """The loudness of the input; to operators."""
 
     type: Literal["level"] = "level"
     dbfs: float
@@ -92,18 +92,18 @@ class AuthorizedMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckResult:
-    """What one test before the service said."""
+    """The result of one test of `stark-translate check`."""
 
     test: str
     verdict: Literal["ok", "look", "failed"]
     line: str
     fix: str
-    """What to do; empty for `ok`."""
+    """How to mend it; empty for `ok`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LastCheck:
-    """What `stark-translate check` said when it was last run."""
+    """The results of the last run of `stark-translate check`."""
 
     utc: str
     ok: bool
@@ -120,7 +120,7 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PurgedMessage:
-    """What was said then is gone from the record; to operators, who must forget it."""
+    """A time range was removed from the record; operators' pages must forget it too."""
 
     type: Literal["purged"] = "purged"
     from_s: float
@@ -129,7 +129,7 @@ class PurgedMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsoleMessage:
-    """What an operator's page needs to be up to date."""
+    """Everything that an operator's page shows when it opens."""
 
     type: Literal["console"] = "console"
     address: str = ""
@@ -142,9 +142,9 @@ class ConsoleMessage:
     blank: bool = False
     off_record: bool = False
     off_record_s: float = 0.0
-    """How much of what has just been said `off-record` would take away."""
+    """Seconds before the command that `off-record` would remove as well."""
     purged: tuple[Stretch, ...] = ()
-    """What was said then is gone; the last ones, oldest first."""
+    """The last time ranges that were removed from the record, oldest first."""
     utterances: tuple[UtteranceRecord, ...] = ()
     """The last ones, oldest first."""
     compares: tuple[CompareRecord, ...] = ()
@@ -154,7 +154,7 @@ class ConsoleMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GlassTimes:
-    """From publishing to painted, milliseconds."""
+    """Times from publishing a caption until displays have painted it, milliseconds."""
 
     p50: int
     p95: int
@@ -178,14 +178,14 @@ class SlowDisplay:
     kind: Kind
     lang: str
     glass_ms: int
-    """Median of the last, or how long its oldest caption has been waiting if that is more."""
+    """Median of its last captions, or the wait of its oldest unpainted one if longer."""
     behind: int
-    """Captions sent that it has not painted."""
+    """Captions sent to it and not painted yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HealthMessage(HealthRecord):
-    """How the daemon is and how the displays keep up; to operators, every two seconds."""
+    """The health of daemon and displays; to operators, every two seconds."""
 
     displays: tuple[DisplayGroup, ...]
     slowest: tuple[SlowDisplay, ...]
@@ -206,7 +206,7 @@ class DoneMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReloadedMessage:
-    """Settings and dictionary were read again; to operators. Lists keys of config.toml."""
+    """Settings and dictionary were reloaded; to operators. The lists are keys of config.toml."""
 
     type: Literal["reloaded"] = "reloaded"
     live: tuple[str, ...]

@@ -1,6 +1,6 @@
-"""What is written down about a second final, made to be compared with the first. Pure.
+"""The record of a second final, made to be compared with the first. Pure.
 
-A record of its own: the utterance's is written when its final is shown, and waits for nobody.
+It is a record of its own because the utterance's is written as soon as its final is shown.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from pipeline.records.utterance import agreement
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompareRecord:
-    """A second final for an utterance, which nobody but operators gets to see."""
+    """A second final for an utterance; only operators see it."""
 
     type: Literal["compare"] = "compare"
     id: int
     """The utterance."""
     utc: str
-    """When it was made, which is after the utterance's own record."""
+    """When it was made, after the utterance's own record."""
     lang: str
     text: str
     engine: str
     model: str
     """As in the settings, without the folder."""
     ms: float
-    """The engine's time."""
+    """Time of the engine, milliseconds."""
     stopped: Literal["end", "length", "loop"]
     """Why it ended: by itself, at the token cap, at the repetition guard."""
     agreement: float | None

@@ -1,6 +1,6 @@
-"""What happens in a session, as lines of diagnostics.jsonl. Pure.
+"""The events of a session, as lines of diagnostics.jsonl. Pure.
 
-An event is written as it is: its fields are its JSON, in order. Times ending in `_s` are seconds.
+An event's fields are its JSON, in order. Times ending in `_s` are seconds.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class FaultEvent(_Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokenEvent(_Event):
-    """A worker could not go on, and with it the daemon."""
+    """A worker failed for good, which ends the daemon."""
 
     event: Literal["broken"] = "broken"
     worker: str
@@ -46,7 +46,7 @@ class ResumedEvent(_Event):
 
     event: Literal["resumed"] = "resumed"
     captions: int
-    """Lines of the journal that were there."""
+    """Lines that the journal had."""
     last_id: int
     """The highest id of an utterance until then."""
 
@@ -117,9 +117,9 @@ class OffRecordEvent(_Event):
 
     event: Literal["off-record"] = "off-record"
     from_s: float
-    """What was spoken from here on is gone."""
+    """Start of the removed speech, seconds of the session's audio."""
     to_s: float
-    """Where the audio was at the command; from here on nothing was heard."""
+    """Position of the audio at the command; from here on nothing was heard."""
     captions: int
     """Captions that were taken out of the journal."""
 

@@ -1,4 +1,4 @@
-"""How the daemon is: what /healthz, the operator's page and diagnostics.jsonl are told. Pure."""
+"""The health record: the daemon's state for /healthz, operators and diagnostics.jsonl. Pure."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ RungName = Literal[
 
 
 RUNG_NAMES: tuple[RungName, ...] = get_args(RungName)
-"""From nothing given up to all of it."""
+"""The steps of the degradation ladder, from nothing given up to everything."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Queues:
-    """How much waits."""
+    """The lengths of the queues between workers."""
 
     mailbox: int
     """Utterances for the recognizer."""
@@ -33,7 +33,7 @@ class Queues:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dropped:
-    """What was given up since the start."""
+    """Counts of what was lost or given up since the start."""
 
     blocks: int
     """Blocks of 32 ms of audio: the driver's overflows and a full queue."""
@@ -47,24 +47,24 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HealthRecord:
-    """How the daemon is, every ten seconds and at the end."""
+    """The daemon's state, written every ten seconds and at the end."""
 
     type: Literal["health"] = "health"
     utc: str
     state: State
     reason: str
-    """Why it is in this state; empty where that needs no reason."""
+    """Why it is in this state; empty if the state explains itself."""
     mode: Mode
     session: str
     """The session's name, that of its folder."""
     uptime_s: float
-    """Since the daemon was started."""
+    """Seconds since the daemon was started."""
     audio_s: float
-    """Audio heard so far."""
+    """Seconds of audio heard so far."""
     lag_s: float
     """Age of the oldest closed utterance that has no final caption yet."""
     rung: RungName
-    """What is given up because the machine is behind."""
+    """The step of the degradation ladder: what is given up because the machine is behind."""
     source: str
     """The microphone's or the file's name."""
     recognizer: str
@@ -74,7 +74,7 @@ class HealthRecord:
     final: str
     """The final translator's name, empty where there is none."""
     setback: str
-    """Which engines are not as they should be, and what stands in; empty when all are."""
+    """Which engines are failing, and what stands in for them; empty if none is."""
     queues: Queues
     dropped: Dropped
     memory_mb: float

@@ -1,4 +1,4 @@
-"""How far a caption can be trusted: flags, a composite score, a decision about the pair. Pure.
+"""The quality of a caption: flags, a composite score, a decision about the training pair. Pure.
 
 A pair of source and target text is worth keeping for training only if nothing speaks against it.
 The score is a weighted mean of three parts, each 0..1, over those that exist:
@@ -37,20 +37,20 @@ FLAGS: tuple[Flag, ...] = get_args(Flag)
 Exclusion = Literal[
     "compression-ratio", "no-speech-prob", "too-short", "untranslated", "length-ratio"
 ]
-"""Why a pair is of no use, whatever its score."""
+"""Why a pair cannot be used, whatever its score."""
 
 Decision = Literal["accept", "moderate", "review", "reject"]
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """Two limits of one measure; where `reject` is the higher one, high values are bad."""
+    """The two limits of one measure; high values are bad if `reject` is above `flag`."""
 
     flag: float
     reject: float
 
     def passed(self, value: float | None) -> Literal["flag", "reject"] | None:
-        """Return the further of the limits that a value is past; a value at a limit is not."""
+        """Return the worse of the limits that a value has passed; reaching it is not passing."""
         sign = 1.0 if self.reject > self.flag else -1.0
         if value is None or sign * value <= sign * self.flag:
             return None
@@ -59,7 +59,7 @@ class Limit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thresholds:
-    """Where good ends. Limits are (flag, reject); weights add up to 1.
+    """The limits of every measure, and the weights of the score, which add up to 1.
 
     `accept`, `moderate` and `review` are the lowest scores of these decisions. `length_ratio` is
     characters of the target for one of the source. A source of fewer than `words` words is too
@@ -86,7 +86,7 @@ THRESHOLDS = Thresholds()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measures:
-    """What is known of a caption; None where nothing is. `target` is empty where none was made."""
+    """What is known of a caption; None if not measured. `target` is empty without a translation."""
 
     source: str
     target: str
@@ -101,7 +101,7 @@ class Measures:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """What the score is made of, each 0..1, higher is better; None where it could not be had."""
+    """The parts of the score, each 0..1, higher is better; None if not measured."""
 
     stt: float | None
     """Confidence of the recognizer."""
@@ -119,13 +119,13 @@ class Quality:
     """Weighted mean of the parts that exist, 0..1; None where there are none."""
     parts: Parts
     decision: Decision
-    """What to do with the pair of source and target text."""
+    """Whether the pair of source and target text is kept for training."""
     excluded: tuple[Exclusion, ...]
-    """Why the pair is of no use, whatever its score; empty when it is of use."""
+    """Why the pair cannot be used, whatever its score; empty if it can."""
 
 
 class QualityEstimator(Protocol):
-    """Tells how good translations are without a reference."""
+    """Estimates the quality of translations without a reference."""
 
     @property
     def name(self) -> str:
@@ -142,7 +142,7 @@ class QualityEstimator(Protocol):
 
 
 class LogProbability:
-    """The estimate that costs nothing: how sure the translator itself was."""
+    """The translator's own certainty as an estimate; it costs nothing."""
 
     name = "log-probability"
 
@@ -165,7 +165,7 @@ def confidence(avg_logprob: float | None) -> float | None:
 
 
 def flags(measures: Measures) -> tuple[Flag, ...]:
-    """Return what is suspicious about a caption."""
+    """Return the measures of a caption that are past a limit."""
     limits = {
         "avg-logprob": (THRESHOLDS.avg_logprob, measures.avg_logprob),
         "no-speech-prob": (THRESHOLDS.no_speech_prob, measures.no_speech_prob),

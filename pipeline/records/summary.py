@@ -1,4 +1,4 @@
-"""Counts a session's records up into its summary. Pure."""
+"""The summary of a session, counted from its records. Pure."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ TIMES = (
     "last_syllable_to_partial_ms",
     "last_syllable_to_final_ms",
 )
-"""Fields of an utterance record whose spread is told."""
+"""Fields of an utterance record whose percentiles are in the summary."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Latency:
-    """How a time is spread over the utterances that have it."""
+    """The distribution of one time over the utterances that have it."""
 
     count: int
-    """Utterances that have it."""
+    """Number of these utterances."""
     p50_ms: float
     """Median."""
     p95_ms: float
-    """19 of 20 took no longer."""
+    """95th percentile: 19 of 20 took no longer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,15 +55,15 @@ class SummaryRecord:
     utterances: int
     """Stretches of speech, those whose text was filtered included."""
     decisions: dict[Decision, int]
-    """Captions by what to do with their pair."""
+    """Captions by the decision about their pair."""
     flags: dict[Flag, int]
     """Utterances by what is suspicious about them."""
     excluded: dict[Exclusion, int]
-    """Captions by why their pair is of no use."""
+    """Captions whose pair cannot be used, by reason."""
     filtered: dict[str, int]
     """Utterances that were not shown, by reason."""
     lost_tails: int = 0
-    """Utterances of which the recognizer's first text left out the end."""
+    """Utterances whose end was missing in the recognizer's first text."""
     recovered_tails: int = 0
     """Of those, the ones whose end a second look gave."""
     eager: int = 0
@@ -85,7 +85,7 @@ class SummaryRecord:
     faults: dict[str, int]
     """By code."""
     dropped: dict[str, int]
-    """What was given up, by kind; the kinds are those of a health record."""
+    """Counts of what was given up, by the kinds of a health record."""
     pairs: int
     """Lines of sermon_pairs.jsonl."""
     review: int
@@ -93,7 +93,7 @@ class SummaryRecord:
 
 
 class SummaryBuilder:
-    """Takes a session's records one by one."""
+    """Counts the records of a session, one by one, as they are written."""
 
     def __init__(self) -> None:
         self._utterances = 0
@@ -108,12 +108,13 @@ class SummaryBuilder:
         self._pauses = PauseHistogram()
         self._corrections: Counter[str] = Counter()
         self._faults: Counter[str] = Counter()
+        # Eight bytes a value: exact percentiles of a long day need no more memory than that.
         self._times = {name: array("d") for name in TIMES}
         self._audio_s = 0.0
         self._dropped: Mapping[str, int] = {}
 
     def add(self, record: Record | SummaryRecord) -> None:
-        """Count a record; of what does not enter the summary nothing is noted."""
+        """Count a record; kinds that are not in the summary are ignored."""
         match record:
             case UtteranceRecord():
                 self._add_utterance(record)
@@ -128,7 +129,7 @@ class SummaryBuilder:
     def summary(
         self, *, utc: str, session: str, dropped_records: int, pairs: int, review: int
     ) -> SummaryRecord:
-        """Return what it all came to."""
+        """Return the summary of all records counted so far."""
         return SummaryRecord(
             utc=utc,
             session=session,

@@ -1,8 +1,8 @@
-"""What is written down about one utterance: how it was understood, translated and how long it took.
+"""The record of one utterance: its texts, how sure the engines were, and every time it took. Pure.
 
-Pure: values in, a record out, which is written as it is: its fields are its JSON. The schema of
-records is made from these dataclasses. Times ending in `_ms` are milliseconds, audio times are
-seconds from the start of the session's audio. None means that there is nothing to say, never zero.
+A record's fields are its JSON, and the schema of records is made from these dataclasses. Times
+ending in `_ms` are milliseconds, audio times are seconds from the start of the session's audio.
+None means "not measured", never zero.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ class PartialRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinalRecord:
-    """The final text. What an engine does not tell is None."""
+    """The final text. A measure that the engine does not give is None."""
 
     lang: str
     text: str
     engine: str
     tokens: int | None = None
-    """Tokens made."""
+    """Tokens generated."""
     tokens_per_s: float | None = None
     prompt_tokens: int | None = None
     """Tokens of the prompt."""
     reused_tokens: int | None = None
     """Of the prompt's tokens, those still in the cache from the call before."""
     draft_tokens: int | None = None
-    """Of the tokens made, those taken over from the quick translation."""
+    """Of the generated tokens, those accepted from the quick translation."""
     avg_logprob: float | None = None
-    """Mean log-probability of a token made."""
+    """Mean log-probability of the generated tokens."""
     stopped: Literal["end", "length", "loop"] | None = None
     """Why it ended: by itself, at the token cap, at the repetition guard."""
 
@@ -88,11 +88,11 @@ class UtteranceRecord:
     lang_prob: float | None = None
     """Probability, 0..1, that the spoken language is `lang`, as the recognizer hears it."""
     words: tuple[Word, ...]
-    """The words of `raw_text`, split at white space; empty where the recognizer does not tell."""
+    """The words of `raw_text`, split at white space; empty if the recognizer gives none."""
     lost_tail_s: float = 0.0
-    """Speech at the end that the recognizer's first text left out; 0 if none."""
+    """Seconds of speech at the end that are missing in the recognizer's first text; 0 if none."""
     tail_recovered: bool = False
-    """Whether a second look at it gave words, which are in `raw_text`."""
+    """Whether decoding those seconds again gave words, which are in `raw_text`."""
     filtered: str
     """Why the text is not shown; empty when it is."""
     eager: bool = False
@@ -106,11 +106,11 @@ class UtteranceRecord:
     pause_before_ms: int | None = None
     """Silence between the utterance before and this one; None where that is not known."""
     updates: int
-    """How many texts were on screen for this utterance, the final included."""
+    """Number of texts shown for this utterance, the final included."""
     vad_wait_ms: float
     """From the last syllable until the segmenter had heard enough silence."""
     stt_busy_ms: float
-    """Waiting for the recognizer, which was at earlier speech."""
+    """Waiting for the recognizer, which was busy with earlier speech."""
     stt_ms: float
     """The recognizer's time on the whole utterance."""
     final: FinalRecord | None = None
@@ -118,13 +118,13 @@ class UtteranceRecord:
     normalized_erasure: float | None = None
     """Words taken back while the text grew, for each word of the final."""
     agreement: float | None = None
-    """chrF of the quick translation against the final, 0..1; None unless two engines spoke."""
+    """chrF of the quick translation against the final, 0..1; None if one engine made both."""
     partial_ms: float | None = None
     """The quick translator's time on the whole utterance."""
     final_busy_ms: float | None = None
-    """Waiting for the final translator, which was at an earlier utterance."""
+    """Waiting for the final translator, which was busy with an earlier utterance."""
     final_ms: float | None = None
-    """None where no engine worked for the final: the quick translation or the source stands."""
+    """The final translator's time; None if the quick translation or the source text stands in."""
     start_to_first_text_ms: float | None = None
     """From the utterance's start (pre-roll included) until any text of it was on screen."""
     last_syllable_to_partial_ms: float | None = None
@@ -132,11 +132,11 @@ class UtteranceRecord:
     last_syllable_to_final_ms: float | None = None
     """From the last syllable until the final was on screen."""
     overhead_ms: float | None = None
-    """From closing the utterance to the final on screen, less engines and the waits for them."""
+    """From closing the utterance to the final on screen, without engines and waits for them."""
     queues: Mapping[str, int] = field(default_factory=dict)
-    """What waited where when the final was shown."""
+    """The lengths of the queues when the final was shown."""
     flags: tuple[Flag, ...] = ()
-    """What is suspicious; see pipeline.records.quality."""
+    """Measures past their limit; see pipeline.records.quality."""
     quality: Quality | None = None
 
 
@@ -193,10 +193,10 @@ def utterance_record(
 
 
 def judged(record: UtteranceRecord, estimate: float | None = None) -> UtteranceRecord:
-    """Return the record with flags and, where a caption was made of it, its quality.
+    """Return the record with flags and, if it has a caption, its quality.
 
-    `estimate` is the quality of the translation, 0..1, as a `QualityEstimator` sees it. Without
-    one the final's log-probability tells.
+    `estimate` is a `QualityEstimator`'s judgement of the translation, 0..1; by default it comes
+    from the final's log-probability.
     """
     final = record.final or FinalRecord(lang=record.lang, text="", engine="source")
     measures = Measures(
@@ -221,7 +221,7 @@ def filtered_record(
 
 
 def normalized_erasure(texts: Sequence[str]) -> float | None:
-    """Return how many words were taken back for each word of the last text; None if it has none.
+    """Return the words taken back per word of the last text, None if that text is empty.
 
     Of each text, the words behind its longest common beginning with the next one are erased
     (Niehues et al. 2016, "Dynamic Transcription for Low-Latency Speech Translation"; over the
@@ -294,7 +294,7 @@ def _final(caption: Caption, span: Span) -> FinalRecord:
 
 
 def _covered_s(spans: Sequence[Span], from_s: float, to_s: float) -> float:
-    """Return how much of a stretch of time the spans and the waits before them cover together."""
+    """Return the part of a time range that the spans and their waits cover, counted once."""
     covered_s, reached_s = 0.0, from_s
     for span in sorted(spans, key=lambda span: span.start_s - span.busy_s):
         end_s = min(span.end_s, to_s)

@@ -52,7 +52,8 @@ PURE = {
         "engines/supervision",
         "protocol",
     ),
-    *("review/markup", "review/svg", "server/rate_limits", "tuning/plan", "tuning/verdicts"),
+    *("review/markup", "review/svg", "review/wording", "server/rate_limits", "tuning/plan"),
+    "tuning/verdicts",
     *("workers/backoff", "workers/degradation"),
 }
 """Packages and modules that have no thread, clock, socket, file or engine in them."""
