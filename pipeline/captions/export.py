@@ -1,7 +1,4 @@
-"""A session's captions as a file for people and programs: subtitles, text, a table, JSON.
-
-Pure: the messages of a journal in, the file's text out.
-"""
+"""Export a session's captions: subtitles, text, a table, JSON. Pure."""
 
 from __future__ import annotations
 
@@ -79,7 +76,7 @@ def _row(message: CaptionMessage, sides: Sequence[Side]) -> dict[str, Any]:
 
 
 def _texts(message: CaptionMessage, sides: Sequence[Side]) -> list[tuple[str, str]]:
-    """Return (lang, text) of each side that says something; the same text is not said twice."""
+    """Return (lang, text) of each side that has text; equal texts are returned once."""
     found = {
         plain(text.text): (text.lang, plain(text.text))
         for text in (getattr(message, side) for side in sides)

@@ -1,4 +1,4 @@
-"""A stretch of a service that was said off the record, and what of the session is of it. Pure."""
+"""A time range to be removed from the record, and the records that fall into it. Pure."""
 
 from __future__ import annotations
 
@@ -12,27 +12,30 @@ from pipeline.records.events import Record
 from pipeline.records.utterance import UtteranceRecord
 
 MARK = "off-record.json"
-"""In a session's folder while words that were said off the record may still be in its files."""
+"""A file in the session's folder while off-the-record words may still be in its other files."""
 
 _NOT_SPOKEN = ("event", "health", "summary")
 
 
 @dataclass(frozen=True, slots=True)
 class Redaction:
-    """What has to go: all of which any part was spoken between two times of the audio."""
+    """A removal: everything of which any part was spoken between two times of the audio."""
 
     from_s: float
     to_s: float
     ids: tuple[int, ...] = ()
-    """Utterances that go as well, whenever they were spoken: they had no final yet."""
+    """Utterances to remove whatever their times: they had no final yet."""
 
     def takes(self, key: int, start_s: float, end_s: float) -> bool:
-        """Whether an utterance goes."""
+        """Return whether an utterance is removed."""
         return key in self.ids or (end_s > self.from_s and start_s < self.to_s)
 
 
 class RedactionFilter:
-    """Goes over the records of a session, and knows again what is of an utterance that went."""
+    """Filters the records of a session, remembering the ids that it has removed.
+
+    A record without times, such as a comparison, is removed with the utterance of its id.
+    """
 
     def __init__(self, purge: Redaction) -> None:
         self.purge = purge
@@ -41,11 +44,11 @@ class RedactionFilter:
 
     @property
     def captions(self) -> int:
-        """How many captions it took out of files so far."""
+        """Number of captions removed from files so far."""
         return len(self._captions)
 
     def takes(self, record: CaptionMessage | Record) -> bool:
-        """Whether a caption or a record of the diagnostics goes."""
+        """Return whether a caption or a record of the diagnostics is removed."""
         match record:
             case CaptionMessage() | UtteranceRecord():
                 return self._takes(record.id, (record.start_s, record.end_s))
@@ -55,9 +58,10 @@ class RedactionFilter:
                 return False  # nothing that was spoken is in it
 
     def line(self, line: bytes) -> bytes:
-        """Return a line of a file, or b"" if it goes. So does one that cannot be read.
+        """Return a line of a file, or b"" if it is removed.
 
-        The file may be the journal, the diagnostics, the pairs, or of the review.
+        The file may be the journal, the diagnostics, the pairs or the review's. A line that cannot
+        be parsed is removed too: nobody can tell what it says.
         """
         try:
             record = orjson.loads(line)

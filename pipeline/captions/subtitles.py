@@ -1,7 +1,7 @@
 """Captions as subtitles (SubRip, WebVTT) and as plain text.
 
-Pure: caption messages in, text out. The single-cue forms make the same text piece by piece, so
-that a live file grows by one piece for each caption.
+Pure. The functions for one cue give the same text piece by piece, so that a live file grows by one
+piece for each caption.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _VTT_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 @dataclass(frozen=True, slots=True)
 class Cue:
-    """A stretch of time and its text, in lines none of which is empty. Seconds of the audio."""
+    """A time range of the audio, in seconds, and its text, without empty lines."""
 
     start_s: float
     end_s: float
@@ -57,9 +57,9 @@ def newest(messages: Iterable[CaptionMessage]) -> list[CaptionMessage]:
 
 
 def languages(messages: Iterable[CaptionMessage]) -> dict[Side, str]:
-    """Return the language of each side, by what most captions say; {} if there are none.
+    """Return the most frequent language of each side; {} without captions.
 
-    Captions whose translation could not be had do not count for the target, unless all are so.
+    Captions that have no translation do not count for the target, unless none has one.
     """
     kept = list(messages)
     translated = [message for message in kept if message.target.engine != "source"] or kept

@@ -1,4 +1,4 @@
-"""The port's troubles in words, and the address that others reach it by, also as a QR code."""
+"""The address of the pages, as text and QR code, and errors of a port that cannot be bound."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104 - compared, not bound
 
 
 def unbound(settings: Server, problem: OSError) -> ServerError:
-    """Say why the port could not be had."""
+    """Return the error of a port that could not be bound."""
     where = f"{settings.host}:{settings.port}"
     match problem.errno:
         case errno.EADDRINUSE:
@@ -41,7 +41,7 @@ def unbound(settings: Server, problem: OSError) -> ServerError:
 
 
 def page_address(host: str, port: int, *, secure: bool = False) -> str:
-    """Return the audience page's address, by this machine's in the network if `host` means all."""
+    """Return the audience page's URL; a host that means all becomes this machine's address."""
     if host in EVERYWHERE:
         host = local_address()
     scheme = "https" if secure else "http"
@@ -52,7 +52,7 @@ def page_address(host: str, port: int, *, secure: bool = False) -> str:
 def qr_svg(address: str) -> bytes:
     """Return a QR code that a phone's camera reads from a few metres away, as an SVG image."""
     out = BytesIO()
-    # Level M: a quarter larger than the smallest, and a crease or a stain does not matter.
+    # Error correction level M: a quarter larger than L, and a crease or a stain does not matter.
     segno.make_qr(address, error="m").save(
         out, kind="svg", omitsize=True, light="#fff", xmldecl=False, title=address
     )
@@ -60,7 +60,7 @@ def qr_svg(address: str) -> bytes:
 
 
 def local_address() -> str:
-    """Return the address that phones in the same network reach this machine by."""
+    """Return this machine's address in the local network, 127.0.0.1 without a network."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(("192.0.2.1", 9))  # a documentation address; connecting sends nothing

@@ -1,4 +1,4 @@
-"""Wrong operator tokens, counted by address and in all, so that guessing is slow and soon stops."""
+"""Lock out clients that guess operator tokens, by address and in total."""
 
 from __future__ import annotations
 
@@ -8,26 +8,27 @@ from ipaddress import IPv6Address, ip_address
 LIMIT = 8
 """Wrong tokens before an address is locked out."""
 LIMIT_IN_ALL = 64
-"""Wrong tokens from anywhere before all are locked out but this machine and those let in before."""
+"""Wrong tokens from anywhere before everybody is locked out, except this machine and clients that
+have logged in before."""
 LOCK_S = 60.0
-"""How long it is locked out, and how long a wrong token counts."""
+"""Length of a lock-out, and how long a wrong token counts."""
 _ADDRESSES = 1024  # remembered; an attack from more addresses pushes out the oldest
 
 
 class LoginThrottle:
-    """Counts per address. Times are seconds of any one clock, passed in."""
+    """Counts wrong tokens by address. Times are seconds of one clock, passed in."""
 
     def __init__(self) -> None:
         self._failures: dict[str, tuple[int, float]] = {}
         self._in_all: deque[float] = deque(maxlen=LIMIT_IN_ALL)
-        # In the order of their first success, after those who sit at this machine.
+        # This machine, then others in the order of their first success: the oldest goes first.
         self._trusted: dict[str, None] = dict.fromkeys(map(holder, ("127.0.0.1", "::1")))
 
     def locked(self, address: str, now_s: float) -> bool:
-        """Tell whether the address has to wait."""
+        """Return whether the address is locked out."""
         address = holder(address)
         attack = len(self._in_all) == LIMIT_IN_ALL and now_s - self._in_all[0] < LOCK_S
-        if attack and address not in self._trusted:  # who is at the desk must not be kept from it
+        if attack and address not in self._trusted:  # operators must not be locked out by it
             return True
         count, last_s = self._failures.get(address, (0, 0.0))
         if count and now_s - last_s >= LOCK_S:
@@ -45,7 +46,7 @@ class LoginThrottle:
             del self._failures[next(iter(self._failures))]
 
     def succeeded(self, address: str) -> None:
-        """Forget the address's wrong tokens."""
+        """Forget the address's wrong tokens and trust it during an attack."""
         address = holder(address)
         self._failures.pop(address, None)
         self._trusted[address] = None
@@ -54,7 +55,7 @@ class LoginThrottle:
 
 
 def holder(address: str) -> str:
-    """Return what one holder of addresses has in common: of IPv6 he has 2^64 at least."""
+    """Return the address, or the /64 of an IPv6 address: one client owns at least that."""
     try:
         known = ip_address(address.partition("%")[0])
     except ValueError:

@@ -1,4 +1,4 @@
-"""The connected displays, and the one way to send them something without waiting."""
+"""The connected displays, and sending to them without waiting."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from pipeline.server.rate_limits import TokenBucket
 from pipeline.server.transport import address_of
 
 BACKLOG_BYTES = 256 * 1024
-"""What may pile up for one display, beyond its `hello`."""
+"""Bytes that may wait in one display's write buffer, beyond its `hello`."""
 
 
 _PAINTED = 16
-_MESSAGES_PER_S = 60.0  # an `ack` a painted frame, and screens paint so many
+_MESSAGES_PER_S = 60.0  # at most one `ack` a painted frame, at 60 frames a second
 _MESSAGES_AT_ONCE = 120
 
 
@@ -30,18 +30,18 @@ class Client:
     lang: str
     kind: Kind
     acked: int = 0
-    """The highest seq it has painted; at first the highest that it got in `hello`."""
+    """The highest seq it has painted, at first that of its `hello`."""
     backlog: int = BACKLOG_BYTES
     authorized: bool = False
     errors: int = 0
     messages: TokenBucket = field(
         default_factory=lambda: TokenBucket(_MESSAGES_PER_S, _MESSAGES_AT_ONCE)
     )
-    """What it may still send."""
+    """The limit of its messages."""
     number: int = 0
-    """Counts the clients from 1; given when it is added."""
+    """Serial number from 1, given by `Clients.add`."""
     painted_s: deque[float] = field(default_factory=lambda: deque(maxlen=_PAINTED))
-    """How long it took to paint the last captions."""
+    """Seconds from publishing to painted, of its last captions."""
 
     @property
     def address(self) -> str:
@@ -50,7 +50,7 @@ class Client:
 
     @property
     def name(self) -> str:
-        """What an operator knows it by."""
+        """Its name for operators."""
         return f"{self.number} ({self.address})"
 
 
@@ -69,7 +69,7 @@ class Clients:
         return iter(self._clients)
 
     def add(self, client: Client) -> None:
-        """Send it everything from now on."""
+        """Add a client, which gets every message from now on."""
         self._added += 1
         client.number = self._added
         self._clients.add(client)
@@ -81,7 +81,7 @@ class Clients:
         self._metrics.clients.labels(client.kind).dec()
 
     def authorized(self) -> list[Client]:
-        """Return the operators that have shown the token."""
+        """Return the clients that have logged in as operators."""
         return [client for client in self._clients if client.authorized]
 
     def counts(self) -> dict[Kind, int]:
@@ -90,7 +90,10 @@ class Clients:
         return {kind: counts[kind] for kind in KINDS}
 
     def send(self, clients: Iterable[Client], data: bytes) -> None:
-        """Put a message into write buffers, and cut off whoever does not empty theirs."""
+        """Put a message into write buffers, and close connections whose buffer is too full.
+
+        Nobody waits for a slow display: it reconnects later and asks for what it missed.
+        """
         clients = list(clients)
         broadcast((client.connection for client in clients), data, text=True)
         for client in clients:

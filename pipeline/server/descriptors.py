@@ -1,17 +1,17 @@
-"""File descriptors: as many as the displays need, and some that no display gets."""
+"""Raise the file-descriptor limit for the expected connections plus a reserve."""
 
 from __future__ import annotations
 
 import resource
 
 SPARE = 128
-"""For models, records, the sound device and what else the program opens."""
+"""Descriptors kept for models, records, the sound device and all else the program opens."""
 
 
 def allow(connections: int) -> int:
-    """Raise this process's limit for so many connections; return how many it can have.
+    """Raise this process's limit for `connections`; return how many it can have.
 
-    A soft limit of 1024 is usual; the hard one, up to which a process may go by itself, is higher.
+    The soft limit is usually 1024; a process may raise it up to the hard limit.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = connections + SPARE

@@ -1,6 +1,6 @@
-"""How long displays take to paint captions, by their acks.
+"""Measure how long displays take to paint captions, from their acks.
 
-Times are seconds of any one clock, passed in.
+Times are seconds of one clock, passed in.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from pipeline.protocol.messages import DisplayGroup, GlassTimes, SlowDisplay
 from pipeline.server.clients import Client
 
 WINDOW_S = 300.0
-"""How long a measurement counts."""
+"""How long a measurement counts, seconds."""
 SLOWEST = 10
-"""Single displays that are listed."""
+"""Number of displays listed one by one."""
 _TIMED = 4096  # captions whose time of publishing is remembered
 _MEASURED = 2048  # measurements kept for a kind and language
 
@@ -32,13 +32,13 @@ class DisplayLatency:
         self._measured: dict[Group, deque[tuple[float, float]]] = {}  # (when, seconds)
 
     def published(self, seq: int, now_s: float) -> None:
-        """Note that a caption is on its way to displays."""
+        """Note that a caption has been sent to the displays."""
         self._published[seq] = now_s
         if len(self._published) > _TIMED:
             del self._published[next(iter(self._published))]
 
     def painted(self, client: Client, seq: int, now_s: float) -> float | None:
-        """Take an ack. Returns the seconds since publishing, None where it tells nothing new."""
+        """Record an ack; return the seconds since publishing, None if it tells nothing new."""
         published_s = self._published.get(seq)
         if seq <= client.acked or published_s is None:
             return None
@@ -50,7 +50,7 @@ class DisplayLatency:
         return took_s
 
     def displays(self, clients: Iterable[Client], now_s: float) -> tuple[DisplayGroup, ...]:
-        """Return a row for each kind and language that is connected."""
+        """Return a row for each kind and language of connected displays."""
         rows: list[DisplayGroup] = []
         for group, count in sorted(Counter((c.kind, c.lang) for c in clients).items()):
             measured = self._measured.get(group, deque())
@@ -63,7 +63,7 @@ class DisplayLatency:
         return tuple(rows)
 
     def slowest(self, clients: Iterable[Client], seq: int, now_s: float) -> tuple[SlowDisplay, ...]:
-        """Return the slowest of the displays that paint. `seq`: the newest caption's."""
+        """Return the slowest displays. `seq` is the newest caption's."""
         rows = [
             SlowDisplay(
                 name=client.name,
@@ -78,7 +78,7 @@ class DisplayLatency:
         return tuple(sorted(rows, key=lambda row: row.glass_ms, reverse=True)[:SLOWEST])
 
     def _waiting_ms(self, client: Client, now_s: float) -> int:
-        """Return for how long the oldest caption that the client has not painted is out."""
+        """Return the age of the oldest caption that the client has not painted."""
         oldest = next(iter(self._published), 0)
         published_s = self._published.get(max(client.acked + 1, oldest))
         return 0 if published_s is None else round((now_s - published_s) * 1000)

@@ -1,8 +1,8 @@
-"""The hub: one port for pages and socket, every caption to every display (docs/PROTOCOL.md).
+"""The hub: one port for pages and sockets, every caption to every display (docs/PROTOCOL.md).
 
-Lives on the event loop's thread and never waits for a display. Messages go straight into each
-connection's write buffer; a display that lets too much pile up is cut off and comes back with
-`since`. Joining (snapshot and registration) has no await in it, so no caption falls in between.
+It lives on the event loop's thread and never waits for a display. Messages go straight into each
+connection's write buffer; a display whose buffer fills up is cut off and reconnects with `since`.
+Joining (snapshot, then registration) contains no await, so that no caption is missed in between.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ class Hub:
         return self._settings.address or self.address
 
     def configure(self, settings: config.Server) -> None:
-        """Go by this section from now on; host and port stay those that were bound."""
+        """Apply a new section; host and port stay those that were bound."""
         self._settings = settings
         self._incoming.address = settings.address
         self._take_limits()
@@ -160,7 +160,7 @@ class Hub:
         self._clients.send(recipients, encode(message))
 
     def set_state(self, state: State, reason: str = "") -> None:
-        """Tell everyone the daemon's state, if it has changed."""
+        """Send the daemon's state to everyone, if it has changed."""
         if (state, reason) == (self._state, self._reason):
             return
         self._state, self._reason = state, reason

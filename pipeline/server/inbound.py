@@ -1,4 +1,4 @@
-"""What displays send: acks, an operator's token, commands. Anything else gets an error back."""
+"""Handle messages from displays: acks, an operator's token, commands; else send an error."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _WRONG_TOKEN_S = 1.0  # how long a wrong token's answer is held back
 
 
 class Incoming:
-    """Does what clients ask for. Belongs to the event loop's thread."""
+    """Handles clients' messages. Belongs to the event loop's thread."""
 
     def __init__(
         self,
@@ -38,10 +38,10 @@ class Incoming:
         on_command: Callable[[CommandMessage], None],
         on_operator: Callable[[Client], None],
     ) -> None:
-        """Take what is called when a client may command, and when an operator does.
+        """`on_operator` is called when a client has logged in, `on_command` for its commands.
 
-        `on_command` may raise ProtocolError to refuse. An empty `token` lets nobody command.
-        `address` is what the settings name for this server, "" if nothing.
+        `on_command` may raise ProtocolError to refuse. With an empty `token` nobody can log in.
+        `address` is the server's address in the settings, "" if there is none.
         """
         self._clients = clients
         self._metrics = metrics
@@ -53,9 +53,9 @@ class Incoming:
         self._attempts = LoginThrottle()
 
     async def take(self, client: Client, raw: str | bytes) -> bool:
-        """Do what a client's message says, or tell it why not.
+        """Handle a client's message, or answer with an error.
 
-        False: it sent too many, or too many wrong ones; its connection has been closed.
+        Return False if the connection was closed for too many messages or too many errors.
         """
         if not client.messages.take(time.monotonic()):
             self._metrics.client_errors.labels("too-many-messages").inc()
@@ -79,7 +79,7 @@ class Incoming:
         return True
 
     async def _dismiss(self, client: Client, reason: str) -> None:
-        """Close a connection (1008) and read nothing more of it: it may go on sending."""
+        """Close a connection (1008) and stop reading from it: it may go on sending."""
         client.connection.transport.pause_reading()
         try:
             async with asyncio.timeout(_GOODBYE_S):
@@ -93,11 +93,11 @@ class Incoming:
             self._metrics.glass.labels(client.kind).observe(took_s)
 
     async def _authorize(self, client: Client, token: str) -> None:
-        """Make an operator of a client. Raises ProtocolError, for a wrong token after a delay."""
+        """Log a client in as an operator. Raises ProtocolError; a wrong token costs a delay."""
         request = client.connection.request
         headers = request.headers if request else Headers()
         hosts = headers.get_all("Host")
-        host = hosts[0] if len(hosts) == 1 else None  # several are somebody's trick
+        host = hosts[0] if len(hosts) == 1 else None  # two Host headers are an attempt to mislead
         if foreign(host, headers.get("Origin"), self.address):
             message = (
                 "Open the operator's page by this machine's address in numbers, "
@@ -107,6 +107,7 @@ class Incoming:
         address = client.address
         if self._attempts.locked(address, time.monotonic()):
             raise ProtocolError("too-many-attempts", "Too many wrong tokens; wait a minute.")
+        # In constant time, so that the answer's delay does not tell how much of a guess was right.
         if not hmac.compare_digest(token.encode(), self._token):
             self._attempts.failed(address, time.monotonic())
             await asyncio.sleep(_WRONG_TOKEN_S)

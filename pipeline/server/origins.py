@@ -1,9 +1,8 @@
-"""May a page from there make its browser an operator here? Pure.
+"""Keep pages of other sites from acting as operators through a browser. Pure.
 
-A browser opens sockets to this machine for any page that it shows. What it cannot be made to lie
-about is where the page came from (`Origin`) and which name it asked (`Host`). A page of another
-site has another origin; one whose owner points a name of his at this machine (DNS rebinding) has
-that name as its host.
+A browser opens sockets to this machine for any page it shows, but tells the truth about where the
+page came from (`Origin`) and which name it asked for (`Host`). A page of another site has another
+origin; one whose owner points his own name at this machine (DNS rebinding) has that name as host.
 """
 
 from __future__ import annotations
@@ -17,10 +16,10 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 def foreign(host: str | None, origin: str | None, address: str) -> bool:
-    """Tell whether a request must not be an operator's.
+    """Return whether a request comes from a foreign page and must not log in.
 
     `host` and `origin` are its headers; programs other than browsers send no origin. `address` is
-    the one that the settings name for this server, empty if they name none.
+    the server's address in the settings, empty if there is none.
     """
     ours = _split(address) if address else None
     asked = _split(f"//{host}") if host else None
@@ -37,7 +36,7 @@ def foreign(host: str | None, origin: str | None, address: str) -> bool:
 
 
 def _split(url: str) -> SplitResult | None:
-    """Return the parts of an address that has a host and a port that can be, else None."""
+    """Return the parts of an address with a host and a valid port, else None."""
     try:
         parts = urlsplit(url)
         wrong = not parts.hostname or parts.port == 0

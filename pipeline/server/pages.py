@@ -1,7 +1,7 @@
-"""The display pages, read into memory once and served from there.
+"""Serve the display pages from memory.
 
-What may be served is decided at start by walking the folder. A request's path is looked up in that
-list as it stands: it is never decoded, joined to a folder or opened.
+The folder is read once, at the start. A request's path is looked up in that list as it stands: it
+is never decoded, joined to a folder or opened, so no path can leave the folder.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ SECURITY = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
-"""On every answer: nothing inline, nothing from or to another host, in no frame."""
+"""Headers of every answer: nothing inline, nothing from or to another host, in no frame."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One file, ready to send. `packed` is its gzip form, None where that saves nothing."""
+    """One file, ready to send. `packed` is its gzip form, None if that is no smaller."""
 
     content_type: str
     body: bytes
@@ -70,7 +70,7 @@ class Page:
 def respond(
     status: HTTPStatus, body: bytes, content_type: str, extra: dict[str, str] | None = None
 ) -> Response:
-    """Build a whole response, security headers included. The connection closes after it."""
+    """Build a response with the security headers. The connection closes after it."""
     headers = {
         "Date": formatdate(usegmt=True),
         "Connection": "close",
@@ -144,7 +144,7 @@ def languages_script() -> bytes:
 
 
 def _joined(files: Mapping[Path, bytes]) -> dict[Path, bytes]:
-    """Return the scripts that pages start with, each with the modules that it imports."""
+    """Return each page's main script joined with the modules that it imports."""
     texts = {
         path: body.decode("utf-8", "replace")
         for path, body in files.items()
@@ -184,9 +184,10 @@ def _header(request: Request, name: str) -> list[str]:
 
 
 def _range(request: Request, size: int) -> tuple[int, int] | None:
-    """Return the first and last byte asked for. iPhones play no video from a server without ranges.
+    """Return the first and last byte requested: iPhones play no video without ranges.
 
-    Anything but one satisfiable `a-` or `a-b` is ignored, as RFC 9110 allows: the whole follows.
+    Anything but one satisfiable `a-` or `a-b` gives None, and the whole file is sent, as RFC 9110
+    allows.
     """
     asked = ",".join(request.headers.get_all("Range"))
     match = re.fullmatch(r"bytes=([0-9]{1,9})-([0-9]{0,9})", asked)

@@ -1,6 +1,6 @@
-"""How many connections and requests one address may have, so that it leaves room for the others.
+"""Limit the connections and requests of each address, so that one cannot crowd out the others.
 
-Pure. Times are seconds of any one clock, passed in.
+Pure. Times are seconds of one clock, passed in.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from typing import Literal, TypeAlias
 from pipeline.server.attempts import holder
 
 REQUESTS_PER_S = 100.0
-"""Of one address. A page is up to ten requests, and behind a proxy a whole hall has one address."""
+"""Limit of one address. A page is up to ten requests, and behind a proxy a hall has one address."""
 REQUESTS_AT_ONCE = 4000
 """A congregation that opens the page at the same moment."""
 ANSWERED = 64
-"""Connections above `per_address` that are told why not; any more are cut off."""
+"""Connections above `per_address` that get an answer saying so; further ones are just closed."""
 _ADDRESSES = 1024  # remembered; one more pushes out the one that came first
 
 Refusal: TypeAlias = Literal["too-many-connections", "too-many-requests"]
 
 
 class TokenBucket:
-    """Lets `burst` things through at once, and `per_s` a second in the long run (token bucket)."""
+    """Allows `burst` events at once and `per_s` a second in the long run."""
 
     __slots__ = ("_at_s", "_burst", "_left", "_per_s")
 
@@ -33,7 +33,7 @@ class TokenBucket:
         self._at_s = 0.0
 
     def take(self, now_s: float) -> bool:
-        """Take one; False if there is none."""
+        """Use one token; return False if there is none."""
         self._left = min(self._burst, self._left + (now_s - self._at_s) * self._per_s)
         self._at_s = now_s
         if self._left < 1:
@@ -43,9 +43,10 @@ class TokenBucket:
 
 
 class ConnectionLimiter:
-    """Counts connections, in whatever stage, and requests, by who holds the address.
+    """Counts connections and requests by client network (see `holder`).
 
-    `most` connections are let in in all, `per_address` of each address. Both may be changed.
+    At most `most` connections are open in total and `per_address` of each address; both may be
+    changed while it runs.
     """
 
     def __init__(self, most: int, per_address: int) -> None:
@@ -57,14 +58,14 @@ class ConnectionLimiter:
         self._requests: dict[str, TokenBucket] = {}
 
     def enter(self, address: str) -> bool:
-        """Count a new connection. False: cut it off."""
+        """Count a new connection; return False if it must be closed."""
         address = holder(address)
         self.total += 1
         self._inside[address] += 1
         return self.total <= self.most and self._inside[address] <= self.per_address + ANSWERED
 
     def leave(self, address: str) -> None:
-        """Count off a connection that has entered, or tried to."""
+        """Count a closed connection, also one that `enter` refused."""
         address = holder(address)
         self.total -= 1
         self._inside[address] -= 1
@@ -72,7 +73,7 @@ class ConnectionLimiter:
             del self._inside[address]
 
     def refusal(self, address: str, now_s: float) -> Refusal | None:
-        """Count a request of a connection that has entered; say why it must not be obeyed."""
+        """Count a request of an open connection; return why to refuse it, or None."""
         address = holder(address)
         if self._inside[address] > self.per_address:
             return "too-many-connections"

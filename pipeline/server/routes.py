@@ -1,4 +1,4 @@
-"""What the port answers to plain requests: pages, and how the daemon is (docs/PROTOCOL.md)."""
+"""Answer plain HTTP requests: pages, /healthz, /metrics, the address (docs/PROTOCOL.md)."""
 
 from __future__ import annotations
 

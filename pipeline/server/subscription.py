@@ -1,4 +1,4 @@
-"""What a display asks for: the query of `/ws`, checked. Pure."""
+"""Parse the query of `/ws`: language, kind and starting point of a display. Pure."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ class Subscription:
     lang: str
     kind: Kind
     since: int | None = None
-    """The highest seq that it has; None asks for all captions."""
+    """The highest seq that the display has; None asks for all captions."""
     session: str = ""
-    """Session that `since` belongs to; empty if the display does not say."""
+    """The session of `since`; empty if not given."""
     history: int | None = None
-    """Captions that it wants in `hello`; None: all of them."""
+    """Number of captions wanted in `hello`; None for all."""
 
 
 def parse_subscription(query: str, source: str, target: str) -> Subscription:
-    """Check the query of `/ws`. Raises ProtocolError (unknown-lang, bad-field)."""
+    """Parse the query of `/ws`. Raises ProtocolError (unknown-lang, bad-field)."""
     given = {key: values[0] for key, values in parse_qs(query, keep_blank_values=True).items()}
     lang = given.get("lang", target)
     if lang not in (source, target):

@@ -1,4 +1,4 @@
-"""The certificate for https: read, judged, and taken up again when its files change."""
+"""The certificate for https: load it, check its dates, reload it when its files change."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pipeline.config.schema import Server
 from pipeline.core.errors import ServerError
 
 SOON = timedelta(days=14)
-"""How long before its end a certificate should have been renewed."""
+"""How long before its end a certificate should be renewed."""
 _NO_CHECK_TIME = 0x200000  # X509_V_FLAG_NO_CHECK_TIME of OpenSSL, which `ssl` does not name
 
 log = structlog.get_logger()
@@ -22,20 +22,20 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What a certificate says: the names and addresses it is for, and when it is valid."""
+    """The contents of a certificate: its names and addresses, and when it is valid."""
 
     names: tuple[str, ...]
     since: datetime
     until: datetime
 
     def fits(self, host: str) -> bool:
-        """Tell whether browsers take it for this name or address."""
+        """Return whether browsers accept it for this name or address."""
         parent = host.partition(".")[2]
         return host in self.names or (bool(parent) and f"*.{parent}" in self.names)
 
 
 class Certificate:
-    """`context` is for the server; new connections get what the files said at the last look."""
+    """The server's certificate; new connections of `context` use the files as last loaded."""
 
     def __init__(self, settings: Server) -> None:
         """Read `server.tls_cert` and `server.tls_key`.
@@ -64,11 +64,11 @@ class Certificate:
 
     @property
     def exposed(self) -> str:
-        """How to close a key that other users of this machine can read; empty: they cannot."""
+        """The command that closes a key which other users of the machine can read, or ""."""
         return f"chmod o-r {self._key}" if self._key.stat().st_mode & 0o004 else ""
 
     def tell(self) -> None:
-        """Log what it is. An expired one serves on: a page behind a warning beats none."""
+        """Log its contents. An expired one stays in use: a page behind a warning beats none."""
         facts = self.facts
         log.info("certificate", names=facts.names, until=facts.until.isoformat())
         if self.exposed:
@@ -79,7 +79,10 @@ class Certificate:
             log.warning("certificate", code=error.code, reason=str(error))
 
     def renew(self) -> bool:
-        """Take up changed files; those that cannot be used change nothing. Tell whether it did."""
+        """Load the files if they have changed; return whether they are in use now.
+
+        Files that cannot be used change nothing: the old certificate stays.
+        """
         stamp = self._stamp()
         if stamp == self._seen:
             return False
@@ -98,9 +101,9 @@ class Certificate:
 
 
 def trusting(cert: Path) -> ssl.SSLContext:
-    """Return a client's context that takes this one certificate, whatever its names and times.
+    """Return a client's context that accepts this one certificate, whatever its names and dates.
 
-    Raises OSError: the file cannot be read, or (ssl.SSLError) is none.
+    Raises OSError if the file cannot be read, ssl.SSLError if it is no certificate.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False
@@ -118,7 +121,7 @@ def _stamp(path: Path) -> tuple[int, int, int] | None:
 
 
 def _no_password() -> str:
-    """A service has nobody to ask; OpenSSL would, at the terminal."""
+    """Return no password: OpenSSL would ask for one at the terminal, where nobody is."""
     return ""
 
 

@@ -1,4 +1,4 @@
-"""The port itself: its sockets, and what no connection may take from the others."""
+"""The listening port: its sockets, and limits that keep one connection from harming the others."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from pipeline.server.rate_limits import ConnectionLimiter
 from pipeline.server.tls import Certificate
 
 _FRAME_BYTES = 64 * 1024  # more than wire.MAX_BYTES, so that most oversized messages get an answer
-_SEND_BYTES = 64 * 1024  # what the system may buffer for one display; it grows to megabytes else
-_RECEIVE_BYTES = 8 * 1024  # ... and of one: all the others wait while a flood is read
+_SEND_BYTES = 64 * 1024  # SO_SNDBUF of each display; the default grows to megabytes
+_RECEIVE_BYTES = 8 * 1024  # SO_RCVBUF; small, so that one flood cannot delay the others
 _OPEN_S = 10.0  # how long a request may take to arrive
 _CLOSE_S = 2.0  # how long displays may take to say goodbye
 _RENEW_S = 30.0  # between two looks at the certificate's files
 _TELL_S = 60.0
 _EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
-# From Sunday to Sunday: who goes back to http must not be locked out for a year.
+# From Sunday to Sunday: a church that goes back to http must not be locked out for a year.
 _STRICT = {"Strict-Transport-Security": f"max-age={8 * 24 * 3600}"}
 
 log = structlog.get_logger()
@@ -51,7 +51,9 @@ class Transport:
         self._door = door
         self._handler = handler
         self._answer = answer
-        self._connections: dict[ServerConnection, str] = {}  # and from where, which TLS forgets
+        self._connections: dict[
+            ServerConnection, str
+        ] = {}  # with their addresses, which TLS forgets
         self._certificate: Certificate | None = None
         self._server: Server | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -118,12 +120,12 @@ class Transport:
             await self._server.wait_closed()
 
     def _kind(self) -> type[ServerConnection]:
-        """Return the class of our connections."""
+        """Return the class of connections, which needs this transport's limiter and headers."""
         door, connections = self._door, self._connections
         headers = SECURITY | (_STRICT if self._certificate else {})
 
         class Connection(ServerConnection):
-            """Counted at the door; every answer, the library's own too, has our headers."""
+            """A counted connection; all its answers, also the library's own, have our headers."""
 
             def __init__(self, *arguments: Any, **options: Any) -> None:
                 super().__init__(*arguments, **options)
@@ -159,13 +161,13 @@ class Transport:
 
 
 def address_of(connection: ServerConnection) -> str:
-    """Return the address that it comes from; of a reverse proxy, if there is one."""
+    """Return a connection's remote address; behind a reverse proxy that is the proxy's."""
     peer = connection.remote_address
     return str(peer[0]) if peer else ""
 
 
 class _Troubles:
-    """The event loop's handler for what nobody caught."""
+    """The event loop's handler of exceptions that nobody caught."""
 
     def __init__(self) -> None:
         self._told_s = float("-inf")
@@ -176,7 +178,7 @@ class _Troubles:
         if not (accepting and isinstance(problem, OSError) and problem.errno in _EXHAUSTED):
             loop.default_exception_handler(context)
             return
-        # The loop tells a hundred times a second, until somebody leaves.
+        # Without descriptors the loop reports this a hundred times a second: log it once a minute.
         if time.monotonic() - self._told_s >= _TELL_S:
             self._told_s = time.monotonic()
             reason = problem.strerror or str(problem)

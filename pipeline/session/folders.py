@@ -1,4 +1,4 @@
-"""Session folders: making one, and the errors of one that cannot be kept."""
+"""Create session folders, and the errors of a session that cannot be written."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pipeline.session.reader import STAMP
 
 
 def make_folder(directory: Path, started_utc: datetime) -> Path:
-    """Make and return `directory/<start time>`, with a number behind it if there is one already.
+    """Create and return `directory/<start time>`, with a number appended if that exists.
 
     Raises SessionError (session-unwritable).
     """
@@ -30,7 +30,7 @@ def make_folder(directory: Path, started_utc: datetime) -> Path:
 
 
 def unwritable(path: Path, reason: str) -> SessionError:
-    """Return the error of a session that cannot be kept."""
+    """Return the error of a session that cannot be written."""
     return SessionError(
         "session-unwritable",
         f"{path} cannot be written: {reason}.",

@@ -1,4 +1,4 @@
-"""Sessions that are over: finding their folders and reading what was kept in them.
+"""Find past sessions and read their files.
 
 Records are read as the types that they were written as. A field that a later version adds to one
 of these types has a default, so that older sessions can still be read.
@@ -28,7 +28,7 @@ from pipeline.records.utterance import UtteranceRecord
 JOURNAL = "captions.jsonl"
 RECORDS = "diagnostics.jsonl"
 STAMP = "%Y-%m-%dT%H-%M-%S"
-"""How a session's folder is named: its start in UTC, perhaps with a number behind it."""
+"""The name of a session's folder: its start in UTC; a number may follow."""
 _LISTED = 8
 
 T = TypeVar("T")
@@ -43,7 +43,7 @@ _LINE: TypeAdapter[Record | SummaryRecord] = TypeAdapter(
 
 
 class Session:
-    """What is kept of a session. Each file is read when it is first asked for.
+    """The files of one session, each read when it is first needed.
 
     Every property may raise SessionError (session-unreadable), which names the file and the line.
     """
@@ -79,7 +79,7 @@ class Session:
 
     @cached_property
     def utterances(self) -> list[UtteranceRecord]:
-        """Records of utterances, those that were not shown included."""
+        """Records of all utterances, also of those that were not shown."""
         return [record for record in self.records if isinstance(record, UtteranceRecord)]
 
     @cached_property
@@ -99,30 +99,30 @@ class Session:
 
     @cached_property
     def health(self) -> list[HealthRecord]:
-        """How the daemon was, again and again."""
+        """The health records, in order of time."""
         return [record for record in self.records if isinstance(record, HealthRecord)]
 
     @cached_property
     def events(self) -> list[EventRecord]:
-        """What has happened."""
+        """The events, in order of time."""
         return [record for record in self.records if record.type == "event"]
 
     @property
     def heard_s(self) -> float | None:
-        """Seconds of audio that were heard; None where the session did not end cleanly."""
+        """Seconds of audio heard; None if the session did not end cleanly."""
         ends = [event.audio_s for event in self.events if isinstance(event, EndEvent)]
         return ends[-1] if ends else None
 
     @property
     def dropped(self) -> Mapping[str, int]:
-        """What was given up, by kind."""
+        """Counts of what was lost or given up, by kind; {} without a health record."""
         return asdict(self.health[-1].dropped) if self.health else {}
 
 
 def find_session(name: str, directory: Path) -> Path:
     """Return the folder of a session: a path, a name in `directory`, or the "last" one there.
 
-    The last is the newest that has captions: a start that failed leaves a session too.
+    "last" is the newest that has captions, since a failed start leaves a folder as well.
     Raises SessionError (session-missing) whose fix lists the sessions that there are.
     """
     there = sessions(directory)
@@ -141,7 +141,7 @@ def find_session(name: str, directory: Path) -> Path:
 
 
 def sessions(directory: Path) -> list[Path]:
-    """Return the sessions in a folder, the newest last. None if it cannot be read."""
+    """Return the sessions in a folder, the newest last; none if it cannot be read."""
     try:
         folders = [folder for folder in directory.iterdir() if (folder / JOURNAL).is_file()]
     except OSError:
@@ -150,7 +150,7 @@ def sessions(directory: Path) -> list[Path]:
 
 
 def start_utc(name: str) -> datetime | None:
-    """Return when the session of this name was started, None if the name does not say."""
+    """Return the start of a session from its name, None if the name has another form."""
     try:
         return datetime.strptime(name[:19], STAMP).replace(tzinfo=UTC)
     except ValueError:
@@ -172,7 +172,7 @@ def read_records(folder: Path) -> list[Record]:
 
 
 def parse_record(line: str | bytes) -> Record | SummaryRecord | None:
-    """Read back a line of diagnostics.jsonl; None if it is of a type or an event that is not ours.
+    """Parse a line of diagnostics.jsonl; None for a type or an event that is unknown here.
 
     Raises ProtocolError (bad-json, bad-field).
     """
@@ -185,9 +185,9 @@ def parse_record(line: str | bytes) -> Record | SummaryRecord | None:
 
 
 def read_lines(path: Path, parse: Callable[[bytes], T]) -> list[T]:
-    """Return the lines of a file, each parsed. The last one may be torn: the daemon died over it.
+    """Return the parsed lines of a file, without a last line that is incomplete.
 
-    `parse` raises ProtocolError; then this raises SessionError.
+    `parse` may raise ProtocolError; for any line but the last this raises SessionError.
     """
     try:
         lines = path.read_bytes().split(b"\n")
@@ -200,7 +200,7 @@ def read_lines(path: Path, parse: Callable[[bytes], T]) -> list[T]:
             made.append(parse(line))
         except ProtocolError as error:
             if number == numbered[-1][0]:
-                break
+                break  # the daemon was killed while it wrote this line
             message = f"{path}, line {number}: {error.message}"
             fix = "Delete that line, or restore the file from a copy."
             raise SessionError("session-unreadable", message, fix) from None

@@ -1,7 +1,7 @@
-"""Takes what was said off the record out of a session's files, and tries until it is done.
+"""Remove off-the-record speech from a session's files, retrying until it is done.
 
-Before a file is touched the session gets a mark (`off-record.json`), and loses it when nothing is
-left to do. So a daemon that is killed amid it leaves a mark, and the next one does the rest first.
+Before a file is touched the session gets a mark (`off-record.json`), which is deleted at the end.
+If the daemon is killed in between, the mark remains and the next start finishes the work first.
 """
 
 from __future__ import annotations
@@ -31,26 +31,26 @@ log = structlog.get_logger()
 
 _REVIEWED = "reviewed.jsonl"
 _MADE_AGAIN = ("report.html", "*.tmp")
-"""What a command makes of the others, and what a kill may have left of a file."""
+"""Files that are simply deleted: a report can be made again, the rest is left by a kill."""
 _WHOLE = {"srt": srt, "vtt": vtt, "txt": txt}
 _REMEMBERED = 20
 
 
 class Lines(Protocol):
-    """A file of lines, some of which may wait for the disk."""
+    """A file of lines, some of which may be queued for the disk."""
 
     def rewrite(self, change: Callable[[bytes], bytes]) -> None:
-        """Put every line through `change`. Raises OSError."""
+        """Apply `change` to every line. Raises OSError."""
 
     def sift(self, change: Callable[[bytes], bytes]) -> None:
-        """Put the lines that wait through `change`."""
+        """Apply `change` to the queued lines."""
 
 
 class Purges:
-    """What a running session has to purge. `begin`, `do` and `takes` are for one thread."""
+    """The removals of a running session. `begin`, `do` and `takes` belong to one thread."""
 
     def __init__(self, folder: Path, files: Sequence[Lines]) -> None:
-        """`files` are the session's, all that have lines."""
+        """`files` are all files of the session that consist of lines."""
         self._folder = folder
         self._files = files
         self._mark = WholeFile(folder / MARK)
@@ -58,40 +58,40 @@ class Purges:
         self._owed: deque[RedactionFilter] = deque()
         self._known: deque[RedactionFilter] = deque(maxlen=_REMEMBERED)
         self.marked = threading.Event()
-        """What was asked for last outlives the process."""
+        """Set once the mark of the latest removal is on the disk."""
 
     def ask(self, purge: Redaction) -> None:
-        """Ask for one; never waits, never fails."""
+        """Request a removal; never waits, never fails."""
         self.marked.clear()
         self._asked.append(purge)
 
     @property
     def owed(self) -> bool:
-        """Whether words that must go may still be in a file."""
+        """True while words to be removed may still be in a file."""
         return bool(self._asked or self._owed)
 
     def takes(self, record: CaptionMessage | Record) -> bool:
-        """Whether a record that comes late is of an utterance that went."""
+        """Return whether a late record belongs to a removed utterance."""
         return any(sweep.takes(record) for sweep in self._known)
 
     def begin(self) -> bool:
-        """Keep what waits from being written; return whether a purge was asked for."""
+        """Filter the lines that are still queued; return whether a removal was requested."""
         new = False
         while self._asked:
             sweep = RedactionFilter(self._asked[0])
             for file in self._files:
                 file.sift(sweep.line)
             self._known.append(sweep)
-            self._owed.append(sweep)  # before the other queue lacks it: `owed` never blinks
+            self._owed.append(sweep)  # before popleft, so that `owed` is true throughout
             self._asked.popleft()
             new = True
         return new
 
     def do(self, note: Callable[[RedactionFilter], None]) -> bool:
-        """Do what is owed; return whether anything was. Raises OSError; then it is owed still.
+        """Remove from the files what was requested; return whether there was anything.
 
-        `note` is called for each when the lines are gone: to make the transcripts anew, and to put
-        it on record. Then the mark goes.
+        `note` is called for each removal once its lines are gone, to rewrite the transcripts and to
+        record the event. Then the mark is deleted. Raises OSError; then all is done again later.
         """
         if not self._owed:
             return False
@@ -109,15 +109,15 @@ class Purges:
 
 
 def event_of(sweep: RedactionFilter) -> OffRecordEvent:
-    """Return the event of a purge that is done."""
+    """Return the event of a finished removal."""
     from_s, to_s = round(sweep.purge.from_s, 3), round(sweep.purge.to_s, 3)
     return OffRecordEvent(utc=utc_now(), from_s=from_s, to_s=to_s, captions=sweep.captions)
 
 
 def finish_purges(directory: Path) -> None:
-    """Do what daemons that were killed still owed, in every session of a folder.
+    """Finish the removals of daemons that were killed, in every session of a folder.
 
-    What cannot be done is logged and stays marked; such a session is not taken up again.
+    A failure is logged and the mark stays; such a session is never continued.
     """
     for mark in sorted(directory.glob(f"*/{MARK}")):
         try:
@@ -151,7 +151,7 @@ def _finish(folder: Path, mark: Path) -> None:
 
 
 def _sweep(folder: Path, sweep: RedactionFilter, files: Sequence[Lines]) -> None:
-    """Go over all files of a session but its transcripts. Raises OSError."""
+    """Filter all files of a session except its transcripts. Raises OSError."""
     for file in files:
         file.rewrite(sweep.line)
     if (folder / _REVIEWED).exists():

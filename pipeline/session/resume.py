@@ -1,7 +1,7 @@
-"""The session that a crash, a kill or a power cut left open: found again, so that it goes on.
+"""Find the session that a crash, a kill or a power cut left unfinished, so that it can continue.
 
-What was shown is in its journal, what the operator had set in its events. A session that was ended
-is never taken up, nor is a rehearsal.
+The journal holds what was shown, the events what the operator had set. A session that was ended is
+never continued, nor is a rehearsal.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pipeline.session.reader import JOURNAL, read_journal, read_records, session
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
-    """What is needed to go on with a session."""
+    """The files of an unfinished session, as needed to continue it."""
 
     folder: Path
     started_utc: datetime
@@ -36,25 +36,28 @@ class Unfinished:
 
     @property
     def last_id(self) -> int:
-        """The highest id of an utterance, 0 if there was none."""
+        """The highest id of an utterance, 0 without any."""
         ids = [message.id for message in self.messages]
         ids += [record.id for record in self.records if isinstance(record, UtteranceRecord)]
         return max(ids, default=0)
 
     def audio_s(self, now_utc: datetime) -> float:
-        """Where the session's audio is now; a file played fast may be further than the clock."""
+        """Return the position of the session's audio now, in seconds.
+
+        By the clock, or by the last caption if that is later: a file may be played faster.
+        """
         heard_s = max((message.end_s for message in self.messages), default=0.0)
         return max(heard_s, (now_utc - self.started_utc).total_seconds())
 
     @property
     def runs(self) -> int:
-        """How often the daemon was started for it."""
+        """Number of times that the daemon was started for it."""
         return 1 + sum(isinstance(record, ResumedEvent) for record in self.records)
 
     def set_by_operator(self, on: str, off: str) -> bool:
-        """Whether the later of two commands, such as blank and unblank, was `on`.
+        """Return whether the later of two commands, such as blank and unblank, was `on`.
 
-        A purge that is done is as good as the command that it followed.
+        The event of a finished purge counts as its command.
         """
         events = [record for record in self.records if record.type == "event"]
         names = [each.name if each.event == "command" else each.event for each in events]
@@ -62,10 +65,10 @@ class Unfinished:
 
 
 def unfinished_session(settings: Settings, now_utc: datetime) -> Unfinished | None:
-    """Return the newest session if it is to go on: same languages, not long ago, not ended.
+    """Return the newest session if it can continue: same languages, recent, not ended.
 
-    One that cannot be read is left as it is. One that another daemon is writing is not taken, nor
-    is one in whose files words may be that were said off the record (pipeline.session.redact).
+    A session that cannot be read is left alone, as is one that another daemon is writing, and one
+    whose files may still hold off-the-record words (pipeline.session.redact).
     """
     newest = next(reversed(sessions(Path(settings.session.directory))), None)
     if newest is None:
@@ -81,12 +84,18 @@ def unfinished_session(settings: Settings, now_utc: datetime) -> Unfinished | No
         if not _goes_on(records, settings.session.resume_s, now_utc):
             return None
         return Unfinished(newest, began_utc, tuple(read_journal(newest)), tuple(records))
-    except (OSError, SessionError, ValueError, KeyError, TypeError):  # of a time without its zone
+    except (
+        OSError,
+        SessionError,
+        ValueError,
+        KeyError,
+        TypeError,
+    ):  # TypeError: a time without a zone
         return None
 
 
 def in_use(journal: Path) -> bool:
-    """Whether a running daemon holds this journal. Raises OSError."""
+    """Return whether a running daemon has locked this journal. Raises OSError."""
     fd = os.open(journal, os.O_RDONLY | os.O_CLOEXEC)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -104,7 +113,7 @@ def _goes_on(records: Sequence[Record], resume_s: float, now_utc: datetime) -> b
     age_s = (now_utc - datetime.fromisoformat(records[-1].utc)).total_seconds()
     if not 0 <= age_s <= resume_s:
         return False
-    # Since it was last taken up: a daemon that broke has said goodbye as well.
+    # Only the events of the last run count. A run that broke down has an end event too.
     last: list[str] = [record.event for record in records if record.type == "event"]
     if "resumed" in last:
         last = last[len(last) - last[::-1].index("resumed") :]

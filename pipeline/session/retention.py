@@ -1,7 +1,7 @@
-"""Which old sessions go: those past an age, then the oldest while all together take too much room.
+"""Delete old sessions: those past an age, then the oldest while all together are too large.
 
-Off by default: nobody's sermon is thrown away unasked. The running session, and any other that a
-daemon is writing, never goes.
+Off by default: nobody's sermon is deleted unasked. The running session, and any other that a daemon
+is writing, is never deleted.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _NAME = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(-\d+)?")
 def prune(
     directory: Path, *, keep_days: int, keep_mb: int, running: Path, now_utc: datetime
 ) -> list[Path]:
-    """Remove what is past the limits, 0 being none; return what was removed, the oldest first.
+    """Delete the sessions past the limits (0: no limit); return them, the oldest first.
 
-    `running` is kept whatever its age and size, but its size counts. What cannot be removed is
-    logged and left.
+    `running` is kept whatever its age and size, but its size counts. A session that cannot be
+    deleted is logged and left.
     """
     found = [(folder, _started(folder)) for folder in sessions(directory)]
     ours = [(folder, started) for folder, started in found if started is not None]

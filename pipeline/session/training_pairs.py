@@ -1,8 +1,8 @@
-"""The pairs of source and target text that a session leaves behind to make the models better.
+"""The pairs of source and target text that a session keeps for training models.
 
-`sermon_pairs.jsonl` gets those nothing speaks against, `review_queue.jsonl` those that a person
-should look at (pipeline.review.store), with the reasons. Both follow the operator: an edited
-caption's pair gets the operator's text, a hidden one's goes.
+Pairs without a doubt go to `sermon_pairs.jsonl`, doubtful ones with their reasons to
+`review_queue.jsonl` for a person (pipeline.review.store). Both follow the operator: an edited
+caption's pair gets the operator's text, a hidden caption's pair is removed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Reason = Flag | Literal["low-score", "no-score"]
 PAIRS = "sermon_pairs.jsonl"
 QUEUE = "review_queue.jsonl"
 _EDITS = 1_000
-"""Edits remembered for finals that are still to come."""
+"""Edits remembered for captions whose final comes later."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,11 +71,11 @@ _ITEM = TypeAdapter(ReviewItem)
 
 
 def pair_of(record: UtteranceRecord, session: str) -> Pair | ReviewItem | None:
-    """Return what to keep of an utterance's record (pipeline.records.utterance), if anything.
+    """Return the training pair of an utterance's record, or its review item, or None.
 
-    Kept are captions with the decision `accept` and no flag, and for review those with the
-    decision `review` or a flag. What is rejected is of no use to anybody, and a `moderate` one
-    without a flag neither good enough to learn from nor bad enough to cost a person's time.
+    A pair needs the decision `accept` and no flag; a review item the decision `review` or a flag. A
+    rejected caption is useless, and a `moderate` one without a flag is neither good enough to learn
+    from nor bad enough to cost a person's time.
     """
     final, quality = record.final, record.quality
     if final is None or quality is None or quality.decision == "reject":
@@ -103,12 +103,12 @@ def pair_of(record: UtteranceRecord, session: str) -> Pair | ReviewItem | None:
 
 
 def parse_review_item(line: str | bytes) -> ReviewItem:
-    """Read back a line of review_queue.jsonl. Raises ProtocolError."""
+    """Parse a line of review_queue.jsonl. Raises ProtocolError."""
     return parse_json(_ITEM, line)
 
 
 class PairFile:
-    """One of the two files. An edit reads it again, so that nothing of it is kept in memory."""
+    """One of the two files. An edit rewrites it from the disk: no pair is kept in memory."""
 
     def __init__(self, path: Path) -> None:
         """Make it. Raises OSError."""
@@ -121,28 +121,28 @@ class PairFile:
         return self._count
 
     def add(self, pair: Pair) -> None:
-        """Take a pair in."""
+        """Add a pair."""
         self.file.add(orjson.dumps(pair, option=orjson.OPT_APPEND_NEWLINE))
         self._count += 1
 
     def follow(self, message: CaptionMessage) -> None:
-        """Do to the caption's pair, if it is here, what the operator did to the caption."""
+        """Apply the operator's change of a caption to its pair, if it is in this file."""
         self._edits[message.id] = message
 
     def flush(self) -> None:
-        """Write what the file lacks. Raises OSError; what is not written waits."""
+        """Write edits and queued pairs. Raises OSError; what is not written stays queued."""
         if self._edits:
             self.rewrite(self._edited)
             self._edits.clear()
         self.file.flush()
 
     def rewrite(self, change: Callable[[bytes], bytes]) -> None:
-        """Put every line through `change`; see LineFile. Raises OSError."""
+        """Apply `change` to every line; see LineFile. Raises OSError."""
         self.file.rewrite(change)
         self._count = sum(1 for _ in self.file.lines())
 
     def sift(self, change: Callable[[bytes], bytes]) -> None:
-        """Put the lines that wait through `change`."""
+        """Apply `change` to the queued lines."""
         self.file.sift(change)
 
     def _edited(self, line: bytes) -> bytes:
@@ -168,7 +168,7 @@ class Pairs:
         self._edits: dict[int, CaptionMessage] = {}
 
     def add(self, record: UtteranceRecord) -> None:
-        """Take an utterance's record."""
+        """Add the pair of an utterance's record, if it has one."""
         match pair_of(record, self._session):
             case ReviewItem() as item:
                 self.review.add(item)
@@ -178,7 +178,7 @@ class Pairs:
             self.follow(edit)
 
     def follow(self, message: CaptionMessage) -> None:
-        """Take a final caption; only what an operator did, or undid, changes anything."""
+        """Follow a version of a final caption; only an operator's edit or undo has an effect."""
         if message.target.engine == "operator" or message.id in self._edits:
             self._edits[message.id] = message
             if len(self._edits) > _EDITS:
@@ -187,7 +187,7 @@ class Pairs:
             self.review.follow(message)
 
     def flush(self) -> None:
-        """Write what the files lack. Raises the first OSError."""
+        """Write both files. Raises the first OSError."""
         self.accepted.flush()
         self.review.flush()
 

@@ -1,7 +1,7 @@
-"""The session's text as srt, vtt and txt, spoken and translated, growing with each caption.
+"""Live transcripts of a session as srt, vtt and txt, in both languages, growing with each caption.
 
-Nothing of what is written is kept in memory, however long a service lasts: when an earlier caption
-changes, the files are made anew from the journal.
+Written text is not kept in memory, however long a service lasts: when an earlier caption changes,
+the files are rewritten from the journal.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from pipeline.protocol.caption import CaptionMessage
 from pipeline.session.reader import read_journal
 
 _WAITING = 1_000
-"""Cues kept while a file cannot be written; after more of them it is made anew."""
+"""Cues queued while a file cannot be written; with more, it is rewritten from the journal."""
 
 
 class _Subtitles:
-    """One file. `waiting` are the cues that it lacks at its end, `stale` asks for a new content."""
+    """One file. `waiting` are cues to append, `stale` asks for rewriting it as a whole."""
 
     def __init__(
         self, path: Path, whole: Callable[[Iterable[Cue]], str], one: Callable[[int, Cue], str]
@@ -125,9 +125,9 @@ class Transcripts:
                 subtitles.stale = True
 
     def flush(self) -> None:
-        """Write what the files lack; the journal must be written before.
+        """Write the files; the journal must have been written before.
 
-        Raises the first OSError, having tried every file; what is not written waits on.
+        Raises the first OSError after trying every file; what is not written stays queued.
         """
         failed: OSError | None = None
         made: dict[Side, list[Cue]] = {}
@@ -150,7 +150,7 @@ class Transcripts:
                 subtitles.file.close()
 
     def _from_journal(self) -> dict[Side, list[Cue]]:
-        """Return all cues. Raises OSError when the journal lacks something."""
+        """Return all cues of the journal. Raises OSError if a caption is missing in it."""
         try:
             messages = read_journal(self._folder)
         except SessionError as error:
