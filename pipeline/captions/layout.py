@@ -1,4 +1,4 @@
-"""Lays captions out as subtitles that can be read: short lines, few lines, enough time.
+"""Lay captions out as readable subtitles: short lines, few lines, enough time.
 
 Pure. The limits are those that broadcasters share (BBC Subtitle Guidelines; Netflix Timed Text
 Style Guide): 42 characters a line, two lines, 17 characters a second where the speech allows.
@@ -17,20 +17,20 @@ LINE_CHARS = 42
 LINES = 2
 CHARS_PER_S = 17.0
 SHORTEST_S = 5 / 6
-"""A cue is on screen so long if the speech allows: less cannot be read."""
+"""The shortest time of a cue if the speech allows it; a shorter one cannot be read."""
 GAP_S = 0.08
-"""Between two cues, so that the eye sees the change: two frames."""
+"""The gap between two cues, two frames, by which the eye sees the change."""
 
-_PART = 25.0  # what one more cue costs
-_LONE_WORD = 40.0
-_CUE_BREAK = 2.0  # how much more the place of a break between cues matters than between lines
-_FULL_CHARS = 25  # a cue with less looks lost
-_CLIPPED_S = 0.1  # the shortest time of a caption whose time another has taken
+_PART = 25.0  # cost of one more cue
+_LONE_WORD = 40.0  # cost of a single word by itself
+_CUE_BREAK = 2.0  # weight of a break between cues against one between lines
+_FULL_CHARS = 25  # a shorter cue looks lost
+_CLIPPED_S = 0.1  # least time of a caption that the one before it runs into
 
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """A caption: when it is heard, and its text in one language or two, each (lang, text)."""
+    """A caption: when it was spoken, and its text in one or two languages, each (lang, text)."""
 
     start_s: float
     end_s: float
@@ -38,10 +38,10 @@ class Spoken:
 
 
 def arrange(captions: Sequence[Spoken]) -> list[Cue]:
-    """Return cues for captions in order of time. Two languages share the lines of a cue.
+    """Return the cues of captions in order of time. Two languages share the lines of a cue.
 
-    A caption too long for one cue becomes several, its time shared by characters. One that must be
-    read faster than CHARS_PER_S stays on screen into the pause after it.
+    A caption too long for one cue becomes several, which share its time by their characters. If
+    there is too little time to read it at CHARS_PER_S, it stays on screen into the pause after it.
     """
     made: list[Cue] = []
     starts_s = [caption.start_s for caption in captions[1:]]
@@ -49,6 +49,7 @@ def arrange(captions: Sequence[Spoken]) -> list[Cue]:
         lines = LINES // len(caption.texts)
         parts = [divide(text, lang, lines) for lang, text in caption.texts]
         count = max(map(len, parts))
+        # Both languages must change together: the shorter one is divided again, into as many.
         parts = [divide(text, lang, lines, count) for lang, text in caption.texts]
         shown = ["\n".join(filter(None, texts)) for texts in zip_longest(*parts, fillvalue="")]
         chars = [max(map(len, texts)) for texts in zip_longest(*parts, fillvalue="")]
@@ -63,13 +64,14 @@ def arrange(captions: Sequence[Spoken]) -> list[Cue]:
 
 
 def divide(text: str, lang: str, lines: int = LINES, count: int = 0) -> list[str]:
-    """Divide a text into cues of at most so many lines, at the ends of phrases.
+    """Divide a text into cues of at most `lines` lines, preferably at the ends of phrases.
 
-    `count` asks for exactly so many cues, or as many as there are words; 0 for as many as read
-    best. Line feeds divide the lines of a cue. A word longer than a line is cut.
+    `count` is the number of cues, at most one a word; 0 for the number that reads best. A cue's lines
+    are separated by line feeds. A word longer than a line is cut.
     """
+    # Dynamic programming over the places of breaks, as in Knuth and Plass (1981).
     words = _words(text)
-    # best[end][parts]: cost of dividing the first `end` words so, and where the last part begins.
+    # best[end][parts]: least cost of the first `end` words in `parts` cues, and the last cue's start.
     best: list[dict[int, tuple[float, int]]] = [{0: (0.0, 0)}]
     for end in range(1, len(words) + 1):
         reached: dict[int, tuple[float, int]] = {}
@@ -101,7 +103,7 @@ def divide(text: str, lang: str, lines: int = LINES, count: int = 0) -> list[str
 
 
 def _cost(words: Sequence[str], lang: str, lines: int) -> float | None:
-    """Return how badly words read as one cue, None if they do not fit."""
+    """Return the cost of words as one cue, None if they do not fit."""
     chars = len(" ".join(words))
     short = max(0, _FULL_CHARS - chars) ** 2 / 10
     if chars <= LINE_CHARS:

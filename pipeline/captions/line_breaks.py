@@ -1,4 +1,4 @@
-"""Where a text may be broken so that it still reads well: between phrases, not inside one.
+"""Rate the places where a line of text may be broken: between phrases, not inside one.
 
 Pure. Broadcast guidelines ask for breaks after punctuation, else before a conjunction or a
 preposition, and never between an article or a preposition and what it belongs to.
@@ -11,7 +11,7 @@ import re
 from pipeline.core.languages import language
 
 SENTENCE, CLAUSE, COMMA, PHRASE, WORD, NAME, TIED = 0.0, 3.0, 5.0, 8.0, 14.0, 22.0, 30.0
-"""What a break costs, from the best place to the worst."""
+"""Costs of a break, from the best place to the worst."""
 
 _SENTENCE_END = re.compile(r"[.!?…][\"'”’»)\]]*$")
 _CLAUSE_END = re.compile(r"[;:—–][\"'”’»)\]]*$")
@@ -19,7 +19,7 @@ _COMMA_END = re.compile(r",[\"'”’»)\]]*$")
 
 
 def break_cost(before: str, after: str, lang: str) -> float:
-    """Return how bad a break between two words is; `lang` is the language of both."""
+    """Return the cost of a break between two words of language `lang`."""
     opened = before.lstrip("\"'“‘«(¿¡[").lower()
     known = language(lang)
     if opened in known.leaning:

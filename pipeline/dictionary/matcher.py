@@ -1,7 +1,7 @@
-"""The theological dictionary: puts right what speech recognition mishears.
+"""Correct misheard words by the rules of the theological dictionary. Pure.
 
 A rule says what is heard, what to write instead and, where the heard words are everyday English,
-which words must or must not stand near. Nothing here reads a file: text goes in, values come out.
+which words must or must not stand near.
 Rules never apply to what another rule has written, but a corrected word counts as context for its
 neighbours, so two mishearings in one sentence help each other.
 """
@@ -22,7 +22,7 @@ _JOIN = re.compile(r"['’]?\s+|-")  # what may stand between the words of one p
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """What one phrase leads to: a rule, its text with the phrase's ending, its context words."""
+    """The entry of one phrase: its rule, the text to write, its context words in all forms."""
 
     rule: Rule
     write: str
@@ -112,7 +112,7 @@ def correct(lexicon: Lexicon, transcript: Transcript) -> Transcript:
 def _candidates(
     lexicon: Lexicon, raw: str, words: list[str], spans: list[tuple[int, int]]
 ) -> list[_Match]:
-    """Every phrase that stands in the text, whatever its context; left to right, longest first."""
+    """Return all phrases in the text, whatever their context; left to right, longest first."""
     matches = []
     for first, word in enumerate(words):
         for end in range(min(first + lexicon.longest.get(word, 0), len(words)), first, -1):
@@ -125,10 +125,10 @@ def _candidates(
 
 
 def _choose(words: list[str], candidates: list[_Match]) -> list[_Match]:
-    """The candidates whose context fits, without overlap, in order.
+    """Return the candidates whose context fits, without overlap, in order.
 
-    Context is read from the text as corrected so far, again until nothing more fits; so correcting
-    a corrected text changes nothing. A match once chosen stays, so this ends.
+    Context is the text as corrected so far, and this repeats until nothing more fits; so correcting a
+    corrected text changes nothing. A chosen match stays chosen, so the loop ends.
     """
     chosen: list[_Match] = []
     taken: set[int] = set()
@@ -149,7 +149,7 @@ def _choose(words: list[str], candidates: list[_Match]) -> list[_Match]:
 
 
 def _view(words: list[str], chosen: list[_Match]) -> tuple[list[str], list[int]]:
-    """The words of the text as corrected so far, and where in it each heard word stands."""
+    """Return the words of the text as corrected so far, and each heard word's place in it."""
     view: list[str] = []
     place: list[int] = []
     by_first = {match.first: match for match in chosen}
@@ -182,7 +182,7 @@ def _all_forms(words: frozenset[str]) -> frozenset[str]:
 
 
 def _cased_like(found: str, write: str) -> str:
-    """`write` in the case of `found`; a word with a capital of its own is a name and stays."""
+    """Return `write` in the case of `found`; a word with a capital of its own is a name."""
     if "’" in found:
         write = write.replace("'", "’")
     if len(found) > 1 and found.isupper():

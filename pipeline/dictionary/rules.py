@@ -1,14 +1,12 @@
-"""Reads the rules of a dictionary file and says, in a volunteer's words, what is wrong with them.
+"""Parse the rules of a dictionary file, with errors that a volunteer can understand. Pure.
 
-    [lists]                             # word lists to share between the rules of this file
-    scripture = ["chapter", "verse"]
+[lists]                             # word lists to share between the rules of this file
+scripture = ["chapter", "verse"]
 
-    [[rule]]
-    hear = ["romance", "row mans"]      # as recognized; one phrase or several
-    write = "Romans"                    # what to write instead
-    near = ["@scripture", "paul"]       # only with one of these words nearby
-
-Pure: the text of a file goes in, rules come out.
+[[rule]]
+hear = ["romance", "row mans"]      # as recognized; one phrase or several
+write = "Romans"                    # what to write instead
+near = ["@scripture", "paul"]       # only with one of these words nearby
 """
 
 from __future__ import annotations
@@ -55,12 +53,12 @@ class Rule:
 
 
 def key(text: str) -> str:
-    """`text` as phrases are compared: lower case, one space between words, straight apostrophes."""
+    """Return `text` for comparison: lower case, single spaces, straight apostrophes."""
     return " ".join(WORD.findall(text)).replace("’", "'").casefold()
 
 
 def parse_rules(toml_text: str, name: str) -> tuple[Rule, ...]:
-    """The rules of one file, in its order; `name` is the file's name, for messages.
+    """Return the rules of one file in its order; `name` is the file's name, for messages.
 
     Raises DictionaryError, which names the file, the rule and the fix.
     """

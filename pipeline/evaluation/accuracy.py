@@ -1,4 +1,4 @@
-"""Compares captions with what was said in a known recording.
+"""Compare captions with the reference text of a recording: WER, chrF, BLEU, terms.
 
 Words are compared in lower case without punctuation (WER by jiwer, terms); chrF and BLEU are
 sacrebleu's with its defaults, on the text as it is.
@@ -19,7 +19,7 @@ from pipeline.evaluation.reference import Sentence, words
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """How many of the reference's terms are in the captions."""
+    """Number of the reference's terms that are in the captions."""
 
     found: int
     of: int
@@ -39,8 +39,8 @@ def chrf_and_bleu(
 ) -> tuple[float, float] | tuple[None, None]:
     """Return corpus chrF and BLEU, 0..100, of the captions; Nones if nothing was said.
 
-    A segment is a section of the recording: a caption belongs to the one in which its middle lies,
-    for captions and sentences need not begin and end together.
+    A segment is a section of the recording, not a sentence, because captions and sentences need not
+    begin and end together. A caption belongs to the section that contains its middle.
     """
     if not told:
         return None, None

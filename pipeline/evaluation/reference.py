@@ -1,7 +1,7 @@
-"""What is said in a known recording, and when: the reference that captions are compared with.
+"""The reference of a recording: its sentences with their times, to compare captions with.
 
-Such as demo/sermon.json: `duration_s`, and `sentences` with `section`, `start_s`, `end_s`, the text
-in each language under the language's name, and `terms`, the words a good caption must get right.
+The file (such as demo/sermon.json) has `duration_s`, and `sentences` with `section`, `start_s`,
+`end_s`, the text under each language's code, and `terms`, the words a good caption must get right.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ class Sentence:
     source: str
     target: str
     terms: tuple[tuple[str, str], ...]
-    """(source, target) of each."""
+    """(source, target) of each term."""
 
     def overlap_s(self, start_s: float, end_s: float) -> float:
-        """Return how long the sentence is heard within a stretch of time; negative: how far off."""
+        """Return the seconds that a time range shares with the sentence; negative: their distance."""
         return min(self.end_s, end_s) - max(self.start_s, start_s)
 
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """A recording, once through."""
+    """A recording and its sentences, played once."""
 
     duration_s: float
     once: tuple[Sentence, ...]
 
     def sentences(self, audio_s: float) -> list[Sentence]:
-        """Return what was spoken to the end in so many seconds of the recording in a loop."""
+        """Return the sentences that end within `audio_s` of the recording, played in a loop."""
         laps = range(math.ceil(audio_s / self.duration_s))
         told = (
             replace(

@@ -1,6 +1,6 @@
-"""How good and how quick a session was, against the reference of a known recording.
+"""Score a session's accuracy and latency against the reference of a recording.
 
-How texts are compared is in pipeline.evaluation.accuracy. A recording played in a loop is scored
+Texts are compared by pipeline.evaluation.accuracy. A recording played in a loop is scored
 against as many repetitions as were heard.
 """
 
@@ -24,7 +24,7 @@ from pipeline.records.utterance import UtteranceRecord
 from pipeline.session.reader import Session
 
 _EARLY_S = 0.5
-"""The voice detector may end an utterance so long before a sentence's last faint sound."""
+"""Seconds by which the voice detector may end an utterance before the sentence's last sound."""
 STAGES = {
     "voice detector's wait": "vad_wait_ms",
     "recognizer, waiting": "stt_busy_ms",
@@ -60,7 +60,7 @@ class Score:
     """From the end of speech as the voice detector puts it; like the next two, only of a recording
     played in real time: a faster one arrives long before anybody could have spoken it."""
     true_last_syllable_to_final: Spread | None
-    """From the end of speech as the reference has it."""
+    """From the end of speech according to the reference."""
     start_to_first_text: Spread | None
     stages: dict[str, Spread | None]
     normalized_erasure: float | None
@@ -146,7 +146,7 @@ def table(result: Score, models: Mapping[str, str] | None = None) -> Table:
 
 
 def _audio_s(session: Session, lap_s: float) -> float:
-    """Return how much of the recording was heard."""
+    """Return the seconds of the recording that were heard."""
     if session.heard_s is not None:
         return session.heard_s
     # It did not end cleanly: hold it to every sentence of the last lap.
@@ -166,7 +166,7 @@ def _true_delays_ms(
 
 
 def realtime(shown: Sequence[UtteranceRecord]) -> bool:
-    """Return whether captions came as slowly as speech: the recording was played in real time."""
+    """Return whether the recording was played in real time: captions came no faster than speech."""
     if len(shown) < 2:
         return False
     first, last = shown[0], shown[-1]

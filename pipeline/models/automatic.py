@@ -1,4 +1,4 @@
-"""Which model `stt.model = "auto"` means on this machine, and the names of all that are in use."""
+"""Choose the recognizer for `stt.model = "auto"`, and name the models in use."""
 
 from __future__ import annotations
 

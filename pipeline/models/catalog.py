@@ -1,4 +1,4 @@
-"""What there is to say about every model: those that ship, the registry's, and others pulled."""
+"""List all models with their state: those that ship, the registry's, and others pulled."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _STARTER_MEMORY_BYTES: Mapping[Role, int] = {
     "marian": 40_000_000,
     "gemma": 40_000_000,
 }
-"""Measured: what the process grows by when they load."""
+"""Measured growth of the process when they load."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A model. `memory_bytes` is 0 where nobody has said, `path` "" where there is none."""
+    """A model in the list. `memory_bytes` is 0 if unknown, `path` "" if it is not here."""
 
     name: str
     role: Role | Literal[""]
@@ -41,7 +41,7 @@ class Row:
 
 
 def rows(store: Store, used: Collection[tuple[Role, str]]) -> Iterator[Row]:
-    """Yield every model; `used` holds what the settings name for each role. Raises ModelError."""
+    """Yield every model; `used` holds the settings' (role, name) pairs. Raises ModelError."""
     for role in KEYS:
         yield _starter(role, in_use=(role, STARTER) in used)
     known, pulled = read_registry(store.directory), store.names()
@@ -52,7 +52,7 @@ def rows(store: Store, used: Collection[tuple[Role, str]]) -> Iterator[Row]:
 
 
 def state(store: Store, name: str) -> tuple[State, Manifest | None]:
-    """Return how it stands with a model, and its manifest if that can be read."""
+    """Return a model's state, and its manifest if that can be read."""
     try:
         manifest = store.manifest(name)
     except ModelError:

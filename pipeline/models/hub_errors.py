@@ -1,4 +1,4 @@
-"""What the model hub, the network and the disk say when a pull fails, in our words."""
+"""Translate errors of the model hub, the network and the disk into plain ModelErrors."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 
 def explain(error: Exception, repository: str, revision: str) -> ModelError | None:
-    """Return the ModelError for what was raised while `repository` was pulled.
+    """Return the ModelError for an exception of a pull of `repository`.
 
-    None if it is neither the hub's, the network's nor the disk's doing.
+    None if it comes from neither the hub, the network nor the disk.
     """
     from huggingface_hub import errors as hub  # noqa: PLC0415 - heavy
 
@@ -58,7 +58,7 @@ def explain(error: Exception, repository: str, revision: str) -> ModelError | No
 
 
 def may_pass(error: Exception) -> bool:
-    """Whether trying again in a moment can help: connection lost, or the hub has trouble."""
+    """Return whether a retry may help: the connection was lost, or the hub answered 5xx."""
     from huggingface_hub.errors import HfHubHTTPError  # noqa: PLC0415 - heavy
 
     if isinstance(error, HfHubHTTPError):
@@ -67,7 +67,7 @@ def may_pass(error: Exception) -> bool:
 
 
 def cut_short(file: str) -> ModelError:
-    """Return the error for a file of which the hub sends only a part."""
+    """Return the error for a file that the hub sent only in part."""
     return ModelError(
         "connection-lost",
         f"The connection to the hub was lost in the middle of {file}.",
@@ -94,7 +94,7 @@ def _by_status(response: Any, repository: str) -> tuple[str, str, str]:
     """Return code, message and fix for an answer that says little more than its status."""
     status = response.status_code
     if status == 401 and "credentials" not in response.headers.get("X-Error-Message", ""):
-        return _missing(repository)  # so the hub answers strangers
+        return _missing(repository)  # the hub says 401 to strangers for what does not exist
     if status == 401:
         return "hub-refused", "The hub does not accept your token.", f"Log in again: {_LOGIN}."
     if status == 403:
@@ -131,5 +131,5 @@ def _is_network(error: Exception) -> bool:
 
 
 def endpoint() -> str:
-    """Return the hub's address: what HF_ENDPOINT says now."""
+    """Return the hub's address, from HF_ENDPOINT if it is set."""
     return os.environ.get("HF_ENDPOINT", "").rstrip("/") or "https://huggingface.co"

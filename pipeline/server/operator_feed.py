@@ -1,4 +1,4 @@
-"""What operators' pages get beside captions: level, records, how daemon and displays do."""
+"""Messages for operators only: level, records, faults, health of daemon and displays."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _UTTERANCES = 50
 
 
 class OperatorFeed:
-    """Speaks to the clients that have shown the token. Belongs to the event loop's thread."""
+    """Sends to the clients that are logged in. Belongs to the event loop's thread."""
 
     def __init__(self, clients: Clients, glass: DisplayLatency) -> None:
         self._clients = clients
@@ -43,30 +43,30 @@ class OperatorFeed:
         self._purged: deque[Stretch] = deque(maxlen=_UTTERANCES)
 
     def level(self, dbfs: float, clipped: bool) -> None:
-        """Tell the input level."""
-        # numpy's numbers are no floats to the encoder
+        """Send the input level."""
+        # orjson encodes no numpy numbers unless told to.
         self._tell(LevelMessage(dbfs=round(float(dbfs), 1), clipped=clipped))
 
     def utterance(self, record: UtteranceRecord) -> None:
-        """Give the diagnostics record of an utterance, also to those who come later."""
+        """Send the record of an utterance, and keep it for operators who log in later."""
         self._utterances.append(record)
         self._tell(record)
 
     def compare(self, record: CompareRecord) -> None:
-        """Give the record of a second final, also to those who come later."""
+        """Send the record of a second final, and keep it for operators who log in later."""
         self._compares.append(record)
         self._tell(record)
 
     def fault(self, fault: Fault) -> None:
-        """Tell that something went wrong and the daemon went on."""
+        """Report an error that the daemon survived."""
         self._tell(FaultMessage(stage=fault.stage, code=fault.code, message=fault.message))
 
     def rule(self, message: RuleMessage) -> None:
-        """Tell that a dictionary rule was added, or taken back."""
+        """Report that a dictionary rule was added or removed."""
         self._tell(message)
 
     def reloaded(self, changes: Changes, *, rules: int) -> None:
-        """Tell that settings and dictionary were read again."""
+        """Report that settings and dictionary were reloaded."""
         self._tell(
             ReloadedMessage(
                 live=changes.live,
@@ -77,9 +77,9 @@ class OperatorFeed:
         )
 
     def purge(self, purge: Redaction) -> None:
-        """Forget the records of what was said off the record, and have pages forget them."""
+        """Remove off-the-record utterances from the kept records and from operators' pages."""
         sweep = RedactionFilter(purge)
-        # The utterances first: by their times the sweep knows which comparisons go.
+        # Utterances first: comparisons have no times and are removed by the ids found here.
         spoken = [record for record in self._utterances if not sweep.takes(record)]
         compared = [record for record in self._compares if not sweep.takes(record)]
         self._utterances = deque(spoken, maxlen=_UTTERANCES)
@@ -92,7 +92,7 @@ class OperatorFeed:
         self._tell(message)
 
     def health(self, record: HealthRecord, seq: int) -> None:
-        """Tell how the daemon is, and how the displays keep up; `seq` is the newest caption's."""
+        """Send the health of daemon and displays; `seq` is the newest caption's."""
         now_s = time.monotonic()
         self._tell(
             HealthMessage(
@@ -103,7 +103,7 @@ class OperatorFeed:
         )
 
     def welcome(self, client: Client, console: ConsoleMessage) -> None:
-        """Bring one that has just shown the token up to date; adds to `console` what was sent."""
+        """Bring a client that has just logged in up to date; adds the kept records to `console`."""
         console = replace(
             console,
             utterances=tuple(self._utterances),

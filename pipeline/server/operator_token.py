@@ -1,4 +1,4 @@
-"""The operator's token: made at the first start, kept in a file that only its owner can read."""
+"""The operator's token: created at the first start, in a file that only its owner can read."""
 
 from __future__ import annotations
 
