@@ -66,12 +66,12 @@ def arrange(captions: Sequence[Spoken]) -> list[Cue]:
 def divide(text: str, lang: str, lines: int = LINES, count: int = 0) -> list[str]:
     """Divide a text into cues of at most `lines` lines, preferably at the ends of phrases.
 
-    `count` is the number of cues, at most one a word; 0 for the number that reads best. A cue's lines
-    are separated by line feeds. A word longer than a line is cut.
+    `count` is the number of cues, at most one a word; 0 for the number that reads best. Line feeds
+    separate a cue's lines. A word longer than a line is cut.
     """
     # Dynamic programming over the places of breaks, as in Knuth and Plass (1981).
     words = _words(text)
-    # best[end][parts]: least cost of the first `end` words in `parts` cues, and the last cue's start.
+    # best[end][parts]: least cost of the first `end` words in `parts` cues, start of the last.
     best: list[dict[int, tuple[float, int]]] = [{0: (0.0, 0)}]
     for end in range(1, len(words) + 1):
         reached: dict[int, tuple[float, int]] = {}

@@ -1,4 +1,4 @@
-"""Listens for a few seconds: is the input there, loud enough, not too loud, and is it speech?"""
+"""Check the input for a few seconds: is it there, loud enough, not too loud, and is it speech?"""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pipeline.core.types import BLOCK_SAMPLES, SAMPLE_RATE
 from pipeline.engines import factory as assembly
 
 NOTHING_DBFS = -90.0
-"""Below this no analog input is: it is muted, or the channel carries nothing."""
+"""No analog input is below this: it is muted, or the channel carries nothing."""
 SILENT_DBFS = -50.0
 """The loudest quarter second of somebody speaking is well above this."""
 QUIET_DBFS = -40.0
@@ -34,7 +34,7 @@ _SPEECH_BLOCKS = 5
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What came in. `loudest_dbfs` is the level of the loudest quarter second."""
+    """Measurements of the input. `loudest_dbfs` is the level of the loudest quarter second."""
 
     seconds: float
     loudest_dbfs: float

@@ -1,4 +1,4 @@
-"""Every engine once before the service: it loads, gets one sentence right, in time, and fits."""
+"""Check every engine before a service: it loads, gets one sentence right, in time, and fits."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from pipeline.models.registry import Role
 from pipeline.tuning.verdicts import HEADROOM_BYTES
 
 _BUSY = 0.5
-"""A recognizer that takes more of the time than this has little left for partials."""
+"""Real-time factor above which a recognizer has little time left for partials."""
 
 _KEYS = {"stt": "stt", "marian": "translate.partial", "gemma": "translate.final"}
 
 
 class EngineChecks:
-    """Loads the engines that the settings ask for and keeps them, so that they can be added up.
+    """Loads the engines of the settings and keeps them loaded, so that their memory adds up.
 
     The golden sentence goes to each engine by itself: a translator gets what was really said, not
     what the recognizer made of it. Each runs in a process of its own, as in a service, until the
@@ -146,7 +146,7 @@ class EngineChecks:
 
 
 def judge(golden: Golden, name: str, text: str, lang: str, took_s: float) -> Passed:
-    """Say whether `text` is right and came in time. Raises EngineError: golden-missed, engine-slow.
+    """Judge an engine's text and its time. Raises EngineError: golden-missed, engine-slow.
 
     `name` is the engine's: `stt`, `marian` or `gemma`. Gemma may be slow: a late final is taken
     from Marian.

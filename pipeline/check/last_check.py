@@ -1,4 +1,4 @@
-"""What `check` said when it was last run, kept in session.directory for the operator's page."""
+"""The results of the last `check`, kept in session.directory for the operator's page."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ FILE = "check.json"
 
 
 def keep(directory: Path, results: Iterable[Result]) -> None:
-    """Write the results down. Raises OSError; then the earlier ones stay.
+    """Write the results. Raises OSError; then the earlier ones stay.
 
-    A directory that is not there is not made: it might be closed to the user the service runs as.
+    A missing directory is not created: the user that the service runs as might not own it then.
     """
     if not directory.is_dir():
         return
@@ -36,7 +36,7 @@ def keep(directory: Path, results: Iterable[Result]) -> None:
 
 
 def last_check(directory: Path) -> LastCheck | None:
-    """Return what was kept, None if there is nothing, or nothing that can be read."""
+    """Return the kept results, None if there are none or they cannot be read."""
     try:
         content = (directory / FILE).read_bytes()
         return TypeAdapter(LastCheck).validate_json(content)

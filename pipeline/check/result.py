@@ -1,4 +1,4 @@
-"""A test before the service and what it says: green, green with advice, or red with the fix."""
+"""Checks and their results: green, yellow with advice, or red with a fix."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Verdict = Literal["ok", "look", "failed"]
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """What a test found in order. With `advice` something could be better; `code` names it."""
+    """A success. `advice` says what could be better, `code` names that."""
 
     message: str
     advice: str = ""
@@ -27,17 +27,17 @@ class Check:
 
     name: str
     doing: str
-    """What is shown while it runs; may ask the person for something."""
+    """Shown while it runs; may ask the person to do something."""
     run: Callable[[], Passed]
     needs: tuple[str, ...] = ()
-    """Checks without which this one would say nothing new: it is left out when one is red."""
+    """Checks that must pass first: this one is left out if one of them is red."""
     fix: str = ""
-    """Said for an error that brings no fix of its own."""
+    """The fix of an error that has none of its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a check said. `ok` with a `fix` is advice."""
+    """The result of a check. With `ok` a `fix` is only advice."""
 
     name: str
     ok: bool
@@ -57,9 +57,9 @@ class Result:
 def results(
     checks: Sequence[Check], on_start: Callable[[Check], None] = lambda _: None
 ) -> Iterator[Result]:
-    """Run the checks in order and yield what each says, as it says it.
+    """Run the checks in order and yield each result at once.
 
-    A check without a result was left out: one that it needs was red or left out.
+    A check has no result if one that it needs was red or left out.
     """
     bad: set[str] = set()
     for check in checks:

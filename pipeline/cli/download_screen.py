@@ -1,4 +1,4 @@
-"""What a terminal shows while models are fetched: sources, licence and terms, progress."""
+"""The terminal's view of a download of models: sources, licence and terms, progress."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from pipeline.models.store import Manifest, PullProgress, Store
 
 
 class Download:
-    """Fetches a model and shows it; a context, so that no bar stays behind.
+    """Fetches models with a progress bar; a context manager, so that no bar stays behind.
 
     Terms are accepted by `accept_terms`, or by an answer on the terminal.
     """

@@ -1,7 +1,7 @@
 """The live view of a terminal: finals scroll by, a few lines at the bottom show what is spoken.
 
 Finals stay in the terminal's history. The lines at the bottom are drawn by a thread of their own,
-at most eight times a second, so nobody waits for a terminal that is slow, stopped or gone.
+at most eight times a second, so that nothing waits for a terminal that is slow, stopped or gone.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from pipeline.records.utterance import UtteranceRecord
 
 _WIPE = Control.clear()
 _WIPE.segment = Segment("\x1b[H\x1b[2J\x1b[3J", None, [(ControlType.CLEAR,)])
-"""Clears the terminal and, where it can be told so, what has scrolled out of it."""
+"""Control codes that clear the terminal and, where supported, its history."""
 
 _REFRESH_S = 1 / 8
 _METER_CELLS = 20

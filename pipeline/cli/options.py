@@ -1,4 +1,4 @@
-"""The commands of `stark-translate`, one file each: `add` describes it, the rest does it."""
+"""Options and helpers that the commands share. A command's module has `add`, which describes it."""
 
 from __future__ import annotations
 

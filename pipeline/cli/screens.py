@@ -1,4 +1,4 @@
-"""What the person at the terminal sees: captions, level, state and how long things take.
+"""The daemon's output for the person at the terminal: captions, level, state, times.
 
 A live view on a terminal, log lines elsewhere.
 """
@@ -29,7 +29,7 @@ def make_screen() -> Screen:
 
 
 class LineScreen(Screen):
-    """That captions are final, and states, as log lines, for systemd's journal and for pipes."""
+    """Finals and states as log lines, for systemd's journal and for pipes."""
 
     def show_operator_page(self, page: str, token: str) -> None:
         """Log both."""

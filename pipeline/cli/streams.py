@@ -1,7 +1,7 @@
-"""Standard input, output and error, which may be closed, or lose their reader, at any time.
+"""Protect the program from closed standard streams and from readers that go away.
 
-A closed one is worse than a silent one: the next file that the program opens gets its number, and
-what a C library writes to standard error then lands in the middle of the captions.
+A closed stream is dangerous: the next file that the program opens gets its number, and messages of
+a C library to standard error then land in the middle of the captions.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import sys
 from contextlib import suppress
 
 _GONE = {errno.EPIPE, errno.EIO}
-"""What writing says when the reader, or the terminal, is no longer there."""
+"""Errors of writing when the reader or the terminal is gone."""
 
 
 def ensure() -> None:
-    """Put /dev/null in the place of those that are closed. Call before any file is opened."""
+    """Open /dev/null in place of closed streams. Call before any file is opened."""
     for number, (name, mode) in enumerate((("stdin", "r"), ("stdout", "w"), ("stderr", "w"))):
         try:
             os.fstat(number)
@@ -27,7 +27,7 @@ def ensure() -> None:
 
 
 def gone(error: OSError) -> bool:
-    """Whether this error means that nobody reads any more."""
+    """Return whether this error means that nobody reads any more."""
     return error.errno in _GONE
 
 
@@ -38,7 +38,7 @@ def say(line: str) -> None:
 
 
 def settle() -> None:
-    """Write out what waits; drop what nobody reads, so that the program can end cleanly."""
+    """Flush standard output and error; drop what nobody reads, so that the program ends cleanly."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

@@ -127,8 +127,8 @@ def _candidates(
 def _choose(words: list[str], candidates: list[_Match]) -> list[_Match]:
     """Return the candidates whose context fits, without overlap, in order.
 
-    Context is the text as corrected so far, and this repeats until nothing more fits; so correcting a
-    corrected text changes nothing. A chosen match stays chosen, so the loop ends.
+    Context is the text as corrected so far, and this repeats until nothing more fits; so correcting
+    a corrected text changes nothing. A chosen match stays chosen, so the loop ends.
     """
     chosen: list[_Match] = []
     taken: set[int] = set()

@@ -32,7 +32,7 @@ class Sentence:
     """(source, target) of each term."""
 
     def overlap_s(self, start_s: float, end_s: float) -> float:
-        """Return the seconds that a time range shares with the sentence; negative: their distance."""
+        """Return the seconds that a time range and the sentence share; negative: their distance."""
         return min(self.end_s, end_s) - max(self.start_s, start_s)
 
 

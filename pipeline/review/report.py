@@ -1,7 +1,7 @@
-"""A session as one web page: what was said, how quickly it was shown, what went wrong.
+"""Make the report of a session: one web page with its text, latencies and troubles.
 
 The page needs nothing else: styles and plots are inside, there is no script, and whatever people
-or engines have said is text (pipeline.review.rendering). It is told from the session's files alone.
+or engines have said is escaped (pipeline.review.rendering). Its only source is the session's files.
 """
 
 from __future__ import annotations
@@ -176,6 +176,6 @@ def _length(seconds: float) -> str:
 
 
 def _when(name: str) -> str:
-    """Return what a session's name says of its start."""
+    """Return the start of a session from its name, for people."""
     began = start_utc(name)
     return name if began is None else f"{began.day} {began:%B %Y, %H:%M}"

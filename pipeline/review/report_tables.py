@@ -46,7 +46,7 @@ def transcript(session: ReportedSession) -> Markup:
 
 
 def corrections(session: ReportedSession) -> Markup:
-    """Return what the dictionary changed, the most frequent first."""
+    """Return the dictionary's corrections, the most frequent first."""
     places: dict[tuple[str, str, str], tuple[Correction, list[UtteranceRecord]]] = {}
     for record in session.utterances:
         for fix in record.corrections:
@@ -57,7 +57,7 @@ def corrections(session: ReportedSession) -> Markup:
 
 
 def filtered(session: ReportedSession) -> Markup:
-    """Return what was recognized and not shown, and why."""
+    """Return the texts that were recognized and not shown, with the reason."""
     records = [record for record in session.utterances if record.filtered]
     return render_part(_TEMPLATE, "filtered", records=records)
 
@@ -83,7 +83,7 @@ def flagged(session: ReportedSession) -> Markup:
 
 
 def troubles(session: ReportedSession) -> Markup:
-    """Return what went wrong, the most frequent first, and when."""
+    """Return the troubles, the most frequent first, with their times."""
     times_s: dict[str, list[float]] = {}
     for event in session.troubles:
         times_s.setdefault(event_text(event), []).append(session.at_s(event.utc))
@@ -112,7 +112,7 @@ def stage_times(session: ReportedSession) -> Markup:
 
 
 def reviewed(session: ReportedSession) -> Markup:
-    """Return what people decided of the captions in doubt, and how they corrected them."""
+    """Return people's decisions about the captions in doubt, and their corrections."""
     texts = {message.id: message for message in session.captions}
     rows = [
         (decided, texts[decided.id])
@@ -132,7 +132,7 @@ def reviewed(session: ReportedSession) -> Markup:
 
 
 def second_finals(session: ReportedSession) -> Markup:
-    """Return what another translator made of the captions, the most different first."""
+    """Return the second translator's captions, the most different first."""
     texts = {message.id: message for message in session.captions}
     seconds = sorted(
         (r for r in session.compares if r.id in texts and r.id in session.by_id),

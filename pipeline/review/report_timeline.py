@@ -1,4 +1,4 @@
-"""The plots of a session's report, and what they are drawn from."""
+"""The plots of a session's report, and the session data behind them."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ _MARK_S = 0.4  # of 100 s: how wide an event is drawn
 
 
 class ReportedSession(Session):
-    """A session with what its report tells beside the files."""
+    """A session with the facts that its report derives from the files."""
 
     @cached_property
     def decisions(self) -> list[Reviewed]:
-        """What people decided of the captions in doubt."""
+        """People's decisions about the captions in doubt."""
         decided = read_decisions(self.folder).values()
         return [each for each in decided if each.outcome != "open"]
 
     @cached_property
     def troubles(self) -> list[EventRecord]:
-        """The events that nobody wanted."""
+        """The events that mean trouble."""
         return [event for event in self.events if _tone(event) == "bad"]
 
     @cached_property
@@ -57,19 +57,19 @@ class ReportedSession(Session):
 
     @cached_property
     def realtime(self) -> bool:
-        """Whether captions came as slowly as speech."""
+        """True if the audio was played in real time."""
         return realtime(self.shown)
 
     @property
     def input(self) -> str:
-        """Where the audio came from."""
+        """The name of the microphone or file."""
         return self.health[-1].source if self.health else ""
 
     def at_s(self, utc: str) -> float:
-        """Return where in the audio the session was at a time of day.
+        """Return the position in the audio, in seconds, at a time of day.
 
-        In real time health records tell. A file played as fast as possible is read long before it
-        is worked on: then it is the utterance that was finished last.
+        In real time the health records tell. A file played as fast as possible is read long before
+        it is worked on: then the position is that of the last finished utterance.
         """
         wall, audio = self._clock
         return float(np.interp(_wall(utc), wall, audio))
@@ -85,7 +85,7 @@ class ReportedSession(Session):
 
 
 def session_timeline(session: ReportedSession) -> Markup:
-    """Return what happened when: captions, filtered text, state, events, lag, what was given up."""
+    """Return the timeline: captions, filtered text, states, events, lag, what was given up."""
     width_s = session.length_s * _MARK_S / 100
     engines = {m.id: m.target.engine for m in session.captions}
     bars: dict[bool, list[Bar]] = {False: [], True: []}
@@ -140,7 +140,7 @@ def latencies(session: ReportedSession) -> Markup:
 
 
 def distribution(session: ReportedSession) -> Markup:
-    """Return how the latencies are distributed."""
+    """Return the histogram of the latencies."""
     values = [record.last_syllable_to_final_ms for record in session.shown]
     took = spread(values)
     if took is None:

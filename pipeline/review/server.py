@@ -1,7 +1,7 @@
-"""The review page and its socket: one session, for whoever has the operator's token.
+"""Serve the review page and its socket for one session, to holders of the operator's token.
 
-A person shows the token once, in a header of `/review/enter`, and gets a cookie that means
-something to this run of this program only; page scripts cannot read it, other sites cannot send it.
+The token is sent once, in a header of `/review/enter`, for a cookie that is valid for this run of
+the program only; page scripts cannot read it, other sites cannot send it.
 Socket messages are JSON objects. To the page: `review` with all items, then `item` for each that
 was decided, to every open page; `error` for what was refused. From the page: `decide`.
 """
@@ -40,7 +40,7 @@ from pipeline.server.origins import foreign
 from pipeline.server.pages import Pages, refuse, respond
 
 _COOKIE = "stark-review"
-_WRONG_TOKEN_S = 1.0  # how long a wrong token's answer is held back
+_WRONG_TOKEN_S = 1.0  # delay of the answer to a wrong token
 _REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
 
 
@@ -109,7 +109,7 @@ class ReviewServer:
         self.address = f"{page_address(str(host), int(port))}review"
 
     async def close(self) -> None:
-        """Say goodbye to the pages."""
+        """Close the connections and the port."""
         if self._server is not None:
             self._server.close()
             await self._server.wait_closed()
@@ -138,7 +138,7 @@ class ReviewServer:
         return response
 
     async def _enter(self, connection: ServerConnection, request: Request) -> Response:
-        """Let in who has the token; without one, say whether that is needed."""
+        """Give a cookie for the right token; without a token, say whether one is needed."""
         given = request.headers.get("Authorization")
         if given is None:
             known = orjson.dumps({"known": self._let_in(request)})

@@ -1,8 +1,8 @@
-"""The review of a session: of what is in its review queue, a person says what is a good pair.
+"""The review of a session: people's decisions about its doubtful pairs.
 
-Every decision is on disk in `reviewed.jsonl` before it counts, the last one about an item is the
-one that holds, and `sermon_pairs.jsonl` is made to fit each time. So it does not matter how often
-something is decided, or whether the program is killed in between.
+A decision is written to `reviewed.jsonl` first, the last one about an item counts, and then
+`sermon_pairs.jsonl` is rewritten to match. So deciding twice does no harm, nor does a kill in
+between.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Reviewed:
 
 @dataclass(frozen=True, slots=True)
 class Other:
-    """What another translator made of the same utterance."""
+    """Another translator's text of the same utterance."""
 
     engine: str
     model: str
@@ -80,11 +80,11 @@ class Item:
     reasons: tuple[str, ...]
     """Why it is here, in plain words."""
     heard: str
-    """The source as it was when the service was held."""
+    """The source text as it was in the service."""
     shown: str
-    """The target as it was then."""
+    """The target text as it was shown in the service."""
     source: str
-    """As it stands now."""
+    """The source text as decided; at first `heard`."""
     target: str
     words: tuple[Word, ...]
     others: tuple[Other, ...]
@@ -97,10 +97,10 @@ _PAIR = TypeAdapter(Pair)
 
 
 class Review:
-    """The items of one session and what was decided of them. Nobody else may write meanwhile."""
+    """The items of one session and the decisions about them; it locks the session."""
 
     def __init__(self, folder: Path) -> None:
-        """Read the queue and earlier decisions, and mend what a kill has left behind.
+        """Read the queue and earlier decisions, and finish what a kill has interrupted.
 
         Raises SessionError (session-in-use, session-unreadable, session-unwritable).
         """
@@ -124,18 +124,18 @@ class Review:
             raise
 
     def close(self) -> None:
-        """Let others have the session."""
+        """Unlock the session."""
         self._file.close()
         os.close(self._lock)
 
     @property
     def left(self) -> int:
-        """Items without a decision."""
+        """Number of items without a decision."""
         return sum(self._outcome(item) == "open" for item in self._items.values())
 
     @property
     def pairs(self) -> int:
-        """Lines of the pairs file."""
+        """Number of lines of the pairs file."""
         return len(self._fitting().splitlines())
 
     def items(self) -> tuple[Item, ...]:
@@ -145,7 +145,7 @@ class Review:
         return tuple(self.item(key) for key in [*worst, *(k for k in spoken if k not in worst)])
 
     def item(self, key: int) -> Item:
-        """Return an item with what is known beside it."""
+        """Return an item with its words and other translations."""
         queued = self._items[key]
         decided = self._decided.get(key)
         text = decided if decided and decided.outcome == "corrected" else queued
@@ -172,7 +172,7 @@ class Review:
     def decide(
         self, key: int, outcome: Outcome, *, source: str, target: str, reviewer: str
     ) -> None:
-        """Keep a decision; approving another text than the queue's is correcting it.
+        """Write a decision; approving a changed text counts as correcting it.
 
         Raises ProtocolError (unknown-item), SessionError (session-unwritable).
         """
@@ -207,7 +207,7 @@ class Review:
         return decided.outcome if decided else "open"
 
     def _fit_pairs(self) -> None:
-        """Bring the pairs file up to date, in one piece. Raises OSError."""
+        """Rewrite the pairs file to match the decisions, in one step. Raises OSError."""
         path, fitting = self.folder / PAIRS, self._fitting()
         if fitting != self._pairs_file():
             file = WholeFile(path)
@@ -215,7 +215,7 @@ class Review:
             file.flush()
 
     def _fitting(self) -> bytes:
-        """Return what the pairs file should be: what nobody had to look at, then what is good."""
+        """Return the right content of the pairs file: undoubted pairs, then those decided good."""
         lines = self._pairs_file().splitlines(keepends=True)
         # A line without its end was torn by a power cut.
         kept = [line for line in lines if line.endswith(b"\n") and _id(line) not in self._items]
@@ -246,7 +246,7 @@ class Review:
 
 
 def read_decisions(folder: Path) -> dict[int, Reviewed]:
-    """Return by item what was decided last in a session's review. Raises SessionError."""
+    """Return the last decision about each item of a session's review. Raises SessionError."""
     path = folder / REVIEWED
     every = read_lines(path, _parse_reviewed) if path.exists() else []
     return {decided.id: decided for decided in every}
@@ -270,7 +270,7 @@ def _hold(journal: Path) -> int:
 
 
 def _others(session: Session) -> dict[int, dict[str, Other]]:
-    """Return by utterance and by text who else translated it, the quick translator first."""
+    """Return other translations by utterance and text, the quick translator's first."""
     found: dict[int, dict[str, Other]] = {}
     for record in session.utterances:
         made = record.partial
@@ -286,7 +286,7 @@ def _parse_reviewed(line: bytes) -> Reviewed:
 
 
 def _id(line: bytes) -> int:
-    """Return whose pair a line is, -1 if it is none."""
+    """Return the id in a line of the pairs file, -1 if it is no pair."""
     try:
         return parse_json(_PAIR, line).id
     except ProtocolError:

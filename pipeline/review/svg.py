@@ -1,4 +1,4 @@
-"""Plots as inline SVG: a timeline in lanes, stacked columns, a histogram. Pure.
+"""Draw plots as inline SVG: a timeline in lanes, stacked columns, a histogram. Pure.
 
 Colours come from the page's style sheet by class, so that they follow its theme; an element's
 `title` is what a pointer shows.
@@ -24,7 +24,7 @@ _THINNEST = 1.5
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A stretch of a lane. `kind` is its class, `href` where a click leads."""
+    """A time range in a lane. `kind` is its class, `href` the target of a click."""
 
     start_s: float
     end_s: float
@@ -47,7 +47,7 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """What one utterance took: milliseconds by kind, from the bottom up."""
+    """The times of one utterance: milliseconds by kind, from the bottom up."""
 
     parts: Mapping[str, float]
     title: str
@@ -104,7 +104,7 @@ def stacked(columns: Sequence[Column], height: int = 240) -> Markup:
 def histogram(
     values_ms: Sequence[float], marks: Mapping[str, float], height: int = 180, bins: int = 40
 ) -> Markup:
-    """Return how often which latency occurs, and where named values (milliseconds) lie."""
+    """Return a histogram of latencies with vertical marks at named values (milliseconds)."""
     top_ms = max([*values_ms, *marks.values(), 1.0])
     step_ms = _nice(top_ms / 8)
     top_ms = math.ceil(top_ms / step_ms) * step_ms

@@ -1,4 +1,4 @@
-"""What the machine has: cores, memory, GPUs, and how busy it is."""
+"""Detect the machine's cores, memory and GPUs, and measure how busy it is."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _IDLE = frozenset({"idle", "iowait", "guest", "guest_nice"})  # guests are in `u
 
 
 class ExternalLoad:
-    """What other programs take of the processor, from now on."""
+    """Measures the processor time that other programs use from now on."""
 
     def __init__(self) -> None:
         self._start = _processor_s()
@@ -34,7 +34,7 @@ class ExternalLoad:
 
 
 def machine() -> Machine:
-    """Return what is there to work with. Takes a second, to see how busy it is."""
+    """Return the machine's resources. Takes a second, to measure how busy it is."""
     memory, others = psutil.virtual_memory(), ExternalLoad()
     time.sleep(_LOOK_S)
     return Machine(
@@ -53,7 +53,7 @@ def machine() -> Machine:
 
 
 def gpus() -> tuple[Gpu, ...]:
-    """Return NVIDIA's GPUs, as nvidia-smi tells of them; none without it."""
+    """Return NVIDIA's GPUs as nvidia-smi lists them; none without it."""
     program = shutil.which("nvidia-smi")
     if program is None:
         return ()

@@ -1,8 +1,7 @@
-"""What to put into config.toml for a machine: what to try there, and what to choose of it.
+"""Plan the settings to try on a machine, and choose the best by their measurements. Pure.
 
-Settings, a machine and what was measured on it go in, values come out; nothing here measures. All
-work is counted in seconds for each second of speech, pauses left out: a preacher who never stops
-must be kept up with too.
+Work is counted in seconds for each second of speech, without pauses: captions must keep up with a
+preacher who never stops, too.
 """
 
 from __future__ import annotations
@@ -19,10 +18,10 @@ Values: TypeAlias = Mapping[str, Value]
 """Settings by key path."""
 
 _NEAR = 1.1
-"""A trial is as good as the quickest within a tenth of it: less is noise, or not worth its cost."""
+"""Trials within a tenth of the quickest count as equal: less is noise, or not worth its cost."""
 _WORSE = 0.01
 _WORDS_WORSE = 2
-"""A shorter window may cost so much word error rate, or so many words of a short test."""
+"""The word error rate, or the words of a short test, that a shorter window may cost."""
 _ENOUGH_WORDS = 100
 _MOST_THREADS = 16
 _WINDOWS = (10.0, 30.0)
@@ -41,11 +40,11 @@ class Gpu:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What is there to work with."""
+    """The resources of a machine."""
 
     cpu: str
     cores: int
-    """Real ones that this process may use."""
+    """Physical cores that this process may use."""
     ram_bytes: int
     ram_free_bytes: int
     gpus: tuple[Gpu, ...] = ()
@@ -59,45 +58,45 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Values of the same keys, to be tried in turn; those that cost least come first."""
+    """Alternative values of the same keys, the cheapest first."""
 
     alternatives: tuple[Values, ...]
     on_cpu: bool = False
-    """Only makes a difference where the CPU does the work."""
+    """True if this matters only while the CPU does the work."""
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What a trial measured. `busy` and `cores` are for each second of speech."""
+    """The measurements of a trial. `busy` and `cores` are for each second of speech."""
 
     busy: float
     """Seconds of work."""
     cores: float
-    """Seconds of processor time: how many cores it keeps busy while somebody speaks."""
+    """Seconds of processor time: the number of cores kept busy during speech."""
     slowest_s: float
-    """The longest that one final took."""
+    """Seconds of the slowest final."""
     finals_busy: float = 0.0
     """Seconds of work for the finals alone."""
     word_error_rate: float | None = None
     words: int = 0
-    """Words that the word error rate is of."""
+    """Number of words behind the word error rate."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """An engine with certain settings, tried. `figures` is None where a problem prevented it."""
+    """An engine tried with certain settings. `figures` is None if a problem prevented it."""
 
     role: Role
     values: Values
-    """All that is tuned for the role."""
+    """All tuned settings of the role."""
     figures: Figures | None = None
     problem: str = ""
     tried: Values = field(default_factory=dict)
-    """Of the values, those that this trial was about."""
+    """The settings that this trial varied."""
 
 
 def steps(role: Role, settings: Settings, machine: Machine, layers: int = 0) -> list[Step]:
-    """Return what to try for a role, one step after the other. `layers` are those of Gemma."""
+    """Return the steps to try for a role, in order. `layers` is the number of Gemma's layers."""
     final = settings.translate.final
     if role == "marian":
         now = settings.translate.partial.threads
@@ -127,15 +126,15 @@ def steps(role: Role, settings: Settings, machine: Machine, layers: int = 0) -> 
 
 
 def on_gpu(values: Values) -> bool:
-    """Whether these settings have a GPU do the work."""
+    """Return whether these settings use a GPU."""
     return values.get("stt.device") == "cuda" or values.get("translate.final.gpu_layers", 0) != 0
 
 
 def choose(trials: Sequence[Trial], set_now: Values) -> Trial | None:
-    """Return the first trial that is nearly as quick as the quickest; None where none worked.
+    """Return the first trial that is nearly as quick as the quickest; None if none worked.
 
-    One that hears clearly more words wrong than the best is not looked at, nor one of a shorter
-    window than is set now where too few words were heard to tell.
+    Left out are trials that mishear clearly more words than the best, and those of a shorter window
+    than is set now if too few words were heard to tell.
     """
     worked = [(trial, trial.figures) for trial in trials if trial.figures is not None]
     rates = [f.word_error_rate for _, f in worked if f.word_error_rate is not None]
@@ -149,7 +148,7 @@ def choose(trials: Sequence[Trial], set_now: Values) -> Trial | None:
 
 
 def quicker(one: Trial, other: Trial) -> Trial:
-    """Return the quicker one of two trials of the same: what disturbs a trial only adds to it."""
+    """Return the quicker of two trials of the same settings: disturbances only ever add time."""
     both = [trial for trial in (one, other) if trial.figures is not None]
     return min(both, key=lambda trial: trial.figures.busy if trial.figures else 0.0, default=one)
 
@@ -165,10 +164,10 @@ def _shorter(trial: Trial, set_now: Values) -> bool:
 
 
 def _windows(now: float) -> list[Step]:
-    """Return longer windows than the settings name; none if they leave it to the model.
+    """Return windows longer than the one set; none if it is the model's own.
 
-    The sermon that is heard here was spoken by machines: a shorter window that costs nothing on it
-    may cost full stops and words of human voices.
+    Shorter ones are not tried: the demo sermon was spoken by machines, and a window that loses
+    nothing of it may lose full stops and words of human voices.
     """
     longer = [window for window in _WINDOWS if window > now]
     return [_each("stt.window_s", [now, *longer])] if now and longer else []

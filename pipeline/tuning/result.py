@@ -1,4 +1,4 @@
-"""What a tuning says in the end: values, verdicts, the memory that models need."""
+"""The result of a tuning: chosen values, verdicts, the memory that models need."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ from pipeline.tuning.verdicts import (
 
 @dataclass(frozen=True, slots=True)
 class Tuned:
-    """The result. Without `complete` somebody ended it early: it holds what was done by then."""
+    """The result. Unless `complete` it was interrupted, and holds what was done by then."""
 
     complete: bool
     machine: Machine
     trials: Sequence[Trial]
     chosen: Values
     changes: Values
-    """Of what was chosen, the values that the settings do not have."""
+    """The chosen values that differ from the settings."""
     verdicts: Sequence[Verdict]
     in_use: Sequence[Need]
-    """Measured."""
+    """The measured memory of the models in use."""
     known: Sequence[Need]
-    """As the registry has it."""
+    """The memory of all models according to the registry."""
 
     @property
     def ok(self) -> bool:
-        """Whether everything was tried, keeps up and fits."""
+        """True if everything was tried, keeps up and fits."""
         return self.complete and all(verdict.ok for verdict in self.verdicts)
 
 
@@ -57,7 +57,8 @@ def conclude(done: Tuning, settings: Settings, machine: Machine, *, complete: bo
     names = {role: model_name(role, settings) for role in figures}
     sizes = {role: _size_bytes(model_path(role, settings)) for role in figures}
     in_use = [
-        # An engine may be given memory that another had before: it needs its file at least.
+        # An engine may reuse memory that another one freed, so that little growth is measured: it
+        # needs at least the size of its file.
         _need(role, names[role], max(done.memory_bytes[role], sizes[role]), machine)
         for role in figures
     ]

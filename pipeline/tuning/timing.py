@@ -1,4 +1,4 @@
-"""How long an engine takes for its jobs, and what that means for a second of speech."""
+"""Time an engine's jobs, and convert the times to work for each second of speech."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from pipeline.tuning.workload import Hearing, Job, Work
 
 _ROUNDS = 5
 _LEAST = 4
-"""Jobs done at least, however long they take."""
+"""Least number of jobs, however long they take."""
 
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Jobs done: the least time of each, the texts, and the share of a core that was busy."""
+    """The least time of each job, its text, and the cores that were busy."""
 
     seconds: tuple[float, ...]
     texts: tuple[str, ...]
@@ -33,11 +33,11 @@ def time_jobs(
     patience_s: float | None = None,
     cpu_s: Callable[[], float] = time.process_time,
 ) -> Timing:
-    """Do the jobs, again and again while there is time, and return the least time of each.
+    """Do the jobs repeatedly while there is time, and return the least time of each.
 
-    What disturbs a measurement only ever adds to it. Stops in the first round after `patience_s`
-    (by default `limit_s`), in later ones after `limit_s`. `cpu_s` tells the processor's time that
-    the engine's process has used. Raises EngineError.
+    The least, because disturbances only ever add time. Stops in the first round after `patience_s`
+    (by default `limit_s`), in later ones after `limit_s`. `cpu_s` returns the processor time used
+    by the engine's process. Raises EngineError.
     """
     seconds: list[float] = []
     texts: list[str] = []
@@ -63,7 +63,7 @@ def time_jobs(
 
 
 def figures_of(work: Work, timing: Timing) -> Figures:
-    """Return what a timing of the beginning of a work means for a second of speech."""
+    """Return the work for each second of speech, from a timing of the work's first jobs."""
     done = list(zip(work.jobs, timing.seconds, timing.texts, strict=False))
 
     def load(*, final: bool) -> float:

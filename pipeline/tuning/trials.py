@@ -1,6 +1,6 @@
-"""Engines measured on real speech with one setting after another: the doing of `tune`.
+"""Try engines on real speech with one setting after another, for `tune`.
 
-What to try and what to choose is in pipeline.tuning.plan.
+pipeline.tuning.plan says what to try and what to choose.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ from pipeline.tuning.workload import (
 log = structlog.get_logger()
 
 _PATIENCE = 2
-"""A trial is ended after so many times its time, with what it has."""
+"""Multiple of its time after which a trial is ended with what it has."""
 _HANGS_S = 120.0
-"""One translation may take so long here, that a slow machine gets figures and no error."""
+"""Deadline of one translation here; long, so that a slow machine gets figures and no error."""
 
 
 class Tuning:
-    """Tries what the machine offers, engine by engine, and keeps what it chose.
+    """Tries the machine's possibilities, engine by engine, and keeps the best.
 
-    Each trial takes about `limit_s`. `begin` hears of each before it starts.
+    Each trial takes about `limit_s`; `begin` is called before it.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Tuning:
         self.chosen: dict[Role, Trial] = {}
         """The best trial of each role so far; its values hold those of the steps that are done."""
         self.memory_bytes: dict[Role, int] = {}
-        """What each engine took."""
+        """Memory of each engine."""
         self._jobs: dict[Role, int] = {}
         self._error = StarkError("tune-nothing-works", "Nothing that was tried works.")
 
@@ -97,9 +97,9 @@ class Tuning:
         return tuning.steps(role, self._settings, self._machine, layers)
 
     def run(self, role: Role) -> Iterator[Trial]:
-        """Try all steps of a role; yield each trial, one that was tried before once more.
+        """Try all steps of a role and yield each trial, also one known from an earlier step.
 
-        What is set now is given up only for what was quicker twice, in turns. Where nothing
+        The present setting is replaced only by one that was quicker twice, in turns. If nothing
         works, raises the StarkError of the last trial.
         """
         work, known = self._work(role), dict[tuple[tuple[str, Value], ...], Trial]()
@@ -155,7 +155,7 @@ class Tuning:
         return Trial(role, values, figures)
 
     def _check(self, role: Role, engine: EngineProcess) -> None:
-        """Have the golden sentence done, which warms up too. Raises EngineError."""
+        """Test the engine with the golden sentence, which warms it up too. Raises EngineError."""
         golden, translate = self._golden, self._settings.translate
         if engine.setback:
             raise EngineError("gpu-unavailable", f"It does not fit: {engine.setback}.")
@@ -188,7 +188,7 @@ class Tuning:
 
 
 def model_path(role: Role, settings: Settings) -> Path:
-    """Return where the model of a role is. Raises ModelError."""
+    """Return the path of a role's model. Raises ModelError."""
     return resolve(role, model_name(role, settings), settings.models.directory)
 
 

@@ -1,7 +1,4 @@
-"""Does what was measured keep up with speech, does it fit into the memory, and what if not?
-
-Settings, a machine and figures go in, verdicts come out; nothing here measures.
-"""
+"""Judge measurements: do engines keep up with speech and fit into memory? Else what helps. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ from pipeline.models.registry import KEYS, Model, Role
 from pipeline.tuning.plan import Figures, Machine
 
 BUDGETS: Mapping[Role, float] = {"stt": 0.5, "marian": 0.2, "gemma": 0.7}
-"""Seconds of work for a second of speech that an engine may take.
+"""Limits of an engine's work, seconds for each second of speech.
 
 A queue grows without end as its server's share of busy time nears 1; at 0.7 what comes at random
 still waits about one service time (Pollaczek and Khinchine, M/D/1: r / 2(1 - r)). Whisper and
@@ -22,19 +19,16 @@ Marian share one thread, so they share the 0.7; Gemma has a thread of its own.
 CORES = 0.8
 """Share of the cores that all engines together may keep busy; the rest is for the system."""
 BUSY, TOO_BUSY = 0.1, 0.4
-"""Shares of the processor that other programs take: from the first on it is said, from the second
-on nothing that was measured can be believed.
+"""Shares of the processor used by other programs: above the first there is a warning, above the
+second the measurements are useless.
 """
 HEADROOM_BYTES = 300_000_000
-"""For what grows during a service: displays, history, the engines' own buffers."""
+"""Reserve for growth during a service: displays, history, the engines' own buffers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether something keeps up or fits; `fix` is what to do where it does not.
-
-    With `ok` a `fix` is advice.
-    """
+    """A judgement, and in `fix` what to do about it; with `ok` that is only advice."""
 
     what: Role | str
     ok: bool
@@ -44,7 +38,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """The memory that a model needs, and whether the machine has it. None: there is no GPU."""
+    """A model's need of memory, and whether it fits; `fits_gpu` is None without a GPU."""
 
     name: str
     role: Role
@@ -56,9 +50,9 @@ class Need:
 def judge(
     role: Role, figures: Figures, settings: Settings, smaller: Model | None = None
 ) -> Verdict:
-    """Say whether an engine keeps up with speech, and if not, what would.
+    """Judge whether an engine keeps up with speech.
 
-    `smaller` is what `find_smaller` found.
+    `smaller` is the model from `find_smaller`, to recommend if not.
     """
     budget, deadline_s = BUDGETS[role], settings.translate.final.deadline_s
     said = (
@@ -92,7 +86,7 @@ def judge(
 
 
 def judge_together(figures: Mapping[Role, Figures], machine: Machine) -> Verdict:
-    """Say whether the cores are enough for all engines at the same time."""
+    """Judge whether the cores are enough for all engines together."""
     used = {role: each.cores for role, each in figures.items()}
     total, most = sum(used.values()), CORES * machine.cores
     said = f"{total:.2f} of {machine.cores} cores busy, at most {most:.2f}"
@@ -104,7 +98,7 @@ def judge_together(figures: Mapping[Role, Figures], machine: Machine) -> Verdict
 
 
 def judge_memory(needs: Sequence[Need], machine: Machine) -> Verdict:
-    """Say whether the models in use fit into the memory that is free."""
+    """Judge whether the models in use fit into the free memory."""
     total = sum(need.need_bytes for need in needs) + HEADROOM_BYTES
     said = f"a service needs about {gb(total)}; {gb(machine.ram_free_bytes)} are free"
     if total <= machine.ram_free_bytes:
@@ -114,7 +108,7 @@ def judge_memory(needs: Sequence[Need], machine: Machine) -> Verdict:
 
 
 def judge_processor(machine: Machine) -> list[Verdict]:
-    """Return what other programs took of the processor, if it was enough to spoil the figures."""
+    """Judge other programs' load; no verdict if it was too small to spoil the figures."""
     if machine.busy <= BUSY:
         return []
     ok = machine.busy <= TOO_BUSY
@@ -125,7 +119,7 @@ def judge_processor(machine: Machine) -> list[Verdict]:
 
 
 def judge_gpu(machine: Machine) -> list[Verdict]:
-    """Return what keeps the engines from a GPU that is there; nothing where all is well."""
+    """Return what keeps the engines from using a GPU that is there."""
     if not machine.gpus:
         return []
     found = []
@@ -154,7 +148,7 @@ def judge_gpu(machine: Machine) -> list[Verdict]:
 def find_smaller(
     role: Role, figures: Figures, size_bytes: int, settings: Settings, known: Sequence[Model]
 ) -> Model | None:
-    """Return the largest known model that is expected to keep up where one of `size_bytes` cannot.
+    """Return the largest known model expected to keep up when one of `size_bytes` does not.
 
     Work is taken to grow with the size of the file: each token reads all weights once.
     """
@@ -171,7 +165,7 @@ def find_smaller(
 
 
 def memory_needs(models: Sequence[Model], machine: Machine) -> list[Need]:
-    """Return each model's need of memory and whether it fits, of those that state one."""
+    """Return the need of memory of each model that states one, and whether it fits."""
     free = max((gpu.free_bytes for gpu in machine.gpus), default=None)
     return [
         Need(

@@ -1,4 +1,4 @@
-"""What engines are given while they are measured: the demo sermon as the daemon would cut it."""
+"""The work on which engines are measured: the demo sermon, cut as the daemon would cut it."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from pipeline.evaluation.reference import Sentence, read_recording
 T = TypeVar("T")
 
 LANGS = ("en", "es")
-"""Languages of the sermon. Engines for others get the same, for their speed hardly differs; only
-what they hear is not compared with what is said.
+"""Languages of the sermon. Engines for other languages get the same one, since their speed hardly
+differs; only their recognition is not compared with the text.
 """
 
 
@@ -27,15 +27,15 @@ class Job(Protocol):
 
     @property
     def final(self) -> bool:
-        """Whether it is the last work on this speech, or a partial."""
+        """True for the last work on this speech, false for a partial."""
 
     def do(self, engine: Any) -> str:
-        """Have it done; return the text."""
+        """Do the job with an engine; return the text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hearing:
-    """Recognize an utterance. `spoken` is what is really said in a final."""
+    """Recognizing an utterance. `spoken` is the true text of a final."""
 
     utterance: Utterance
     spoken: tuple[Sentence, ...] = ()
@@ -52,7 +52,7 @@ class Hearing:
 
 @dataclass(frozen=True, slots=True)
 class Translating:
-    """Translate a text."""
+    """Translating a text."""
 
     text: str
     final: bool = True
@@ -65,12 +65,12 @@ class Translating:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """All that an engine has to do for a stretch of speech."""
+    """All jobs of one engine for some speech."""
 
     jobs: tuple[Job, ...]
-    """In an order of which every beginning is a fair sample."""
+    """In an order of which any prefix is an even sample."""
     speech_s: float
-    """Seconds of speech that it is for, pauses left out."""
+    """Length of the speech, without pauses."""
 
     def count(self, *, final: bool) -> int:
         """Return the number of finals, or of partials."""
@@ -139,7 +139,7 @@ def sermon() -> tuple[Sentence, ...]:
 
 
 def growing(sentence: Sentence, partial_s: float) -> list[tuple[str, bool]]:
-    """Return what is translated while a sentence is spoken: (text so far, whether it is whole)."""
+    """Return the texts translated while a sentence is spoken, each (text so far, is it whole)."""
     words, took_s = sentence.source.split(), sentence.end_s - sentence.start_s
     partials = int(took_s / partial_s) if partial_s else 0
     heard = [round(len(words) * number * partial_s / took_s) for number in range(1, partials + 1)]
@@ -149,9 +149,9 @@ def growing(sentence: Sentence, partial_s: float) -> list[tuple[str, bool]]:
 
 
 def fair(jobs: Sequence[T]) -> tuple[T, ...]:
-    """Return the jobs so that every beginning is spread over the whole: bits of the place reversed.
+    """Order jobs by bit-reversed index, so that any prefix is an even sample.
 
-    Finals and partials take turns while there are both.
+    Finals and partials alternate as long as there are both.
     """
     finals = _spread([job for job in jobs if getattr(job, "final", True)])
     partials = _spread([job for job in jobs if not getattr(job, "final", True)])

@@ -1,4 +1,4 @@
-"""`check`: is everything ready for the service?"""
+"""`check`: test whether everything is ready for the service."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _show(console: Console, result: Result) -> None:
 def _conclude(
     console: Console, told: Sequence[Result], left_out: Sequence[str], *, as_json: bool
 ) -> None:
-    """Say it all in one sentence, or in one object."""
+    """Print the summary: one sentence, or one JSON object."""
     red = [result.name for result in told if not result.ok]
     if as_json:
         report = {"ok": not red, "results": [asdict(r) for r in told], "left_out": left_out}

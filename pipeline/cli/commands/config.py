@@ -1,4 +1,4 @@
-"""`config`: the settings in force, and where each comes from."""
+"""`config`: print the settings in force and their origins."""
 
 from __future__ import annotations
 

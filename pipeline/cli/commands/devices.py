@@ -1,4 +1,4 @@
-"""`devices`: what can be recorded from, and a level meter."""
+"""`devices`: list the recording devices, or meter one's level."""
 
 from __future__ import annotations
 

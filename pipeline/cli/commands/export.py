@@ -1,4 +1,4 @@
-"""`export`: a session's captions as subtitles, text, a table or JSON."""
+"""`export`: write a session's captions as subtitles, text, a table or JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`models`: which there are, fetching them, checking them."""
+"""`models`: list, fetch, verify and remove models."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ def _verify(arguments: argparse.Namespace) -> int:
 
 
 def _faults(store: Store, name: str) -> list[str]:
-    """Return what is wrong with a model, reading all of it."""
+    """Return the faults of a model, after reading all of it."""
     try:
         manifest = store.manifest(name)
     except ModelError as error:

@@ -1,4 +1,4 @@
-"""`replay`: a past session on the displays again."""
+"""`replay`: show a past session on the displays again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`report`: a session as one web page."""
+"""`report`: write a session as one web page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`review`: a session's doubtful captions, to be approved or corrected in the browser."""
+"""`review`: approve or correct a session's doubtful captions in the browser."""
 
 from __future__ import annotations
 

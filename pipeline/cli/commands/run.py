@@ -1,4 +1,4 @@
-"""`run`, `dry-run` and `demo`: the daemon itself."""
+"""`run`, `dry-run` and `demo`: start the daemon."""
 
 from __future__ import annotations
 
