@@ -77,12 +77,12 @@ def _row(message: CaptionMessage, sides: Sequence[Side]) -> dict[str, Any]:
 
 def _texts(message: CaptionMessage, sides: Sequence[Side]) -> list[tuple[str, str]]:
     """Return (lang, text) of each side that has text; equal texts are returned once."""
-    found = {
+    texts = {
         plain(text.text): (text.lang, plain(text.text))
         for text in (getattr(message, side) for side in sides)
         if plain(text.text)
     }
-    return list(found.values())
+    return list(texts.values())
 
 
 _Format = Callable[[Sequence[CaptionMessage], Sequence[Side]], str]

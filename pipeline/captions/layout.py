@@ -43,7 +43,7 @@ def arrange(captions: Sequence[Spoken]) -> list[Cue]:
     A caption too long for one cue becomes several, which share its time by their characters. If
     there is too little time to read it at CHARS_PER_S, it stays on screen into the pause after it.
     """
-    made: list[Cue] = []
+    result: list[Cue] = []
     starts_s = [caption.start_s for caption in captions[1:]]
     for caption, next_s in zip_longest(captions, starts_s):
         lines = LINES // len(caption.texts)
@@ -53,14 +53,14 @@ def arrange(captions: Sequence[Spoken]) -> list[Cue]:
         parts = [divide(text, lang, lines, count) for lang, text in caption.texts]
         shown = ["\n".join(filter(None, texts)) for texts in zip_longest(*parts, fillvalue="")]
         chars = [max(map(len, texts)) for texts in zip_longest(*parts, fillvalue="")]
-        start_s = max(caption.start_s, made[-1].end_s if made else 0.0)
+        start_s = max(caption.start_s, result[-1].end_s if result else 0.0)
         end_s = max(caption.end_s, start_s + _CLIPPED_S)
         wanted_s = start_s + max(sum(chars) / CHARS_PER_S, len(chars) * SHORTEST_S)
         end_s = max(end_s, wanted_s if next_s is None else min(wanted_s, next_s - GAP_S))
         per_char_s = (end_s - start_s) / sum(chars)
         times_s = [start_s + per_char_s * n for n in accumulate(chars, initial=0)]
-        made += [Cue(*times, text) for times, text in zip(pairwise(times_s), shown, strict=True)]
-    return made
+        result += [Cue(*times, text) for times, text in zip(pairwise(times_s), shown, strict=True)]
+    return result
 
 
 def divide(text: str, lang: str, lines: int = LINES, count: int = 0) -> list[str]:
@@ -93,13 +93,13 @@ def divide(text: str, lang: str, lines: int = LINES, count: int = 0) -> list[str
     parts = min(ways, key=lambda n: ways[n][0])
     if count:
         parts = min(count, max(ways))
-    made: list[str] = []
+    cue_texts: list[str] = []
     end = len(words)
     while parts:
         start = best[end][parts][1]
-        made.append(_broken(words[start:end], lang))
+        cue_texts.append(_broken(words[start:end], lang))
         end, parts = start, parts - 1
-    return made[::-1]
+    return cue_texts[::-1]
 
 
 def _cost(words: Sequence[str], lang: str, lines: int) -> float | None:
@@ -123,15 +123,15 @@ def _broken(words: Sequence[str], lang: str) -> str:
 
 def _breaks(words: Sequence[str], lang: str) -> list[tuple[float, int]]:
     """Return (cost, place) of each way to break words into two lines."""
-    found: list[tuple[float, int]] = []
+    breaks: list[tuple[float, int]] = []
     for at in range(1, len(words)):
         first, second = len(" ".join(words[:at])), len(" ".join(words[at:]))
         if max(first, second) <= LINE_CHARS:
             cost = break_cost(words[at - 1], words[at], lang)
             cost += 20 * ((first - second) / LINE_CHARS) ** 2
             cost += _LONE_WORD * (at in (1, len(words) - 1))
-            found.append((cost, at))
-    return found
+            breaks.append((cost, at))
+    return breaks
 
 
 def _words(text: str) -> list[str]:

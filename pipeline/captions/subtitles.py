@@ -38,21 +38,21 @@ def cues(messages: Iterable[CaptionMessage], side: Side) -> list[Cue]:
 
     Hidden captions are left out. No cue begins before the one before it has ended.
     """
-    made: list[Cue] = []
+    result: list[Cue] = []
     for message in newest(messages):
-        cue = follow(made[-1] if made else None, message, side)
+        cue = follow(result[-1] if result else None, message, side)
         if cue is not None:
-            made.append(cue)
-    return made
+            result.append(cue)
+    return result
 
 
 def newest(messages: Iterable[CaptionMessage]) -> list[CaptionMessage]:
     """Return the newest final version of each caption in order of `id`, hidden ones left out."""
-    found: dict[int, CaptionMessage] = {}
+    latest: dict[int, CaptionMessage] = {}
     for message in messages:
-        if message.final and (message.id not in found or message.seq > found[message.id].seq):
-            found[message.id] = message
-    shown = (found[key] for key in sorted(found))
+        if message.final and (message.id not in latest or message.seq > latest[message.id].seq):
+            latest[message.id] = message
+    shown = (latest[key] for key in sorted(latest))
     return [m for m in shown if plain(m.source.text) or plain(m.target.text)]
 
 

@@ -109,7 +109,7 @@ def judge(heard: Heard, name: str) -> Passed:
 
     `name` is the input's, for the person.
     """
-    said = f"{name}: {heard.loudest_dbfs:.0f} dBFS at its loudest in {heard.seconds:.0f} s"
+    summary = f"{name}: {heard.loudest_dbfs:.0f} dBFS at its loudest in {heard.seconds:.0f} s"
     spoken = heard.speech_s * SAMPLE_RATE >= _SPEECH_BLOCKS * BLOCK_SAMPLES
     if heard.loudest_dbfs < NOTHING_DBFS:
         raise AudioError(
@@ -121,27 +121,29 @@ def judge(heard: Heard, name: str) -> Passed:
     if heard.loudest_dbfs < SILENT_DBFS and not spoken:
         raise AudioError(
             "audio-silent",
-            f"{said}: nobody can be heard.",
+            f"{summary}: nobody can be heard.",
             "Speak while the check listens; if you did, turn the gain up or choose another "
             "audio.device or audio.channel (`stark-translate devices --meter`).",
         )
     if heard.clipped_share >= CLIPPED_SHARE:
         raise AudioError(
             "audio-clipping",
-            f"{said}, and distorted: {heard.clipped_share:.0%} of it is at full scale.",
+            f"{summary}, and distorted: {heard.clipped_share:.0%} of it is at full scale.",
             "Turn the gain down until the loudest words reach about -12 dBFS.",
         )
     if not spoken:
         return Passed(
-            f"{said}, but no speech.",
+            f"{summary}, but no speech.",
             "Speak while the check listens, to be sure that it hears the right thing.",
             "audio-no-speech",
         )
-    said += f", {heard.speech_s:.1f} s of speech"
+    summary += f", {heard.speech_s:.1f} s of speech"
     if heard.clipped_share:
         return Passed(
-            f"{said}, now and then at full scale.", "Turn the gain down a little.", "audio-clipping"
+            f"{summary}, now and then at full scale.",
+            "Turn the gain down a little.",
+            "audio-clipping",
         )
     if heard.loudest_dbfs < QUIET_DBFS:
-        return Passed(f"{said}, quiet.", "Turn the gain up a little.", "audio-quiet")
-    return Passed(f"{said}.")
+        return Passed(f"{summary}, quiet.", "Turn the gain up a little.", "audio-quiet")
+    return Passed(f"{summary}.")

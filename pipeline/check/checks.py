@@ -210,11 +210,11 @@ def _disk(directory: Path) -> Passed:
     """Raises SessionError (disk-short)."""
     there = next(f for f in (directory.absolute(), *directory.absolute().parents) if f.is_dir())
     free = shutil.disk_usage(there).free
-    said = f"{free / 1e9:.1f} GB free; two hours take about {_SERVICE_BYTES / 1e6:.0f} MB"
+    room = f"{free / 1e9:.1f} GB free; two hours take about {_SERVICE_BYTES / 1e6:.0f} MB"
     if free < _DISK_BYTES:
         raise SessionError(
             "disk-short",
-            f"{said}, and {_DISK_BYTES / 1e6:.0f} MB leave room for logs and other programs.",
+            f"{room}, and {_DISK_BYTES / 1e6:.0f} MB leave room for logs and other programs.",
             f"Make room where {there} is, or set session.directory to another disk.",
         )
-    return Passed(f"{said}.")
+    return Passed(f"{room}.")

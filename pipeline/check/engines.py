@@ -130,15 +130,15 @@ class EngineChecks:
         """Compare what the engines took with what was free before. Raises ModelError."""
         used = sum(engine.memory_bytes for engine in self._engines)
         need = used + HEADROOM_BYTES
-        said = (
+        memory = (
             f"The engines took {_gb(used)}, a service needs about {_gb(need)}; "
             f"{_gb(self._free_before)} was free"
         )
         if need > self._free_before:
             raise ModelError(
-                "memory-short", f"{said}.", "Close other programs, or choose smaller models."
+                "memory-short", f"{memory}.", "Close other programs, or choose smaller models."
             )
-        return Passed(f"{said}.")
+        return Passed(f"{memory}.")
 
     @cached_property
     def _golden(self) -> Golden:
@@ -159,15 +159,15 @@ def judge(golden: Golden, name: str, text: str, lang: str, took_s: float) -> Pas
             f"It may be made for other languages or damaged. {_another(name)}",
         )
     factor = took_s / golden.duration_s
-    said = (
+    result = (
         f"{text!r} in {took_s * 1000:.0f} ms for {golden.duration_s:.1f} s of speech, "
         f"real-time factor {factor:.2f}"
     )
     if factor > 1 and name != "gemma":
-        raise EngineError("engine-slow", f"{said}: it cannot keep up.", _faster(name))
+        raise EngineError("engine-slow", f"{result}: it cannot keep up.", _faster(name))
     if factor > (1 if name == "gemma" else _BUSY):
-        return Passed(f"{said}: it will fall behind at times.", _faster(name), "engine-slow")
-    return Passed(f"{said}.")
+        return Passed(f"{result}: it will fall behind at times.", _faster(name), "engine-slow")
+    return Passed(f"{result}.")
 
 
 def _untried(lang: str) -> Passed:

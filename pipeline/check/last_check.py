@@ -23,13 +23,13 @@ def keep(directory: Path, results: Iterable[Result]) -> None:
     """
     if not directory.is_dir():
         return
-    told = tuple(
+    kept = tuple(
         CheckResult(test=r.name, verdict=r.verdict, line=r.message, fix=r.fix) for r in results
     )
-    ok = all(result.verdict != "failed" for result in told)
+    ok = all(result.verdict != "failed" for result in kept)
     file = WholeFile(directory / FILE)
     file.content = orjson.dumps(
-        LastCheck(utc=utc_now(), ok=ok, results=told),
+        LastCheck(utc=utc_now(), ok=ok, results=kept),
         option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE,
     )
     file.flush()

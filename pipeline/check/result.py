@@ -70,8 +70,8 @@ def results(
         start_s = time.perf_counter()
         try:
             passed = check.run()
-            told = (True, passed.message, passed.advice, passed.code)
+            outcome = (True, passed.message, passed.advice, passed.code)
         except StarkError as error:
             bad.add(check.name)
-            told = (False, error.message, error.fix or check.fix, error.code)
-        yield Result(check.name, *told, round((time.perf_counter() - start_s) * 1000, 1))
+            outcome = (False, error.message, error.fix or check.fix, error.code)
+        yield Result(check.name, *outcome, round((time.perf_counter() - start_s) * 1000, 1))

@@ -128,9 +128,9 @@ def _environment() -> dict[str, Any]:
     try:
         return EnvSettingsSource(Settings)()
     except (SettingsError, RecursionError) as error:  # a section in one variable, and not JSON
-        said = str(error).removesuffix(' from source "EnvSettingsSource"')
+        reason = str(error).removesuffix(' from source "EnvSettingsSource"')
         fix = f"Set one variable for each key, such as {PREFIX}SERVER__PORT."
-        raise ConfigError("config-bad-value", f"environment: {said}.", fix) from None
+        raise ConfigError("config-bad-value", f"environment: {reason}.", fix) from None
 
 
 def _nest(flags: Mapping[str, Any]) -> dict[str, Any]:

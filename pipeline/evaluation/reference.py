@@ -46,7 +46,7 @@ class Recording:
     def sentences(self, audio_s: float) -> list[Sentence]:
         """Return the sentences that end within `audio_s` of the recording, played in a loop."""
         laps = range(math.ceil(audio_s / self.duration_s))
-        told = (
+        spoken = (
             replace(
                 sentence,
                 lap=lap,
@@ -56,7 +56,7 @@ class Recording:
             for lap in laps
             for sentence in self.once
         )
-        return [sentence for sentence in told if sentence.end_s <= audio_s]
+        return [sentence for sentence in spoken if sentence.end_s <= audio_s]
 
 
 def read_recording(path: Path, source: str, target: str) -> Recording:

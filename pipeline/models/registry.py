@@ -140,8 +140,8 @@ def hub_id(value: str) -> tuple[str, str] | None:
 
     The file is "" where none is named.
     """
-    found = _HUB_ID.fullmatch(value)
-    return (found[1], found[2] or "") if found and ".." not in value else None
+    match = _HUB_ID.fullmatch(value)
+    return (match[1], match[2] or "") if match and ".." not in value else None
 
 
 def near(value: str, known: Mapping[str, Model]) -> str:
@@ -155,8 +155,8 @@ def _read(file: Path) -> dict[str, Model]:
     try:
         entries = _File.model_validate(tomllib.loads(file.read_text(encoding="utf-8"))).models
     except ValidationError as error:
-        said = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
-        raise _broken(file, said) from None
+        problems = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
+        raise _broken(file, problems) from None
     except (OSError, ValueError, RecursionError) as error:
         raise _broken(file, str(error)) from None
     return {model.name: model for model in entries}

@@ -65,8 +65,8 @@ def _pulled(store: Store, role: Role, name: str) -> Path:
     path, faults = store.path(manifest), store.faults(manifest)
     # A damaged Gemma is left for its engine to find: then the daemon goes on with Marian alone.
     if faults and not (role == "gemma" and path.is_file()):
-        said = "; ".join(faults)
-        raise ModelError("model-broken", f"{key}: {name}: {said}.", again(name))
+        problems = "; ".join(faults)
+        raise ModelError("model-broken", f"{key}: {name}: {problems}.", again(name))
     return path
 
 
@@ -80,11 +80,11 @@ def _wrong_role(role: Role, name: str, made_for: Role) -> ModelError:
 
 def _starter(role: Role) -> Path:
     folder = bundled("models", "starter", role)
-    found = sorted(folder.glob("*.gguf" if role == "gemma" else "model.bin"))
-    if not found:
+    files = sorted(folder.glob("*.gguf" if role == "gemma" else "model.bin"))
+    if not files:
         raise ModelError(
             "model-missing",
             f"The starter model is not in {folder}.",
             "Install the program again, or check out the whole repository.",
         )
-    return found[0] if role == "gemma" else folder
+    return files[0] if role == "gemma" else folder

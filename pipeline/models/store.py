@@ -100,13 +100,13 @@ class Store:
 
     def names(self) -> list[str]:
         """Return the names of all pulled models, also of those whose manifest is broken."""
-        found = []
+        names = []
         for file in sorted(self.directory.glob(f"*/{_MANIFEST}")):
             try:
-                found.append(Manifest.model_validate_json(file.read_bytes()).name)
+                names.append(Manifest.model_validate_json(file.read_bytes()).name)
             except (OSError, ValidationError):
-                found.append(file.parent.name)
-        return found
+                names.append(file.parent.name)
+        return names
 
     def has_accepted(self, terms: str) -> bool:
         """Return whether these terms were accepted for any pulled model."""
@@ -140,17 +140,17 @@ class Store:
         Sizes are always compared, with `hashes` the contents too, which reads everything;
         `on_bytes` gets the bytes read since its last call.
         """
-        found = []
+        faults = []
         for file in manifest.files:
             there = self.folder(manifest.name) / file.path
             size = _size(there)
             if size < 0:
-                found.append(f"{file.path} is missing")
+                faults.append(f"{file.path} is missing")
             elif size != file.size_bytes:
-                found.append(f"{file.path} has {size} of {file.size_bytes} bytes")
+                faults.append(f"{file.path} has {size} of {file.size_bytes} bytes")
             elif hashes and digest(there, "sha256", on_bytes) != file.sha256:
-                found.append(f"{file.path} has other content than was pulled")
-        return found
+                faults.append(f"{file.path} has other content than was pulled")
+        return faults
 
     def require_place(self, name: str) -> None:
         """Check that no folder which we did not create is in the way. Raises ModelError."""
@@ -181,13 +181,13 @@ class Store:
     def remove(self, name: str) -> None:
         """Delete a model and its unfinished pull. Raises ModelError."""
         folder, half = self.folder(name), self.partial(name)
-        found = [folder] if (folder / _MANIFEST).exists() else []
-        found += [half] if half.is_dir() else []
-        if not found:
+        folders = [folder] if (folder / _MANIFEST).exists() else []
+        folders += [half] if half.is_dir() else []
+        if not folders:
             raise ModelError("model-not-pulled", f"There is no {name} in {self.directory}.")
         with self.lock(name):
             try:
-                for folder in found:
+                for folder in folders:
                     shutil.rmtree(folder)
             except OSError as error:
                 raise unwritable(self.directory, error) from None

@@ -36,15 +36,15 @@ class CompareRecord:
 
 def compare_record(comparison: Comparison, *, utc: str) -> CompareRecord:
     """Return the record of a comparison."""
-    told = comparison.translation
+    translation = comparison.translation
     return CompareRecord(
         id=comparison.id,
         utc=utc,
         lang=comparison.lang,
-        text=told.text,
-        engine=told.engine,
+        text=translation.text,
+        engine=translation.engine,
         model=comparison.model,
         ms=round(comparison.span.ms, 1),
-        stopped=told.stopped,
-        agreement=agreement(told.text, comparison.final),
+        stopped=translation.stopped,
+        agreement=agreement(translation.text, comparison.final),
     )

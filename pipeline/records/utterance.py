@@ -277,19 +277,19 @@ def _heard(transcript: Transcript, mode: Mode, utc: str, updates: int) -> Uttera
 
 def _final(caption: Caption, span: Span) -> FinalRecord:
     record = FinalRecord(lang=caption.lang, text=caption.text, engine=caption.engine)
-    told = caption.translation
-    if told is None:
+    translation = caption.translation
+    if translation is None:
         return record
     took_s = span.end_s - span.start_s
     return replace(
         record,
-        tokens=told.tokens,
-        tokens_per_s=round(told.tokens / took_s, 1) if took_s > 0 else None,
-        prompt_tokens=told.prompt_tokens,
-        reused_tokens=told.reused_tokens,
-        draft_tokens=told.draft_tokens,
-        avg_logprob=_rounded(told.avg_logprob, 4),
-        stopped=told.stopped,
+        tokens=translation.tokens,
+        tokens_per_s=round(translation.tokens / took_s, 1) if took_s > 0 else None,
+        prompt_tokens=translation.prompt_tokens,
+        reused_tokens=translation.reused_tokens,
+        draft_tokens=translation.draft_tokens,
+        avg_logprob=_rounded(translation.avg_logprob, 4),
+        stopped=translation.stopped,
     )
 
 

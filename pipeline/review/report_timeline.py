@@ -153,7 +153,7 @@ def distribution(session: ReportedSession) -> Markup:
 
 def _states(session: ReportedSession) -> list[Bar]:
     """Return the session's states; a health record's holds until the next record."""
-    found: list[Bar] = []
+    bars: list[Bar] = []
     starts = [session.at_s(record.utc) for record in session.health]
     spans = pairwise([*starts, session.length_s])
     for record, (start_s, end_s) in zip(session.health, spans, strict=True):
@@ -162,10 +162,10 @@ def _states(session: ReportedSession) -> list[Bar]:
         kind = "calm" if record.state in _QUIET else _state_tone(record.state)
         why = record.reason or ("listening" if kind == "calm" else record.state)
         bar = Bar(start_s, max(start_s, end_s), kind, why)
-        if found and (found[-1].kind, found[-1].title) == (kind, why):
-            bar = replace(bar, start_s=found.pop().start_s)
-        found.append(bar)
-    return found
+        if bars and (bars[-1].kind, bars[-1].title) == (kind, why):
+            bar = replace(bar, start_s=bars.pop().start_s)
+        bars.append(bar)
+    return bars
 
 
 def _plot(drawing: Markup, legend: list[tuple[str, str]], says: str = "") -> Markup:

@@ -271,14 +271,14 @@ def _hold(journal: Path) -> int:
 
 def _others(session: Session) -> dict[int, dict[str, Other]]:
     """Return other translations by utterance and text, the quick translator's first."""
-    found: dict[int, dict[str, Other]] = {}
+    by_utterance: dict[int, dict[str, Other]] = {}
     for record in session.utterances:
-        made = record.partial
-        found[record.id] = {made.text: Other(made.engine, "", made.text)} if made else {}
-    for told in session.compares:
-        other = Other(told.engine, told.model, told.text)
-        found.get(told.id, {}).setdefault(other.text, other)
-    return found
+        quick = record.partial
+        by_utterance[record.id] = {quick.text: Other(quick.engine, "", quick.text)} if quick else {}
+    for second in session.compares:
+        other = Other(second.engine, second.model, second.text)
+        by_utterance.get(second.id, {}).setdefault(other.text, other)
+    return by_utterance
 
 
 def _parse_reviewed(line: bytes) -> Reviewed:

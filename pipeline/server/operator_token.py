@@ -48,9 +48,9 @@ def kept_token(directory: Path) -> str:
     try:
         return file.read_text(encoding="ascii").strip()
     except (OSError, UnicodeDecodeError) as error:
-        said = error.strerror if isinstance(error, OSError) else "it is not text"
+        reason = error.strerror if isinstance(error, OSError) else "it is not text"
         raise SessionError(
             "token-missing",
-            f"The daemon's operator token {file} cannot be read: {said}.",
+            f"The daemon's operator token {file} cannot be read: {reason}.",
             "Name the daemon's own --config or --sessions, and run this as its user.",
         ) from None

@@ -114,10 +114,10 @@ def trusting(cert: Path) -> ssl.SSLContext:
 
 def _stamp(path: Path) -> tuple[int, int, int] | None:
     try:
-        found = path.stat()
+        stat = path.stat()
     except OSError:
         return None
-    return found.st_ino, found.st_size, found.st_mtime_ns
+    return stat.st_ino, stat.st_size, stat.st_mtime_ns
 
 
 def _no_password() -> str:
@@ -171,10 +171,10 @@ def _facts(served: ssl.SSLContext, cert: Path) -> Facts:
             waiting = [side for side in waiting if not _shaken(side)]
     except ssl.SSLError as problem:
         raise _unusable(cert, None, problem.reason or str(problem)) from None
-    found = browser.getpeercert() or {}
-    pairs: Iterable[tuple[str, str]] = found.get("subjectAltName", ())  # type: ignore[assignment]
+    peer = browser.getpeercert() or {}
+    pairs: Iterable[tuple[str, str]] = peer.get("subjectAltName", ())  # type: ignore[assignment]
     names = tuple(name for _, name in pairs)
-    return Facts(names, _moment(found["notBefore"]), _moment(found["notAfter"]))
+    return Facts(names, _moment(peer["notBefore"]), _moment(peer["notAfter"]))
 
 
 def _shaken(side: ssl.SSLObject) -> bool:

@@ -194,14 +194,14 @@ def read_lines(path: Path, parse: Callable[[bytes], T]) -> list[T]:
     except OSError as error:
         raise SessionError("session-unreadable", f"{path}: {error.strerror}.") from None
     numbered = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
-    made: list[T] = []
+    parsed: list[T] = []
     for number, line in numbered:
         try:
-            made.append(parse(line))
+            parsed.append(parse(line))
         except ProtocolError as error:
             if number == numbered[-1][0]:
                 break  # the daemon was killed while it wrote this line
             message = f"{path}, line {number}: {error.message}"
             fix = "Delete that line, or restore the file from a copy."
             raise SessionError("session-unreadable", message, fix) from None
-    return made
+    return parsed

@@ -31,8 +31,8 @@ def prune(
     `running` is kept whatever its age and size, but its size counts. A session that cannot be
     deleted is logged and left.
     """
-    found = [(folder, _started(folder)) for folder in sessions(directory)]
-    ours = [(folder, started) for folder, started in found if started is not None]
+    dated = [(folder, _started(folder)) for folder in sessions(directory)]
+    ours = [(folder, started) for folder, started in dated if started is not None]
     removed = []
     used = sum(_size(folder) for folder, _ in ours) if keep_mb else 0
     oldest_utc = now_utc - timedelta(days=keep_days)

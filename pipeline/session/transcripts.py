@@ -130,13 +130,13 @@ class Transcripts:
         Raises the first OSError after trying every file; what is not written stays queued.
         """
         failed: OSError | None = None
-        made: dict[Side, list[Cue]] = {}
+        all_cues: dict[Side, list[Cue]] = {}
         for side, files in self._files.items():
             for subtitles in files:
                 try:
                     if subtitles.stale:
-                        made = made or self._from_journal()
-                        subtitles.replace(made[side])
+                        all_cues = all_cues or self._from_journal()
+                        subtitles.replace(all_cues[side])
                     subtitles.append()
                 except OSError as error:
                     failed = failed or error

@@ -69,12 +69,12 @@ def gpus() -> tuple[Gpu, ...]:
 
 def parse_gpus(listed: str) -> tuple[Gpu, ...]:
     """Return the GPUs in nvidia-smi's lines `name, total MiB, free MiB`; others are left out."""
-    found = []
+    parsed = []
     for line in listed.splitlines():
         with suppress(ValueError):  # "[N/A]", as on machines that share their memory
             name, total, free = line.rsplit(",", 2)
-            found.append(Gpu(name.strip(), int(total) << 20, int(free) << 20))
-    return tuple(found)
+            parsed.append(Gpu(name.strip(), int(total) << 20, int(free) << 20))
+    return tuple(parsed)
 
 
 def _processor_s() -> tuple[float, float, float]:

@@ -74,12 +74,12 @@ def figures_of(work: Work, timing: Timing) -> Figures:
     finals_busy = load(final=True) / work.speech_s
     busy = finals_busy + load(final=False) / work.speech_s
     heard = [(job.spoken, text) for job, _, text in done if isinstance(job, Hearing) and job.final]
-    told = [sentence for spoken, _ in heard for sentence in spoken]
+    sentences = [sentence for spoken, _ in heard for sentence in spoken]
     return Figures(
         busy=busy,
         cores=busy * timing.cores,
         slowest_s=max((took_s for job, took_s, _ in done if job.final), default=0.0),
         finals_busy=finals_busy,
-        word_error_rate=word_error_rate(told, [Cue(0, 0, text) for _, text in heard]),
-        words=sum(len(words(sentence.source)) for sentence in told),
+        word_error_rate=word_error_rate(sentences, [Cue(0, 0, text) for _, text in heard]),
+        words=sum(len(words(sentence.source)) for sentence in sentences),
     )

@@ -79,12 +79,12 @@ class Tuning:
     def roles(self) -> list[Role]:
         """Return the roles that the settings have an engine for, in the order of the work."""
         translate = self._settings.translate
-        found: list[Role] = ["stt"]
+        roles: list[Role] = ["stt"]
         if translate.partial.engine == "marian":
-            found.append("marian")
+            roles.append("marian")
         if translate.final.engine == "gemma":
-            found.append("gemma")
-        return found
+            roles.append("gemma")
+        return roles
 
     def steps(self, role: Role) -> list[Step]:
         """Return what is to be tried for a role. Raises ModelError for its model."""
@@ -217,6 +217,6 @@ def _engine(role: Role, settings: Settings) -> RecognizerProcess | TranslatorPro
 def _translator(role: Role, settings: Settings) -> TranslatorProcess:
     spec = (factory.partial_spec if role == "marian" else factory.final_spec)(settings)
     part = QUICK if role == "marian" else FINAL
-    made = factory.translator_process(settings, spec, part, restarts=False)
-    assert made is not None  # noqa: S101 - roles without an engine are not tried
-    return made
+    translator = factory.translator_process(settings, spec, part, restarts=False)
+    assert translator is not None  # noqa: S101 - roles without an engine are not tried
+    return translator

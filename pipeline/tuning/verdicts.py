@@ -55,15 +55,15 @@ def judge(
     `smaller` is the model from `find_smaller`, to recommend if not.
     """
     budget, deadline_s = BUDGETS[role], settings.translate.final.deadline_s
-    said = (
+    load = (
         f"busy {figures.busy:.1%} of the time while somebody speaks, at most {budget:.0%}; "
         f"the slowest final took {figures.slowest_s:.2f} s"
     )
     late = role == "gemma" and figures.slowest_s > deadline_s
     if figures.busy <= budget and not late:
-        return Verdict(role, ok=True, message=f"{said}.")
+        return Verdict(role, ok=True, message=f"{load}.")
     if late:
-        said += f", and translate.final.deadline_s is {deadline_s:g}"
+        load += f", and translate.final.deadline_s is {deadline_s:g}"
     if smaller is not None:
         fix = (
             f"{smaller.name} should keep up: `stark-translate models pull {smaller.name}`, then "
@@ -82,19 +82,19 @@ def judge(
         needed_ms = partial_ms * partials / (budget - figures.finals_busy)
         if needed_ms <= 4000:
             fix += f" Or fewer partial captions: vad.partial_ms = {-int(-needed_ms // 100) * 100}."
-    return Verdict(role, ok=False, message=f"{said}: it cannot keep up.", fix=fix)
+    return Verdict(role, ok=False, message=f"{load}: it cannot keep up.", fix=fix)
 
 
 def judge_together(figures: Mapping[Role, Figures], machine: Machine) -> Verdict:
     """Judge whether the cores are enough for all engines together."""
     used = {role: each.cores for role, each in figures.items()}
     total, most = sum(used.values()), CORES * machine.cores
-    said = f"{total:.2f} of {machine.cores} cores busy, at most {most:.2f}"
+    load = f"{total:.2f} of {machine.cores} cores busy, at most {most:.2f}"
     if total <= most:
-        return Verdict("together", ok=True, message=f"{said}.")
+        return Verdict("together", ok=True, message=f"{load}.")
     largest = max(used, key=lambda role: used[role])
     fix = f"Choose a smaller {KEYS[largest]}, which takes the most."
-    return Verdict("together", ok=False, message=f"{said}: they cannot all keep up.", fix=fix)
+    return Verdict("together", ok=False, message=f"{load}: they cannot all keep up.", fix=fix)
 
 
 def judge_memory(needs: Sequence[Need], machine: Machine) -> Verdict:
@@ -122,9 +122,9 @@ def judge_gpu(machine: Machine) -> list[Verdict]:
     """Return what keeps the engines from using a GPU that is there."""
     if not machine.gpus:
         return []
-    found = []
+    verdicts = []
     if not machine.llama_gpu:
-        found.append(
+        verdicts.append(
             Verdict(
                 "GPU",
                 ok=True,
@@ -134,7 +134,7 @@ def judge_gpu(machine: Machine) -> list[Verdict]:
             )
         )
     if not machine.cuda:
-        found.append(
+        verdicts.append(
             Verdict(
                 "GPU",
                 ok=True,
@@ -142,7 +142,7 @@ def judge_gpu(machine: Machine) -> list[Verdict]:
                 fix="Check NVIDIA's driver; cuBLAS of CUDA 12 is needed too.",
             )
         )
-    return found
+    return verdicts
 
 
 def find_smaller(

@@ -116,21 +116,21 @@ def hearing(settings: Settings) -> Work:
 
 def quick_translating(settings: Settings) -> Work:
     """Return the quick translator's work: each sentence as far as it is spoken, and whole."""
-    told = sermon()
+    sentences = sermon()
     jobs = [
         Translating(text, final=final)
-        for sentence in told
+        for sentence in sentences
         for text, final in growing(sentence, settings.vad.partial_ms / 1000)
     ]
-    return Work(fair(jobs), _spoken_s(told))
+    return Work(fair(jobs), _spoken_s(sentences))
 
 
 def translating(drafts: Sequence[str] = ()) -> Work:
     """Return the final translator's work. `drafts` are the quick translator's, in order."""
-    told = sermon()
-    drafts = drafts or [""] * len(told)
-    jobs = [Translating(s.source, draft=draft) for s, draft in zip(told, drafts, strict=True)]
-    return Work(fair(jobs), _spoken_s(told))
+    sentences = sermon()
+    drafts = drafts or [""] * len(sentences)
+    jobs = [Translating(s.source, draft=draft) for s, draft in zip(sentences, drafts, strict=True)]
+    return Work(fair(jobs), _spoken_s(sentences))
 
 
 def sermon() -> tuple[Sentence, ...]:
@@ -165,5 +165,5 @@ def _spread(jobs: Sequence[T]) -> list[T]:
     return [jobs[i] for i in sorted(range(len(jobs)), key=lambda i: f"{i:0{bits}b}"[::-1])]
 
 
-def _spoken_s(told: Sequence[Sentence]) -> float:
-    return sum(sentence.end_s - sentence.start_s for sentence in told)
+def _spoken_s(sentences: Sequence[Sentence]) -> float:
+    return sum(sentence.end_s - sentence.start_s for sentence in sentences)

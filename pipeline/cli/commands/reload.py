@@ -51,8 +51,8 @@ def _reload(arguments: argparse.Namespace) -> int:
     token = settings.operator.token or kept_token(Path(settings.session.directory))
     answer = ask(settings.server, token, "reload", "reloaded")
     if arguments.json:
-        told = {key: value for key, value in answer.items() if key != "type"}
-        sys.stdout.write(orjson.dumps(told, option=orjson.OPT_INDENT_2).decode() + "\n")
+        changes = {key: value for key, value in answer.items() if key != "type"}
+        sys.stdout.write(orjson.dumps(changes, option=orjson.OPT_INDENT_2).decode() + "\n")
     else:
         _show(Console(highlight=False), answer)
     return 0
