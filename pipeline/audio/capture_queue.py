@@ -44,12 +44,14 @@ class CaptureQueue:
 
     def callback(self, frames: NDArray[np.float32], _count: int, _time: Any, status: Any) -> None:
         """Queue the frames of a callback; never waits, since PortAudio would lose audio."""
+        # A copy: PortAudio uses the same buffer for the next callback.
         self.put(frames.copy(), time.monotonic(), overflowed=bool(status.input_overflow))
 
     def put(self, frames: NDArray[np.float32], arrived_s: float, *, overflowed: bool) -> None:
         """Queue frames. After an overflow the position jumps by about the frames lost."""
         if overflowed:
             self.overflows += 1
+            # PortAudio does not say how much was lost; the time between two callbacks does.
             if self._arrived_s:
                 lost = round((arrived_s - self._arrived_s) * self.rate) - len(frames)
                 self._position += max(lost, self.rate * BLOCK_SAMPLES // SAMPLE_RATE)

@@ -60,6 +60,7 @@ def choose(found: Sequence[Device], wanted: str) -> Device:
         return default
     word = wanted.casefold()
     named = [(device.name.casefold(), _full_name(device).casefold()) for device in found]
+    # Whole names first, else "USB Audio" could not be chosen beside "USB Audio 2".
     exact = [d for d, names in zip(found, named, strict=True) if word in names]
     candidates = exact or [d for d, names in zip(found, named, strict=True) if word in names[1]]
     if not candidates:

@@ -134,6 +134,7 @@ class AudioFile:
         """Return the next frames, shape (n, channels); n is 0 at the end and after `close`."""
         import soundfile  # noqa: PLC0415
 
+        # `close` may come from another thread, and must not free the file in the middle of a read.
         with self._lock:
             if self._closed.is_set():
                 return np.zeros((0, 1), np.float32)

@@ -30,4 +30,5 @@ def measure(pcm: Pcm, *, speaking: bool) -> Level:
 
 
 def _dbfs(amplitude: float) -> float:
+    # The smallest argument is -240 dBFS, below the floor, and keeps log10 from 0.
     return max(FLOOR_DBFS, 20.0 * float(np.log10(max(amplitude, 1e-12))))

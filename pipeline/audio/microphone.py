@@ -143,7 +143,7 @@ class Microphone:
                 **how,
             )
             live.add(stream)
-            self._stream = stream
+            self._stream = stream  # before the start, so that a failed one is closed too
             stream.start()
         except sounddevice.PortAudioError as error:
             self._discard(sounddevice)
@@ -159,6 +159,7 @@ class Microphone:
     def _discard(self, _sounddevice: Any) -> None:
         if self._stream is not None:
             stream, self._stream = self._stream, None
+            # Not stop(), which waits for buffers that are on their way.
             stream.abort(ignore_errors=True)
             stream.close(ignore_errors=True)
             live.discard(stream)
@@ -167,6 +168,7 @@ class Microphone:
         """Go on counting from an earlier opening, with a jump by the time until `began_s`."""
         start = 0
         if self._position_s:
+            # At least a block: two openings must never share a sample number.
             away = round((began_s - self._position_s) * SAMPLE_RATE)
             start = self._position + max(BLOCK_SAMPLES, away)
         return BlockResampler(rate, channel=self._channel, start_sample=start)

@@ -33,7 +33,7 @@ def call(action: Callable[[Any], T], *, doing: str, timeout_s: float = 5.0) -> T
     call is still waiting; nothing but the end of the process, or the sound server, ends that.
     """
     give_up_s = time.monotonic() + timeout_s
-    if not _TURN.acquire(timeout=timeout_s):
+    if not _TURN.acquire(timeout=timeout_s):  # an earlier call still waits, perhaps for ever
         raise _stuck(doing)
     done: Future[T] = Future()
 
@@ -49,6 +49,7 @@ def call(action: Callable[[Any], T], *, doing: str, timeout_s: float = 5.0) -> T
         finally:
             _TURN.release()
 
+    # daemon: a call that never returns must not keep the program from ending.
     thread = threading.Thread(target=run, name="portaudio", daemon=True)
     thread.start()
     thread.join(max(0.0, give_up_s - time.monotonic()))

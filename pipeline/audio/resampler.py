@@ -58,7 +58,7 @@ class BlockResampler:
         if bad.any():
             self.bad_samples += int(np.count_nonzero(bad))
             mono = np.where(bad, np.float32(0), mono)
-        self._frames += len(frames)
+        self._frames += len(frames)  # counted at the input: the resampler holds some back
         if self._resampler is not None:
             mono = self._resampler.resample_chunk(np.ascontiguousarray(mono))
         yield from self._cut(mono, arrived_s)

@@ -49,6 +49,7 @@ class Silero:
             self._session = onnxruntime.InferenceSession(
                 str(self._path), options, providers=["CPUExecutionProvider"]
             )
+            # A file of another model loads as well; only a run finds out.
             self.probability(np.zeros(BLOCK_SAMPLES, np.float32))
         except Exception as error:  # onnxruntime's errors have no common base
             raise ModelError(

@@ -52,6 +52,7 @@ def _tsv(captions: Sequence[CaptionMessage], sides: Sequence[Side]) -> str:
     out = io.StringIO()
     rows = [_row(message, sides) for message in captions]
     names = ["id", "start_s", "end_s", *sides, *(["engine"] if "target" in sides else [])]
+    # csv quotes what needs it; spreadsheets read this dialect without a question.
     table = csv.DictWriter(out, names, dialect="excel-tab", lineterminator="\n")
     table.writeheader()
     table.writerows(rows)

@@ -20,6 +20,7 @@ _COMMA_END = re.compile(r",[\"'”’»)\]]*$")
 
 def break_cost(before: str, after: str, lang: str) -> float:
     """Return the cost of a break between two words of language `lang`."""
+    # Ties go first: "el Sr." ends like a sentence and belongs to the name.
     opened = before.lstrip("\"'“‘«(¿¡[").lower()
     known = language(lang)
     if opened in known.leaning:

@@ -53,7 +53,7 @@ class RedactionFilter:
             case CaptionMessage() | UtteranceRecord():
                 return self._takes(record.id, (record.start_s, record.end_s))
             case CompareRecord():
-                return self._takes(record.id)
+                return self._takes(record.id)  # it has no times of its own
             case _:
                 return False  # nothing that was spoken is in it
 

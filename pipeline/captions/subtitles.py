@@ -52,6 +52,7 @@ def newest(messages: Iterable[CaptionMessage]) -> list[CaptionMessage]:
     for message in messages:
         if message.final and (message.id not in latest or message.seq > latest[message.id].seq):
             latest[message.id] = message
+    # A hidden caption is a version without text.
     shown = (latest[key] for key in sorted(latest))
     return [m for m in shown if plain(m.source.text) or plain(m.target.text)]
 
@@ -80,6 +81,7 @@ def follow(previous: Cue | None, message: CaptionMessage, side: Side) -> Cue | N
     text = plain((message.source if side == "source" else message.target).text)
     if not text:
         return None
+    # Players show cues that overlap on top of each other.
     start_s = max(message.start_s, previous.end_s if previous else 0.0)
     return Cue(start_s, max(message.end_s, start_s + _SHORTEST_S), text)
 

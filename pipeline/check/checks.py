@@ -1,4 +1,4 @@
-"""Is everything ready for the service? The list of checks, and those of the machine around us."""
+"""List the checks before a service, and check settings, pages, port, disk and certificate."""
 
 from __future__ import annotations
 
@@ -73,9 +73,9 @@ def _settings(loaded: Loaded) -> Passed:
             language(code)
     origins = Counter(loaded.origins.values())
     del origins["built-in default"]
-    told = ", ".join(f"{origin} ({count} set)" for origin, count in origins.items())
+    places = ", ".join(f"{origin} ({count} set)" for origin, count in origins.items())
     pair = f"{translate.source} to {translate.target}"
-    return Passed(f"{pair}; {told or 'no file, every setting is the built-in default'}.")
+    return Passed(f"{pair}; {places or 'no file, every setting is the built-in default'}.")
 
 
 def _dictionary(settings: Settings) -> Passed:
@@ -170,6 +170,7 @@ def _running(server: ServerSettings) -> str:
         connection = http.client.HTTPSConnection(host, server.port, timeout=2, context=anybody)
     try:
         connection.request("GET", "/healthz")
+        # Anything may listen there: its answer is bounded, and need not be ours.
         return str(orjson.loads(connection.getresponse().read(65_536))["session"])
     except (OSError, http.client.HTTPException, ValueError, KeyError, TypeError):
         return ""

@@ -106,6 +106,7 @@ class RichScreen(Screen):
         was_open = len(others) < len(self._open)
         if message.final:
             self._open = others
+            # An empty final takes a partial away; only one without a partial is worth a line.
             if message.target.text or not was_open:
                 self._printed.put(_final(message))
         else:
@@ -144,7 +145,7 @@ class RichScreen(Screen):
         atexit.unregister(self.close)
         self._closing.set()
         if self._thread.is_alive():
-            self._thread.join(1.0)
+            self._thread.join(1.0)  # no longer: it may hang in a terminal that is stopped
         logs.divert(None)
         if not self._thread.is_alive():
             with suppress(OSError):

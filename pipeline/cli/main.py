@@ -60,7 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser.parse_args(argv)
     try:
         code: int = arguments.run(arguments)
-        sys.stdout.flush()
+        sys.stdout.flush()  # here, where a reader that is gone can still be handled
     except StarkError as error:
         streams.say(f"stark-translate: {error}")
         return error.exit_code

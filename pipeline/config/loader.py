@@ -53,7 +53,7 @@ def load(file: Path | None = None, flags: Mapping[str, Any] | None = None) -> Lo
     chosen = file or file_in_force()
     layers: list[tuple[str, dict[str, Any]]] = []
     if chosen is not None:
-        layers.append((str(chosen), _read(chosen)))
+        layers.append((str(chosen), _read(chosen)))  # first: later layers win
     layers.append(("environment", _environment()))
     layers.append(("command line", _nest(flags or {})))
     merged: dict[str, Any] = {}
@@ -66,6 +66,7 @@ def load(file: Path | None = None, flags: Mapping[str, Any] | None = None) -> Lo
     except ValidationError as error:
         wrong = {path: origin for origin, layer in layers for path, _ in leaves(layer, empty=True)}
         raise _explain(error, wrong) from None
+    # Only a key that no layer set keeps this origin.
     every = dict.fromkeys((path for path, _ in leaves(settings.model_dump())), "built-in default")
     return Loaded(settings, every | origins, chosen, flags or {})
 
@@ -149,7 +150,7 @@ def _merge(base: dict[str, Any], layer: Mapping[str, Any]) -> None:
         if isinstance(value, Mapping) and isinstance(base.get(key), dict):
             _merge(base[key], value)
         else:
-            base[key] = _copy(value)
+            base[key] = _copy(value)  # the layers are read again to explain an error
 
 
 def _copy(value: Any) -> Any:

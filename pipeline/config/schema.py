@@ -42,6 +42,7 @@ NEXT_UTTERANCE = Applies("next-utterance")
 class Section(BaseModel):
     """A table of the file. Unknown keys are errors."""
 
+    # Frozen: several threads read one tree, and a reload swaps it for another.
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
@@ -58,12 +59,14 @@ class Vad(Section):
     """[vad]"""
 
     threshold: Annotated[Share, NEXT_UTTERANCE] = 0.5
+    # Below the threshold (hysteresis): a voice that wavers around one limit is not cut up.
     end_threshold: Annotated[Share, NEXT_UTTERANCE] = 0.35
     silence_ms: Annotated[int, Field(ge=_SHORTEST_SILENCE_MS, le=5000), NEXT_UTTERANCE] = 200
     eager_ms: Annotated[int, Field(ge=0, le=5000), NEXT_UTTERANCE] = 96
     reopen_ms: Annotated[int, Field(ge=0, le=5000), NEXT_UTTERANCE] = 200
     min_speech_ms: Annotated[int, Field(ge=32, le=2000), NEXT_UTTERANCE] = 250
     pre_roll_ms: Annotated[int, Field(ge=0, le=2000), NEXT_UTTERANCE] = 250
+    # Whisper hears 30 s at once, and pre-roll and trailing silence need room in it.
     max_utterance_s: Annotated[float, Field(ge=2, le=28), NEXT_UTTERANCE] = 12.0
     partial_ms: Annotated[int, Field(ge=0, le=10_000), NEXT_UTTERANCE] = 800
 
@@ -181,6 +184,7 @@ class Server(Section):
     address: Annotated[Text, LIVE] = ""
     history: Annotated[int, Field(ge=1, le=10_000), LIVE] = 200
     max_clients: Annotated[int, Field(ge=1, le=100_000), LIVE] = 1000
+    # High, since behind a proxy or a router a whole hall has one address.
     max_per_address: Annotated[int, Field(ge=1, le=100_000), LIVE] = 600
     ping_s: Annotated[float, Field(ge=1, le=600)] = 20.0
     tls_cert: Text = ""

@@ -31,7 +31,7 @@ class StarkError(Exception):
     exit_code: ClassVar[int] = 1
 
     def __init__(self, code: str, message: str, fix: str = "") -> None:
-        super().__init__(code, message, fix)
+        super().__init__(code, message, fix)  # all of them, so that an error can be pickled
         self.code = code
         self.message = message
         self.fix = fix

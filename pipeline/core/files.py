@@ -59,7 +59,8 @@ class GrowingFile:
     def append(self, piece: bytes) -> None:
         """Write a piece at the end. Raises OSError; then nothing of it is in the file."""
         try:
-            if not os.fstat(self._fd).st_nlink:  # deleted: whatever is written goes nowhere
+            # A deleted file takes what is written without an error, and it is lost.
+            if not os.fstat(self._fd).st_nlink:
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self._path))
             _write(self._fd, piece)
             if self._sync:

@@ -81,10 +81,11 @@ def configure(level: Level, format: Format) -> None:  # noqa: A002 - the setting
     )
     number = logging.getLevelNamesMapping()[level.upper()]
     logging.getLogger(_OWN).setLevel(number)
-    logging.getLogger(_ADDRESS).setLevel(logging.INFO)
+    logging.getLogger(_ADDRESS).setLevel(logging.INFO)  # see `serving`
     root = logging.getLogger()
+    # Libraries say much at `info` that means nothing to a church.
     root.setLevel(number if level == "debug" else max(number, logging.WARNING))
-    if _handler not in root.handlers:
+    if _handler not in root.handlers:  # a reload of the settings comes here again
         root.addHandler(_handler)
     logging.captureWarnings(capture=True)
 

@@ -24,6 +24,7 @@ class Metrics:
     """The daemon's counters, gauges and histograms. Times are in seconds."""
 
     def __init__(self) -> None:
+        # Not the library's global registry, in which a name can be used once a process only.
         self.registry = registry = CollectorRegistry()
         self.utterances = Counter(
             "stark_utterances", "Final utterances that the segmenter handed on.", registry=registry
@@ -91,6 +92,7 @@ class Metrics:
         )
         # The queues count since the start; a Prometheus counter is told the increase.
         self._dropped: dict[str, int] = {}
+        # A series that is missing until the first display comes cannot be alarmed on.
         for kind in KINDS:
             self.clients.labels(kind).set(0)
         self.set_state("starting")

@@ -34,6 +34,6 @@ def spread(values: Iterable[float | None]) -> Spread | None:
     """Return the distribution of the values that are not None, rounded to 0.1; None if empty."""
     ordered = sorted(value for value in values if value is not None)
     if not ordered:
-        return None
+        return None  # not zero: a stage that never ran was not quick
     p50, p95, p99 = (round(nearest_rank(ordered, share), 1) for share in (0.50, 0.95, 0.99))
     return Spread(len(ordered), p50, p95, p99, round(ordered[-1], 1))

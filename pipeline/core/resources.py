@@ -13,5 +13,5 @@ def bundled(*parts: str) -> Path:
     `bundled("displays", "audience.html")`. An installed wheel carries them in `pipeline/bundle`
     (see pyproject.toml), a checkout has them beside `pipeline/`.
     """
-    bundle = _PACKAGE / "bundle"
+    bundle = _PACKAGE / "bundle"  # hatch puts it there; a checkout has none
     return (bundle if bundle.is_dir() else _PACKAGE.parent).joinpath(*parts)

@@ -29,6 +29,7 @@ that returned, so that what was made of it before no longer counts; and as a fin
 long; lost audio; the source ended."""
 
 
+# eq=False: numpy compares arrays element by element, which has no single truth value.
 @dataclass(frozen=True, slots=True, eq=False)
 class AudioBlock:
     """512 captured samples. `start_sample` jumps where audio was lost."""

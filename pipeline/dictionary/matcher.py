@@ -77,7 +77,7 @@ def compile_lexicon(rules: Iterable[Rule]) -> Lexicon:
         spelled_out[phrase] = _Entry(rule, rule.write, near, not_near)
         for form, write in _inflected(phrase, rule.write):
             entries[form] = _Entry(rule, write, near, not_near)
-    entries |= spelled_out
+    entries |= spelled_out  # last, so that they replace forms derived by other rules
     longest: dict[str, int] = {}
     for phrase in entries:
         words = phrase.split()
@@ -101,7 +101,7 @@ def correct(lexicon: Lexicon, transcript: Transcript) -> Transcript:
         start, end = spans[match.first][0], spans[match.end - 1][1]
         found = raw[start:end]
         written = _cased_like(found, match.entry.write)
-        if written != found:
+        if written != found:  # what was recognized right is no correction
             corrections.append(Correction(match.entry.rule.id, found, written, start))
             pieces += raw[done:start], written
             done = end

@@ -92,6 +92,7 @@ def parse_rules(toml_text: str, name: str) -> tuple[Rule, ...]:
             )
         ids.add(rule.id)
         for phrase in rule.hear:
+            # Within a file that is a slip; across files the later one wins, as churches want it.
             if key(phrase) in heard:
                 raise DictionaryError(
                     "dictionary-duplicate-phrase",
@@ -141,6 +142,7 @@ class _Table:
 
     def take(self, at: str, kind: type[T], named: str, default: T) -> T:
         value = self.values.get(at, default)
+        # Not isinstance: to Python true is a whole number.
         if type(value) is not kind:
             raise DictionaryError(
                 "dictionary-wrong-type",

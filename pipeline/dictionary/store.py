@@ -1,6 +1,6 @@
 """The dictionary in force: the shipped rules and the church's own, reloaded when a file changes.
 
-Operators may add rules to the church's own file. What stands in it stays as it is.
+Operators' rules are appended to the church's own file; the rest of that file is never touched.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ OWN = "dictionary.toml"
 """The church's own rules in session.directory, where the settings name no other file."""
 
 _HOTWORDS = 40
-"""More would cost the recognizer room and time."""
+"""Most hotwords: they take room in the recognizer's prompt, and time."""
 
 
 class Dictionary:
@@ -51,19 +51,19 @@ class Dictionary:
         return self.lexicon.hotwords(_HOTWORDS)
 
     def take(self, other: Dictionary) -> None:
-        """Put another one's files and rules in force, in place of these."""
+        """Replace files and rules by those of another dictionary, loaded for a reload."""
         self._files, self._stamps, self.own = other._files, other._stamps, other.own
         self._enabled, self._named = other._enabled, other._named
         self.lexicon = other.lexicon
 
     def load(self) -> None:
         """Read and compile all files anew. Raises DictionaryError and then keeps the old rules."""
-        stamps = self._modified()
+        stamps = self._modified()  # before reading: a change in between must be seen next time
         self.lexicon = self._compiled({file: self._read(file) for file in self._files})
         self._stamps = stamps
 
     def changed(self) -> bool:
-        """Whether a file is not the one that was loaded. True once per change."""
+        """Return whether a file has changed since it was loaded; true once for each change."""
         stamps = self._modified()
         changed = stamps != self._stamps
         self._stamps = stamps
@@ -97,7 +97,7 @@ class Dictionary:
         self._write(content.replace(text, ""))
 
     def _write(self, content: str) -> None:
-        """Try a content of the church's own file, then write it. Raises DictionaryError."""
+        """Compile a new content of the church's own file, then write it. Raises DictionaryError."""
         texts = {file: self._read(file) for file in self._files} | {self.own: content}
         lexicon = self._compiled(texts)
         path = self.own.resolve()  # so that a link stays one

@@ -66,6 +66,7 @@ def terms(told: Iterable[Sentence], captions: Sequence[Cue], side: Side) -> Foun
     found = of = 0
     for sentence in told:
         near = [cue.text for cue in captions if sentence.overlap_s(cue.start_s, cue.end_s) > 0]
+        # With spaces on both sides, "sin" is not found in "single".
         text = f" {' '.join(words(' '.join(near)))} "
         for term in sentence.terms:
             of += 1

@@ -56,6 +56,7 @@ class Recording:
             for lap in laps
             for sentence in self.once
         )
+        # One that was cut off by the end of the session cannot be recognized.
         return [sentence for sentence in spoken if sentence.end_s <= audio_s]
 
 

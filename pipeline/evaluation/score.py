@@ -81,6 +81,7 @@ def score(folder: Path, reference: Path, *, source: str = "en", target: str = "e
     audio_s = _audio_s(session, recording.duration_s)
     sentences = recording.sentences(audio_s)
     chrf, bleu = chrf_and_bleu(sentences, read)
+    # Played faster than speech, a latency would mostly be waiting in queues.
     live = shown if realtime(shown) else []
     erasures = [r.normalized_erasure for r in shown if r.normalized_erasure is not None]
     return Score(
@@ -171,6 +172,7 @@ def realtime(shown: Sequence[UtteranceRecord]) -> bool:
         return False
     first, last = shown[0], shown[-1]
     took = datetime.fromisoformat(last.utc) - datetime.fromisoformat(first.utc)
+    # Not 1: the last utterance may be processed more quickly than the first.
     return took.total_seconds() > 0.9 * (last.end_s - first.end_s)
 
 

@@ -45,6 +45,7 @@ def rows(store: Store, used: Collection[tuple[Role, str]]) -> Iterator[Row]:
     for role in KEYS:
         yield _starter(role, in_use=(role, STARTER) in used)
     known, pulled = read_registry(store.directory), store.names()
+    # Pulls of hub ids that are in no registry would be on no list otherwise.
     halves = [name for name in store.halves() if name not in (*known, *pulled)]
     for name in dict.fromkeys([*known, *pulled, *halves]):
         in_use = any(name == value for _, value in used)

@@ -87,6 +87,7 @@ class CrashHistory:
         return entries if isinstance(entries, dict) else {}
 
     def _write(self, entries: dict[str, Any]) -> None:
+        # Renamed into place: a kill here is likely, since engines are crashing.
         new = self._file.with_suffix(".new")
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True)

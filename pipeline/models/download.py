@@ -75,11 +75,12 @@ def pull(ordered: Order, store: Store, watch: PullProgress | None = None) -> Man
     """
     watch = watch or PullProgress()
     with store.lock(ordered.name):
+        # By commit: half a file of another revision must not be continued.
         folder = store.partial(ordered.name) / (ordered.commit or "joined")
         try:
             store.require_place(ordered.name)
             folder.mkdir(parents=True, exist_ok=True)
-            _check_space(ordered, folder, store)
+            _check_space(ordered, folder, store)  # now, not after a night of downloading
             manifest = Manifest(
                 name=ordered.name,
                 role=ordered.role,

@@ -77,6 +77,7 @@ def _fetch(file: HubFile, target: Path, watch: PullProgress) -> StoredFile:
         before, have = have, target.stat().st_size
         if have >= file.size_bytes:
             break
+        # A line that breaks again and again still makes progress: only idle tries count.
         tries = 1 if have > before else tries + 1
         if tries > len(_WAITS_S):
             raise lost or hub_errors.cut_short(file.path)
@@ -98,6 +99,7 @@ def _stream(file: HubFile, target: Path, watch: PullProgress) -> None:
     from huggingface_hub import get_session, utils  # noqa: PLC0415 - heavy
 
     hub: Any = utils  # it exports more than its types say
+    # Uncompressed: the place to resume from is counted in the file's own bytes.
     headers = hub.build_hf_headers() | {"Accept-Encoding": "identity"}
     with target.open("ab") as out:
         if have := out.tell():
@@ -124,5 +126,6 @@ def _right(file: HubFile, target: Path, sha256: str) -> bool:
         return False
     if file.sha256:
         return sha256 == file.sha256
+    # For small files the hub gives git's hash only, which has the size in front of the content.
     head = f"blob {file.size_bytes}\0".encode()
     return not file.blob or digest(target, "sha1", nobody, head) == file.blob

@@ -132,6 +132,7 @@ def read_registry(directory: Path | None = None) -> dict[str, Model]:
     """
     known = _read(bundled("models", "registry.toml"))
     own = directory / "registry.toml" if directory is not None else None
+    # The church's own entry of a name goes before the shipped one.
     return known | _read(own) if own is not None and own.is_file() else known
 
 

@@ -28,6 +28,7 @@ def resolve(role: Role, value: str, directory: str | Path = "") -> Path:
         if model.role != role:
             raise _wrong_role(role, value, model.role)
         return _pulled(store, role, value)
+    # A path before a hub id, which looks the same: "models/own" may be a folder here.
     path, there = _look(value)
     if there:
         return path

@@ -170,6 +170,7 @@ class Store:
         self.require_place(manifest.name)
         (source / _MANIFEST).write_text(manifest.model_dump_json(indent=2) + "\n", "utf-8")
         folder = self.folder(manifest.name)
+        # The old model is moved aside and deleted last: a kill at any point leaves whole folders.
         old = self.partial(manifest.name) / "old"
         shutil.rmtree(old, ignore_errors=True)
         if folder.exists():
@@ -198,6 +199,7 @@ class Store:
         file = self.partial(name).with_name(f"{self.partial(name).name}.lock")
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
+            # Never deleted: two processes could hold locks on two files of one name.
             handle = os.open(file, os.O_RDWR | os.O_CREAT, 0o644)
         except OSError as error:
             raise unwritable(self.directory, error) from None

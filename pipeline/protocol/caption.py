@@ -46,6 +46,7 @@ class CaptionMessage:
     end_s: Seconds
     source: SourceText
     target: TargetText
+    # JavaScript counts UTF-16 units; pages have to convert.
     stable: Count
     """Leading code points of `target.text` that will most likely not change again."""
     status: Literal["", "resumed"] = ""

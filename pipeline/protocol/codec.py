@@ -54,6 +54,7 @@ def parse(raw: str | bytes) -> ClientMessage:
     if isinstance(raw, bytes):
         raise ProtocolError("binary-not-accepted", "Messages are text frames.")
     # Characters first: a huge text is refused without encoding it.
+    # A lone surrogate is passed on, so that it is refused as bad JSON and raises nothing else.
     if len(raw) > MAX_BYTES or len(data := raw.encode(errors="surrogatepass")) > MAX_BYTES:
         raise ProtocolError("too-large", f"A message may have at most {MAX_BYTES} bytes.")
     return parse_json(_CLIENT, data, _SAYS)
@@ -74,6 +75,7 @@ def parse_json(kind: TypeAdapter[T], data: str | bytes, says: Mapping[str, str] 
     and explains it by `says`, else in pydantic's words.
     """
     try:
+        # strict: a number in quotes is a client's mistake, not a number.
         return kind.validate_json(data, strict=True)
     except ValidationError as error:
         raise _refusal(error, says or {}) from None

@@ -98,6 +98,7 @@ class AddRuleCommand:
     write: Phrase
 
     def __post_init__(self) -> None:
+        # A rule of punctuation only would match nothing, or everything.
         for key, text in (("heard", self.heard), ("write", self.write)):
             if not any(map(str.isalnum, text)):
                 raise ProtocolError("bad-field", f"{key} has a letter or a digit in it.")

@@ -174,11 +174,12 @@ def flags(measures: Measures) -> tuple[Flag, ...]:
         "agreement": (THRESHOLDS.agreement, measures.agreement),
     }
     passed = {f"{name}:{limit.passed(value)}" for name, (limit, value) in limits.items()}
-    return tuple(flag for flag in FLAGS if flag in passed)
+    return tuple(flag for flag in FLAGS if flag in passed)  # in the order of FLAGS
 
 
 def judge(measures: Measures) -> Quality:
     """Return score and decision: an exclusion or a measure past its second limit rejects."""
+    # Rounded before they are used, so that the record's own figures give its score.
     parts = Parts(
         stt=_rounded(confidence(measures.avg_logprob)),
         estimate=_rounded(measures.estimate),
@@ -224,6 +225,7 @@ def _excluded(measures: Measures) -> tuple[Exclusion, ...]:
         "compression-ratio": _rejects(THRESHOLDS.compression_ratio, measures.compression_ratio),
         "no-speech-prob": _rejects(THRESHOLDS.no_speech_prob, measures.no_speech_prob),
         "too-short": len(source) < THRESHOLDS.words,
+        # A name or an "Amen" may be the same in both languages; it teaches nothing.
         "untranslated": not measures.translated or source == target,
         "length-ratio": not low <= ratio <= high,
     }

@@ -119,7 +119,7 @@ class SummaryBuilder:
             case UtteranceRecord():
                 self._add_utterance(record)
             case HealthRecord():
-                self._audio_s = record.audio_s
+                self._audio_s = record.audio_s  # both are totals: the last record has all
                 self._dropped = asdict(record.dropped)
             case FaultEvent():
                 self._faults[record.code] += 1

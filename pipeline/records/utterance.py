@@ -85,6 +85,7 @@ class UtteranceRecord:
     """Probability, 0..1, that nobody spoke, as the recognizer sees it."""
     compression_ratio: float | None
     """Size of the recognized text over its compressed size; high where it repeats itself."""
+    # It has a default because records of earlier versions lack it; so have others below.
     lang_prob: float | None = None
     """Probability, 0..1, that the spoken language is `lang`, as the recognizer hears it."""
     words: tuple[Word, ...]
@@ -162,7 +163,9 @@ def utterance_record(
     # Where the final translator failed, the text is the draft's but the time its own.
     same = draft is not None and caption.translation is draft.translation
     made_in = draft.span if draft is not None and same else caption.span
+    # A final equal to the last partial was on screen already, as one text.
     texts = [*shown] if shown and shown[-1] == caption.text else [*shown, caption.text]
+    # Only the last syllable has a time of the clock; the start is the utterance's length earlier.
     began_s = utterance.spoken_s - (utterance.end_s - utterance.start_s)
     spans = [caption.transcript.span, own]
     record = replace(
@@ -177,6 +180,7 @@ def utterance_record(
     )
     if draft is not None:
         spans.append(draft.span)
+        # Without a quick translator the source text stands in, ready when it was recognized.
         ready_s = draft.span.end_s or draft.transcript.span.end_s
         record = replace(
             record,
@@ -228,7 +232,7 @@ def normalized_erasure(texts: Sequence[str]) -> float | None:
     final length: Arivazhagan et al. 2020, "Re-translation versus Streaming for Simultaneous
     Translation"). 0 is a text that only grew.
     """
-    lines = [text.split() for text in texts]
+    lines = [text.split() for text in texts]  # by words: people do not see single letters change
     if not lines or not lines[-1]:
         return None
     erased = sum(len(old) - _common_beginning(old, new) for old, new in pairwise(lines))

@@ -105,7 +105,7 @@ def session_timeline(session: ReportedSession) -> Markup:
         for at_s in [session.at_s(event.utc)]
     ]
     lag = [(session.at_s(r.utc), r.lag_s) for r in session.health]
-    top_s = max([lag_s for _, lag_s in lag] + [4.0])
+    top_s = max([lag_s for _, lag_s in lag] + [4.0])  # a calm service must not look troubled
     rungs = [(0.0, 0.0)] + [
         (session.at_s(event.utc), float(RUNG_NAMES.index(event.rung)))
         for event in session.events

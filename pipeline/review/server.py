@@ -80,7 +80,9 @@ class ReviewServer:
         self._review = review
         self._settings = settings
         self._token = token.encode()
-        self._pass = secrets.token_urlsafe(32)
+        self._pass = secrets.token_urlsafe(
+            32
+        )  # the cookie's value; the token itself is in no cookie
         self._attempts = LoginThrottle()
         self._pages = Pages(bundled("displays"))
         self._connections: set[ServerConnection] = set()

@@ -115,6 +115,7 @@ class Review:
             self._others = _others(session)
             self._decided = read_decisions(folder)
             try:
+                # sync: a decision is on the disk before the page says that it is saved.
                 self._file = GrowingFile(folder / REVIEWED, sync=True, keep=True)
                 self._fit_pairs()
             except OSError as error:
@@ -187,6 +188,7 @@ class Review:
         was = self._decided.get(key)
         same = was and (was.outcome, was.source, was.target) == (outcome, source, target)
         try:
+            # A page that lost its connection sends its last decisions once more.
             if not same and not (was is None and outcome == "open"):
                 decided = Reviewed(
                     id=key,
@@ -209,7 +211,7 @@ class Review:
     def _fit_pairs(self) -> None:
         """Rewrite the pairs file to match the decisions, in one step. Raises OSError."""
         path, fitting = self.folder / PAIRS, self._fitting()
-        if fitting != self._pairs_file():
+        if fitting != self._pairs_file():  # most openings change nothing: no wear, no new date
             file = WholeFile(path)
             file.content = fitting
             file.flush()

@@ -19,7 +19,7 @@ _LEFT, _RIGHT, _AXIS = 92, 12, 26
 _PLOT = WIDTH - _LEFT - _RIGHT
 _LANE_GAP = 8
 _TIME_STEPS_S = (5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600)
-_THINNEST = 1.5
+_THINNEST = 1.5  # a second of a two-hour service would be a tenth of a pixel
 
 
 @dataclass(frozen=True, slots=True)

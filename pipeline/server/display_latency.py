@@ -40,6 +40,7 @@ class DisplayLatency:
     def painted(self, client: Client, seq: int, now_s: float) -> float | None:
         """Record an ack; return the seconds since publishing, None if it tells nothing new."""
         published_s = self._published.get(seq)
+        # An ack may come twice, or for a caption of before this client joined.
         if seq <= client.acked or published_s is None:
             return None
         client.acked = seq

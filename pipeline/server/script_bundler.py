@@ -67,6 +67,7 @@ def _translate(
             )
         return f"const {{{wanted.replace(' as ', ': ')}}} = {variable};"
 
+    # `take` runs as the imports are found, so that modules come before what uses them.
     body = _IMPORT.sub(take, sources[name])
     # The browser looks for it from where the joined file is.
     body = _LATER.sub(lambda match: f'import("{_path(entry, _resolve(name, match[1]))}.js")', body)

@@ -17,6 +17,7 @@ def make_folder(directory: Path, started_utc: datetime) -> Path:
     """
     stamp = started_utc.strftime(STAMP)
     folder = directory / stamp
+    # mkdir decides, not a look before it: another program may be at the same second.
     for number in count(2):
         try:
             folder.mkdir(parents=True)

@@ -38,7 +38,7 @@ _LINE: TypeAdapter[Record | SummaryRecord] = TypeAdapter(
         UtteranceRecord | CompareRecord | HealthRecord | SummaryRecord | _Event,
         Field(discriminator="type"),
     ],
-    config=ConfigDict(allow_inf_nan=False),
+    config=ConfigDict(allow_inf_nan=False),  # JSON has none: such a line is damaged
 )
 
 
@@ -146,7 +146,7 @@ def sessions(directory: Path) -> list[Path]:
         folders = [folder for folder in directory.iterdir() if (folder / JOURNAL).is_file()]
     except OSError:
         return []
-    return sorted(folders, key=lambda folder: folder.name)
+    return sorted(folders, key=lambda folder: folder.name)  # the names begin with the time
 
 
 def start_utc(name: str) -> datetime | None:

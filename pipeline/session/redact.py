@@ -132,7 +132,7 @@ def _finish(folder: Path, mark: Path) -> None:
     files = [LineFile(folder / name, keep=True) for name in names]
     records = files[names.index(RECORDS)]
     try:
-        files[0].lock()
+        files[0].lock()  # no daemon may continue the session meanwhile
         purges = Purges(folder, files)
         for each in orjson.loads(mark.read_bytes()):
             purges.ask(Redaction(each["from_s"], each["to_s"], tuple(each["ids"])))
@@ -146,7 +146,7 @@ def _finish(folder: Path, mark: Path) -> None:
         purges.do(note)
     finally:
         for file in files:
-            file.close()
+            file.close()  # which also gives up the lock on the journal
     log.info("purged", session=str(folder))
 
 

@@ -108,10 +108,11 @@ def in_use(journal: Path) -> bool:
 
 def _goes_on(records: Sequence[Record], resume_s: float, now_utc: datetime) -> bool:
     health = [record for record in records if isinstance(record, HealthRecord)]
+    # A crash before the first health record left nothing worth continuing.
     if not health or health[-1].mode != "live":
         return False
     age_s = (now_utc - datetime.fromisoformat(records[-1].utc)).total_seconds()
-    if not 0 <= age_s <= resume_s:
+    if not 0 <= age_s <= resume_s:  # below 0: the clock was set back, the age is unknown
         return False
     # Only the events of the last run count. A run that broke down has an end event too.
     last: list[str] = [record.event for record in records if record.type == "event"]

@@ -41,7 +41,7 @@ def prune(
         too_much = keep_mb > 0 and used > keep_mb * 1_000_000
         if folder == running or not (too_old or too_much) or _held(folder):
             continue
-        size = _size(folder)
+        size = _size(folder)  # before it is gone
         try:
             shutil.rmtree(folder)
         except OSError as error:

@@ -151,7 +151,7 @@ class PairFile:
         if message is None:
             return line
         target = message.target
-        if not target.text:
+        if not target.text:  # hidden by the operator
             return b""
         fields |= {"target": target.text, "target_lang": target.lang, "engine": target.engine}
         return orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE)
@@ -179,6 +179,7 @@ class Pairs:
 
     def follow(self, message: CaptionMessage) -> None:
         """Follow a version of a final caption; only an operator's edit or undo has an effect."""
+        # An undo comes as a version by the translator, of a caption that was edited before.
         if message.target.engine == "operator" or message.id in self._edits:
             self._edits[message.id] = message
             if len(self._edits) > _EDITS:

@@ -39,7 +39,7 @@ class _Subtitles:
         self, path: Path, whole: Callable[[Iterable[Cue]], str], one: Callable[[int, Cue], str]
     ) -> None:
         self.file = GrowingFile(path)
-        self.file.append(whole([]).encode())
+        self.file.append(whole([]).encode())  # a WebVTT file has a header
         self.waiting: list[Cue] = []
         self.stale = False
         self._cues = 0
@@ -139,7 +139,7 @@ class Transcripts:
                         subtitles.replace(all_cues[side])
                     subtitles.append()
                 except OSError as error:
-                    failed = failed or error
+                    failed = failed or error  # and on: one bad file must not cost the others
         if failed is not None:
             raise failed
 

@@ -39,6 +39,8 @@ def machine() -> Machine:
     time.sleep(_LOOK_S)
     return Machine(
         cpu=_cpu(),
+        # Physical cores: two threads of one share its arithmetic units, which engines keep busy. A
+        # container may allow fewer.
         cores=min(
             psutil.cpu_count(logical=False) or psutil.cpu_count() or 1,
             len(psutil.Process().cpu_affinity()),

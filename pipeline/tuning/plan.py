@@ -112,6 +112,7 @@ def steps(role: Role, settings: Settings, machine: Machine, layers: int = 0) -> 
             _threads("stt.threads", machine.cores, stt.threads),
             *_windows(stt.window_s),
         ]
+    # Half of the layers, for a GPU whose memory is too small for all.
     on_gpu = dict.fromkeys([0, layers // 2, -1]) if machine.llama_gpu else [0]
     # llama.cpp's threads wait by spinning, and the recognizer works at the same time.
     half = max(1, machine.cores // 2)

@@ -43,7 +43,7 @@ def time_jobs(
     texts: list[str] = []
     began_s, used_s = time.perf_counter(), cpu_s()
     for turn in range(_ROUNDS):
-        done = len(seconds) if turn else len(jobs)
+        done = len(seconds) if turn else len(jobs)  # later rounds repeat what the first one did
         for place, job in enumerate(jobs[:done]):
             spent_s = time.perf_counter() - began_s
             if turn and spent_s > limit_s:

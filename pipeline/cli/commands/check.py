@@ -49,6 +49,7 @@ def _check(arguments: argparse.Namespace) -> int:
         loaded = settings_of(arguments)
     except ConfigError as error:
         fix = error.fix or _SETTINGS_FIX
+        # Without settings no other check can run; this one still has a result, also as JSON.
         wrong = Result("settings", False, error.message, fix, error.code, 0.0)
         _show(console, wrong)
         _conclude(console, [wrong], [], as_json=arguments.json)
