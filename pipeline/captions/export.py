@@ -14,7 +14,7 @@ from pipeline.captions.subtitles import SIDES, Cue, Side, languages, newest, pla
 from pipeline.protocol.caption import CaptionMessage
 
 Which = Literal["source", "target", "both"]
-"""What was said, its translation, or the one above the other."""
+"""The text that was said, its translation, or both, one above the other."""
 WHICH: tuple[Which, ...] = get_args(Which)
 
 

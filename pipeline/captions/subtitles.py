@@ -14,7 +14,7 @@ from typing import Literal, get_args
 from pipeline.protocol.caption import CaptionMessage
 
 Side = Literal["source", "target"]
-"""What was said, or its translation."""
+"""The text that was said, or its translation."""
 SIDES: tuple[Side, ...] = get_args(Side)
 
 VTT_HEADER = "WEBVTT\n\n"

@@ -15,7 +15,7 @@ Run = Callable[[argparse.Namespace], int]
 
 
 class Commands(Protocol):
-    """What argparse's add_subparsers gives."""
+    """The result of argparse's add_subparsers."""
 
     def add_parser(self, name: str, **options: Any) -> argparse.ArgumentParser:
         """Add a command."""

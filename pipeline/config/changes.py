@@ -1,4 +1,4 @@
-"""When each key of config.toml takes effect after a reload."""
+"""The time at which a changed key of config.toml takes effect after a reload."""
 
 from __future__ import annotations
 

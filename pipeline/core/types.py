@@ -282,7 +282,7 @@ Emit: TypeAlias = Callable[[Report], None]
 State = Literal[
     "starting", "listening", "speech", "paused", "blank", "behind", "no-audio", "fault", "ended"
 ]
-"""What the daemon is doing, as every page shows it."""
+"""The daemon's state, as every page shows it."""
 
 Mode = Literal["live", "dry-run", "demo"]
 Kind = Literal["audience", "projector", "obs", "operator"]

@@ -42,7 +42,7 @@ class Dictionary:
 
     @property
     def enabled(self) -> bool:
-        """Whether texts are corrected at all."""
+        """True if texts are corrected."""
         return self._enabled
 
     @property
@@ -57,7 +57,7 @@ class Dictionary:
         self.lexicon = other.lexicon
 
     def load(self) -> None:
-        """Read and compile all files anew. Raises DictionaryError and then keeps the old rules."""
+        """Read and compile all files. Raises DictionaryError; then the old rules stay."""
         stamps = self._modified()  # before reading: a change in between must be seen next time
         self.lexicon = self._compiled({file: self._read(file) for file in self._files})
         self._stamps = stamps

@@ -1,4 +1,4 @@
-"""A sentence that every engine must get right: what is spoken, and words that may not be missing.
+"""The golden sentence, which every engine must get right: its sound, text and required words.
 
 demo/golden.json says where in the demo sermon demo/golden.flac was cut from.
 """
@@ -32,9 +32,9 @@ class Golden:
         return len(self.pcm) / SAMPLE_RATE
 
     def missing(self, text: str, lang: str) -> list[str]:
-        """Return the words that `text` should have and has not. None are known: none are missing.
+        """Return the required words that are missing in `text`; none for an unknown language.
 
-        Whole words, in any case and with any punctuation around them.
+        Whole words are compared, whatever their case and the punctuation around them.
         """
         found = words(text)
         return [word for word in self.must.get(lang, ()) if word.lower() not in found]

@@ -1,4 +1,4 @@
-"""Judges the captions of a past session again, with any quality estimator."""
+"""Judge the captions of a past session again, with any quality estimator."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from pipeline.records.utterance import UtteranceRecord, judged
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QualityRecord:
-    """A line of quality.jsonl: what `score` thinks of a caption."""
+    """A line of quality.jsonl: the judgement of a caption by `score`."""
 
     id: int
     """The utterance."""
     estimator: str
-    """Who estimated the quality of the translation."""
+    """Name of the estimator of the translation's quality."""
     flags: tuple[Flag, ...]
-    """What is suspicious."""
+    """Measures past their limit."""
     quality: Quality
 
 
@@ -27,8 +27,8 @@ def judge_again(
 ) -> list[QualityRecord]:
     """Return the judgement of every caption that was shown.
 
-    What was filtered has no caption to judge. An operator's edits are not in the records: the
-    translator's own text is judged. Raises what the estimator raises.
+    Filtered utterances have no caption. An operator's edits are not in the records: the
+    translator's own text is judged. Raises the estimator's errors.
     """
     shown = [(each, each.final) for each in utterances if each.final]
     estimates = estimator.estimate(

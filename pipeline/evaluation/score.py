@@ -34,7 +34,7 @@ STAGES = {
     "final translator": "final_ms",
     "everything else": "overhead_ms",
 }
-"""What a caption's latency is made of, and the field of its record."""
+"""The parts of a caption's latency, and the record's field of each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""How much of read human speech was recognized: words, whole sentences and their full stops."""
+"""Measure how much of read human speech was recognized: words, sentences, full stops."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _Voices = TypeAdapter(dict[str, Voice])
 
 @dataclass(frozen=True, slots=True)
 class VoicesScore:
-    """`lost`: sentences of which less than half of the words were recognized.
+    """The recognition of human speech. `lost`: sentences of which under half was recognized.
 
     `stops` counts the sentences whose last word came with a full stop, of `sentences` that end
     with one; `wer` is 0..1 and above.

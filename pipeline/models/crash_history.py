@@ -1,6 +1,6 @@
-"""Models that crashed their engine while they were loaded, remembered from one run to the next.
+"""Remember across runs which models crashed their engine while they were loaded.
 
-Otherwise a service that systemd starts again after each crash would crash for ever. A model is
+Otherwise a service that systemd restarts after each crash would crash for ever. A model is
 forgotten when its files change, when it loads after all, and after the machine's next boot.
 """
 
@@ -24,14 +24,14 @@ FILE = "model-crashes.json"
 """Its name in session.directory."""
 
 LOAD_CRASHES = 3
-"""A model that crashes so often in a row while it is loaded is given up."""
+"""Crashes in a row while loading after which a model is given up."""
 
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
 @dataclass(frozen=True, slots=True)
 class Crashes:
-    """How often in a row a model has crashed while it was loaded, when last, and of what."""
+    """A model's crashes in a row while loading: their count, the last one's time and reason."""
 
     count: int
     utc: str
@@ -39,14 +39,14 @@ class Crashes:
 
 
 class CrashHistory:
-    """The file of these models. A file that cannot be read or written remembers nothing."""
+    """The file of these crashes. If it cannot be read or written, nothing is remembered."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
         self._writing = threading.Lock()
 
     def of(self, model: Path) -> Crashes | None:
-        """Return the crashes of a model whose files are as they were then."""
+        """Return a model's crashes, None if there are none or its files have changed since."""
         entry = self._entries().get(str(model))
         if not isinstance(entry, dict) or entry.get("state") != _state(model):
             return None
@@ -59,7 +59,7 @@ class CrashHistory:
             return None
 
     def is_given_up(self, model: Path) -> bool:
-        """Whether this model is not to be loaded again as it is."""
+        """Return whether this model must not be loaded again as it is."""
         crashes = self.of(model)
         return crashes is not None and crashes.count >= LOAD_CRASHES
 
@@ -98,7 +98,7 @@ class CrashHistory:
 
 
 def _state(model: Path) -> str:
-    """Return what changes with a model's files and with every boot."""
+    """Return a text that changes with the model's files and with every boot."""
     files = sorted(model.iterdir()) if model.is_dir() else [model]
     facts = [""]
     with suppress(OSError):
@@ -111,5 +111,5 @@ def _state(model: Path) -> str:
 
 
 def crash_history(settings: Settings) -> CrashHistory:
-    """Return what is remembered of models that crash, beside the sessions."""
+    """Return the crash history of session.directory."""
     return CrashHistory(Path(settings.session.directory) / FILE)

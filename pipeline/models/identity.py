@@ -1,4 +1,4 @@
-"""Which file an engine runs on, told so that two people can compare it."""
+"""Identify a model file by name and hash, so that two people can compare theirs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def fingerprint(model: Path) -> str:
 
 
 def advice(role: Role, model: Path, settings: Settings) -> str:
-    """Return what to do about a model that is below a service's needs, "" for others."""
+    """Return advice about a model that is not good enough for a service, "" for others."""
     if model != resolve(role, STARTER):
         return ""
     translate = settings.translate

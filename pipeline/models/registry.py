@@ -91,11 +91,11 @@ class Model(BaseModel):
     choose: str = ""
     """When to choose it, in one line."""
     languages: tuple[Annotated[str, Field(pattern=r"^[a-z]{2,3}(-[a-z]{2,3})?$")], ...] = ()
-    """What it hears ("en"), or the pairs it translates ("en-es"); empty is not restricted."""
+    """Languages it hears ("en"), or pairs it translates ("en-es"); empty: not restricted."""
     window_s: float | None = Field(default=None, ge=4, le=30)
     """Shortest encoder window that costs this Whisper no accuracy, None where nobody has said."""
     prompt: Literal["", "translategemma", "starter", "examples"] = ""
-    """How this Gemma is asked; "" is as TranslateGemma."""
+    """The kind of prompt for this Gemma; "" is TranslateGemma's."""
 
     @model_validator(mode="after")
     def _obtainable(self) -> Model:
@@ -113,7 +113,7 @@ class Model(BaseModel):
         return self
 
     def can(self, source: str, target: str) -> bool:
-        """Whether the model was made for this pair of languages (stt: hears `source`)."""
+        """Return whether the model was made for these languages (stt: for `source`)."""
         wanted = source if self.role == "stt" else f"{source}-{target}"
         return not self.languages or wanted in self.languages
 

@@ -20,7 +20,7 @@ from pipeline.models.store import PullProgress, StoredFile, digest, link_or_copy
 
 _CHUNK_BYTES = 1 << 20
 _UNREADABLE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
-"""What zipfile raises for a file that is no zip file, or a damaged or encrypted one."""
+"""Errors of zipfile for a file that is no zip file, damaged or encrypted."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ Lang = Annotated[str, Field(min_length=1)]
 
 @dataclass(frozen=True, slots=True)
 class SourceText:
-    """What was said."""
+    """The text that was said."""
 
     lang: Lang
     text: str
@@ -26,7 +26,7 @@ class SourceText:
 
 @dataclass(frozen=True, slots=True)
 class TargetText:
-    """What is shown. `lang` is the source language where no translation could be had."""
+    """The text that is shown. `lang` is the source language if there is no translation."""
 
     lang: Lang
     text: str

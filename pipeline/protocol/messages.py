@@ -137,7 +137,7 @@ class ConsoleMessage:
     dictionary: str = ""
     """The church's own dictionary file; empty: rules cannot be added."""
     undo: str = ""
-    """What `undo` would take back, empty: nothing."""
+    """The command that `undo` would take back, in words; empty: none."""
     paused: bool = False
     blank: bool = False
     off_record: bool = False
@@ -198,7 +198,7 @@ class DoneMessage:
     type: Literal["done"] = "done"
     name: CommandName
     undo: str
-    """What `undo` would take back, empty: nothing."""
+    """The command that `undo` would take back, in words; empty: none."""
     paused: bool
     blank: bool
     off_record: bool
@@ -242,7 +242,7 @@ class FaultMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorMessage:
-    """What this connection sent was refused."""
+    """The answer to a message that was refused."""
 
     type: Literal["error"] = "error"
     code: str

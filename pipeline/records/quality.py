@@ -108,7 +108,7 @@ class Parts:
     estimate: float | None
     """Estimated quality of the translation."""
     agreement: float | None
-    """How much the quick translation and the final agree."""
+    """Agreement of the quick translation and the final."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

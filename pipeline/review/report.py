@@ -47,7 +47,7 @@ class Card:
     name: str
     figure: str
     more: str
-    """What it is made of."""
+    """The figure's parts, in small print."""
     tone: str = ""
     """`good`, `bad`, or empty."""
 

@@ -49,7 +49,7 @@ class Tuned:
 
 
 def conclude(done: Tuning, settings: Settings, machine: Machine, *, complete: bool) -> Tuned:
-    """Return the result of what has been tried so far. Raises ModelError for the registry."""
+    """Return the result of the trials so far. Raises ModelError for the registry."""
     models = list(read_registry(directory_of(settings.models.directory)).values())
     flat = dict(leaves(settings.model_dump()))
     figures = {r: trial.figures for r, trial in done.chosen.items() if trial.figures is not None}

@@ -87,7 +87,7 @@ class Tuning:
         return roles
 
     def steps(self, role: Role) -> list[Step]:
-        """Return what is to be tried for a role. Raises ModelError for its model."""
+        """Return the steps to try for a role. Raises ModelError for its model."""
         path, layers = model_path(role, self._settings), 0
         if role == "gemma" and self._machine.llama_gpu:
             try:

@@ -46,7 +46,7 @@ from pipeline.workers.group import Engines
 log = structlog.get_logger()
 
 DEMO = {"translate.source": "en", "translate.target": "es", "audio.channel": 1}
-"""What is spoken in the demo, and what it is scored against, whatever the church has set."""
+"""Settings that the demo's recording and reference demand, whatever the church has set."""
 STARTER = {
     "stt.model": "starter",
     "translate.partial.engine": "marian",
@@ -55,7 +55,7 @@ STARTER = {
     "translate.final.model": "starter",
     "translate.final.prompt": "auto",
 }
-"""With --starter the demo runs on what ships and on nothing else."""
+"""Settings of --starter: the demo runs on the shipped models only."""
 _SYNTHETIC = "The starter recognizer knows synthetic voices only."
 
 

@@ -1,4 +1,4 @@
-"""`score`: judges a past session's captions again, with a better estimator than the live one."""
+"""`score`: judge a past session's captions again, with a better estimator than the live one."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _estimator(name: str, model: str | None) -> QualityEstimator:
 
 
 def _write(folder: Path, judged: Sequence[QualityRecord]) -> Path:
-    """Write quality.jsonl anew. Raises SessionError (session-unwritable)."""
+    """Write quality.jsonl, replacing an older one. Raises SessionError (session-unwritable)."""
     path = folder / "quality.jsonl"
     file = WholeFile(path)
     file.content = b"".join(orjson.dumps(each, option=orjson.OPT_APPEND_NEWLINE) for each in judged)

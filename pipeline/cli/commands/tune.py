@@ -1,4 +1,4 @@
-"""`tune`: measures this machine and says what to put into config.toml."""
+"""`tune`: measure this machine and recommend settings for config.toml."""
 
 from __future__ import annotations
 
