@@ -57,6 +57,7 @@ class Playlist:
             for block in file.blocks() if not place else self._after_pause(file):
                 if self._closed.is_set():
                     return
+                # Each file counts from 0; the session's audio is one line.
                 yield replace(block, start_sample=start)
                 start += len(block.pcm)
 

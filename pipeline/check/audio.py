@@ -50,6 +50,7 @@ def checks(settings: Settings, seconds: float) -> Iterator[Check]:
     source = assembly.audio_source(settings)
     doing = f"Speak into the microphone: listening for {seconds:g} s"
     if audio.input:
+        # As fast as it can be read, whatever `audio.pace` says.
         source = AudioFile(Path(audio.input), channel=audio.channel, pace="fast")
         doing, seconds = f"Listening to {audio.input}", _FILE_S
 
@@ -58,6 +59,7 @@ def checks(settings: Settings, seconds: float) -> Iterator[Check]:
         return Passed("Silero is there.")
 
     def opened() -> Passed:
+        # By itself, so that "cannot be opened" and "is too quiet" are two results.
         source.open()
         source.close()
         return Passed(f"{source.name} opens.")
@@ -91,6 +93,7 @@ def listen(
                 break
     finally:
         source.close()
+    # Quarter seconds: over the whole time pauses would hide a voice, in a block a click counts.
     windows = [
         np.concatenate(blocks[start : start + _WINDOW_BLOCKS])
         for start in range(0, len(blocks), _WINDOW_BLOCKS)
@@ -118,6 +121,7 @@ def judge(heard: Heard, name: str) -> Passed:
             "Switch the microphone on and unmute its channel in the mixer and in the system's "
             "sound settings; see whether audio.channel is the one it is plugged into.",
         )
+    # A quiet voice that the detector hears is no silence: that gets advice below.
     if heard.loudest_dbfs < SILENT_DBFS and not spoken:
         raise AudioError(
             "audio-silent",

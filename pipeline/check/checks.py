@@ -126,7 +126,7 @@ def _port(server: ServerSettings) -> Passed:
         loop = asyncio.get_running_loop()
         bound = await loop.create_server(asyncio.Protocol, server.host, server.port)
         port: int = bound.sockets[0].getsockname()[1]
-        bound.close()
+        bound.close()  # nobody must be able to connect to a check
         await bound.wait_closed()
         return port
 
@@ -188,6 +188,7 @@ def _sessions(directory: Path, settings: Settings) -> Passed:
     try:
         if not settings.operator.token and file.exists():
             operator_token(directory)
+        # Exactly what the daemon does at its start.
         folder = make_folder(directory, datetime.now(UTC))
         try:
             probe = GrowingFile(folder / "check", sync=True)
@@ -209,6 +210,7 @@ def _sessions(directory: Path, settings: Settings) -> Passed:
 
 def _disk(directory: Path) -> Passed:
     """Raises SessionError (disk-short)."""
+    # The directory may not exist yet; its disk is that of the nearest parent that does.
     there = next(f for f in (directory.absolute(), *directory.absolute().parents) if f.is_dir())
     free = shutil.disk_usage(there).free
     room = f"{free / 1e9:.1f} GB free; two hours take about {_SERVICE_BYTES / 1e6:.0f} MB"

@@ -40,6 +40,7 @@ class EngineChecks:
         self._settings = settings
         self._recognizer: RecognizerProcess | None = None
         self._translators: dict[str, TranslatorProcess] = {}
+        # Now: when the engines are loaded, what they took is no longer free.
         self._free_before = psutil.virtual_memory().available
 
     def __enter__(self) -> Self:
@@ -114,6 +115,7 @@ class EngineChecks:
         golden, lang = self._golden, self._settings.translate.source
         if self._recognizer is None or lang not in golden.text:
             return _untried(lang)
+        # Loading is not in it; that has its own check.
         start_s = time.perf_counter()
         text = self._recognizer.recognize(golden.pcm, final=True).text
         return judge(golden, "stt", text, lang, time.perf_counter() - start_s)

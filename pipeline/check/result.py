@@ -64,14 +64,14 @@ def results(
     bad: set[str] = set()
     for check in checks:
         if bad.intersection(check.needs):
-            bad.add(check.name)
+            bad.add(check.name)  # and so what needs this one is left out too
             continue
         on_start(check)
         start_s = time.perf_counter()
         try:
             passed = check.run()
             outcome = (True, passed.message, passed.advice, passed.code)
-        except StarkError as error:
+        except StarkError as error:  # anything else is a mistake of ours, and ends the program
             bad.add(check.name)
             outcome = (False, error.message, error.fix or check.fix, error.code)
         yield Result(check.name, *outcome, round((time.perf_counter() - start_s) * 1000, 1))

@@ -56,7 +56,7 @@ class Download:
                 on_failure=self._fail,
             )
         except KeyboardInterrupt:
-            self._bars.stop()
+            self._bars.stop()  # first: it redraws over what is printed
             streams.say(f"Stopped. The next pull of {name} goes on from here.")
             raise
 
@@ -75,6 +75,7 @@ class Download:
             f"from {ordered.origin}",
             flush=True,
         )
+        # A source that failed leaves its bars behind; the next one has other sizes.
         self._bars.stop()
         self._bars = progress()
         self._bars.start()

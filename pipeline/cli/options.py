@@ -67,6 +67,7 @@ def add_session(parser: argparse.ArgumentParser) -> None:
 def settings_of(arguments: argparse.Namespace, more: Mapping[str, Any] | None = None) -> Loaded:
     """Load the settings that the command line asks for. Raises ConfigError."""
     given = vars(arguments)
+    # A flag that was not given is None and leaves the file and the environment in force.
     flags = {key: given[flag] for flag, key in FLAGS.items() if given.get(flag) is not None}
     return load(arguments.config, flags | dict(more or {}))
 
@@ -80,7 +81,7 @@ def session_of(arguments: argparse.Namespace) -> Path:
 def write_out(file: Path, text: str) -> None:
     """Write a file that the command line asks for. Raises SessionError (file-unwritable)."""
     try:
-        file.write_text(text, encoding="utf-8", newline="")
+        file.write_text(text, encoding="utf-8", newline="")  # formats have line ends of their own
     except OSError as error:
         message = f"{file} cannot be written: {error.strerror}."
         raise SessionError("file-unwritable", message, "Give another --out.") from None

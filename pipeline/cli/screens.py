@@ -23,6 +23,7 @@ def make_screen() -> Screen:
     console = Console()
     return (
         RichScreen(console)
+        # A dumb terminal cannot move its cursor: the live lines would fill it.
         if console.is_terminal and not console.is_dumb_terminal
         else LineScreen()
     )
@@ -54,4 +55,4 @@ class LineScreen(Screen):
 
     def show_summary(self, what: RenderableType) -> None:
         """Print it to standard output."""
-        Console(width=100).print(what)
+        Console(width=100).print(what)  # in a pipe rich would take 80 columns and break the table

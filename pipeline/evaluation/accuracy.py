@@ -85,6 +85,7 @@ def _sections(told: Iterable[Sentence], read: Iterable[Cue]) -> tuple[list[str],
     hypotheses: dict[tuple[int, str], list[str]] = {section: [] for section in references}
     for cue in read:
         middle_s = (cue.start_s + cue.end_s) / 2
+        # The last section that has begun by then: pauses belong to the one before them.
         begun = [section for section, start_s in starts.items() if start_s <= middle_s]
         hypotheses[begun[-1] if begun else next(iter(starts))].append(cue.text)
     return [" ".join(t) for t in hypotheses.values()], [" ".join(t) for t in references.values()]

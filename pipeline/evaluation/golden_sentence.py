@@ -49,6 +49,7 @@ def read_golden(path: Path) -> Golden:
         content = orjson.loads(path.read_bytes())
         audio, text = path.parent / content["audio"], dict(content["text"])
         must = {lang: tuple(listed) for lang, listed in content["must"].items()}
+    # All that reading a file of another form can raise.
     except (OSError, orjson.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
         raise SessionError(
             "reference-unreadable",

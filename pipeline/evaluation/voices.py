@@ -80,6 +80,7 @@ def score_text(told: Sequence[str], heard: str) -> VoicesScore:
     spoken = [word for sentence in sentences for word in sentence.words]
     recognized = list(_with_stops(heard))
     aligned = jiwer.process_words(" ".join(spoken), " ".join(word for word, _ in recognized))
+    # A word that was misheard still has its place, and its full stop counts.
     partner = partners(aligned)
     lost, stops, start = [], 0, 0
     for sentence in sentences:
@@ -88,6 +89,7 @@ def score_text(told: Sequence[str], heard: str) -> VoicesScore:
         right = sum(
             place in partner and recognized[partner[place]][0] == spoken[place] for place in places
         )
+        # Half: with fewer words right, a reader does not get the sentence's meaning.
         if right < len(places) / 2:
             lost.append(sentence.text)
         last = partner.get(places.stop - 1)

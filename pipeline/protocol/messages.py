@@ -17,6 +17,7 @@ from pipeline.records.comparison import CompareRecord
 from pipeline.records.health import HealthRecord
 from pipeline.records.utterance import UtteranceRecord
 
+# Pages from an older cache compare it in `hello`; a field that is added does not change it.
 PROTOCOL = 1
 
 

@@ -72,7 +72,7 @@ def flagged(session: ReportedSession) -> Markup:
             if record.id in texts
             and (record.flags or (record.quality and record.quality.decision in _DOUBTFUL))
         ),
-        key=lambda record: _score(record) or 0.0,
+        key=lambda record: _score(record) or 0.0,  # without a score nothing speaks for it
     )
     rows = [
         (record, texts[record.id], _score(record), [*_reasons(record)])

@@ -86,7 +86,7 @@ class ReportedSession(Session):
 
 def session_timeline(session: ReportedSession) -> Markup:
     """Return the timeline: captions, filtered text, states, events, lag, what was given up."""
-    width_s = session.length_s * _MARK_S / 100
+    width_s = session.length_s * _MARK_S / 100  # an event has no length, but must be seen
     engines = {m.id: m.target.engine for m in session.captions}
     bars: dict[bool, list[Bar]] = {False: [], True: []}
     for record in session.utterances:
@@ -162,6 +162,7 @@ def _states(session: ReportedSession) -> list[Bar]:
         kind = "calm" if record.state in _QUIET else _state_tone(record.state)
         why = record.reason or ("listening" if kind == "calm" else record.state)
         bar = Bar(start_s, max(start_s, end_s), kind, why)
+        # A bar for every health record would be hundreds of the same.
         if bars and (bars[-1].kind, bars[-1].title) == (kind, why):
             bar = replace(bar, start_s=bars.pop().start_s)
         bars.append(bar)

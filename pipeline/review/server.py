@@ -155,7 +155,7 @@ class ReviewServer:
         token = unquote(given.removeprefix("Bearer ")).encode(errors="surrogateescape")
         if not hmac.compare_digest(token, self._token):
             self._attempts.failed(address, time.monotonic())
-            await asyncio.sleep(_WRONG_TOKEN_S)
+            await asyncio.sleep(_WRONG_TOKEN_S)  # others are served meanwhile
             return refuse(HTTPStatus.FORBIDDEN, "The token is wrong.")
         self._attempts.succeeded(address)
         cookie = f"{_COOKIE}={self._pass}; Path=/review; HttpOnly; SameSite=Strict"

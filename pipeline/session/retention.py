@@ -39,6 +39,7 @@ def prune(
     for folder, started_utc in ours:
         too_old = keep_days > 0 and started_utc < oldest_utc
         too_much = keep_mb > 0 and used > keep_mb * 1_000_000
+        # Oldest first, until the rest fits.
         if folder == running or not (too_old or too_much) or _held(folder):
             continue
         size = _size(folder)  # before it is gone

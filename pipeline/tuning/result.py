@@ -71,7 +71,7 @@ def conclude(done: Tuning, settings: Settings, machine: Machine, *, complete: bo
         )
         for role, each in figures.items()
     ]
-    if complete:
+    if complete:  # sums over engines that were not all measured would be too small
         verdicts += [
             judge_together(figures, machine),
             judge_memory(in_use, machine),

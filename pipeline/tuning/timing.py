@@ -73,6 +73,7 @@ def figures_of(work: Work, timing: Timing) -> Figures:
 
     finals_busy = load(final=True) / work.speech_s
     busy = finals_busy + load(final=False) / work.speech_s
+    # Finals only: a partial may end in the middle of a word.
     heard = [(job.spoken, text) for job, _, text in done if isinstance(job, Hearing) and job.final]
     sentences = [sentence for spoken, _ in heard for sentence in spoken]
     return Figures(

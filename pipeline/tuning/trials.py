@@ -114,7 +114,7 @@ class Tuning:
             for alternative in step.alternatives:
                 now = values | dict(alternative)
                 key = tuple(sorted(now.items()))
-                if key not in known:
+                if key not in known:  # else its figures from an earlier step are still good
                     self._begin(role, alternative)
                     known[key] = self._try(role, now, work)
                 tried.append(replace(known[key], tried=alternative))
@@ -135,6 +135,7 @@ class Tuning:
             self.chosen[role] = best
 
     def _try(self, role: Role, values: Values, work: Work) -> Trial:
+        # The deadline of a service would cut off slow finals and make them look quick.
         settings = changed(self._settings, {**values, "translate.final.deadline_s": _HANGS_S})
         try:
             with closing(_engine(role, settings)) as engine:
@@ -145,7 +146,7 @@ class Tuning:
                 patience_s = self._limit_s * (1 if known is None else _PATIENCE)
                 timing = time_jobs(jobs, engine, self._limit_s, patience_s, engine.cpu_s)
                 used = engine.memory_bytes
-        except (ModelError, EngineError) as error:
+        except (ModelError, EngineError) as error:  # a setting that this machine cannot do
             self._error = error
             return Trial(role, values, problem=str(error))
         self.memory_bytes.setdefault(role, used)

@@ -140,6 +140,7 @@ def sermon() -> tuple[Sentence, ...]:
 
 def growing(sentence: Sentence, partial_s: float) -> list[tuple[str, bool]]:
     """Return the texts translated while a sentence is spoken, each (text so far, is it whole)."""
+    # As if words were spoken at an even pace, which is near enough for a measurement.
     words, took_s = sentence.source.split(), sentence.end_s - sentence.start_s
     partials = int(took_s / partial_s) if partial_s else 0
     heard = [round(len(words) * number * partial_s / took_s) for number in range(1, partials + 1)]

@@ -23,6 +23,7 @@ def _config(arguments: argparse.Namespace) -> int:
         if table != section:
             print(f"[{table}]")
             section = table
+        # The token opens the operator's page, and this output gets into mails and issues.
         shown = "set" if path == "operator.token" and value else value
         setting = f"{key} = {orjson.dumps(shown).decode()}"
         print(f"{setting:<32} # {loaded.origins[path]}")

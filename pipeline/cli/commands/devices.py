@@ -49,6 +49,7 @@ def _devices(arguments: argparse.Namespace) -> int:
 
 def _meter(console: Console, audio: Audio) -> None:
     microphone = Microphone(audio.device, channel=audio.channel)
+    # Ctrl-C is how a meter ends, and no failure.
     with suppress(KeyboardInterrupt), Live(console=console, refresh_per_second=8) as live:
         for level in meter(microphone):
             live.update(level_bar(level))

@@ -30,6 +30,7 @@ def _export(arguments: argparse.Namespace) -> int:
     ending = out.suffix.removeprefix(".").lower() if out else ""
     form = arguments.format or (ending if ending in FORMATS else "srt")
     text = export(read_journal(folder), form, arguments.lang)
+    # The name goes to standard error, so that standard output stays empty or is the export.
     if out is not None:
         write_out(out, text)
         print(f"{folder.name} is in {out}", file=sys.stderr)

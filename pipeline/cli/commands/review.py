@@ -43,7 +43,7 @@ def add(commands: Commands) -> None:
 def _review(arguments: argparse.Namespace) -> int:
     settings = settings_of(arguments).settings
     logs.configure(settings.log.level, settings.log.format)
-    any_port = arguments.port is None
+    any_port = arguments.port is None  # a port that was asked for is that one, or an error
     return review(session_of(arguments), settings, host=arguments.host, any_port=any_port)
 
 
@@ -75,6 +75,7 @@ async def _serve(reviewed: Review, settings: config.Server, token: str, *, any_p
     except ServerError as error:
         if not any_port or error.code != "port-in-use":
             raise
+        # The daemon may be running: it keeps the port that phones know.
         server = ReviewServer(reviewed, settings.model_copy(update={"port": 0}), token=token)
         await server.start()
     try:

@@ -40,7 +40,7 @@ def add(commands: Commands) -> None:
 def _score(arguments: argparse.Namespace) -> int:
     estimator = _estimator(arguments.estimator, arguments.model)
     folder = session_of(arguments)
-    utterances = Session(folder).utterances
+    utterances = Session(folder).utterances  # before the model, which may take a minute to load
     estimator.load()
     judged = judge_again(utterances, estimator)
     before = [record.quality.decision for record in utterances if record.quality]

@@ -76,6 +76,7 @@ def _tune(arguments: argparse.Namespace) -> int:
     logs.configure(loaded.settings.log.level, loaded.settings.log.format)
     console, status = Console(quiet=arguments.json, highlight=False), Console(stderr=True)
     os.nice(_NICE)  # a service that runs beside it comes first
+    # Other programs are watched to the end: one that starts later spoils the figures as well.
     here, others = machine(), ExternalLoad()
     if here.busy > BUSY:
         status.print(Text(_BUSY_SAYS.format(here.busy), "yellow"))
@@ -165,6 +166,7 @@ def _trials(tuned: Tuned) -> Table:
 
 
 def _memory(tuned: Tuned) -> Table:
+    # An engine uses one GPU, and the one with most free memory is where a model may fit.
     largest = sorted(tuned.machine.gpus, key=lambda gpu: gpu.free_bytes)[-1:]
     gpus = [f"{gpu.name}, {gb(gpu.free_bytes)} free" for gpu in largest]
     table = Table("memory", "needs", f"RAM, {gb(tuned.machine.ram_free_bytes)} free", *gpus)
@@ -184,7 +186,7 @@ def _memory(tuned: Tuned) -> Table:
 def _write(
     console: Console, tuned: Tuned, changes: Values, config: Path | None, loaded: Loaded
 ) -> dict[str, str]:
-    """Put the changes into config.toml, if all is well; return what was done, for --json."""
+    """Write the changes into config.toml if all is well; return the outcome for --json."""
     if not tuned.ok:
         why = "see NO above" if tuned.complete else "it was ended early"
         console.print(Text(f"\nNothing was written: {why}.", "bold red"))
@@ -198,6 +200,7 @@ def _write(
     if copy is not None:
         console.print(f"As it was before: {copy}", markup=False, soft_wrap=True)
     for key in changes:
+        # The file is not what counts then, and nobody would see why nothing has changed.
         if loaded.origins[key] == "environment":
             console.print(Text(f"The environment sets {key} too, and wins.", "yellow"))
     return {"file": str(file), "diff": diff, "copy": str(copy or "")}

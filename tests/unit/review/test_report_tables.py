@@ -84,7 +84,7 @@ def test_what_became_of_a_caption_is_remarked() -> None:
     table = transcript(told(captions, records))
     assert [row[3] for row in rows(table)] == ["edited0.9 s", "marian", "not translated", "⚑0.9 s"]
     assert 'title="was: uno"' in table
-    assert 'bad" title="translators disagree, unsure translation, badly">' in table
+    assert 'bad" title="translators disagree, unsure translation, badly" role="img"' in table
     assert table.count('<td lang="en" dir="auto">three</td>') == 2
 
 
