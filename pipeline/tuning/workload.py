@@ -98,13 +98,14 @@ def hearing(settings: Settings) -> Work:
         for each in utterances
         if each.cause != "resumed" and (each.id, each.revision) not in eager
     ]
+    last = {each.id: each.revision for each in heard if each.is_whole}
     jobs = [
         Hearing(
             each,
             tuple(
                 sentence
                 for sentence in told
-                if each.is_whole
+                if each.revision == last[each.id]
                 and each.start_s <= (sentence.start_s + sentence.end_s) / 2 < each.end_s
             ),
         )

@@ -7,6 +7,8 @@ in the end every utterance has one final, of all its samples, and one record.
 from __future__ import annotations
 
 import queue
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -15,6 +17,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pipeline.audio.segmenter import Segmenter
+from pipeline.captions.board import CaptionBoard
 from pipeline.config.schema import Settings, Vad
 from pipeline.core.types import (
     BLOCK_SAMPLES,
@@ -27,14 +30,18 @@ from pipeline.core.types import (
     Transcript,
     Utterance,
 )
+from pipeline.daemon.context import DaemonContext
+from pipeline.daemon.coordinator import CaptionCoordinator
+from pipeline.daemon.outputs import RecordSink
 from pipeline.dictionary.store import Dictionary
 from pipeline.session.reader import Session
+from pipeline.session.recorder import SessionRecorder
 from pipeline.workers.degradation import Degradation, Rung
 from pipeline.workers.listener import Listen
 from pipeline.workers.queues import DraftQueue, UtteranceQueue
 from pipeline.workers.transcriber import Transcribe
 from pipeline.workers.translator import Translate
-from tests.support.coordinator import CoordinatorFixture
+from tests.support.coordinator import CaptionScreen, CoordinatorFixture
 from tests.support.fakes import FakeSource, FakeTranslator
 
 VAD = Vad(
@@ -85,13 +92,30 @@ def word(pcm: Pcm) -> str:
     return f"from{int(pcm[0])}to{int(pcm[-1])}"
 
 
+@cache
+def context() -> DaemonContext:
+    """Return what all lines share: the pages are read once."""
+    with TemporaryDirectory() as folder:
+        return CoordinatorFixture(Path(folder), start=False).context
+
+
 class Line:
     """The whole way of an utterance, a step at a time: no thread, and every order is possible."""
 
     def __init__(self, folder: Path, probabilities: list[float]) -> None:
-        self.fixture = CoordinatorFixture(folder)
-        self.screen = self.fixture.screen
-        self.coordinator = self.fixture.coordinator
+        self.recorder = SessionRecorder(folder, source="en", target="es", on_fault=print)
+        self.recorder.start()
+        self.screen = CaptionScreen()
+        self.coordinator = CaptionCoordinator(
+            replace(
+                context(),
+                board=CaptionBoard("test", "en", "es", 200),
+                recorder=self.recorder,
+                sinks=(RecordSink(self.recorder), self.screen),
+            )
+        )
+        self.inbox: list[Report] = []
+        """What engines' threads have reported and the main thread has not seen yet."""
         self.ladder = Degradation()
         self.mailbox, self.drafts = UtteranceQueue(), DraftQueue(0)
         self.recognizer = Numbers()
@@ -113,7 +137,7 @@ class Line:
             mailbox=self.mailbox,
             drafts=self.drafts,
             ladder=self.ladder,
-            emit=self.take,
+            emit=self.inbox.append,
             shed=True,
         )
         self.translate = Translate(
@@ -121,7 +145,7 @@ class Line:
             translator=FakeTranslator("best"),
             drafts=self.drafts,
             ladder=self.ladder,
-            emit=self.take,
+            emit=self.inbox.append,
             is_stale=self.mailbox.is_stale,
         )
 
@@ -161,7 +185,12 @@ class Line:
         self.translate.doing = draft
         caption = None if self.translate._is_cancelled() else self.translate._final(*draft)
         if caption is not None:
-            self.take(caption)
+            self.inbox.append(caption)
+        return True
+
+    def deliver(self) -> bool:
+        while self.inbox:
+            self.take(self.inbox.pop(0))
         return True
 
     def end(self) -> None:
@@ -170,23 +199,31 @@ class Line:
             pass
         while self.finish_draft():
             pass
+        self.deliver()
         self.coordinator.settle()
-        self.fixture.recorder.close(5)
+        self.recorder.close(5)
 
 
 RUNS = st.lists(
     st.tuples(st.sampled_from([0.0, 0.4, 0.95]), st.integers(1, 12)), min_size=1, max_size=25
 )
-WORK = st.lists(st.sampled_from(["", "r", "t", "rt", "rrtt"]), min_size=1, max_size=40)
+WORK = st.lists(
+    st.sampled_from(["", "r", "t", "d", "rd", "td", "rtd", "rrttd"]), min_size=1, max_size=40
+)
 SPOKEN = [(0.95, 8), (0.0, 12), (0.95, 8), (0.0, 5), (0.95, 4), (0.0, 30), (0.95, 5), (0.0, 4)]
+
+RETURNS = [(0.95, 8), (0.0, 5), (0.95, 8), (0.0, 30)]
+LATE = [*[""] * 10, "rt", "", "", "d"]
+"""What is made of the eager utterance, at block 10, is told when speech has returned, at 13."""
 
 
 @settings(max_examples=25, deadline=None)
 @given(RUNS, WORK, st.sampled_from([Rung.FULL, Rung.FULL, Rung.NO_PARTIALS]))
-@example(SPOKEN, ["rt"], Rung.FULL)
+@example(SPOKEN, ["rtd"], Rung.FULL)
+@example(RETURNS, LATE, Rung.FULL)
 @example(SPOKEN, [""], Rung.FULL)
-@example(SPOKEN, ["r", *[""] * 9, "t"], Rung.FULL)
-@example(SPOKEN, ["rt"], Rung.NO_PARTIALS)
+@example(SPOKEN, ["r", *[""] * 9, "td"], Rung.FULL)
+@example(SPOKEN, ["rtd"], Rung.NO_PARTIALS)
 def test_a_final_is_what_was_prepared_or_a_resumption_was_announced(
     runs: list[tuple[float, int]], work: list[str], rung: Rung
 ) -> None:
@@ -197,9 +234,9 @@ def test_a_final_is_what_was_prepared_or_a_resumption_was_announced(
         for index in range(len(probabilities)):
             line.hear(index)
             for each in work[index % len(work)]:
-                (line.recognize if each == "r" else line.finish_draft)()
+                {"r": line.recognize, "t": line.finish_draft, "d": line.deliver}[each]()
         line.end()
-        session = Session(line.fixture.recorder.folder)
+        session = Session(line.recorder.folder)
         records, journal, captions = session.utterances, session.messages, session.captions
     last = {utterance.id: utterance for utterance in line.closed}
     wanted = {key: f"{word(utterance.pcm)}-best" for key, utterance in last.items()}
