@@ -27,6 +27,7 @@ from pipeline.config.schema import Settings
 from pipeline.core.errors import ServerError, SessionError
 from pipeline.core.files import GrowingFile
 from pipeline.core.resources import bundled
+from pipeline.core.sizes import human_size
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.prompts import language
 from pipeline.server.addresses import EVERYWHERE, page_address, unbound
@@ -213,11 +214,11 @@ def _disk(directory: Path) -> Passed:
     # The directory may not exist yet; its disk is that of the nearest parent that does.
     there = next(f for f in (directory.absolute(), *directory.absolute().parents) if f.is_dir())
     free = shutil.disk_usage(there).free
-    room = f"{free / 1e9:.1f} GB free; two hours take about {_SERVICE_BYTES / 1e6:.0f} MB"
+    room = f"{human_size(free)} free; two hours take about {human_size(_SERVICE_BYTES)}"
     if free < _DISK_BYTES:
         raise SessionError(
             "disk-short",
-            f"{room}, and {_DISK_BYTES / 1e6:.0f} MB leave room for logs and other programs.",
+            f"{room}, and {human_size(_DISK_BYTES)} leave room for logs and other programs.",
             f"Make room where {there} is, or set session.directory to another disk.",
         )
     return Passed(f"{room}.")

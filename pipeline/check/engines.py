@@ -13,6 +13,7 @@ from pipeline.check.result import Check, Passed
 from pipeline.config.schema import Settings
 from pipeline.core.errors import EngineError, ModelError
 from pipeline.core.resources import bundled
+from pipeline.core.sizes import human_size
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines import factory
 from pipeline.engines.process import EngineProcess, RecognizerProcess, TranslatorProcess
@@ -94,7 +95,7 @@ class EngineChecks:
         kernels = f"; kernels: {engine.kernels}" if engine.kernels else ""
         message = (
             f"{engine.name} ({fingerprint(model)}) loaded in {took_s:.1f} s, "
-            f"{_gb(engine.memory_bytes)}{kernels}."
+            f"{human_size(engine.memory_bytes)}{kernels}."
         )
         better = advice(role, model, self._settings)
         return Passed(message, better, "starter-model" if better else "")
@@ -133,8 +134,8 @@ class EngineChecks:
         used = sum(engine.memory_bytes for engine in self._engines)
         need = used + HEADROOM_BYTES
         memory = (
-            f"The engines took {_gb(used)}, a service needs about {_gb(need)}; "
-            f"{_gb(self._free_before)} was free"
+            f"The engines took {human_size(used)}, a service needs about {human_size(need)}; "
+            f"{human_size(self._free_before)} was free"
         )
         if need > self._free_before:
             raise ModelError(
@@ -187,7 +188,3 @@ def _another(name: str) -> str:
 def _faster(name: str) -> str:
     section = _KEYS[name]
     return f"Choose a smaller {section}.model, or more {section}.threads if there are idle cores."
-
-
-def _gb(size: int) -> str:
-    return f"{size / 1e9:.2f} GB"

@@ -18,6 +18,7 @@ from rich.progress import (
 
 from pipeline.cli import streams
 from pipeline.core.errors import ModelError
+from pipeline.core.sizes import human_size
 from pipeline.models import download
 from pipeline.models.orders import Order, Source
 from pipeline.models.store import Manifest, PullProgress, Store
@@ -71,8 +72,8 @@ class Download:
     def _begin(self, ordered: Order) -> PullProgress:
         terms = f" (terms: {ordered.terms})" if ordered.terms else ""
         print(
-            f"{ordered.name}: {gb(ordered.fetched_bytes)}, licence {ordered.licence}{terms}, "
-            f"from {ordered.origin}",
+            f"{ordered.name}: {human_size(ordered.fetched_bytes)}, "
+            f"licence {ordered.licence}{terms}, from {ordered.origin}",
             flush=True,
         )
         # A source that failed leaves its bars behind; the next one has other sizes.
@@ -104,8 +105,3 @@ def progress() -> Progress:
         disable=not console.is_terminal,
         transient=True,
     )
-
-
-def gb(size: int) -> str:
-    """Return a size for people, "" for none."""
-    return f"{size / 1e9:.2f} GB" if size >= 10**7 else f"{size / 1e6:.2f} MB" if size else ""

@@ -26,6 +26,7 @@ from pipeline.core import logs
 from pipeline.core.types import Fault, Level, Mode, State
 from pipeline.daemon.sinks import Screen
 from pipeline.protocol.caption import CaptionMessage
+from pipeline.records.summary import SHORT_STAGES
 from pipeline.records.utterance import UtteranceRecord
 
 _WIPE = Control.clear()
@@ -42,13 +43,6 @@ _STYLES: dict[State, str] = {
     "behind": "bold yellow",
     "no-audio": "bold red",
     "fault": "bold red",
-}
-_STAGES = {
-    "pause": "vad_wait_ms",
-    "stt": "stt_ms",
-    "partial": "partial_ms",
-    "final": "final_ms",
-    "rest": "overhead_ms",
 }
 
 
@@ -211,7 +205,7 @@ class RichScreen(Screen):
             return Text("no final yet", "dim")
         stages = (
             f"{name} {took_ms:.0f}"
-            for name, key in _STAGES.items()
+            for name, key in SHORT_STAGES.items()
             if (took_ms := getattr(record, key)) is not None
         )
         after_ms = record.last_syllable_to_final_ms or 0.0

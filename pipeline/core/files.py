@@ -40,6 +40,18 @@ def sync(path: Path) -> None:
         os.close(fd)
 
 
+def try_lock(fd: int) -> bool:
+    """Lock an open file until it is closed; return False when another program has it locked.
+
+    Raises OSError on a file system that knows no locks.
+    """
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
 class GrowingFile:
     """A file open for appending; each write is done as a whole or not at all."""
 
@@ -93,12 +105,12 @@ class GrowingFile:
         Raises BlockingIOError if another process has it.
         """
         try:
-            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            self._locked = True
-        except BlockingIOError:
-            raise
+            self._locked = try_lock(self._fd)
         except OSError as error:  # a file system that knows no locks
             log.warning("not locked", file=str(self._path), error=error.strerror)
+            return
+        if not self._locked:
+            raise BlockingIOError(errno.EWOULDBLOCK, "another program writes it", str(self._path))
 
     def close(self) -> None:
         """Close the file."""
@@ -207,7 +219,7 @@ def _replace(
     try:
         fd = _open(temporary)
         if lock:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            try_lock(fd)
         if like is not None:  # before the content: it may be a secret
             os.fchown(fd, like.st_uid, like.st_gid)
             os.fchmod(fd, stat.S_IMODE(like.st_mode))

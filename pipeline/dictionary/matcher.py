@@ -13,7 +13,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from pipeline.core.types import Correction, Transcript
-from pipeline.dictionary.rules import ANY_NUMBER, WORD, Rule, key, parse_rules
+from pipeline.dictionary.rules import ANY_NUMBER, Rule, key, parse_rules
+from pipeline.text.words import WORD
 
 __all__ = ["Lexicon", "Rule", "compile_lexicon", "correct", "parse_rules"]
 

@@ -12,7 +12,6 @@ near = ["@scripture", "paul"]       # only with one of these words nearby
 from __future__ import annotations
 
 import json
-import re
 import tomllib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
@@ -21,8 +20,8 @@ from itertools import count
 from typing import Any, TypeVar
 
 from pipeline.core.errors import DictionaryError, quoted
+from pipeline.text.words import WORD, words
 
-WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 ANY_NUMBER = "#"
 LIST_MARK = "@"
 
@@ -54,7 +53,7 @@ class Rule:
 
 def key(text: str) -> str:
     """Return `text` for comparison: lower case, single spaces, straight apostrophes."""
-    return " ".join(WORD.findall(text)).replace("’", "'").casefold()
+    return " ".join(words(text))
 
 
 def parse_rules(toml_text: str, name: str) -> tuple[Rule, ...]:

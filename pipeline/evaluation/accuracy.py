@@ -14,7 +14,8 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
 from pipeline.captions.subtitles import SIDES, Cue, Side
-from pipeline.evaluation.reference import Sentence, words
+from pipeline.evaluation.reference import Sentence
+from pipeline.text.words import words
 
 
 @dataclass(frozen=True, slots=True)

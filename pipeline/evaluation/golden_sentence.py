@@ -14,7 +14,7 @@ import orjson
 from pipeline.audio.file import AudioFile
 from pipeline.core.errors import SessionError
 from pipeline.core.types import SAMPLE_RATE, Pcm
-from pipeline.evaluation.reference import words
+from pipeline.text.words import words
 
 
 @dataclass(frozen=True, slots=True, eq=False)

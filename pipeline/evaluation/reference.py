@@ -7,15 +7,12 @@ The file (such as demo/sermon.json) has `duration_s`, and `sentences` with `sect
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import orjson
 
 from pipeline.core.errors import SessionError
-
-_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +80,3 @@ def read_recording(path: Path, source: str, target: str) -> Recording:
         raise SessionError("reference-unreadable", f"{path} is not JSON: {error}.") from None
     except (KeyError, TypeError) as error:
         raise SessionError("reference-unreadable", f"{path} lacks {error}.") from None
-
-
-def words(text: str) -> list[str]:
-    """Return the words of a text in lower case, without punctuation."""
-    return _WORD.findall(text.lower().replace("’", "'"))

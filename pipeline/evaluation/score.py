@@ -20,21 +20,12 @@ from pipeline.captions.subtitles import cues
 from pipeline.core.percentiles import Spread, spread
 from pipeline.evaluation.accuracy import Found, chrf_and_bleu, terms, uncovered, word_error_rate
 from pipeline.evaluation.reference import Sentence, read_recording
+from pipeline.records.summary import STAGES
 from pipeline.records.utterance import UtteranceRecord
 from pipeline.session.reader import Session
 
 _EARLY_S = 0.5
 """Seconds by which the voice detector may end an utterance before the sentence's last sound."""
-STAGES = {
-    "voice detector's wait": "vad_wait_ms",
-    "recognizer, waiting": "stt_busy_ms",
-    "recognizer": "stt_ms",
-    "quick translator": "partial_ms",
-    "final translator, waiting": "final_busy_ms",
-    "final translator": "final_ms",
-    "everything else": "overhead_ms",
-}
-"""The parts of a caption's latency, and the record's field of each."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,8 +14,8 @@ from rich.text import Text
 
 from pipeline.captions.subtitles import cues
 from pipeline.core.errors import SessionError
-from pipeline.evaluation.reference import words
 from pipeline.session.reader import read_journal
+from pipeline.text.words import words
 
 _STOP = re.compile(r"[.!?][\"'»”’)]*$")
 _BETWEEN = re.compile(r"(?<=[.!?])\s+")

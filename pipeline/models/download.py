@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from pipeline.core.errors import ModelError
+from pipeline.core.sizes import human_size
 from pipeline.models import hub_errors, wheels
 from pipeline.models.hub_client import get
 from pipeline.models.orders import Order, Source, order, sources
@@ -141,7 +142,7 @@ def _check_space(ordered: Order, folder: Path, store: Store) -> None:
     if need > free:
         raise ModelError(
             "disk-short",
-            f"{ordered.name} needs {need / 1e9:.2f} GB more in {store.directory}, "
-            f"where {free / 1e9:.2f} GB are free.",
+            f"{ordered.name} needs {human_size(need)} more in {store.directory}, "
+            f"where {human_size(free)} are free.",
             "Make room, or set models.directory to another disk.",
         )

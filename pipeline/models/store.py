@@ -6,7 +6,6 @@ network.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import shutil
@@ -18,7 +17,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pipeline.core.errors import ModelError
-from pipeline.core.files import sync
+from pipeline.core.files import sync, try_lock
 from pipeline.models.registry import Role
 
 _MANIFEST = "manifest.json"
@@ -204,11 +203,9 @@ class Store:
         except OSError as error:
             raise unwritable(self.directory, error) from None
         try:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
+            if not try_lock(handle):
                 message = f"{name} is being pulled by another program."
-                raise ModelError("model-busy", message, "Wait until it is done.") from None
+                raise ModelError("model-busy", message, "Wait until it is done.")
             yield
         finally:
             os.close(handle)

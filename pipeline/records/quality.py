@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, get_args
 
-from pipeline.text.repetition import words
+from pipeline.text.words import words
 
 Flag = Literal[
     "avg-logprob:flag",

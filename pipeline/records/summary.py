@@ -15,14 +15,27 @@ from pipeline.records.pauses import SPLIT_MS, PauseHistogram, Place
 from pipeline.records.quality import Decision, Exclusion, Flag
 from pipeline.records.utterance import UtteranceRecord
 
+STAGES = {
+    "voice detector's wait": "vad_wait_ms",
+    "recognizer, waiting": "stt_busy_ms",
+    "recognizer": "stt_ms",
+    "quick translator": "partial_ms",
+    "final translator, waiting": "final_busy_ms",
+    "final translator": "final_ms",
+    "everything else": "overhead_ms",
+}
+"""What a caption's latency is made of, and the field of its record."""
+SHORT_STAGES = {
+    "pause": "vad_wait_ms",
+    "stt": "stt_ms",
+    "partial": "partial_ms",
+    "final": "final_ms",
+    "rest": "overhead_ms",
+}
+"""The same in short, without the waiting, for one line of a terminal."""
+
 TIMES = (
-    "vad_wait_ms",
-    "stt_busy_ms",
-    "stt_ms",
-    "partial_ms",
-    "final_busy_ms",
-    "final_ms",
-    "overhead_ms",
+    *STAGES.values(),
     "start_to_first_text_ms",
     "last_syllable_to_partial_ms",
     "last_syllable_to_final_ms",

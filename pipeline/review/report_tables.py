@@ -11,8 +11,9 @@ from markupsafe import Markup
 
 from pipeline.core.percentiles import spread
 from pipeline.core.types import Correction
-from pipeline.evaluation.score import STAGES, Score
+from pipeline.evaluation.score import Score
 from pipeline.protocol.caption import CaptionMessage
+from pipeline.records.summary import STAGES
 from pipeline.records.utterance import UtteranceRecord
 from pipeline.review.rendering import render_part
 from pipeline.review.report_timeline import ReportedSession, stage_class

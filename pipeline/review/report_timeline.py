@@ -11,9 +11,10 @@ import numpy as np
 from markupsafe import Markup
 
 from pipeline.core.percentiles import spread
-from pipeline.evaluation.score import STAGES, realtime
+from pipeline.evaluation.score import realtime
 from pipeline.records.events import EventRecord, RungEvent, SourceEvent
 from pipeline.records.health import RUNG_NAMES
+from pipeline.records.summary import STAGES
 from pipeline.review.rendering import render_part
 from pipeline.review.store import Reviewed, read_decisions
 from pipeline.review.svg import Bar, Column, Lane, clock, histogram, stacked, timeline

@@ -7,8 +7,8 @@ between.
 
 from __future__ import annotations
 
-import fcntl
 import os
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -17,7 +17,7 @@ import orjson
 from pydantic import TypeAdapter
 
 from pipeline.core.errors import ProtocolError, SessionError
-from pipeline.core.files import GrowingFile, WholeFile
+from pipeline.core.files import GrowingFile, WholeFile, try_lock
 from pipeline.core.timestamps import utc_now
 from pipeline.core.types import Word
 from pipeline.protocol.caption import Count
@@ -260,14 +260,11 @@ def _hold(journal: Path) -> int:
         fd = os.open(journal, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:
         raise SessionError("session-unreadable", f"{journal}: {error.strerror}.") from None
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(fd)
-        message = f"{journal.parent} is still being written, or reviewed by another program."
-        raise SessionError("session-in-use", message, "End that first.") from None
-    except OSError:
-        pass  # a file system that knows no locks
+    with suppress(OSError):  # of a file system that knows no locks
+        if not try_lock(fd):
+            os.close(fd)
+            message = f"{journal.parent} is still being written, or reviewed by another program."
+            raise SessionError("session-in-use", message, "End that first.")
     return fd
 
 

@@ -6,7 +6,6 @@ never continued, nor is a rehearsal.
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from pathlib import Path
 from pipeline.captions.redaction import MARK
 from pipeline.config.schema import Settings
 from pipeline.core.errors import SessionError
+from pipeline.core.files import try_lock
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.records.events import Record, ResumedEvent
 from pipeline.records.health import HealthRecord
@@ -98,12 +98,9 @@ def in_use(journal: Path) -> bool:
     """Return whether a running daemon has locked this journal. Raises OSError."""
     fd = os.open(journal, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
+        return not try_lock(fd)
     finally:
         os.close(fd)
-    return False
 
 
 def _goes_on(records: Sequence[Record], resume_s: float, now_utc: datetime) -> bool:

@@ -9,11 +9,13 @@ repeated more often than others.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from pipeline.config.schema import Stt
 from pipeline.core.languages import LANGUAGES, words_of_all
 from pipeline.core.types import Recognition
 from pipeline.text import repetition
+from pipeline.text.words import is_unspaced, words
 
 QUIET_DBFS = -45.0
 """Root mean square below which an utterance is quiet: speech is 15 to 30 dB louder."""
@@ -34,6 +36,7 @@ OTHER_LANG_PROB = 0.15
 in Spanish, from 0.3 on in English; not asked of less than 1.5 s, which may be any language.
 """
 
+_LETTERS_A_WORD = 4
 _LANG_S = 1.5
 _LOOP_COUNT = 4
 _WORD_COUNT = 6  # "no, no, no, no" is emphasis
@@ -56,24 +59,32 @@ def reason(
     over and over; `compression` as repetitive by zlib's measure; `stock-phrase` what models write
     over silence, and it was quiet or uncertain; `too-fast` more words than fit into `duration_s`.
     """
-    words = repetition.words(_ANNOTATION.sub(" ", text))
+    found = words(_ANNOTATION.sub(" ", text))
     silent = _above(recognition.no_speech_prob, settings.no_speech_prob)
     unsure = silent or _below(recognition.avg_logprob, UNSURE_LOGPROB)
     quiet = level_dbfs < QUIET_DBFS
-    worship = _WORSHIP.issuperset(words)
+    worship = _WORSHIP.issuperset(found)
+    # Where each letter is a word nothing is known of worship, and one word said again looks longer.
+    patient = worship or is_unspaced(text)
     repetitive = _above(recognition.compression_ratio, settings.compression_ratio)
     foreign = _below(recognition.lang_prob, OTHER_LANG_PROB) and duration_s >= _LANG_S
     signs = {
-        "empty": not words,
+        "empty": not found,
         "no-speech": silent and _below(recognition.avg_logprob, settings.avg_logprob),
         "guess": _below(recognition.avg_logprob, NO_SENSE_LOGPROB),
         "other-language": foreign and not worship,
-        "repetition": _loops(words, _WORSHIP_COUNT if worship else _LOOP_COUNT),
+        "repetition": _loops(found, _WORSHIP_COUNT if patient else _LOOP_COUNT),
         "compression": repetitive and not worship,
-        "stock-phrase": _stock(" ".join(words), quiet=quiet, unsure=unsure, silent=silent),
-        "too-fast": len(words) > 3 + WORDS_A_SECOND * duration_s,
+        "stock-phrase": _stock(" ".join(found), quiet=quiet, unsure=unsure, silent=silent),
+        "too-fast": _spoken(found) > 3 + WORDS_A_SECOND * duration_s,
     }
     return next((sign for sign, seen in signs.items() if seen), "")
+
+
+def _spoken(found: Sequence[str]) -> float:
+    """Return how many words that is to say; letters of scripts without spaces are parts of one."""
+    letters = sum(map(is_unspaced, found))
+    return len(found) - letters + letters / _LETTERS_A_WORD
 
 
 def _loops(words: list[str], count: int) -> bool:

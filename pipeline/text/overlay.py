@@ -8,22 +8,18 @@ the draft), not by counting: the two often say the same with more or fewer words
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Sequence
+
+from pipeline.text.words import MARKS, UNSPACED
 
 _SKIP = 0.5
 """Cost of a draft's word that the beginning leaves out. Cheaper than the others, or a word that
 stands further on in the draft would be shown twice."""
 _INSERT = _REPLACE = 1.0
 
-# Thai, Lao, Burmese, Khmer, kana, Han: written without spaces, so that each letter is a word here.
-_LETTERS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
-_MARKS = "".join(
-    mark for mark in map(chr, range(0x0E00, 0x3100)) if unicodedata.category(mark).startswith("M")
-)
-"""Vowels and tones above and below a letter: they stay with it."""
-_LETTER = re.compile(f"[{_LETTERS}]")
-_WORD = re.compile(f"[{_LETTERS}][{_MARKS}]*|[^\\s{_LETTERS}]+")
+_LETTER = re.compile(f"[{UNSPACED}]")
+_WORD = re.compile(f"[{UNSPACED}][{MARKS}]*|[^\\s{UNSPACED}]+")
+"""A word with its punctuation; in scripts without spaces a letter."""
 
 
 def lay_over(beginning: str, draft: str) -> str:

@@ -5,10 +5,13 @@ Items are words or tokens; a loop is one n-gram said again and again with nothin
 
 from __future__ import annotations
 
-import re
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
+
+from pipeline.text.words import words
+
+__all__ = ["Loop", "anywhere", "at_end", "cut", "longest", "words"]
 
 T = TypeVar("T")
 
@@ -17,7 +20,6 @@ MAX_PERIOD = 16
 
 _MIN_ITEMS = 12
 _MIN_COUNT = 4
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +34,6 @@ class Loop:
     def length(self) -> int:
         """Items covered by all the repeats."""
         return self.period * self.count
-
-
-def words(text: str) -> list[str]:
-    """Return the words of `text` without case and punctuation."""
-    return _WORD.findall(text.casefold())
 
 
 def longest(items: Sequence[Hashable], max_period: int = MAX_PERIOD) -> Loop:

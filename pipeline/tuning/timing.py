@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from pipeline.captions.subtitles import Cue
 from pipeline.evaluation.accuracy import word_error_rate
-from pipeline.evaluation.reference import words
+from pipeline.text.words import words
 from pipeline.tuning.plan import Figures
 from pipeline.tuning.workload import Hearing, Job, Work
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pipeline.config.schema import Settings
+from pipeline.core.sizes import human_size
 from pipeline.models.registry import KEYS, Model, Role
 from pipeline.tuning.plan import Figures, Machine
 
@@ -100,7 +101,9 @@ def judge_together(figures: Mapping[Role, Figures], machine: Machine) -> Verdict
 def judge_memory(needs: Sequence[Need], machine: Machine) -> Verdict:
     """Judge whether the models in use fit into the free memory."""
     total = sum(need.need_bytes for need in needs) + HEADROOM_BYTES
-    said = f"a service needs about {gb(total)}; {gb(machine.ram_free_bytes)} are free"
+    said = (
+        f"a service needs about {human_size(total)}; {human_size(machine.ram_free_bytes)} are free"
+    )
     if total <= machine.ram_free_bytes:
         return Verdict("memory", ok=True, message=f"{said}.")
     fix = "Close other programs, or choose smaller models."
@@ -178,8 +181,3 @@ def memory_needs(models: Sequence[Model], machine: Machine) -> list[Need]:
         for model in models
         if model.memory_bytes
     ]
-
-
-def gb(size: int) -> str:
-    """Return a number of bytes for people."""
-    return f"{size / 1e9:.1f} GB" if size >= 1e8 else f"{size / 1e6:.0f} MB"

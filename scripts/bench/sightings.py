@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
 
-from pipeline.evaluation.reference import words
 from pipeline.protocol.caption import CaptionMessage
+from pipeline.text.words import words
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import jiwer
 
-from pipeline.evaluation.reference import words
 from pipeline.evaluation.voices import partners
+from pipeline.text.words import words
 from scripts.bench.recordings import SpokenWord
 from scripts.bench.sightings import History, StandingWord, recognized, standing
 

@@ -30,9 +30,10 @@ from pipeline.core.types import SAMPLE_RATE, Pcm
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines import factory
 from pipeline.engines.protocols import Recognizer
-from pipeline.evaluation.reference import read_recording, words
+from pipeline.evaluation.reference import read_recording
 from pipeline.evaluation.voices import partners, read_voices
 from pipeline.models.resolve import resolve
+from pipeline.text.words import words
 from scripts.bench.recordings import (
     SpokenWord,
     WordTimes,

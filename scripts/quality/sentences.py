@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from pipeline.core.errors import UsageError
-from pipeline.evaluation.reference import words
+from pipeline.text.words import words
 
 FILE = Path(__file__).with_name("sentences.toml")
 KINDS = ("general", "theological")

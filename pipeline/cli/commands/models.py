@@ -14,12 +14,13 @@ from rich.table import Table
 from rich.text import Text
 
 from pipeline.cli import streams
-from pipeline.cli.download_screen import Download, gb, progress
+from pipeline.cli.download_screen import Download, progress
 from pipeline.cli.options import Commands, Run, add_command, settings_of
 from pipeline.config.schema import Settings
 from pipeline.core import logs
 from pipeline.core.errors import ModelError, UsageError
 from pipeline.core.resources import bundled
+from pipeline.core.sizes import human_size
 from pipeline.models.automatic import recognizer_name
 from pipeline.models.catalog import State, rows, state
 from pipeline.models.registry import KEYS, Role, hub_id, read_registry
@@ -104,8 +105,8 @@ def _list(arguments: argparse.Namespace) -> int:
         table.add_row(
             Text(f"{row.name} *" if row.in_use else row.name, "bold" if row.in_use else ""),
             row.role,
-            gb(row.size_bytes),
-            gb(row.memory_bytes),
+            human_size(row.size_bytes) if row.size_bytes else "",
+            human_size(row.memory_bytes) if row.memory_bytes else "",
             Text(row.state, _STYLES[row.state]),
             row.licence,
             *((row.choose,) if wide else ()),

@@ -23,13 +23,14 @@ from pipeline.config.editor import Value, section, toml, write
 from pipeline.config.loader import Loaded, file_in_force
 from pipeline.config.schema import Settings
 from pipeline.core import logs
+from pipeline.core.sizes import human_size
 from pipeline.models.automatic import recognizer_name, remember
 from pipeline.models.registry import KEYS, Role
 from pipeline.tuning.hardware import ExternalLoad, machine
 from pipeline.tuning.plan import Machine, Values
 from pipeline.tuning.result import Tuned, conclude
 from pipeline.tuning.trials import Tuning
-from pipeline.tuning.verdicts import BUSY, TOO_BUSY, gb
+from pipeline.tuning.verdicts import BUSY, TOO_BUSY
 
 _SAYS = "Measure this machine and say what to put into config.toml: threads, GPU, window, draft."
 _EPILOG = """\
@@ -168,8 +169,8 @@ def _trials(tuned: Tuned) -> Table:
 def _memory(tuned: Tuned) -> Table:
     # An engine uses one GPU, and the one with most free memory is where a model may fit.
     largest = sorted(tuned.machine.gpus, key=lambda gpu: gpu.free_bytes)[-1:]
-    gpus = [f"{gpu.name}, {gb(gpu.free_bytes)} free" for gpu in largest]
-    table = Table("memory", "needs", f"RAM, {gb(tuned.machine.ram_free_bytes)} free", *gpus)
+    gpus = [f"{gpu.name}, {human_size(gpu.free_bytes)} free" for gpu in largest]
+    table = Table("memory", "needs", f"RAM, {human_size(tuned.machine.ram_free_bytes)} free", *gpus)
     roles, role = list(_MODELS), ""
     needs = sorted((*tuned.in_use, *tuned.known), key=lambda need: roles.index(need.role))
     for need in needs:
@@ -179,7 +180,7 @@ def _memory(tuned: Tuned) -> Table:
             table.add_row(Text(_MODELS[role], "bold"))
         measured = ", measured" if need in tuned.in_use else ""
         fits = [_YES[need.fits_ram], *(_YES[need.fits_gpu] for _ in gpus)]
-        table.add_row(Text(f"  {need.name}"), f"{gb(need.need_bytes)}{measured}", *fits)
+        table.add_row(Text(f"  {need.name}"), f"{human_size(need.need_bytes)}{measured}", *fits)
     return table
 
 

@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
+from pipeline.text.words import words as compared
+
 HELD_OUT_BOOKS = ("Philippians", "Ruth", "I John")
 # Read in the demo's sermon, which measures the models too.
 EXCLUDED_CHAPTERS = {("Psalms", "121")}
@@ -27,7 +29,6 @@ BIBLE_VERSIONS = ("kjv", "asv", "nheb", "bbe")
 SERMON_PHRASES = Path(__file__).with_name("sermon_phrases.tsv")
 SERMON_TEST = Path(__file__).with_name("sermon_test.tsv")
 
-_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 _QUOTES = str.maketrans({"\u201c": '"', "\u201d": '"', "\u2018": "'", "\u2019": "'"})
 _SPANISH = _QUOTES | str.maketrans("âêîôûÂÊÎÔÛ", "áéíóúÁÉÍÓÚ")
 _CAPITALS = re.compile(r"^(\W*)((?:[A-ZÁÉÍÓÚÑ] )?[A-ZÁÉÍÓÚÑ]{2,})\b")
@@ -60,8 +61,8 @@ class Split:
 
 
 def words(text: str) -> tuple[str, ...]:
-    """Lower-case words without punctuation, the form in which texts are compared."""
-    return tuple(_WORD.findall(text.translate(_QUOTES).casefold()))
+    """Return the words of a text as they are compared, to be a key."""
+    return tuple(compared(text.translate(_QUOTES)))
 
 
 def modern_spanish(text: str) -> str:

@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from pipeline.core.errors import UsageError
-from pipeline.evaluation.reference import words
+from pipeline.text.words import words
 from scripts.quality import sentences as data
 from scripts.quality.sentences import KINDS, Sentence
 from scripts.training.data import references

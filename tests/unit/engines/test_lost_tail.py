@@ -18,7 +18,7 @@ from pipeline.core.types import SAMPLE_RATE, Pcm, Recognition, Word
 from pipeline.engines import whisper as engine
 from pipeline.engines.lost_tail import LastWord, is_credible, joined, last_word
 from pipeline.engines.whisper import Whisper
-from pipeline.evaluation.reference import words
+from pipeline.text.words import words
 from scripts.bench.accuracy import material
 from tests.support.needs import needs_file
 

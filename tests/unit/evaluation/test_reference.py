@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.core.errors import SessionError
-from pipeline.evaluation.reference import Recording, Sentence, read_recording, words
+from pipeline.evaluation.reference import Recording, Sentence, read_recording
+from pipeline.text.words import words
 from tests.support.paths import ROOT
 
 SERMON = ROOT / "demo" / "sermon.json"

@@ -27,12 +27,13 @@ from pipeline.core.types import (
     Translation,
     Utterance,
 )
-from pipeline.evaluation.reference import read_recording, words
+from pipeline.evaluation.reference import read_recording
 from pipeline.evaluation.score import Score, score, table
 from pipeline.records.events import EndEvent
 from pipeline.records.health import Dropped
 from pipeline.records.utterance import filtered_record, utterance_record
 from pipeline.session.recorder import SessionRecorder
+from pipeline.text.words import words
 from scripts.support.records import health_record
 from tests.support.paths import ROOT
 

@@ -199,3 +199,17 @@ def test_more_words_than_can_be_spoken() -> None:
     text = "the quick brown fox jumps over the lazy dog and runs away from us"
     assert judge(text, duration_s=1.0) == "too-fast"
     assert judge(text, duration_s=2.5) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "duration_s"),
+    [
+        ("神はそのひとり子を賜わったほどにこの世を愛して下さった", 2.5),
+        ("เพราะว่าพระเจ้าทรงรักโลกจนได้ทรงประทานพระบุตรองค์เดียวของพระองค์", 3.0),
+        ("哈利路亚 " * 5, 4.0),  # each sign is a word; what is sung is said again
+    ],
+)
+def test_scripts_without_spaces_are_not_too_fast_and_may_repeat(
+    text: str, duration_s: float
+) -> None:
+    assert judge(text, duration_s=duration_s, compression_ratio=1.0) == ""

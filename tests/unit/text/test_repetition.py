@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.text.repetition import Loop, anywhere, at_end, cut, longest, words
+from pipeline.text.repetition import Loop, anywhere, at_end, cut, longest
+from pipeline.text.words import words
 
 
 def test_words_have_neither_case_nor_punctuation() -> None:

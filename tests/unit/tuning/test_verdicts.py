@@ -15,7 +15,6 @@ from pipeline.tuning.verdicts import (
     BUDGETS,
     Need,
     find_smaller,
-    gb,
     judge,
     judge_gpu,
     judge_memory,
@@ -127,7 +126,7 @@ def test_the_memory_must_be_enough_for_all() -> None:
     assert judge_memory([one, one, one], MACHINE).ok
     short = judge_memory([one] * 4, MACHINE)
     assert not short.ok
-    assert "8.9 GB" in short.message
+    assert "8.89 GB" in short.message
     assert "smaller" in short.fix
 
 
@@ -164,8 +163,3 @@ def test_a_gpu_that_cannot_be_used_is_told() -> None:
     assert "GGML_CUDA=on" in for_gemma.fix
     (for_whisper,) = judge_gpu(replace(good, cuda=False))
     assert "cuBLAS" in for_whisper.fix
-
-
-def test_bytes_for_people() -> None:
-    assert gb(3_300_000_000) == "3.3 GB"
-    assert gb(68_000_000) == "68 MB"

@@ -134,7 +134,7 @@ class TestPull:
     ) -> None:
         assert main(["models", "pull", "our-stt", "our-marian"]) == 0
         out, err = capsys.readouterr()
-        assert "our-stt: 8.86 MB, licence apache-2.0, from church/stt at 89abcdef0123" in out
+        assert "our-stt: 8.9 MB, licence apache-2.0, from church/stt at 89abcdef0123" in out
         assert 'our-stt is ready: stt.model = "our-stt"' in out
         assert 'our-marian is ready: translate.partial.model = "our-marian"' in out
         assert err == "", "no bars where there is no terminal"

@@ -53,7 +53,13 @@ def test_everything_is_in_the_tables() -> None:
     text = shown(tuned(ok=False))
     for said in (
         *("a machine, 4 cores", "threads 2", "20.0%", "123 ms", "5.0%", "chosen"),
-        *("gpu_layers -1", "It [does] not fit.", "x [y]", "2.1 GB, measured", "a GPU, 6.4 GB free"),
+        *(
+            "gpu_layers -1",
+            "It [does] not fit.",
+            "x [y]",
+            "2.15 GB, measured",
+            "a GPU, 6.44 GB free",
+        ),
         *("NO", "Do this.", "speech to text", "final translation"),
     ):
         assert said in text

@@ -1,0 +1,32 @@
+"""Words in every script: the one definition by which all parts compare texts. Pure."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
+"""Thai, Lao, Burmese, Khmer, kana, Han, as a class of a regular expression: written without spaces,
+so that each letter counts as a word.
+"""
+MARKS = "".join(
+    sign for sign in map(chr, range(0x0300, 0x3100)) if unicodedata.category(sign)[0] == "M"
+)
+"""Accents, vowels and tones above, below and behind a letter: they belong to it."""
+
+_UNSPACED_LETTER = re.compile(f"(?=[{UNSPACED}])[^\\W_]")
+_LETTERS = f"(?:(?![{UNSPACED}])[^\\W_][{MARKS}]*)+"
+WORD = re.compile(f"(?=[{UNSPACED}])[^\\W_][{MARKS}]*|{_LETTERS}(?:['’]{_LETTERS})*")
+"""Letters and digits, with apostrophes inside."""
+
+
+def words(text: str) -> list[str]:
+    """Return the words of a text as they are compared: no case, no punctuation, straight
+    apostrophes.
+    """
+    return [word.replace("’", "'") for word in WORD.findall(text.casefold())]
+
+
+def is_unspaced(text: str) -> bool:
+    """Whether a text holds a letter of a script that is written without spaces."""
+    return _UNSPACED_LETTER.search(text) is not None

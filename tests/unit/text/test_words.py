@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.dictionary.rules import key
+from pipeline.text.words import WORD, is_unspaced, words
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Grace, and peace.", ["grace", "and", "peace"]),
+        ("Don't! He’s risen", ["don't", "he's", "risen"]),
+        ("1 Cor. 13:4–8", ["1", "cor", "13", "4", "8"]),
+        ("snake_case 'quoted'", ["snake", "case", "quoted"]),
+        ("¿Qué más?", ["qué", "más"]),
+        ("qué", ["qué"]),
+        ("परमेश्वर प्रेम है", ["परमेश्वर", "प्रेम", "है"]),
+        ("בְּרֵאשִׁית בָּרָא", ["בְּרֵאשִׁית", "בָּרָא"]),
+        ("神は愛です。", ["神", "は", "愛", "で", "す"]),
+        ("พระเจ้า", ["พ", "ร", "ะ", "เ", "จ้", "า"]),
+        ("耶稣 Jesus 爱你", ["耶", "稣", "jesus", "爱", "你"]),
+        ("…♪ --", []),
+    ],
+)
+def test_words_are_found_in_every_script(text: str, expected: list[str]) -> None:
+    assert words(text) == expected
+
+
+@given(st.text(max_size=40))
+def test_nothing_that_is_a_letter_or_a_digit_is_lost(text: str) -> None:
+    folded = text.casefold()
+    letters = [sign for sign in folded if sign.isalnum()]
+    assert [sign for sign in "".join(words(text)) if sign.isalnum()] == letters
+
+
+def test_scripts_without_spaces_are_known() -> None:
+    assert is_unspaced("Jesus 爱")
+    assert not is_unspaced("परमेश्वर, Dios, 12")
+    assert not is_unspaced("、。")
+
+
+def test_the_dictionary_compares_by_the_same_words() -> None:
+    text = "Don’t, परमेश्वर 神は!"
+    assert key(text).split() == words(text)
+    assert [match.group() for match in WORD.finditer("a-b")] == ["a", "b"]
