@@ -19,6 +19,7 @@ from pydantic_settings import EnvSettingsSource, SettingsError
 
 from pipeline.config.schema import PREFIX, Settings
 from pipeline.core.errors import ConfigError, quoted
+from pipeline.core.files import read_at_most
 
 _PLAIN = {
     "string_unicode": "Names must be UTF-8; rename the file or folder",
@@ -27,6 +28,11 @@ _PLAIN = {
 }
 """Plain sentences for pydantic's error types whose own message only programmers understand."""
 SYSTEM_FILE = Path("/etc/stark-translate/config.toml")
+_MOST_BYTES = 256_000
+"""Thirty times the file that ships. tomllib takes seconds for a megabyte of nested tables."""
+_MOST_DEEP = 8
+_MOST_NAMED = 20
+"""So many wrong keys are named: more are another program's file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +105,34 @@ def leaves(
 
 def _read(file: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8-sig"))  # Windows marks what it writes
+        content = read_at_most(file, _MOST_BYTES)
+        if content is None:
+            raise ConfigError(
+                "config-too-large",
+                f"{file} has more than {_MOST_BYTES // 1000} kB: that is no file of settings.",
+                "Check the path given to --config.",
+            )
+        tree = tomllib.loads(content.decode("utf-8-sig"))  # Windows marks what it writes
     except OSError as error:
         raise ConfigError(
             "config-unreadable", f"{file}: {error.strerror}.", "Check the path given to --config."
         ) from None
     except (ValueError, RecursionError) as error:  # the latter two of endless digits and brackets
         raise ConfigError("config-not-toml", f"{file} is not valid TOML: {error}.") from None
+    if _is_deeper(tree, _MOST_DEEP):
+        raise ConfigError(
+            "config-unknown-key",
+            f"{file}: tables lie in tables, more than {_MOST_DEEP} deep.",
+            "A setting is a section and a key, such as [server] and port.",
+        )
+    return tree
+
+
+def _is_deeper(tree: Mapping[str, Any], most: int) -> bool:
+    """Whether tables lie in tables deeper than `most`; what merges them goes down by recursion."""
+    return most == 0 or any(
+        _is_deeper(value, most - 1) for value in tree.values() if isinstance(value, dict)
+    )
 
 
 def _environment() -> dict[str, Any]:
@@ -166,7 +193,8 @@ def _explain(error: ValidationError, origins: Mapping[str, str]) -> ConfigError:
     keys = [path for path, _ in leaves(Settings().model_dump())]
     lines = []
     code = "config-bad-value"
-    for detail in error.errors():
+    details = error.errors(include_url=False)
+    for detail in details[:_MOST_NAMED]:
         path = ".".join(str(part) for part in detail["loc"])
         # What lies below comes first: a later layer has put a table where a value belongs.
         below = next((o for p, o in origins.items() if p.startswith(f"{path}.")), "")
@@ -184,4 +212,6 @@ def _explain(error: ValidationError, origins: Mapping[str, str]) -> ConfigError:
                 if detail["type"] != "value_error"
                 else f"{where}: {reason}"
             )
+    if len(details) > _MOST_NAMED:
+        lines.append(f"... and {len(details) - _MOST_NAMED} more.")
     return ConfigError(code, "\n".join(lines))

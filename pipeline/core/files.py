@@ -31,6 +31,13 @@ def write_whole(path: Path, content: bytes, *, like: os.stat_result | None = Non
     os.close(_replace(path, (content,), like=like)[0])
 
 
+def read_at_most(path: Path, most_bytes: int) -> bytes | None:
+    """Return a file's content, None if it has more bytes than that. Raises OSError."""
+    with path.open("rb") as file:  # read, not looked at: a device or a pipe has no size
+        content = file.read(most_bytes + 1)
+    return content if len(content) <= most_bytes else None
+
+
 def sync(path: Path) -> None:
     """Flush a file, or a folder's list of names, to the disk. Raises OSError."""
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)

@@ -10,13 +10,16 @@ from pathlib import Path
 
 from pipeline.config.schema import Settings
 from pipeline.core.errors import DictionaryError
-from pipeline.core.files import WholeFile
+from pipeline.core.files import WholeFile, read_at_most
 from pipeline.core.resources import bundled
 from pipeline.dictionary.matcher import Lexicon, compile_lexicon
 from pipeline.dictionary.rules import Rule, free_id, parse_rules, rule_text
 
 OWN = "dictionary.toml"
 """The church's own rules in session.directory, where the settings name no other file."""
+
+_MOST_BYTES = 1_000_000
+"""Eight times the largest that ships. A reload of more would take seconds."""
 
 _HOTWORDS = 40
 """Most hotwords: they take room in the recognizer's prompt, and time."""
@@ -125,7 +128,14 @@ class Dictionary:
     def _read(self, file: Path) -> str:
         """Return a file's text, line ends as they are. Raises DictionaryError."""
         try:
-            return file.read_bytes().decode()
+            content = read_at_most(file, _MOST_BYTES)
+            if content is None:
+                raise DictionaryError(
+                    "dictionary-too-large",
+                    f"The dictionary {file} has more than {_MOST_BYTES // 1000} kB.",
+                    "Check dictionary.file in the settings, or remove rules.",
+                )
+            return content.decode()
         except (OSError, UnicodeDecodeError) as error:
             absent = isinstance(error, FileNotFoundError | NotADirectoryError)
             if absent and file == self.own and not self._named:

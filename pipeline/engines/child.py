@@ -38,9 +38,12 @@ OUT_OF_MEMORY: Final = 12
 """The exit code of a process that got no memory."""
 
 _PR_SET_PDEATHSIG, _PR_SET_NAME = 1, 15
-_NO_MEMORY = re.compile(
-    r"bad_alloc|out of memory|cannot allocate memory|OUT_OF_MEMORY", re.IGNORECASE
+NO_MEMORY: Final = re.compile(
+    r"bad_alloc|out of memory|cannot allocate memory|OUT_OF_MEMORY|MemoryError|mkl_malloc"
+    r"|memory allocation|failed to (map segment|allocate|mmap)|unable to allocate|mmap failed",
+    re.IGNORECASE,
 )
+"""What libraries say of it: the C++ library, CUDA, the loader, MKL, OpenBLAS, ggml and numpy."""
 
 
 def main() -> None:
@@ -151,13 +154,14 @@ def _refusal(error: StarkError) -> dict[str, Any]:
 
 
 def _end_if_without_memory(error: StarkError) -> None:
-    if _NO_MEMORY.search(error.message):
+    if NO_MEMORY.search(error.message):
         _end_without_memory(error)
 
 
 def _end_without_memory(error: BaseException) -> None:
     """End: whatever the library had half done cannot be relied on."""
-    os.write(2, f"\n{error or 'out of memory'}\n".encode(errors="replace"))
+    said = error.message if isinstance(error, StarkError) else str(error)  # its fix is of no use
+    os.write(2, f"\n{said or 'out of memory'}\n".encode(errors="replace"))
     os._exit(OUT_OF_MEMORY)
 
 

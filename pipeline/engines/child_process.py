@@ -20,8 +20,8 @@ import psutil
 import structlog
 
 from pipeline.engines.channel import Channel, Patience
-from pipeline.engines.child import LOG_MARK, OUT_OF_MEMORY
-from pipeline.engines.deaths import Cause
+from pipeline.engines.child import LOG_MARK, NO_MEMORY, OUT_OF_MEMORY
+from pipeline.engines.deaths import OUT_OF_MEMORY_CODE, Cause
 from pipeline.engines.specification import EngineSpec
 
 log = structlog.get_logger()
@@ -37,6 +37,8 @@ _BOOT: Final = (
 )
 _OWN_NOTICES = ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID")
 _LAST_LINES = 40
+_LATE_LINES = 8
+"""A want of memory that was told before these did not end the process."""
 _LONGEST_LINE = 65_536
 _LONGEST_REASON = 200
 _END_S = 1.0
@@ -166,17 +168,19 @@ class ChildProcess:
 
     def _explain(self, status: int) -> Cause:
         said = f": {self._said}" if self._said else ""
-        if status == OUT_OF_MEMORY:
-            return Cause("engine-out-of-memory", f"got no more memory{said}")
+        # What a library writes last need not be what it ended of: MKL's complaint comes earlier.
+        late = list(self._last_lines)[-_LATE_LINES:]
+        lacked = next((line for line in late if NO_MEMORY.search(line)), "")
+        if status == OUT_OF_MEMORY or (lacked and status != -signal.SIGKILL):
+            lack = f": {lacked[:_LONGEST_REASON]}" if lacked else said
+            return Cause(OUT_OF_MEMORY_CODE, f"got no more memory{lack}")
         if status >= 0:
             return Cause("engine-crashed", f"ended with code {status}{said}")
         name = signal.Signals(-status).name
         if status == -signal.SIGKILL:
             if _oom_kills() > self._oom_kills:
-                return Cause("engine-out-of-memory", "was killed by the system for want of memory")
+                return Cause(OUT_OF_MEMORY_CODE, "was killed by the system for want of memory")
             return Cause("engine-killed", f"was killed ({name})")
-        if "bad_alloc" in said:
-            return Cause("engine-out-of-memory", f"got no more memory{said}")
         return Cause("engine-crashed", f"crashed ({name}{said})")
 
     @property

@@ -1,8 +1,11 @@
-"""What an engine's process died of, in words, and the errors that say so. Pure."""
+"""What an engine's process died of, in words, and the errors that say so."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
 
 from pipeline.core.errors import EngineError, ModelCrashError
 from pipeline.engines.specification import EngineSpec, Part
@@ -14,12 +17,38 @@ _NOT_AGAIN = (
 )
 
 
+OUT_OF_MEMORY_CODE: Final = "engine-out-of-memory"
+_SMALLER: dict[str, str] = {
+    "whisper": 'a smaller stt.model, or stt.compute_type = "int8", needs less',
+    "marian": 'translate.partial.compute_type = "int8" needs less',
+    "gemma": "a smaller translate.final.model or translate.final.context needs less",
+}
+"""Which setting lowers what an engine needs, by the engine's kind."""
+
+
 @dataclass(frozen=True, slots=True)
 class Cause:
     """Why a process ended: a fault's code, and the rest of a sentence that begins with its name."""
 
     code: str
     words: str
+
+
+def without_memory(cause: Cause, spec: EngineSpec, free_bytes: int) -> Cause:
+    """Return the cause with the memory that there was, and what would need less."""
+    needed = f"its model's files alone have {_size_bytes(spec.model) / 1e9:.2f} GB"
+    facts = f"{free_bytes / 1e9:.2f} GB were free, {needed}; {_SMALLER[spec.kind]}"
+    return Cause(cause.code, f"{cause.words} ({facts})")
+
+
+def _size_bytes(model: Path) -> int:
+    """Return the size of a model's files, without those that cannot be looked at."""
+    files = model.iterdir() if model.is_dir() else [model]
+    total = 0
+    for file in files:
+        with suppress(OSError):
+            total += file.stat().st_size
+    return total
 
 
 def died(spec: EngineSpec, part: Part, cause: Cause, *, has_loaded: bool) -> EngineError:
@@ -30,11 +59,12 @@ def died(spec: EngineSpec, part: Part, cause: Cause, *, has_loaded: bool) -> Eng
 
 def crashes_always(spec: EngineSpec, part: Part, cause: Cause) -> ModelCrashError:
     """Return the error of a model that has crashed too often while it was loaded."""
+    lacked_memory = cause.code == OUT_OF_MEMORY_CODE
     return ModelCrashError(
-        "model-crashes",
+        cause.code if lacked_memory else "model-crashes",
         f"{sentence(part.name)} {cause.words} while it loaded {spec.model}, "
         f"{LOAD_CRASHES} times in a row.",
-        _NOT_AGAIN,
+        "End other programs, or take what needs less." if lacked_memory else _NOT_AGAIN,
     )
 
 

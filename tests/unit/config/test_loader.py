@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -147,3 +148,33 @@ def test_a_file_that_comes_later_is_read() -> None:
     first = load()
     Path("config.toml").write_text("[server]\nhistory = 9\n")
     assert first.again().settings.server.history == 9
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("[a.b]\nx = 1\n" * 40_000, "config-too-large"),
+        ("".join(f"[a{n}.b.c.d]\nx = 1\n" for n in range(12_000)), "config-unknown-key"),
+        (".".join("a" * 900) + " = 1\n", "config-unknown-key"),
+        ("[" + ".".join("a" * 900) + "]\n", "config-unknown-key"),
+    ],
+)
+def test_a_file_of_tables_without_end_is_refused_in_few_words(
+    tmp_path: Path, text: str, code: str
+) -> None:
+    """Each wrong key was once explained with all the others: 13,000 took 70 s."""
+    file = tmp_path / "config.toml"
+    file.write_text(text)
+    began_s = time.process_time()
+    with pytest.raises(ConfigError) as caught:
+        load(file)
+    assert caught.value.code == code
+    assert str(file) in caught.value.message
+    assert len(caught.value.message) < 10_000
+    assert time.process_time() - began_s < 20  # of the processor's time, and for seconds' work
+
+
+def test_a_file_without_an_end_is_refused() -> None:
+    with pytest.raises(ConfigError) as caught:
+        load(Path("/dev/zero"))
+    assert caught.value.code == "config-too-large"

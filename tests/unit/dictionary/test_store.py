@@ -401,3 +401,12 @@ def test_whatever_is_added_the_file_stays_valid(
         church.remove(text)
     if added:
         assert church.own.read_text() == ""
+
+
+def test_a_file_of_more_than_a_megabyte_is_refused(tmp_path: Path) -> None:
+    own = tmp_path / "own.toml"
+    own.write_text("[lists.a.b]\nx = 1\n" * 60_000)
+    with pytest.raises(DictionaryError) as caught:
+        Dictionary(load(None, {"dictionary.file": str(own)}).settings)
+    assert caught.value.code == "dictionary-too-large"
+    assert str(own) in caught.value.message

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import get_args
 
-from pipeline.engines.deaths import Cause, crashed_before, crashes_always, died
-from pipeline.engines.specification import FINAL, EngineSpec
+from pipeline.config.loader import leaves
+from pipeline.config.schema import Settings
+from pipeline.engines.deaths import (
+    OUT_OF_MEMORY_CODE,
+    Cause,
+    crashed_before,
+    crashes_always,
+    died,
+    without_memory,
+)
+from pipeline.engines.specification import FINAL, RECOGNIZER, EngineSpec, Kind
 from pipeline.models.crash_history import Crashes
 
 SPEC = EngineSpec("gemma", "gemma", Path("/m/g.gguf"), {})
@@ -29,3 +40,27 @@ def test_a_model_that_is_given_up_says_when_it_is_tried_again() -> None:
     assert "/m/g.gguf is not loaded: on 2026-11-22" in before.message
     assert "free(): invalid pointer" in before.message
     assert (now.code, now.exit_code) == (before.code, before.exit_code) == ("model-crashes", 70)
+
+
+def test_too_little_memory_says_what_there_is_what_is_needed_and_what_lowers_it(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "model.bin").write_bytes(bytes(20_000_000))
+    spec = EngineSpec("whisper", "whisper", tmp_path, {})
+    cause = without_memory(Cause(OUT_OF_MEMORY_CODE, "got no more memory"), spec, 300_000_000)
+    assert "0.30 GB were free" in cause.words
+    assert "its model's files alone have 0.02 GB" in cause.words
+    assert "stt.model" in cause.words
+    error = crashes_always(spec, RECOGNIZER, cause)
+    assert (error.code, error.exit_code) == ("engine-out-of-memory", 70)
+    assert "other programs" in error.fix
+
+
+def test_every_kind_of_engine_names_settings_that_exist() -> None:
+    every = {path for path, _ in leaves(Settings().model_dump())}
+    for kind in get_args(Kind):
+        spec = EngineSpec(kind, kind, Path("/nowhere"), {})
+        words = without_memory(Cause(OUT_OF_MEMORY_CODE, ""), spec, 0).words
+        named = set(re.findall(r"(?:stt|translate)\.[\w.]*\w", words))
+        assert named
+        assert named <= every
