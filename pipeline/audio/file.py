@@ -13,13 +13,20 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import structlog
 from numpy.typing import NDArray
 
 from pipeline.audio.resampler import BlockResampler
 from pipeline.core.errors import AudioError
 from pipeline.core.types import SAMPLE_RATE, AudioBlock
 
+log = structlog.get_logger()
+
 _READ_FRAMES = 4096
+
+
+_TOLD_S, _TOLD_TIMES = 600.0, 100
+"""How far a file is, is told every ten minutes of it, and a hundred times at most."""
 
 
 class AudioFile:
@@ -81,6 +88,8 @@ class AudioFile:
         file.seekable = lambda: False
         self._closed.clear()
         self._file = file
+        self._length_s = file.frames / file.samplerate
+        log.info("file", name=self.name, length=_clock(self._length_s), pace=self._pace)
         self._cutter = BlockResampler(file.samplerate, channel=self._channel)
 
     def blocks(self) -> Iterator[AudioBlock]:
@@ -90,8 +99,12 @@ class AudioFile:
         call, also when the reader is late. Raises AudioError (audio-unreadable) for a file that
         is damaged further on.
         """
-        began_s = time.monotonic()
+        began_s, told_s = time.monotonic(), 0.0
         for block in self._all_blocks():
+            at_s = block.start_sample / SAMPLE_RATE
+            if not self._loop and at_s >= told_s + max(_TOLD_S, self._length_s / _TOLD_TIMES):
+                told_s = at_s
+                log.info("played", at=_clock(at_s), of=_clock(self._length_s))
             if self._pace == "fast":
                 if self._closed.is_set():
                     return
@@ -163,3 +176,10 @@ class AudioFile:
             f"{self._path} has {channels} channel{'s' * (channels > 1)}, not {self._channel}.",
             f"Set audio.channel to 1..{channels}, or to 0 to mix them.",
         )
+
+
+def _clock(seconds: float) -> str:
+    """Return a length as people read it: 1:02:03."""
+    minutes, second = divmod(round(seconds), 60)
+    hours, minute = divmod(minutes, 60)
+    return f"{hours}:{minute:02}:{second:02}"

@@ -37,9 +37,11 @@ from pipeline.daemon.opening import open_session
 from pipeline.daemon.operator_commands import OperatorCommands
 from pipeline.daemon.reload import Reload
 from pipeline.daemon.reports import ReportChannel
+from pipeline.daemon.signals import handle_signals
 from pipeline.daemon.sinks import Screen
 from pipeline.daemon.supervisor import Supervisor
 from pipeline.dictionary.store import Dictionary
+from pipeline.models.integrity import BackgroundHashing
 from pipeline.records.events import BrokenEvent, EndEvent
 from pipeline.server.operator_token import token_place
 from pipeline.session.folders import incomplete
@@ -77,7 +79,7 @@ class App:
 
         `read` returns the settings as they are now, for a reload, or raises ConfigError.
         """
-        self._screen, self._changed = screen, asyncio.Event()
+        self._screen, self._engines, self._changed = screen, engines, asyncio.Event()
         self._reports = ReportChannel()
         session = open_session(settings, mode, self._reports.emit)
         self._context = context = make_context(settings, session, dictionary, mode, screen)
@@ -125,6 +127,8 @@ class App:
             stops.push_async_callback(self._stop_supervisor)
             await self._start_workers()
             stops.push_async_callback(self._stop_workers)
+            self._start_hashing()
+            stops.callback(self._hashing.stop)
             await self._until(lambda: self._group.is_done)
         if isinstance(self.failure, StarkError):
             return self.failure.exit_code
@@ -139,10 +143,8 @@ class App:
 
     def _start_signals(self) -> None:
         """Listen to signals and to workers; that ends with the event loop."""
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self.stop)
-        loop.add_signal_handler(signal.SIGHUP, self._reload.hangup)
+        ends = dict.fromkeys((signal.SIGTERM, signal.SIGINT), self.stop)
+        handle_signals({**ends, signal.SIGHUP: self._reload.hangup})
         self._reports.open(self._receive)
 
     def _start_record(self) -> None:
@@ -194,6 +196,16 @@ class App:
             self._context.announcer.announce()
             self._context.notifier.ready()
         self._group.begin()
+
+    def _start_hashing(self) -> None:
+        """Compare the models' files with their hashes, now that nothing waits for the disk."""
+        engines = (engine for _, engine in self._engines.by_stage())
+
+        def tell(message: str) -> None:
+            self._reports.emit(Fault("models", "model-changed", message))
+
+        self._hashing = BackgroundHashing([engine.spec.model for engine in engines], tell)
+        self._hashing.start()
 
     async def _stop_workers(self) -> None:
         self._context.notifier.stopping()

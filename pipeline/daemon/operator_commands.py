@@ -5,7 +5,7 @@ Belongs to the event loop's thread.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import Protocol
 
@@ -66,7 +66,7 @@ class OperatorCommands:
         context: DaemonContext,
         coordinator: CaptionCoordinator,
         hearing: Hearing,
-        reload: Callable[[], None],
+        reload: Callable[[], Awaitable[None]],
     ) -> None:
         """Take the parts; `reload` reads the settings again, or raises ProtocolError."""
         self._facts = context.facts
@@ -102,14 +102,28 @@ class OperatorCommands:
             check=last_check(self._recorder.folder.parent),
         )
 
-    def obey(self, command: CommandMessage) -> None:
-        """Do what an authorized operator asks, record it and tell it. Raises ProtocolError."""
+    def obey(self, command: CommandMessage) -> Awaitable[None] | None:
+        """Do what an authorized operator asks, record it and tell it. Raises ProtocolError.
+
+        What takes its time is returned, to be awaited; it may raise ProtocolError as well.
+        """
+        if command.name == "reload":
+            return self._obey_reload(command)
         try:
             self._act(command)
         except ProtocolError:
             if command.name == "undo":  # what could not be taken back is forgotten all the same
                 self._operators.done(self.done("undo"))
             raise
+        self._tell(command)
+        return None
+
+    async def _obey_reload(self, command: CommandMessage) -> None:
+        await self._reload()
+        self._note(command.name)
+        self._tell(command)
+
+    def _tell(self, command: CommandMessage) -> None:
         log.info("command", name=command.name, id=caption_of(command))
         self._announcer.announce()
         self._operators.done(self.done(command.name))
@@ -142,8 +156,6 @@ class OperatorCommands:
                 self._leave_record()
             case PlainCommand(name="on-record"):
                 self._return_to_record()
-            case PlainCommand(name="reload"):
-                self._reload()
             case PlainCommand(name="undo"):
                 self._undo.take_back()
         self._note(command.name, caption_of(command))

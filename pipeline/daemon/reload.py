@@ -1,22 +1,25 @@
 """Settings and dictionary, read again while the daemon runs: SIGHUP, `reload`, a changed file.
 
-Belongs to the event loop's thread. Everything is read and checked before anything is changed.
+Belongs to the event loop's thread. Everything is read and checked before anything is changed, in a
+thread of its own: captions do not wait for it. Several requests at once are one.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import asdict
 
 import structlog
 
-from pipeline.config.changes import changes
+from pipeline.config.changes import Changes, changes
 from pipeline.config.loader import changed, leaves
 from pipeline.config.schema import Settings
 from pipeline.core import logs
 from pipeline.core.errors import ConfigError, DictionaryError, ProtocolError
 from pipeline.core.timestamps import utc_now
 from pipeline.core.types import Fault
+from pipeline.daemon.coalescing import Coalesced
 from pipeline.daemon.context import DaemonContext
 from pipeline.daemon.coordinator import CaptionCoordinator
 from pipeline.dictionary.store import Dictionary
@@ -51,44 +54,58 @@ class Reload:
         self._recorder = context.recorder
         self._group = group
         self._coordinator = coordinator
+        self._again = Coalesced(self._reload)
+        self._rules_again = Coalesced(self._reload_rules)
 
     def hangup(self) -> None:
-        """Read all again; the log, the record and operators' pages get the answer."""
-        try:
-            self.obey()
-        except ProtocolError:
-            return  # a fault has been told
+        """Have all read again; the log, the record and operators' pages get the answer."""
+        self._again.request()
 
-    def obey(self) -> None:
+    async def obey(self) -> None:
         """Read all again. Raises ProtocolError with the code of what is wrong; nothing changes."""
-        try:
-            self._reload()
-        except (ConfigError, DictionaryError) as error:
-            self._fault(error, "Not reloaded: ")
+        error = await self._again.request()
+        if error is not None:
             message = f"Not reloaded: {error.message} {error.fix}".rstrip()
-            raise ProtocolError(error.code, message) from None
+            raise ProtocolError(error.code, message)
 
     def look(self) -> None:
-        """Read the dictionary again if a file of it has changed."""
-        if not self._dictionary.changed():
-            return
+        """Have the dictionary read again if a file of it has changed."""
+        if self._dictionary.changed():
+            self._rules_again.request()
+
+    async def _reload(self) -> ConfigError | DictionaryError | None:
         try:
-            self._dictionary.load()
+            wanted = await asyncio.to_thread(self._read) if self._read else self.settings
+            found = changes(self.settings, wanted)
+            new = dict(leaves(wanted.model_dump()))
+            settings = changed(
+                self.settings, {key: new[key] for key in (*found.live, *found.next_utterance)}
+            )
+            await self._take_rules(settings)
+        except (ConfigError, DictionaryError) as error:
+            self._fault(error, "Not reloaded: ")
+            return error
+        # Everything is valid. From here on nothing is refused.
+        self._configure(settings)
+        self._tell_reloaded(found)
+        return None
+
+    async def _reload_rules(self) -> None:
+        try:
+            await self._take_rules(self.settings)
         except DictionaryError as error:
             self._fault(error)
         else:
             self._tell_rules()
 
-    def _reload(self) -> None:
-        wanted = self._read() if self._read else self.settings
-        found = changes(self.settings, wanted)
-        new = dict(leaves(wanted.model_dump()))
-        settings = changed(
-            self.settings, {key: new[key] for key in (*found.live, *found.next_utterance)}
-        )
-        self._dictionary.take(Dictionary(settings))
-        # Everything is valid. From here on nothing is refused.
-        self._configure(settings)
+    async def _take_rules(self, settings: Settings) -> None:
+        """Compile the dictionary's files and put them in force. Raises DictionaryError."""
+        new = await asyncio.to_thread(Dictionary, settings)
+        while new.changed():  # an operator has added a rule meanwhile
+            new = await asyncio.to_thread(Dictionary, settings)
+        self._dictionary.take(new)
+
+    def _tell_reloaded(self, found: Changes) -> None:
         self._tell_rules()
         facts = asdict(found)
         say = log.warning if found.restart else log.info

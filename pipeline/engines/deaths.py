@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import resource
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+import psutil
 
 from pipeline.core.errors import EngineError, ModelCrashError
 from pipeline.engines.specification import EngineSpec, Part
@@ -33,12 +36,28 @@ class Cause:
     code: str
     words: str
 
+    @property
+    def is_models(self) -> bool:
+        """Whether it says something about the model: memory may be there at the next start."""
+        return self.code != OUT_OF_MEMORY_CODE
+
+
+def explained(cause: Cause, spec: EngineSpec) -> Cause:
+    """Return the cause, for a want of memory with how much there is."""
+    return cause if cause.is_models else without_memory(cause, spec, _free_bytes())
+
 
 def without_memory(cause: Cause, spec: EngineSpec, free_bytes: int) -> Cause:
     """Return the cause with the memory that there was, and what would need less."""
     needed = f"its model's files alone have {_size_bytes(spec.model) / 1e9:.2f} GB"
     facts = f"{free_bytes / 1e9:.2f} GB were free, {needed}; {_SMALLER[spec.kind]}"
     return Cause(cause.code, f"{cause.words} ({facts})")
+
+
+def _free_bytes() -> int:
+    """Return how much memory a process can still get: what there is, or what it is allowed."""
+    free, (allowed, _) = psutil.virtual_memory().available, resource.getrlimit(resource.RLIMIT_AS)
+    return int(free if allowed == resource.RLIM_INFINITY else min(free, allowed))
 
 
 def _size_bytes(model: Path) -> int:

@@ -7,7 +7,6 @@ Nothing here imports an engine's library.
 
 from __future__ import annotations
 
-import resource
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -15,7 +14,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-import psutil
 import structlog
 
 from pipeline.core import errors
@@ -23,13 +21,12 @@ from pipeline.core.errors import EngineGoneError, StarkError
 from pipeline.engines.channel import Patience
 from pipeline.engines.child_process import ChildProcess
 from pipeline.engines.deaths import (
-    OUT_OF_MEMORY_CODE,
     Cause,
     crashed_before,
     crashes_always,
     died,
+    explained,
     sentence,
-    without_memory,
 )
 from pipeline.engines.specification import GPU_SHARES, EngineSpec, Part
 from pipeline.engines.supervision import Decision, Supervision
@@ -217,9 +214,8 @@ class KeptProcess:
             if not self._restarts:
                 self._give_up(died(self.spec, self.part, life.cause, has_loaded=life.has_loaded))
                 return
-            # Memory may be there again at the next start: that says nothing about the model.
-            is_models = life.cause.code != OUT_OF_MEMORY_CODE
-            if is_models and not (life.has_loaded or life.on_gpu) and self._crashes is not None:
+            is_models = life.cause.is_models and not (life.has_loaded or life.on_gpu)
+            if is_models and self._crashes is not None:
                 self._crashes.note(self.spec.model, life.cause.words)
             if decision.given_up:
                 self._give_up(crashes_always(self.spec, self.part, life.cause))
@@ -254,10 +250,9 @@ class KeptProcess:
         with self._changed:
             self._running = self._ready = None
         refusal = _error_of(answer) if answer.get("is") == "error" else None
-        cause = child.end()
-        if cause.code == OUT_OF_MEMORY_CODE:
-            cause = without_memory(cause, self.spec, _free_bytes())
-        return _Life(cause, on_gpu=on_gpu, has_loaded=has_loaded, refusal=refusal)
+        return _Life(
+            explained(child.end(), self.spec), on_gpu=on_gpu, has_loaded=has_loaded, refusal=refusal
+        )
 
     def _await_loaded(self, child: ChildProcess) -> dict[str, Any]:
         """Return the child's answer to its description, {} if it died or hung instead."""
@@ -338,12 +333,6 @@ class KeptProcess:
                 self._untold.append((code, message))
         if tell is not None:
             tell(code, message)
-
-
-def _free_bytes() -> int:
-    """Return how much memory a process can still get: what there is, or what it is allowed."""
-    free, (allowed, _) = psutil.virtual_memory().available, resource.getrlimit(resource.RLIMIT_AS)
-    return int(free if allowed == resource.RLIM_INFINITY else min(free, allowed))
 
 
 def _error_of(answer: Mapping[str, Any]) -> StarkError:

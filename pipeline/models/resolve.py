@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pipeline.core.errors import ModelError
 from pipeline.core.resources import bundled
+from pipeline.models.integrity import wrong_sizes
 from pipeline.models.registry import KEYS, Role, hub_id, near, read_registry
 from pipeline.models.store import Store, again, directory_of
 
@@ -88,4 +89,9 @@ def _starter(role: Role) -> Path:
             f"The starter model is not in {folder}.",
             "Install the program again, or check out the whole repository.",
         )
-    return files[0] if role == "gemma" else folder
+    path = files[0] if role == "gemma" else folder
+    # A broken Gemma is the engine's to find: then the daemon goes on with Marian alone.
+    if role != "gemma" and (wrong := wrong_sizes(path)):
+        fix = "Install the program again, or check out the repository anew."
+        raise ModelError("model-broken", f"{KEYS[role]}: {'; '.join(wrong)}.", fix)
+    return path

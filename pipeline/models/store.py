@@ -20,7 +20,7 @@ from pipeline.core.errors import ModelError
 from pipeline.core.files import sync, try_lock
 from pipeline.models.registry import Role
 
-_MANIFEST = "manifest.json"
+MANIFEST = "manifest.json"
 _PARTIAL = ".partial"
 _CHUNK_BYTES = 1 << 20
 
@@ -87,7 +87,7 @@ class Store:
 
     def manifest(self, name: str) -> Manifest | None:
         """Return the manifest of a pulled model, None if there is none. Raises ModelError."""
-        file = self.folder(name) / _MANIFEST
+        file = self.folder(name) / MANIFEST
         try:
             return Manifest.model_validate_json(file.read_bytes())
         except (FileNotFoundError, NotADirectoryError):
@@ -100,7 +100,7 @@ class Store:
     def names(self) -> list[str]:
         """Return the names of all pulled models, also of those whose manifest is broken."""
         names = []
-        for file in sorted(self.directory.glob(f"*/{_MANIFEST}")):
+        for file in sorted(self.directory.glob(f"*/{MANIFEST}")):
             try:
                 names.append(Manifest.model_validate_json(file.read_bytes()).name)
             except (OSError, ValidationError):
@@ -109,7 +109,7 @@ class Store:
 
     def has_accepted(self, terms: str) -> bool:
         """Return whether these terms were accepted for any pulled model."""
-        for file in self.directory.glob(f"*/{_MANIFEST}"):
+        for file in self.directory.glob(f"*/{MANIFEST}"):
             try:
                 if Manifest.model_validate_json(file.read_bytes()).accepted_terms == terms:
                     return True
@@ -154,7 +154,7 @@ class Store:
     def require_place(self, name: str) -> None:
         """Check that no folder which we did not create is in the way. Raises ModelError."""
         folder = self.folder(name)
-        if folder.exists() and not (folder / _MANIFEST).exists():
+        if folder.exists() and not (folder / MANIFEST).exists():
             raise ModelError(
                 "models-unwritable",
                 f"{folder} was not made by `models pull`, and is in the way.",
@@ -167,7 +167,7 @@ class Store:
         Raises ModelError, OSError.
         """
         self.require_place(manifest.name)
-        (source / _MANIFEST).write_text(manifest.model_dump_json(indent=2) + "\n", "utf-8")
+        (source / MANIFEST).write_text(manifest.model_dump_json(indent=2) + "\n", "utf-8")
         folder = self.folder(manifest.name)
         # The old model is moved aside and deleted last: a kill at any point leaves whole folders.
         old = self.partial(manifest.name) / "old"
@@ -181,7 +181,7 @@ class Store:
     def remove(self, name: str) -> None:
         """Delete a model and its unfinished pull. Raises ModelError."""
         folder, half = self.folder(name), self.partial(name)
-        folders = [folder] if (folder / _MANIFEST).exists() else []
+        folders = [folder] if (folder / MANIFEST).exists() else []
         folders += [half] if half.is_dir() else []
         if not folders:
             raise ModelError("model-not-pulled", f"There is no {name} in {self.directory}.")

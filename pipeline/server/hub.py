@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import fields, replace
 from http import HTTPStatus
 from pathlib import Path
@@ -44,7 +44,7 @@ from pipeline.server import descriptors
 from pipeline.server.addresses import page_address
 from pipeline.server.clients import Client, Clients
 from pipeline.server.display_latency import DisplayLatency
-from pipeline.server.inbound import Incoming
+from pipeline.server.inbound import Incoming, OnCommand
 from pipeline.server.operator_feed import OperatorFeed
 from pipeline.server.pages import refuse
 from pipeline.server.rate_limits import ConnectionLimiter, Refusal
@@ -66,7 +66,7 @@ _REFUSED: Mapping[Refusal, str] = {
 class Hub:
     """Serves displays. All methods belong to the event loop's thread."""
 
-    _on_command: Callable[[CommandMessage], None]
+    _on_command: OnCommand
     _health: Callable[[], HealthRecord]
     _console: Callable[[], ConsoleMessage]
 
@@ -112,7 +112,7 @@ class Hub:
     async def start(
         self,
         *,
-        on_command: Callable[[CommandMessage], None],
+        on_command: OnCommand,
         health: Callable[[], HealthRecord],
         console: Callable[[], ConsoleMessage] = ConsoleMessage,
     ) -> None:
@@ -283,8 +283,8 @@ class Hub:
         for message in filter(None, (hello, earlier)):
             self._clients.send([client], message)
 
-    def _obey(self, command: CommandMessage) -> None:
-        self._on_command(command)
+    def _obey(self, command: CommandMessage) -> Awaitable[None] | None:
+        return self._on_command(command)
 
     def _let_in(self, client: Client) -> None:
         """Bring a new operator up to date, also with what a dry-run hides from the others."""

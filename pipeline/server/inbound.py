@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from websockets.datastructures import Headers
 
@@ -24,6 +24,10 @@ _GOODBYE_S = 0.5  # until one that was closed is cut off
 _WRONG_TOKEN_S = 1.0  # how long a wrong token's answer is held back
 
 
+OnCommand = Callable[[CommandMessage], Awaitable[None] | None]
+"""Does what an operator asks for; returns what is still to be awaited, if anything."""
+
+
 class Incoming:
     """Handles clients' messages. Belongs to the event loop's thread."""
 
@@ -35,7 +39,7 @@ class Incoming:
         glass: DisplayLatency,
         token: str,
         address: str,
-        on_command: Callable[[CommandMessage], None],
+        on_command: OnCommand,
         on_operator: Callable[[Client], None],
     ) -> None:
         """`on_operator` is called when a client has logged in, `on_command` for its commands.
@@ -68,7 +72,7 @@ class Incoming:
                 case AuthMessage(token=token):
                     await self._authorize(client, token)
                 case command:
-                    self._obey(client, command)
+                    await self._obey(client, command)
         except ProtocolError as problem:
             client.errors += 1
             self._metrics.client_errors.labels(problem.code).inc()
@@ -117,7 +121,8 @@ class Incoming:
         self._clients.send([client], encode(AuthorizedMessage()))
         self._on_operator(client)
 
-    def _obey(self, client: Client, command: CommandMessage) -> None:
+    async def _obey(self, client: Client, command: CommandMessage) -> None:
         if not client.authorized:
             raise ProtocolError("not-authorized", "Send the operator's token first.")
-        self._on_command(command)
+        if (waiting := self._on_command(command)) is not None:
+            await waiting

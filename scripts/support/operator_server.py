@@ -200,5 +200,5 @@ class OperatorServer(DisplayServer):
         self._wait(tell())
 
 
-def _reload() -> None:
+async def _reload() -> None:
     """Read nothing: the settings stand in no file."""

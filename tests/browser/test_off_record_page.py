@@ -30,6 +30,21 @@ def speak(hall: OperatorServer) -> None:
     hall.hear(5, "she told Ludmila everything", "le contó todo a Ludmila")
 
 
+def hold(page: Page) -> None:
+    """Hold the button for as long as it takes."""
+    page.locator("#off-record").hover()
+    page.mouse.down()
+    expect(page.locator("#state")).to_have_text("Off the record")
+    page.mouse.up()
+
+
+def hold_key(page: Page, key: str) -> None:
+    """Hold a key for as long as it takes."""
+    page.keyboard.down(key)
+    expect(page.locator("#state")).to_have_text("Off the record")
+    page.keyboard.up(key)
+
+
 WORDS = (
     "document.documentElement.outerHTML + "
     "[...document.querySelectorAll('textarea, input')].map((one) => one.value).join()"
@@ -49,12 +64,12 @@ def test_one_key_and_nobody_has_the_words(hall: OperatorServer, visit: Visit) ->
     expect(wall.locator("#captions")).to_contain_text("Ludmila")
     expect(row(coordinator, 4).locator(".version")).to_have_count(3)
     button = coordinator.locator("#off-record")
-    expect(button.locator(".word")).to_have_text("Off the record: removes the last 10 s")
+    expect(button.locator(".word")).to_have_text("Hold: off the record, removes the last 10 s")
     row(coordinator, 4).click()
     coordinator.keyboard.press("e")  # a dialog that holds the words
     expect(coordinator.locator("#edit-dialog")).to_be_visible()
     coordinator.keyboard.press("Escape")
-    coordinator.keyboard.press("o")
+    hold_key(coordinator, "o")
 
     expect(coordinator.locator("#state")).to_have_text("Off the record")
     expect(coordinator.locator("#glance")).to_have_attribute("data-tone", "bad")
@@ -109,6 +124,63 @@ def test_words_that_are_still_in_a_file_are_told(
     coordinator = opened(visit)
     with monkeypatch.context() as full:
         full.setattr(LineFile, "rewrite", refuse)
-        coordinator.locator("#off-record").click()
+        hold(coordinator)
         expect(coordinator.locator("#reason")).to_contain_text("still in the files")
         expect(coordinator.locator("#state")).to_have_text("Off the record")
+
+
+def test_a_stray_key_or_touch_takes_nothing_away(hall: OperatorServer, visit: Visit) -> None:
+    speak(hall)
+    page = opened(visit)
+    button = page.locator("#off-record")
+    page.keyboard.press("o")
+    expect(page.locator("#notice")).to_have_text("Hold it for a second to go off the record.")
+    page.locator("#notice").evaluate("one => (one.textContent = '')")
+    button.click()
+    expect(page.locator("#notice")).to_have_text("Hold it for a second to go off the record.")
+    button.press("Enter")  # on the button itself
+    page.evaluate("document.activeElement.blur()")
+    expect(button).not_to_have_class("holding")
+    page.keyboard.down("o")
+    page.evaluate("dispatchEvent(new Event('blur'))")  # another window came in front
+    expect(button).not_to_have_class("holding")
+    page.wait_for_timeout(1200)
+    page.keyboard.up("o")
+    assert not hall.facts.off_record
+    expect(row(page, 5)).to_be_visible()
+
+    hold_key(page, "o")
+    page.keyboard.press("o")  # the way back is a press
+    expect(page.locator("#state")).to_have_text("Listening")
+    hold(page)
+    button.click()
+    expect(page.locator("#state")).to_have_text("Listening")
+
+
+def test_a_screen_readers_press_is_meant(hall: OperatorServer, visit: Visit) -> None:
+    page = opened(visit)
+    page.locator("#off-record").evaluate("one => one.click()")
+    expect(page.locator("#state")).to_have_text("Off the record")
+
+
+def test_keys_do_nothing_where_somebody_types_or_looks_elsewhere(
+    hall: OperatorServer, visit: Visit
+) -> None:
+    page = opened(visit)
+    page.evaluate(
+        """() => {
+          const box = document.createElement("div");
+          box.setAttribute("role", "textbox");
+          box.tabIndex = 0;
+          document.body.append(box);
+          box.focus();
+        }"""
+    )
+    page.keyboard.press("b")
+    page.evaluate("document.activeElement.remove()")
+    page.evaluate("document.hasFocus = () => false")
+    page.keyboard.press("b")
+    page.evaluate("delete document.hasFocus")
+    page.keyboard.press("p")
+    expect(page.locator("#state")).to_have_text("Paused")
+    assert not hall.facts.blank

@@ -18,7 +18,7 @@ import soxr
 from pipeline.audio.file import AudioFile
 from pipeline.audio.silero_vad import Silero
 from pipeline.core.types import SAMPLE_RATE, Pcm, Recognition
-from scripts.support.program import call
+from scripts.support.program import call, started
 from tests.support.daemon import Service
 from tests.support.fakes import FakeDetector, FakeRecognizer, FakeSource, Speech, pcm_of
 from tests.support.sounds import speech, wav
@@ -219,3 +219,19 @@ def test_what_is_no_recording_is_refused_by_the_real_program(tmp_path: Path, nam
     assert last.startswith(f"stark-translate: {name}")
     code = "audio-empty" if name in ("empty.wav", "header.wav") else "audio-unreadable"
     assert last.endswith(f"[{code}]")
+
+
+def test_a_file_of_many_hours_says_its_length_first_and_how_far_it_is(tmp_path: Path) -> None:
+    """A header of 12 hours and no block on the disk: it once read on without a word."""
+    seconds = 12 * 3600
+    wav(tmp_path / "a.wav", np.zeros(16_000), subtype="PCM_16")
+    header = bytearray((tmp_path / "a.wav").read_bytes()[:44])
+    header[4:8] = (36 + seconds * 32_000).to_bytes(4, "little")
+    header[40:44] = (seconds * 32_000).to_bytes(4, "little")
+    with (tmp_path / "a.wav").open("wb") as file:
+        file.write(header)
+        file.truncate(44 + seconds * 32_000)
+    with started("run", "--input", "a.wav", "--pace", "fast", cwd=tmp_path) as program:
+        assert program.wait_for("file")["length"] == "12:00:00"
+        assert program.wait_for("played", 120)["of"] == "12:00:00"
+        assert program.stop() == 0

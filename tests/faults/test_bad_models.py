@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from pipeline.core.resources import bundled
-from scripts.support.program import call
+from pipeline.models.store import MANIFEST, Manifest, StoredFile, digest, nobody
+from scripts.support.program import call, started
 from tests.support.needs import needs_file
 from tests.support.sounds import wav
 
@@ -92,3 +93,32 @@ def test_a_truncated_file_is_a_broken_model(
 ) -> None:
     folder = STT if role == "stt" else MARIAN
     refused(tmp_path, role, truncated(folder, tmp_path, name, share), "model-broken", "again")
+
+
+def test_a_bit_that_flips_in_a_model_is_told_while_it_serves(tmp_path: Path) -> None:
+    """It loads without a word; its hash tells, in the background."""
+    needs_file(MARIAN)
+    model = tmp_path / "marian"
+    shutil.copytree(MARIAN, model)
+    files = tuple(
+        StoredFile(
+            path=file.name,
+            size_bytes=file.stat().st_size,
+            sha256=digest(file, "sha256", nobody),
+        )
+        for file in model.iterdir()
+    )
+    manifest = Manifest(
+        name="m", role="marian", repository="", revision="", pulled_utc="", files=files
+    )
+    (model / MANIFEST).write_text(manifest.model_dump_json())
+    content = bytearray((model / "model.bin").read_bytes())
+    content[len(content) * 2 // 3] ^= 1
+    (model / "model.bin").write_bytes(content)
+    wav(tmp_path / "a.wav", np.zeros(16_000 * 120))
+    variable = {"STARK_TRANSLATE__TRANSLATE__PARTIAL__MODEL": str(model)}
+    with started("run", "--input", "a.wav", cwd=tmp_path, **variable) as program:
+        fault = program.wait_for("fault", 60)
+        assert program.stop() == 0
+    assert fault["code"] == "model-changed"
+    assert str(model / "model.bin") in fault["message"]

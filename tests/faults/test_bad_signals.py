@@ -215,6 +215,26 @@ def test_a_hangup_reads_the_dictionary_again_and_ends_nothing(tmp_path: Path) ->
 
 
 @pytest.mark.slow
+def test_a_storm_of_hangups_and_then_the_end_is_a_few_reloads_and_a_clean_end(
+    tmp_path: Path,
+) -> None:
+    """Thousands a second once filled asyncio's pipe: traces on the terminal, and no end."""
+    wav(tmp_path / "a.wav", speech(30))
+    with started("run", "--input", "a.wav", cwd=tmp_path) as program:
+        program.wait_for("ready", 60)
+        for _ in range(2):
+            for _ in range(10_000):
+                os.kill(program.process.pid, signal.SIGHUP)
+            program.wait_for("reloaded", 60)
+        code = program.stop(signal.SIGTERM, 60)
+    assert code == 0, program.noise
+    assert program.noise == []
+    reloads = [e for e in program.records("event") if e["event"] == "reloaded"]
+    assert 1 <= len(reloads) < 200
+    assert program.records("event")[-1]["event"] == "end"
+
+
+@pytest.mark.slow
 @TERM_AND_INT
 def test_from_its_first_moment_on_it_ends_soon_and_leaves_nothing_torn(
     tmp_path: Path, number: int

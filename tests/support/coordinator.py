@@ -75,7 +75,7 @@ class CoordinatorFixture:
         self.reloads = 0
         self.reload_error: ProtocolError | None = None
 
-    def reload(self) -> None:
+    async def reload(self) -> None:
         if self.reload_error is not None:
             raise self.reload_error
         self.reloads += 1

@@ -6,6 +6,7 @@ import { Connection } from "../shared/connection.js";
 import { forgetToken, keepToken, loadToken, onToken } from "../shared/operator_token.js";
 import { showCheck } from "./check.js";
 import { EditDialog } from "./edit_dialog.js";
+import { needHold } from "./hold.js";
 import { List } from "./list.js";
 import { Meter } from "./meter.js";
 import { Panel } from "./panel.js";
@@ -241,7 +242,11 @@ onToken((token) => {
 });
 element.pause.addEventListener("click", () => command(operator.paused ? "resume" : "pause"));
 element.blank.addEventListener("click", () => command(operator.blank ? "unblank" : "blank"));
-element["off-record"].addEventListener("click", () => command(operator.offRecord ? "on-record" : "off-record"));
+needHold(element["off-record"], {
+  needed: () => !operator.offRecord, // The way back is a press.
+  act: () => command(operator.offRecord ? "on-record" : "off-record"),
+  tooShort: () => notify("Hold it for a second to go off the record."),
+});
 element.undo.addEventListener("click", () => command("undo"));
 element.edit.addEventListener("click", () => editDialog.open(utterances.get(list.chosen)));
 element.hide.addEventListener("click", () => {

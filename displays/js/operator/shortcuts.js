@@ -1,12 +1,14 @@
-// Shortcuts: the letter shown on a button presses it, unless somebody types or a dialog is open.
+// Shortcuts: the letter shown on a button presses it, unless somebody types, a dialog is open or the page is not in front.
 
 import { recall, remember } from "../shared/storage.js";
+import { holdOf } from "./hold.js";
 
 const KEY = "operator-shortcuts";
-const TYPING = "input:not([type=checkbox]), textarea, select, [contenteditable]";
+const TYPING = "input:not([type=checkbox]), textarea, select, [contenteditable], [role=textbox]";
 
 function busy(event) {
-  return event.defaultPrevented || event.repeat || event.target.closest(TYPING) || document.querySelector("dialog[open]");
+  if (event.defaultPrevented || event.repeat || event.isComposing || !document.hasFocus()) return true;
+  return event.target.closest(TYPING) || document.querySelector("dialog[open]");
 }
 
 /** The key of a button that this event stands for, or "". */
@@ -15,8 +17,9 @@ export function keyOf({ key, ctrlKey, metaKey, altKey, shiftKey }) {
   return ctrlKey || metaKey || altKey || key.length !== 1 ? "" : key.toLowerCase();
 }
 
-/** Let every button with `data-key` be pressed by its key; the checkbox `toggle` switches that off and on. */
+/** Let every button with `data-key` be pressed, or held, by its key; the checkbox `toggle` switches that off and on. */
 export function listenForKeys(toggle) {
+  let held;
   toggle.checked = recall("localStorage", KEY) !== "off";
   toggle.addEventListener("change", () => remember("localStorage", KEY, toggle.checked ? "on" : "off"));
   document.addEventListener("keydown", (event) => {
@@ -25,6 +28,9 @@ export function listenForKeys(toggle) {
     const button = key && document.querySelector(`button[data-key="${CSS.escape(key)}"]`);
     if (!button || button.disabled || button.checkVisibility?.() === false) return;
     event.preventDefault();
-    button.click();
+    held = holdOf(button);
+    if (held) held.start();
+    else button.click();
   });
+  document.addEventListener("keyup", () => held?.end());
 }

@@ -23,7 +23,7 @@ const OFF_RECORD = "off the record"; // The reason where there is no more to say
 /** What the button for it says: what it will do, or that it ends what it did. */
 export function offRecordWords(on, seconds) {
   if (on) return "Back on the record";
-  return seconds > 0 ? `Off the record: removes the last ${Math.round(seconds)} s` : "Off the record";
+  return seconds > 0 ? `Hold: off the record, removes the last ${Math.round(seconds)} s` : "Hold: off the record";
 }
 
 /**

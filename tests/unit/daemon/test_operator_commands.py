@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import Awaitable
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +37,9 @@ class Setting(CoordinatorFixture):
     def do(self, *names: str, **fields: Any) -> str:
         """Obey commands of these names; return what undo would take back then."""
         for name in names:
-            self.commands.obey(command(name, **fields))
+            waiting = self.commands.obey(command(name, **fields))
+            if waiting is not None:
+                asyncio.run(_done(waiting))
         return self.commands.console().undo
 
     def say(self, key: int, text: str = "gracia", *, final: bool = True) -> None:
@@ -49,6 +53,10 @@ class Setting(CoordinatorFixture):
         self.recorder.close(5)
         lines = (self.recorder.folder / "diagnostics.jsonl").read_bytes().splitlines()
         return [record for line in lines if (record := orjson.loads(line))["type"] == "event"]
+
+
+async def _done(waiting: Awaitable[None]) -> None:
+    await waiting
 
 
 @pytest.fixture

@@ -1,0 +1,48 @@
+"""Signals that reach the event loop at any rate.
+
+asyncio's own handlers take each signal from a pipe of a few hundred bytes. A storm of one signal
+fills it while the loop is busy: every further byte is a trace on the terminal, and a request to
+end that comes then would be lost. Python's handlers remember each kind by itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Callable, Mapping
+
+
+def handle_signals(handlers: Mapping[signal.Signals, Callable[[], None]]) -> None:
+    """Call these in the running loop's thread, once for a kind that came several times at once.
+
+    That ends with the event loop. Only the main thread may do this.
+    """
+    loop = asyncio.get_running_loop()
+    for number in handlers:  # asyncio opens the pipe, and gives all back when the loop is closed
+        loop.add_signal_handler(number, _wake)
+    pipe = signal.set_wakeup_fd(-1)
+    signal.set_wakeup_fd(pipe, warn_on_full_buffer=False)
+    for number, handler in handlers.items():
+        signal.signal(number, _Handler(loop, handler))
+
+
+def _wake() -> None:
+    """Do nothing: the loop is awake, and Python calls the real handler."""
+
+
+class _Handler:
+    """What Python calls between two instructions of the main thread, wherever that is."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, handler: Callable[[], None]) -> None:
+        self._loop = loop
+        self._handler = handler
+        self._is_due = False
+
+    def __call__(self, *_: object) -> None:
+        if not self._is_due and not self._loop.is_closed():
+            self._is_due = True
+            self._loop.call_soon_threadsafe(self._run)
+
+    def _run(self) -> None:
+        self._is_due = False
+        self._handler()

@@ -1,0 +1,116 @@
+"""Whether a model's files are those that were shipped or pulled: sizes at once, hashes in time."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+
+import structlog
+from pydantic import TypeAdapter, ValidationError
+
+from pipeline.core.resources import bundled
+from pipeline.models.store import MANIFEST, Manifest, StoredFile, digest, nobody
+
+log = structlog.get_logger()
+
+SHIPPED = "files.json"
+"""In models/starter: size and hash of every file of the models that ship with the program."""
+
+_FILES: TypeAdapter[tuple[StoredFile, ...]] = TypeAdapter(tuple[StoredFile, ...])
+_LEAST_URGENT = 19
+
+
+class _StoppedError(Exception):
+    """Hashing is not wanted any more."""
+
+
+def shipped_files(folder: Path) -> tuple[StoredFile, ...]:
+    """Return what must be in the folder of the models that ship; nothing if it does not say."""
+    with suppress(OSError, ValidationError):
+        return _FILES.validate_json((folder / SHIPPED).read_bytes())
+    return ()
+
+
+def wrong_sizes(model: Path) -> list[str]:
+    """Return what is wrong with a model's files, in words, by their sizes alone."""
+    return [said for file, known in _known(model) if (said := _wrong_size(file, known))]
+
+
+def wrong_files(model: Path, on_bytes: Callable[[int], None] = nobody) -> list[str]:
+    """Return what is wrong with a model's files, reading them all; nothing if nobody knows them.
+
+    `on_bytes` is told how many bytes were read since it was told last.
+    """
+    found = []
+    for file, known in _known(model):
+        said = _wrong_size(file, known)
+        if not said and digest(file, "sha256", on_bytes) != known.sha256:
+            said = f"{file} has other content than it was made with"
+        found += [said] if said else []
+    return found
+
+
+class BackgroundHashing:
+    """Reads the models' files in a thread of its own, when the service runs, and tells of faults.
+
+    A disk that has flipped a bit breaks no load: more than half of the files damaged at random
+    load without a word, and translate nonsense.
+    """
+
+    def __init__(self, models: Iterable[Path], tell: Callable[[str], None]) -> None:
+        """`tell` is called in that thread, with a sentence for each file that is wrong."""
+        self._models = tuple(dict.fromkeys(models))
+        self._tell = tell
+        self._is_stopped = threading.Event()
+        self._thread = threading.Thread(target=self._hash, name="model hashes", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End it, whatever it is at."""
+        self._is_stopped.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _hash(self) -> None:
+        with suppress(OSError):  # Linux has a priority for each thread
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _LEAST_URGENT)
+        with suppress(_StoppedError):
+            for model in self._models:
+                try:
+                    wrong = wrong_files(model, self._go_on)
+                except OSError as error:
+                    wrong = [f"{model} cannot be read: {error.strerror}"]
+                for said in wrong:
+                    self._tell(f"{said}. Fetch or install it again; captions may be nonsense.")
+                log.debug("model hashed", model=str(model), wrong=len(wrong))
+
+    def _go_on(self, _: int) -> None:
+        if self._is_stopped.is_set():
+            raise _StoppedError
+
+
+def _known(model: Path) -> list[tuple[Path, StoredFile]]:
+    """Return the files of a model with what is known of each."""
+    folder = model if model.is_dir() else model.parent
+    starter = bundled("models", "starter")
+    if folder.parent == starter:
+        known = ((starter / each.path, each) for each in shipped_files(starter))
+        return [(file, each) for file, each in known if file.parent == folder]
+    with suppress(OSError, ValidationError):
+        manifest = Manifest.model_validate_json((folder / MANIFEST).read_bytes())
+        return [(folder / each.path, each) for each in manifest.files]
+    return []
+
+
+def _wrong_size(file: Path, known: StoredFile) -> str:
+    try:
+        size = file.stat().st_size
+    except OSError:
+        return f"{file} is missing"
+    return f"{file} has {size} of {known.size_bytes} bytes" if size != known.size_bytes else ""
