@@ -1,4 +1,5 @@
-"""An audio file as a source: whatever libsndfile reads (wav, flac, ogg, mp3 and more).
+"""An audio file as a source: whatever libsndfile reads (wav, flac, ogg, mp3 and more), and the
+sound of what FFmpeg does (mp4, m4a, mov, webm and more).
 
 The file is read in pieces and never held in memory as a whole.
 """
@@ -16,6 +17,7 @@ import numpy as np
 import structlog
 from numpy.typing import NDArray
 
+from pipeline.audio.media import MediaError, MediaFile
 from pipeline.audio.resampler import BlockResampler
 from pipeline.core.errors import AudioError
 from pipeline.core.types import SAMPLE_RATE, AudioBlock
@@ -23,6 +25,7 @@ from pipeline.core.types import SAMPLE_RATE, AudioBlock
 log = structlog.get_logger()
 
 _READ_FRAMES = 4096
+_MEDIA = (".mp4", ".m4a", ".mov", ".webm", ".mkv", ".aac", ".wma", ".avi", ".3gp", ".ts")
 
 
 _TOLD_S, _TOLD_TIMES = 600.0, 100
@@ -79,7 +82,7 @@ class AudioFile:
         try:
             file = soundfile.SoundFile(self._path)
         except soundfile.SoundFileError as error:
-            raise self._unreadable(getattr(error, "error_string", str(error))) from None
+            file = self._media(getattr(error, "error_string", str(error)))
         if file.frames == 0 or self._channel > file.channels:
             file.close()
             raise self._empty() if file.frames == 0 else self._no_channel(file.channels)
@@ -138,6 +141,14 @@ class AudioFile:
         except OSError as error:
             raise self._unreadable(error.strerror or "cannot be opened") from None
 
+    def _media(self, refused: str) -> MediaFile:
+        """Open what libsndfile has refused with these words. Raises AudioError."""
+        try:
+            return MediaFile(self._path)
+        except MediaError as error:
+            told = f"{refused.rstrip('.')}; as a video or m4a: {error}"
+            raise self._unreadable(told if self._path.suffix in _MEDIA else refused) from None
+
     def _all_blocks(self) -> Iterator[AudioBlock]:
         while len(frames := self._read()):
             yield from self._cutter.push(frames)
@@ -156,7 +167,7 @@ class AudioFile:
                 if not len(frames) and self._loop:
                     self._file.seek(0)
                     frames = self._file.read(_READ_FRAMES, dtype="float32", always_2d=True)
-            except soundfile.SoundFileError as error:
+            except (soundfile.SoundFileError, MediaError) as error:
                 raise self._unreadable(getattr(error, "error_string", str(error))) from None
         return np.asarray(frames, np.float32)
 
@@ -167,7 +178,7 @@ class AudioFile:
         return AudioError(
             "audio-unreadable",
             f"{self._path} cannot be read as audio: {reason.rstrip('.')}.",
-            "Give a wav, flac, ogg or mp3 file.",
+            "Give a wav, flac, ogg, mp3, m4a, mp4, mov or webm file.",
         )
 
     def _no_channel(self, channels: int) -> AudioError:

@@ -1,10 +1,15 @@
-"""Export a session's captions: subtitles, text, a table, JSON. Pure."""
+"""A session's captions as a file for people and programs: subtitles, text, a page, a table, JSON.
+
+Pure: the messages of a journal in, the file's text out.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Callable, Sequence
+from html import escape
 from typing import Any, Literal, get_args
 
 import orjson
@@ -16,6 +21,28 @@ from pipeline.protocol.caption import CaptionMessage
 Which = Literal["source", "target", "both"]
 """The text that was said, its translation, or both, one above the other."""
 WHICH: tuple[Which, ...] = get_args(Which)
+
+
+_PAUSE_S, _LONGEST_S = 2.0, 60.0
+_PAGE = """<!doctype html>
+<html lang="{lang}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Transcript</title>
+<style>
+body {{ max-width: 40rem; margin: 2rem auto; padding: 0 1rem;
+  font: 1.125rem/1.6 system-ui, sans-serif; }}
+.source + .target {{ margin-top: -0.5rem; }}
+</style>
+</head>
+<body>
+<main>
+{body}
+</main>
+</body>
+</html>
+"""
 
 
 def export(messages: Sequence[CaptionMessage], form: str, which: Which) -> str:
@@ -46,6 +73,60 @@ def _txt(captions: Sequence[CaptionMessage], sides: Sequence[Side]) -> str:
         for message in captions
     ]
     return ("\n" if len(sides) > 1 else "").join(filter(None, blocks))
+
+
+def _md(captions: Sequence[CaptionMessage], sides: Sequence[Side]) -> str:
+    """Paragraphs of Markdown; of two languages the spoken one is quoted."""
+    lines = []
+    for paragraph in paragraphs(captions):
+        blocks = [" ".join(map(_markdown, texts)) for texts in _by_side(paragraph, sides)]
+        quoted = len(blocks) > 1
+        lines += [f"> {block}" if quoted and not i else block for i, block in enumerate(blocks)]
+    return "".join(f"{line}\n\n" for line in lines).rstrip("\n") + "\n" * bool(lines)
+
+
+def _html(captions: Sequence[CaptionMessage], sides: Sequence[Side]) -> str:
+    """A whole page without a script, for a website; each paragraph says its language."""
+    langs = languages(captions)
+    named = [langs[side] for side in sides if side in langs]
+    parts = []
+    for paragraph in paragraphs(captions):
+        texts = zip(sides, _by_side(paragraph, sides), strict=True)
+        parts += [
+            f'<p class="{side}" lang="{escape(langs[side])}" dir="auto">'
+            f"{escape(' '.join(text))}</p>"
+            for side, text in texts
+            if text
+        ]
+    return _PAGE.format(lang=escape(named[-1] if named else "en"), body="\n".join(parts))
+
+
+def paragraphs(captions: Sequence[CaptionMessage]) -> list[list[CaptionMessage]]:
+    """Return captions as paragraphs: a new one after a pause of two seconds, or a minute."""
+    made: list[list[CaptionMessage]] = []
+    for message in captions:
+        goes_on = (
+            made
+            and message.start_s - made[-1][-1].end_s < _PAUSE_S
+            and message.start_s - made[-1][0].start_s < _LONGEST_S
+        )
+        if goes_on:
+            made[-1].append(message)
+        else:
+            made.append([message])
+    return made
+
+
+def _by_side(paragraph: Sequence[CaptionMessage], sides: Sequence[Side]) -> list[list[str]]:
+    """Return the texts of a paragraph for each side."""
+    every = [[plain(getattr(m, side).text) for m in paragraph] for side in sides]
+    return [[text for text in texts if text] for texts in every]
+
+
+def _markdown(text: str) -> str:
+    """Return a text that Markdown shows as it is, also at the beginning of a line."""
+    text = re.sub(r"([\\`*_\[\]<>|#])", r"\\\1", text)
+    return re.sub(r"^(\d+)([.)])", r"\1\\\2", re.sub(r"^([-+])", r"\\\1", text))
 
 
 def _tsv(captions: Sequence[CaptionMessage], sides: Sequence[Side]) -> str:
@@ -91,6 +172,8 @@ FORMATS: dict[str, _Format] = {
     "srt": _subtitles(srt),
     "vtt": _subtitles(vtt),
     "txt": _txt,
+    "md": _md,
+    "html": _html,
     "tsv": _tsv,
     "json": _json,
 }

@@ -21,7 +21,7 @@ import structlog
 
 from pipeline.engines.channel import Channel, Patience
 from pipeline.engines.child import LOG_MARK, NO_MEMORY, OUT_OF_MEMORY
-from pipeline.engines.deaths import OUT_OF_MEMORY_CODE, Cause
+from pipeline.engines.deaths import OUT_OF_MEMORY_CODE, Cause, explained
 from pipeline.engines.specification import EngineSpec
 
 log = structlog.get_logger()
@@ -60,6 +60,7 @@ class ChildProcess:
         self, engine: EngineSpec, *, part: str, niceness: int = 0, oom_score_adj: int = 0
     ) -> None:
         self.lock = threading.Lock()
+        self._engine = engine
         self._part = part
         self._cause: Cause | None = None
         self._rest = b""
@@ -164,7 +165,7 @@ class ChildProcess:
             self.channel.close()
         if self._process.stdout is not None:
             self._process.stdout.close()
-        return self._cause or self._explain(status)
+        return self._cause or explained(self._explain(status), self._engine)
 
     def _explain(self, status: int) -> Cause:
         said = f": {self._said}" if self._said else ""

@@ -20,14 +20,7 @@ from pipeline.core import errors
 from pipeline.core.errors import EngineGoneError, StarkError
 from pipeline.engines.channel import Patience
 from pipeline.engines.child_process import ChildProcess
-from pipeline.engines.deaths import (
-    Cause,
-    crashed_before,
-    crashes_always,
-    died,
-    explained,
-    sentence,
-)
+from pipeline.engines.deaths import Cause, crashed_before, crashes_always, died, sentence
 from pipeline.engines.specification import GPU_SHARES, EngineSpec, Part
 from pipeline.engines.supervision import Decision, Supervision
 from pipeline.models.crash_history import LOAD_CRASHES, CrashHistory
@@ -214,8 +207,7 @@ class KeptProcess:
             if not self._restarts:
                 self._give_up(died(self.spec, self.part, life.cause, has_loaded=life.has_loaded))
                 return
-            is_models = life.cause.is_models and not (life.has_loaded or life.on_gpu)
-            if is_models and self._crashes is not None:
+            if life.cause.is_models and not (life.has_loaded or life.on_gpu) and self._crashes:
                 self._crashes.note(self.spec.model, life.cause.words)
             if decision.given_up:
                 self._give_up(crashes_always(self.spec, self.part, life.cause))
@@ -250,9 +242,7 @@ class KeptProcess:
         with self._changed:
             self._running = self._ready = None
         refusal = _error_of(answer) if answer.get("is") == "error" else None
-        return _Life(
-            explained(child.end(), self.spec), on_gpu=on_gpu, has_loaded=has_loaded, refusal=refusal
-        )
+        return _Life(child.end(), on_gpu=on_gpu, has_loaded=has_loaded, refusal=refusal)
 
     def _await_loaded(self, child: ChildProcess) -> dict[str, Any]:
         """Return the child's answer to its description, {} if it died or hung instead."""

@@ -1,4 +1,4 @@
-"""`export`: write a session's captions as subtitles, text, a table or JSON."""
+"""`export`: write a session's captions as subtitles, text, a page, a table or JSON."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from pathlib import Path
 
 from pipeline.captions.export import FORMATS, WHICH, export
 from pipeline.cli.options import Commands, add_command, add_session, session_of, write_out
+from pipeline.core.errors import UsageError
 from pipeline.session.reader import read_journal
 
-_SAYS = "Write a session's captions as subtitles, text, a table or JSON."
+_SAME = {"htm": "html", "markdown": "md"}
+_SAYS = "Write a session's captions as subtitles, text, a page, a table or JSON."
 
 
 def add(commands: Commands) -> None:
@@ -28,7 +30,7 @@ def _export(arguments: argparse.Namespace) -> int:
     folder = session_of(arguments)
     out: Path | None = arguments.out
     ending = out.suffix.removeprefix(".").lower() if out else ""
-    form = arguments.format or (ending if ending in FORMATS else "srt")
+    form = arguments.format or _form_of(out, ending)
     text = export(read_journal(folder), form, arguments.lang)
     # The name goes to standard error, so that standard output stays empty or is the export.
     if out is not None:
@@ -37,3 +39,15 @@ def _export(arguments: argparse.Namespace) -> int:
         return 0
     sys.stdout.write(text)
     return 0
+
+
+def _form_of(out: Path | None, ending: str) -> str:
+    """Return the format of a file's ending. Raises UsageError for one that is not what it says."""
+    form = _SAME.get(ending, ending) if out else "srt"
+    if form not in FORMATS:
+        message = (
+            f"{out}: there is no format called {ending!r}." if ending else f"{out}: no ending."
+        )
+        known = ", ".join(f".{name}" for name in FORMATS)
+        raise UsageError("export-format", message, f"End it in {known}, or give --format.")
+    return form

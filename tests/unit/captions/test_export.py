@@ -125,6 +125,8 @@ def test_an_empty_session_makes_a_valid_file(form: str, which: Which) -> None:
         assert text == {"srt": "", "vtt": "WEBVTT\n\n"}[form]
     elif form == "json":
         assert orjson.loads(text) == {"langs": {}, "captions": []}
+    elif form == "html":
+        assert "<p" not in text
     else:
         assert len(text.splitlines()) == (form == "tsv")
 
@@ -133,3 +135,23 @@ def test_lines_are_no_longer_than_broadcasters_allow() -> None:
     text = "word and another word, " * 30
     for _, _, cue in read_back(export([message(1, text, text)], "srt", "source"), "srt"):
         assert max(map(len, cue.split("\n"))) <= LINE_CHARS
+
+
+def test_a_page_says_its_languages_and_escapes_what_was_said() -> None:
+    page = export(JOURNAL, "html", "both")
+    assert '<html lang="es">' in page
+    assert '<p class="source" lang="en" dir="auto">Grace &amp; peace to you.' in page
+    assert "<script" not in export([message(1, "<script>", "<b>")], "html", "both")
+    assert "Oculto" not in page
+    assert export([], "html", "target").startswith("<!doctype html>")
+
+
+def test_markdown_shows_the_words_as_they_are() -> None:
+    long_ago = message(1, "1. *God*", "1. *Dios*", start_s=0.0, end_s=2.0)
+    soon = message(2, "is", "es", start_s=2.5, end_s=3.0)
+    later = message(3, "- love", "- amor", start_s=9.0, end_s=10.0)
+    said = [long_ago, soon, later]
+    assert export(said, "md", "target") == "1\\. \\*Dios\\* es\n\n\\- amor\n"
+    both = export(said, "md", "both")
+    assert both.startswith("> 1\\. \\*God\\* is\n\n1\\. \\*Dios\\* es\n\n")
+    assert export([], "md", "both") == ""

@@ -69,7 +69,10 @@ def does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str) -> ChildPro
 def test_what_it_died_of_is_told_with_the_librarys_last_words(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, cause: Cause
 ) -> None:
-    assert ended(does(tmp_path, monkeypatch, code)) == cause
+    found = ended(does(tmp_path, monkeypatch, code))
+    assert found.code == cause.code
+    assert found.words.partition(" (")[0] == cause.words.partition(" (")[0]
+    assert ("GB were free" in found.words) == (cause.code == "engine-out-of-memory")
 
 
 def test_the_stack_that_python_prints_is_no_last_word(

@@ -77,3 +77,23 @@ def test_the_installed_command_knows_it(sessions: Path) -> None:
     done = call("export", "--help", cwd=sessions)
     assert done.returncode == 0
     assert "--format" in done.stdout
+
+
+@pytest.mark.parametrize("name", ["sermon.docx", "sermon.pdf", "sermon", "sermon.srt.zip"])
+def test_an_ending_that_the_file_would_not_be_is_refused(
+    sessions: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    """It once wrote SubRip into a .docx."""
+    assert main(["export", "last", "--out", name]) == 2
+    told = capsys.readouterr().err
+    assert name in told
+    assert ".html" in told
+    assert "[export-format]" in told
+    assert not (sessions.parent / name).exists()
+    assert main(["export", "last", "--format", "srt", "--out", name]) == 0
+
+
+@pytest.mark.parametrize(("name", "begins"), [("a.htm", "<!doctype html>"), ("a.md", "Gracia")])
+def test_transcripts_for_a_website(sessions: Path, name: str, begins: str) -> None:
+    assert main(["export", "last", "--out", name]) == 0
+    assert (sessions.parent / name).read_text().startswith(begins)

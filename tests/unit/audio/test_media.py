@@ -1,0 +1,116 @@
+"""The sound of videos and compressed recordings, made here with FFmpeg's own encoders."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import av
+import numpy as np
+import pytest
+
+from pipeline.audio.file import AudioFile
+from pipeline.audio.media import MediaError, MediaFile
+from pipeline.core.errors import AudioError
+from pipeline.core.types import SAMPLE_RATE
+
+RATE, SECONDS = 48_000, 2.0
+CODECS = {
+    "a.mp4": "aac",
+    "a.m4a": "aac",
+    "a.mov": "aac",
+    "a.webm": "libopus",
+    "a.mkv": "libopus",
+}
+
+
+def made(path: Path, codec: str, *, sound: bool = True) -> Path:
+    """Write a tone on the left and silence on the right, with a picture beside where that goes."""
+    times = np.arange(int(RATE * SECONDS)) / RATE
+    tone = (0.5 * np.sin(2 * np.pi * 440 * times)).astype(np.float32)
+    with av.open(str(path), "w") as container:
+        audio: Any = None
+        if sound:
+            audio = container.add_stream(codec, rate=RATE, layout="stereo")
+        if path.suffix in (".mp4", ".mov"):
+            video: Any = container.add_stream("mpeg4", rate=5)
+            video.width = video.height = 16
+            video.pix_fmt = "yuv420p"
+            for _ in range(3):
+                picture = av.VideoFrame.from_ndarray(np.zeros((16, 16, 3), np.uint8), "rgb24")
+                container.mux(video.encode(picture))
+            container.mux(video.encode(None))
+        if audio is not None:
+            fifo, resampler = av.AudioFifo(), av.AudioResampler(audio.format, "stereo", RATE)
+            both = np.stack((tone, np.zeros_like(tone)))
+            frame = av.AudioFrame.from_ndarray(both, "fltp", "stereo")
+            frame.rate = RATE
+            for each in resampler.resample(frame):
+                fifo.write(each)
+            size = audio.codec_context.frame_size or 960
+            while piece := fifo.read(size, partial=True):
+                container.mux(audio.encode(piece))
+            container.mux(audio.encode(None))
+    return path
+
+
+@pytest.mark.parametrize("name", CODECS)
+def test_a_recording_plays_like_a_wav(tmp_path: Path, name: str) -> None:
+    source = AudioFile(made(tmp_path / name, CODECS[name]), channel=1, pace="fast")
+    source.open()
+    pcm = np.concatenate([block.pcm for block in source.blocks()])
+    source.close()
+    assert len(pcm) / SAMPLE_RATE == pytest.approx(SECONDS, abs=0.15)
+    middle = pcm[SAMPLE_RATE // 2 : 3 * SAMPLE_RATE // 2]
+    assert np.sqrt(np.mean(middle**2)) == pytest.approx(0.5 / np.sqrt(2), rel=0.1)
+    hertz = np.argmax(np.abs(np.fft.rfft(middle)))  # one second: a bin is a hertz
+    assert hertz == pytest.approx(440, abs=2)
+
+
+def test_the_other_channel_is_the_other(tmp_path: Path) -> None:
+    source = AudioFile(made(tmp_path / "a.m4a", "aac"), channel=2, pace="fast")
+    source.open()
+    assert max(np.abs(block.pcm).max() for block in source.blocks()) < 0.01
+    source.close()
+
+
+def test_it_can_begin_again(tmp_path: Path) -> None:
+    file = MediaFile(made(tmp_path / "a.m4a", "aac"))
+    first = file.read(1000)
+    assert first.shape == (1000, 2)
+    file.seek(0)
+    again = file.read(4000)
+    assert again.shape == (4000, 2)
+    assert np.abs(again).max() > 0.1
+    file.close()
+
+
+def test_a_video_without_sound_is_refused(tmp_path: Path) -> None:
+    file = made(tmp_path / "a.mp4", "", sound=False)
+    with pytest.raises(AudioError, match="no sound") as caught:
+        AudioFile(file).open()
+    assert caught.value.code == "audio-unreadable"
+
+
+def test_a_video_that_is_cut_plays_up_to_there(tmp_path: Path) -> None:
+    whole = made(tmp_path / "a.webm", "libopus").read_bytes()
+    (tmp_path / "b.webm").write_bytes(whole[: len(whole) // 2])
+    source = AudioFile(tmp_path / "b.webm", pace="fast")
+    source.open()
+    heard_s = sum(len(block.pcm) for block in source.blocks()) / SAMPLE_RATE
+    source.close()
+    assert 0.2 < heard_s < SECONDS
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"#EXTM3U\n#EXTINF:1,\n/etc/passwd\n",
+        b"ffconcat version 1.0\nfile /etc/passwd\n",
+        b"In the beginning\n" * 50,
+    ],
+)
+def test_a_list_of_other_files_is_no_recording(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "a.mp4").write_bytes(content)
+    with pytest.raises(MediaError):
+        MediaFile(tmp_path / "a.mp4")
