@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Iterator
@@ -11,6 +12,9 @@ import pytest
 from hypothesis import settings
 
 from tests.support.real_models import real_model
+
+os.environ["TZ"] = "UTC"  # sessions have their names by the clock of the machine
+time.tzset()
 
 settings.register_profile("long", max_examples=2_000, deadline=None)
 """For `pytest --hypothesis-profile=long -o timeout=0 tests/fuzz`, now and then."""

@@ -60,7 +60,8 @@ def add_hearing(parser: argparse.ArgumentParser) -> None:
 
 def add_session(parser: argparse.ArgumentParser) -> None:
     """Add the session that a command is about, and where it may be found."""
-    parser.add_argument("session", help='a session\'s name or folder, or "last"')
+    named = 'a session\'s name or folder, "last", or a day: 2026-11-22, "last sunday"'
+    parser.add_argument("session", help=named)
     parser.add_argument("--sessions", metavar="DIR", help="where session folders are")
 
 

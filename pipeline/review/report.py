@@ -32,7 +32,7 @@ from pipeline.review.report_timeline import (
     session_timeline,
 )
 from pipeline.review.wording import filter_reason
-from pipeline.session.reader import start_utc
+from pipeline.session.reader import started
 
 _TROUBLES = {
     "records-dropped": "records lost",
@@ -176,6 +176,6 @@ def _length(seconds: float) -> str:
 
 
 def _when(name: str) -> str:
-    """Return the start of a session from its name, for people."""
-    began = start_utc(name)
-    return name if began is None else f"{began.day} {began:%B %Y, %H:%M}"
+    """Return what a session's name says of its start."""
+    began = started(name)
+    return name if began is None else f"{began:%A}, {began.day} {began:%B %Y, %H:%M}"

@@ -7,15 +7,16 @@ from itertools import count
 from pathlib import Path
 
 from pipeline.core.errors import SessionError
-from pipeline.session.reader import STAMP
+from pipeline.session.reader import session_name
 
 
 def make_folder(directory: Path, started_utc: datetime) -> Path:
     """Create and return `directory/<start time>`, with a number appended if that exists.
 
+    The time is that of the church, where the machine stands, with its offset unless that is 0.
     Raises SessionError (session-unwritable).
     """
-    stamp = started_utc.strftime(STAMP)
+    stamp = session_name(started_utc)
     folder = directory / stamp
     # mkdir decides, not a look before it: another program may be at the same second.
     for number in count(2):

@@ -6,9 +6,10 @@ of these types has a default, so that older sessions can still be read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, TypeAlias, TypeVar
@@ -28,7 +29,11 @@ from pipeline.records.utterance import UtteranceRecord
 JOURNAL = "captions.jsonl"
 RECORDS = "diagnostics.jsonl"
 STAMP = "%Y-%m-%dT%H-%M-%S"
-"""The name of a session's folder: its start in UTC; a number may follow."""
+"""How a session's folder is named: its start by the church's clock, its offset from UTC such as
+-0600 unless that is 0, and perhaps a number.
+"""
+_NAMED = re.compile(r"(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d)([+-]\d{4})?(?=-\d+$|$)")
+_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _LISTED = 8
 
 T = TypeVar("T")
@@ -120,10 +125,11 @@ class Session:
 
 
 def find_session(name: str, directory: Path) -> Path:
-    """Return the folder of a session: a path, a name in `directory`, or the "last" one there.
+    """Return the folder of a session: a path, a name in `directory`, the "last" one, or a day's.
 
-    "last" is the newest that has captions, since a failed start leaves a folder as well.
-    Raises SessionError (session-missing) whose fix lists the sessions that there are.
+    A day is "2026-11-22", "today", "yesterday", "sunday" or "last sunday". The last is the newest
+    that has captions: a start that failed leaves a session too.
+    Raises SessionError (session-missing, session-ambiguous) whose fix lists those that there are.
     """
     there = sessions(directory)
     if name == "last" and there:
@@ -132,6 +138,13 @@ def find_session(name: str, directory: Path) -> Path:
     for folder in (directory / name, Path(name)):
         if name and (folder / JOURNAL).is_file():
             return folder
+    if found := of_day(name, there, date.today()):  # noqa: DTZ011 - the church's own day
+        spoken = [folder for folder in found if (folder / JOURNAL).stat().st_size]
+        if len(spoken) <= 1:
+            return (spoken or found)[-1]
+        names = ", ".join(folder.name for folder in spoken)
+        message = f"There are {len(spoken)} sessions of {name!r} in {directory}."
+        raise SessionError("session-ambiguous", message, f"Name one of them: {names}.")
     if not there:
         fix = "No session is kept there; --sessions or session.directory names another folder."
     else:
@@ -146,15 +159,59 @@ def sessions(directory: Path) -> list[Path]:
         folders = [folder for folder in directory.iterdir() if (folder / JOURNAL).is_file()]
     except OSError:
         return []
-    return sorted(folders, key=lambda folder: folder.name)  # the names begin with the time
+    first = datetime.min.replace(tzinfo=UTC)
+    return sorted(folders, key=lambda folder: (started(folder.name) or first, folder.name))
+
+
+def session_name(started_utc: datetime) -> str:
+    """Return the name of a session that was started then, by the clock where the machine stands."""
+    here = started_utc.astimezone()
+    return here.strftime(STAMP if not here.utcoffset() else f"{STAMP}%z")
+
+
+def started(name: str) -> datetime | None:
+    """Return when the session of this name was started, by its own clock, with its offset.
+
+    None if the name does not say.
+    """
+    stamp = _NAMED.match(name)
+    if stamp is None:
+        return None
+    try:
+        return datetime.strptime(stamp[1] + (stamp[2] or "+0000"), f"{STAMP}%z")
+    except ValueError:
+        return None
+
+
+def of_day(words: str, folders: Iterable[Path], today: date) -> list[Path]:
+    """Return the sessions of a day, by their own clocks; none if the words name no day.
+
+    Of a weekday those of the last one on which there was a session with captions.
+    """
+    asked = words.strip().lower().removeprefix("last ")
+    days: dict[date, list[Path]] = {}
+    for folder in folders:
+        if began := started(folder.name):
+            days.setdefault(began.date(), []).append(folder)
+    if asked in _WEEKDAYS:
+        matching = [
+            day
+            for day, of in days.items()
+            if day.weekday() == _WEEKDAYS.index(asked)
+            and any((folder / JOURNAL).stat().st_size for folder in of)
+        ]
+        return days[max(matching)] if matching else []
+    named = {"today": today, "yesterday": today - timedelta(days=1)}.get(asked)
+    try:
+        return days.get(named or date.fromisoformat(asked), [])
+    except ValueError:
+        return []
 
 
 def start_utc(name: str) -> datetime | None:
-    """Return the start of a session from its name, None if the name has another form."""
-    try:
-        return datetime.strptime(name[:19], STAMP).replace(tzinfo=UTC)
-    except ValueError:
-        return None
+    """Return when the session of this name was started, in UTC; None if the name does not say."""
+    began = started(name)
+    return began.astimezone(UTC) if began else None
 
 
 def read_journal(folder: Path) -> list[CaptionMessage]:

@@ -22,6 +22,10 @@ from pipeline.records.health import HealthRecord
 from pipeline.records.utterance import UtteranceRecord
 from pipeline.session.reader import JOURNAL, read_journal, read_records, sessions, start_utc
 
+_DONE = ("command", "off-record", "rule")
+"""Events of what an operator did: they must not be forgotten, whatever was said."""
+_FILES = (".wav", ".flac", ".ogg", ".mp3", ".m4a", ".mp4", ".mov", ".webm", ".mkv", ".aiff")
+
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
@@ -67,31 +71,44 @@ class Unfinished:
 def unfinished_session(settings: Settings, now_utc: datetime) -> Unfinished | None:
     """Return the newest session if it can continue: same languages, recent, not ended.
 
-    A session that cannot be read is left alone, as is one that another daemon is writing, and one
-    whose files may still hold off-the-record words (pipeline.session.redact).
+    Starts that failed before anything was said are passed over; nor does a service go on with the
+    session of a file that was played, or the other way round.
+    One that cannot be read is left as it is. One that another daemon is writing is not taken, nor
+    is one in whose files words may be that were said off the record (pipeline.session.redact).
     """
-    newest = next(reversed(sessions(Path(settings.session.directory))), None)
-    if newest is None:
-        return None
-    languages = (settings.translate.source, settings.translate.target)
     try:
-        if not all((newest / f"transcript.{lang}.srt").is_file() for lang in languages):
-            return None
-        began_utc = start_utc(newest.name)
-        if began_utc is None or in_use(newest / JOURNAL) or (newest / MARK).exists():
-            return None
-        records = read_records(newest)
-        if not _goes_on(records, settings.session.resume_s, now_utc):
-            return None
-        return Unfinished(newest, began_utc, tuple(read_journal(newest)), tuple(records))
-    except (
-        OSError,
-        SessionError,
-        ValueError,
-        KeyError,
-        TypeError,
-    ):  # TypeError: a time without a zone
+        for folder in reversed(sessions(Path(settings.session.directory))):
+            began_utc = start_utc(folder.name)
+            if began_utc is None or in_use(folder / JOURNAL) or (folder / MARK).exists():
+                return None
+            records = read_records(folder)
+            if _has_failed_to_start(folder, records):
+                continue
+            if not _fits(folder, records, settings, now_utc):
+                return None
+            return Unfinished(folder, began_utc, tuple(read_journal(folder)), tuple(records))
+    except (OSError, SessionError, ValueError, KeyError, TypeError):  # of a time without its zone
         return None
+    return None
+
+
+def _has_failed_to_start(folder: Path, records: Sequence[Record]) -> bool:
+    """Whether a service said nothing and nobody commanded anything in it."""
+    modes = {record.mode for record in records if isinstance(record, HealthRecord)}
+    said = any(isinstance(record, UtteranceRecord) for record in records)
+    done = any(record.type == "event" and record.event in _DONE for record in records)
+    return not (modes - {"live"} or said or done or (folder / JOURNAL).stat().st_size)
+
+
+def _fits(folder: Path, records: Sequence[Record], settings: Settings, now_utc: datetime) -> bool:
+    """Whether a session is of these languages and of this source, and is to go on."""
+    languages = (settings.translate.source, settings.translate.target)
+    if not all((folder / f"transcript.{lang}.srt").is_file() for lang in languages):
+        return False
+    heard = [r.source for r in records if isinstance(r, HealthRecord) and r.source]
+    now_file, then_file = Path(settings.audio.input).name, heard[-1] if heard else ""
+    is_other = then_file != now_file if now_file else Path(then_file).suffix.lower() in _FILES
+    return not is_other and _goes_on(records, settings.session.resume_s, now_utc)
 
 
 def in_use(journal: Path) -> bool:

@@ -20,7 +20,7 @@ from pipeline.session.resume import in_use
 log = structlog.get_logger()
 
 # What make_folder calls a session. Anything else that somebody keeps there is not ours to remove.
-_NAME = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d(-\d+)?")
+_NAME = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d([+-]\d{4})?(-\d+)?")
 
 
 def prune(

@@ -86,7 +86,7 @@ def test_it_tells_when_and_how_quickly(tmp_path: Path) -> None:
     records = [record(n, "said", "dicho") for n in range(1, 101)]
     captions = [message(n, "said", "dicho") for n in range(1, 101)]
     text = Reader(report(session(tmp_path, captions, records=records))).text
-    assert "Captions of 22 November 2026, 09:30" in text
+    assert "Captions of Sunday, 22 November 2026, 09:30" in text
     assert "100 captions in 16 min 42 s." in text
     assert "Half of them were there within 1.4 s of the last syllable" in text
     assert "only real time tells" not in text

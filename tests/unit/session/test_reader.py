@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import time
+from collections.abc import Callable, Collection, Iterator
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +16,13 @@ from pipeline.records.events import EndEvent, Record
 from pipeline.session.reader import (
     Session,
     find_session,
+    of_day,
     read_journal,
     read_records,
+    session_name,
     sessions,
     start_utc,
+    started,
 )
 from scripts.support.journal import message, record, session, utc
 from scripts.support.records import compare_record, health_record
@@ -160,3 +165,84 @@ def test_a_name_says_when_its_session_was_started_or_nothing() -> None:
     began = datetime(2026, 11, 22, 9, 30, tzinfo=UTC)
     assert start_utc("2026-11-22T09-30-00") == start_utc("2026-11-22T09-30-00-2") == began
     assert start_utc("2026-11-31T09-30-00") is start_utc("Christmas") is None
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    """Set the time zone of this process."""
+
+    def put(zone: str) -> None:
+        monkeypatch.setenv("TZ", zone)
+        time.tzset()
+
+    yield put
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.parametrize(
+    ("zone", "name"),
+    [
+        ("UTC0", "2026-11-22T01-30-00"),
+        ("CST6CDT", "2026-11-21T19-30-00-0600"),
+        ("IST-5:30", "2026-11-22T07-00-00+0530"),
+    ],
+)
+def test_a_saturday_evening_is_a_saturday(
+    clock: Callable[[str], None], zone: str, name: str
+) -> None:
+    clock(zone)
+    began = datetime(2026, 11, 22, 1, 30, tzinfo=UTC)
+    assert session_name(began) == name
+    for found in (name, f"{name}-2"):
+        assert start_utc(found) == began
+        there = started(found)
+        assert there is not None
+        assert there.strftime("%H-%M") in name
+
+
+def folders(directory: Path, *names: str, empty: Collection[str] = ()) -> None:
+    for name in names:
+        (directory / name).mkdir(parents=True)
+        (directory / name / "captions.jsonl").write_text("" if name in empty else "{}\n")
+
+
+def test_sessions_are_in_the_order_of_time_whatever_their_offsets(tmp_path: Path) -> None:
+    names = [
+        "2026-11-22T01-00-00",
+        "2026-11-21T19-30-00-0600",
+        "2026-11-22T03-00-00+0100",
+        "2026-11-22T03-00-00",
+        "2026-11-22T03-00-00-2",
+    ]
+    folders(tmp_path, *reversed(names))
+    assert [folder.name for folder in sessions(tmp_path)] == [
+        names[0],
+        names[1],
+        *names[2:],
+    ]
+
+
+def test_a_day_finds_its_session_by_the_churchs_own_clock(tmp_path: Path) -> None:
+    saturday, sunday = "2026-11-21T19-00-00-0600", "2026-11-15T10-00-00-0600"
+    failed = "2026-11-22T09-00-00-0600"
+    folders(tmp_path, saturday, sunday, failed, empty={failed})
+    assert find_session("2026-11-21", tmp_path).name == saturday
+    assert find_session("last saturday", tmp_path).name == saturday
+    assert find_session("Sunday", tmp_path).name == sunday  # the 22nd has no captions
+    for words in ("2026-11-20", "last monday", "Christmas", "2026-13-40"):
+        with pytest.raises(SessionError) as caught:
+            find_session(words, tmp_path)
+        assert caught.value.code == "session-missing"
+    today = date(2026, 11, 22)
+    there = sessions(tmp_path)
+    assert [folder.name for folder in of_day("yesterday", there, today)] == [saturday]
+    assert [folder.name for folder in of_day("today", there, today)] == [failed]
+
+
+def test_a_day_of_two_services_asks_which(tmp_path: Path) -> None:
+    folders(tmp_path, "2026-11-22T09-00-00", "2026-11-22T11-00-00")
+    with pytest.raises(SessionError) as caught:
+        find_session("2026-11-22", tmp_path)
+    assert caught.value.code == "session-ambiguous"
+    assert "T09-00-00, 2026-11-22T11-00-00" in caught.value.fix

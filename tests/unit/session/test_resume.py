@@ -147,3 +147,66 @@ def test_an_unreadable_session_is_left(sessions: Path) -> None:
 def test_without_sessions_there_is_nothing_to_go_on_with(tmp_path: Path) -> None:
     settings = load(flags={"session.directory": str(tmp_path / "none")}).settings
     assert unfinished_session(settings, datetime.now(UTC)) is None
+
+
+def failed_start(sessions: Path, name: str) -> Path:
+    """A service that ended before anything was said: it had no microphone."""
+    (before,) = [each for each in sessions.iterdir() if each.is_dir()]
+    failed = shutil.copytree(before, sessions / name)
+    (failed / "captions.jsonl").write_bytes(b"")
+    records = (failed / "diagnostics.jsonl").read_bytes().splitlines(keepends=True)
+    kept = [r for r in records if orjson.loads(r)["type"] == "health"]
+    (failed / "diagnostics.jsonl").write_bytes(b"".join(kept))
+    return failed
+
+
+def taken_up(sessions: Path, before: Unfinished, **flags: Any) -> Unfinished | None:
+    settings = load(flags={"session.directory": str(sessions), **flags}).settings
+    last = datetime.fromisoformat(before.records[-1].utc)
+    return unfinished_session(settings, last + LATER)
+
+
+def test_a_start_that_failed_is_passed_over(sessions: Path) -> None:
+    before = found(sessions)
+    assert before is not None
+    failed = failed_start(sessions, "2099-01-01T00-00-00")
+    again = taken_up(sessions, before)
+    assert again is not None
+    assert again.folder == before.folder
+    shutil.rmtree(before.folder)
+    assert (
+        unfinished_session(
+            load(flags={"session.directory": str(sessions)}).settings, datetime.now(UTC)
+        )
+        is None
+    )
+    assert failed.is_dir()
+
+
+def test_off_the_record_is_not_forgotten_though_nothing_is_left_of_what_was_said(
+    sessions: Path,
+) -> None:
+    before = found(sessions)
+    assert before is not None
+    folder = before.folder
+    (folder / "captions.jsonl").write_bytes(b"")
+    records = (folder / "diagnostics.jsonl").read_bytes().splitlines(keepends=True)
+    kept = [r for r in records if orjson.loads(r)["type"] == "health"]
+    command = {"type": "event", "utc": before.records[-1].utc, "event": "command"}
+    kept.append(orjson.dumps(command | {"name": "off-record", "id": 0}) + b"\n")
+    (folder / "diagnostics.jsonl").write_bytes(b"".join(kept))
+    again = found(sessions)
+    assert again is not None
+    assert again.set_by_operator("off-record", "on-record")
+
+
+def test_a_file_does_not_go_on_with_a_service_nor_a_service_with_a_file(sessions: Path) -> None:
+    before = found(sessions)
+    assert before is not None
+    assert taken_up(sessions, before, **{"audio.input": "other.wav"}) is None
+    records = before.folder / "diagnostics.jsonl"
+    heard = orjson.loads(records.read_bytes().splitlines()[0])["source"]
+    assert heard
+    records.write_bytes(records.read_bytes().replace(orjson.dumps(heard), b'"sermon.flac"'))
+    assert taken_up(sessions, before) is None
+    assert taken_up(sessions, before, **{"audio.input": "/a/sermon.flac"}) is not None

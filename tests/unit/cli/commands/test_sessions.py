@@ -1,0 +1,57 @@
+"""`sessions` as it is typed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.cli.main import main
+from scripts.support.journal import message, session
+
+
+@pytest.fixture
+def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    said = [message(1, "Grace", "Gracia"), message(2, "Peace", "Paz", end_s=600.0)]
+    session(tmp_path / "sessions", said)
+    (tmp_path / "sessions" / "2026-11-21T19-00-00-0600").mkdir()
+    (tmp_path / "sessions" / "2026-11-21T19-00-00-0600" / "captions.jsonl").touch()
+    return tmp_path / "sessions"
+
+
+def test_each_has_its_day_by_its_own_clock(
+    directory: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["sessions"]) == 0
+    saturday, sunday = capsys.readouterr().out.splitlines()
+    assert saturday.startswith("2026-11-21T19-00-00-0600    Sat 21 Nov 2026 19:00")
+    assert saturday.endswith("nothing was said")
+    assert "Sun 22 Nov 2026 09:30" in sunday
+    assert "10 min      2 captions  en to es" in sunday
+
+
+def test_a_day_leaves_the_others_out(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sessions", "last sunday"]) == 0
+    (only,) = capsys.readouterr().out.splitlines()
+    assert only.startswith("2026-11-22T09-30-00")
+    assert main(["sessions", "2026-11-20"]) == 1
+    assert "[session-missing]" in capsys.readouterr().err
+
+
+def test_a_broken_one_is_listed_too(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (directory / "2026-11-22T09-30-00" / "captions.jsonl").write_text("no\njson\n")
+    assert main(["sessions"]) == 0
+    assert "cannot be read" in capsys.readouterr().out
+
+
+def test_of_many_the_newest_are_shown(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for day in range(1, 29):
+        (directory / f"2026-10-{day:02}T10-00-00").mkdir()
+        (directory / f"2026-10-{day:02}T10-00-00" / "captions.jsonl").touch()
+    assert main(["sessions"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "10 older ones: --all"
+    assert len(lines) == 21
+    assert main(["sessions", "--all"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == 30
