@@ -41,6 +41,7 @@ _STYLES: dict[State, str] = {
     "speech": "bold green",
     "listening": "green",
     "behind": "bold yellow",
+    "muted": "bold red",
     "no-audio": "bold red",
     "fault": "bold red",
 }

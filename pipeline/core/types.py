@@ -244,6 +244,8 @@ class SourceChanged:
 
     lost: bool
     message: str
+    muted: bool = False
+    """It gives nothing but zeros, and has given sound before: somebody has muted it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,7 +282,16 @@ Emit: TypeAlias = Callable[[Report], None]
 """The function by which workers send a report to the main thread."""
 
 State = Literal[
-    "starting", "listening", "speech", "paused", "blank", "behind", "no-audio", "fault", "ended"
+    "starting",
+    "listening",
+    "speech",
+    "paused",
+    "blank",
+    "behind",
+    "muted",
+    "no-audio",
+    "fault",
+    "ended",
 ]
 """The daemon's state, as every page shows it."""
 

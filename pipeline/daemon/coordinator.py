@@ -159,6 +159,7 @@ class CaptionCoordinator:
         for sink in self._sinks:
             sink.on_source(change)
         self._facts.source_lost = change.message if change.lost else ""
+        self._facts.source_muted = change.muted
         self._facts.is_speaking = False
         self._announcer.announce()
 

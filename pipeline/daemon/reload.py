@@ -56,6 +56,7 @@ class Reload:
         self._coordinator = coordinator
         self._again = Coalesced(self._reload)
         self._rules_again = Coalesced(self._reload_rules)
+        self._turn = asyncio.Lock()  # the rules are those of the settings in force
 
     def hangup(self) -> None:
         """Have all read again; the log, the record and operators' pages get the answer."""
@@ -74,6 +75,10 @@ class Reload:
             self._rules_again.request()
 
     async def _reload(self) -> ConfigError | DictionaryError | None:
+        async with self._turn:
+            return await self._reload_now()
+
+    async def _reload_now(self) -> ConfigError | DictionaryError | None:
         try:
             wanted = await asyncio.to_thread(self._read) if self._read else self.settings
             found = changes(self.settings, wanted)
@@ -92,7 +97,8 @@ class Reload:
 
     async def _reload_rules(self) -> None:
         try:
-            await self._take_rules(self.settings)
+            async with self._turn:
+                await self._take_rules(self.settings)
         except DictionaryError as error:
             self._fault(error)
         else:

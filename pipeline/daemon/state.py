@@ -32,6 +32,8 @@ class DaemonState:
     """Why the daemon cannot go on."""
     source_lost: str = ""
     """Why nothing is heard."""
+    source_muted: bool = False
+    """The microphone is there and has been muted: that belongs to a service."""
     degraded_reason: str = ""
     """Which engines are set aside."""
     is_speaking: bool = False
@@ -79,6 +81,7 @@ class StateAnnouncer:
             ),
             (facts.blank, "blank", _all("blanked by the operator", lost)),
             (facts.paused, "paused", _all("paused by the operator", lost)),
+            (facts.source_lost and facts.source_muted, "muted", lost),
             (facts.source_lost, "no-audio", lost),
             (rung >= Rung.SOURCE_CAPTIONS, "behind", reason),
             (facts.is_speaking, "speech", reason),

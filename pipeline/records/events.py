@@ -58,6 +58,8 @@ class SourceEvent(_Event):
     event: Literal["source"] = "source"
     lost: bool
     message: str
+    muted: bool = False
+    """It is there and gives nothing but zeros, as one that somebody has muted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -67,6 +67,7 @@ class Listen(Worker):
         self._told_bad = False
         self._zeros_mean_lost = zeros_mean_lost
         self._zeros_s = 0.0
+        self._has_sounded = False
         self._mutes = 0
         self.paused = False
         """Set by the main thread: audio is read and thrown away, no model runs."""
@@ -117,7 +118,8 @@ class Listen(Worker):
                 except AudioLostError as lost:
                     self._send(self._segmenter.flush(), 0.0)
                     if self._mutes <= 1:  # later ones of a row are no news
-                        self.emit(SourceChanged(lost=True, message=str(lost)))
+                        muted = lost.code == "audio-zeros" and self._has_sounded
+                        self.emit(SourceChanged(lost=True, message=str(lost), muted=muted))
                     self._reopen()
         finally:
             with closing(self._mailbox):  # also when the source broke: what was said is kept
@@ -146,6 +148,7 @@ class Listen(Worker):
     def _hear_zeros(self, block: AudioBlock) -> None:
         """Raise AudioLostError (audio-zeros) after too long a stretch of them."""
         if block.pcm.any():
+            self._has_sounded = True
             self._zeros_s = 0.0
             if self._mutes:
                 self._mutes = 0

@@ -266,6 +266,7 @@ STATES: list[tuple[State, str, str, str]] = [
     ("paused", "Paused", "En pausa", "wait"),
     ("blank", "Captions are off for a moment", "Subtítulos apagados por un momento", "wait"),
     ("behind", "A little behind", "Con un poco de retraso", "wait"),
+    ("muted", "In a moment", "Un momento", "wait"),
     ("no-audio", "Microphone lost", "Sin micrófono", "bad"),
     ("fault", "Technical problem", "Problema técnico", "bad"),
     ("ended", "The service has ended", "El culto ha terminado", "off"),

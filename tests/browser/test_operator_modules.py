@@ -237,6 +237,7 @@ def test_the_level_holds_its_peak_and_warns(page: Page) -> None:
         (("open", "listening", ""), "Listening", "good"),
         (("open", "speech", "a little behind: fewer partial captions"), "Speech", "wait"),
         (("open", "no-audio", "microphone lost: USB"), "Microphone lost", "bad"),
+        (("open", "muted", "USB gives nothing but zeros"), "No sound", "bad"),
         (("open", "fault", "transcribe: crash"), "Fault", "bad"),
         (("open", "paused", ""), "Paused", "wait"),
         (("open", "sleeping", ""), "sleeping", "wait"),

@@ -352,6 +352,19 @@ def test_another_size_of_the_window_folds_the_text_anew(hall: DisplayServer, vis
     assert cut_off(page) == []
 
 
+def test_without_states_there_are_captions_and_nothing_else(
+    hall: DisplayServer, visit: Visit
+) -> None:
+    page = visit("/projector?states=0", **HD)
+    for state in ("muted", "no-audio", "fault"):
+        hall.state(state)
+        hall.say(1, f"Gracia {state}.", final=True)
+        expect(page.locator("#captions")).to_contain_text("Gracia")
+        expect(page.locator("#status")).to_be_hidden()
+    everything = visit("/projector", **HD)
+    expect(everything.locator("#status")).to_be_visible()
+
+
 def test_the_state_is_small_and_in_the_captions_language(hall: DisplayServer, visit: Visit) -> None:
     page = visit("/projector", **HD)
     status = page.locator("#status")

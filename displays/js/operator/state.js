@@ -13,6 +13,7 @@ const GLANCES = {
   "off-record": ["Off the record", "off-record", "Nothing is heard, shown or kept until you press Back on the record."],
   blank: ["Screens blank", "blank", "The displays show no captions until you unblank them."],
   behind: ["Behind", "behind", "The machine is too slow for what is said."],
+  muted: ["No sound", "no-audio", "The microphone is muted, at the mixer or at itself. Readers see “In a moment”."],
   "no-audio": ["Microphone lost", "no-audio", "Plug it in again; captions go on by themselves."],
   fault: ["Fault", "fault", "The service restarts by itself. If it does not, start it again."],
   ended: ["Ended", "ended", "The service is over, and so is the program."],
@@ -42,7 +43,7 @@ export function glance({ link, state, reason, offRecord = false }) {
 }
 
 function glanceTone(name, told) {
-  if (name === "off-record") return "bad";
+  if (name === "off-record" || name === "muted") return "bad"; // Readers are only asked to wait.
   // Well, but with a reason: the machine gives something up already.
   if ((name === "listening" || name === "speech") && told !== "") return "wait";
   return name === "speech" ? "good" : statusTone(name);

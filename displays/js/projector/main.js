@@ -69,7 +69,7 @@ function renderStatus() {
   document.title = words(lang).title;
   status.dataset.tone = statusTone(name);
   // Nothing but captions while all is well, and on a blanked screen nothing at all.
-  status.hidden = name === "listening" || name === "blank";
+  status.hidden = !settings.states || name === "listening" || name === "blank";
   // The server says in its own words what it does not like about this page's address.
   statusText.textContent = (session.link === "lost" && session.refusal) || (words(lang)[name] ?? "");
   stage.blank(session.isBlank);

@@ -7,6 +7,7 @@
 //   ?captions=3                  at most so many captions at a time (1 to 6); fewer where they do not fit
 //   ?margin=6                    percent of the picture left free at each edge (0 to 20)
 //   ?clear=20                    seconds without speech after which the screen is cleared; 0 never clears it
+//   ?states=0                    captions and nothing else: no word on how the service is
 
 const query = new URLSearchParams(location.search);
 
@@ -34,5 +35,6 @@ export const settings = {
   lines: Math.floor(number("lines", mode === "blocks" ? 3 : 12, 1, 12)),
   captions: Math.floor(number("captions", 3, 1, 6)),
   margin: number("margin", 6, 0, 20),
+  states: query.get("states") !== "0",
   clearMs: number("clear", 20, 0, 3600) * 1000,
 };

@@ -10,6 +10,7 @@ const TONES = {
   paused: "wait",
   blank: "wait",
   behind: "wait",
+  muted: "wait",
   "no-audio": "bad",
   fault: "bad",
   ended: "off",

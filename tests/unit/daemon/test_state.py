@@ -39,6 +39,10 @@ def test_the_state_is_worked_out_of_the_facts_the_gravest_first(
     assert state()[0] == "behind"
     coordinator.on_source(SourceChanged(lost=True, message="unplugged"))
     assert state() == ("no-audio", "unplugged")
+    coordinator.on_source(SourceChanged(lost=True, message="zeros", muted=True))
+    assert state() == ("muted", "zeros")
+    coordinator.on_source(SourceChanged(lost=True, message="unplugged"))
+    assert state() == ("no-audio", "unplugged")
     facts.paused = True
     assert state() == ("paused", "paused by the operator; unplugged")
     facts.blank = True

@@ -174,9 +174,19 @@ def test_a_muted_microphone_is_told_opened_anew_and_heard_again() -> None:
     changes = [r for r in reports if isinstance(r, SourceChanged)]
     assert [c.lost for c in changes] == [True, False], "told once, not at every attempt"
     assert "zeros" in changes[0].message
+    assert not changes[0].muted, "it has never given a sound"
     assert source.opened == 2, "a second time would come 10 s later"
     assert len(closed(reports)) == len(SCRIPT)
     assert closed(reports)[0].start_s == pytest.approx(12.25, abs=0.3)
+
+
+@pytest.mark.slow
+def test_zeros_after_a_sound_are_a_mute_and_no_loss() -> None:
+    pcm = np.concatenate([pcm_of(SCRIPT, 6.0), np.zeros(12 * 16_000, np.float32)])
+    worker, _, reports = listen(Muted(pcm), zeros_mean_lost=True)
+    run(worker)
+    changes = [r for r in reports if isinstance(r, SourceChanged) and r.lost]
+    assert [c.muted for c in changes] == [True]
 
 
 @pytest.mark.slow
