@@ -94,6 +94,8 @@ class Stt(Section):
     threads: Threads = 2
     window_s: Annotated[float, Field(ge=0, le=30)] = 0.0
     hotwords: Annotated[bool, NEXT_UTTERANCE] = False
+    commit: Annotated[Literal["alignatt", "agreement"], NEXT_UTTERANCE] = "alignatt"
+    commit_s: Annotated[float, Field(ge=0, le=5), NEXT_UTTERANCE] = 0.5
     word_probabilities: bool = True
     no_speech_prob: Annotated[Share, NEXT_UTTERANCE] = 0.6
     avg_logprob: Annotated[float, Field(ge=-10, le=0), NEXT_UTTERANCE] = -1.0
@@ -139,6 +141,8 @@ class Final(Section):
     flash_attention: bool = True
     stream: Annotated[bool, NEXT_UTTERANCE] = True
     deadline_s: Annotated[float, Field(gt=0, le=600), NEXT_UTTERANCE] = 8.0
+    commit: Annotated[Literal["alignatt", "agreement"], NEXT_UTTERANCE] = "alignatt"
+    commit_s: Annotated[float, Field(ge=0, le=5), NEXT_UTTERANCE] = 0.5
 
 
 class Compare(Section):

@@ -109,6 +109,18 @@ class Word:
 
 
 @dataclass(frozen=True, slots=True)
+class Token:
+    """A token that a recognizer made."""
+
+    id: int
+    """In its own vocabulary."""
+    text: str
+    """Its text alone, with the space before it; U+FFFD where it is a part of a character."""
+    until: int
+    """So many characters the recognized text has up to this token, itself included."""
+
+
+@dataclass(frozen=True, slots=True)
 class Recognition:
     """A recognizer's result for one utterance; measures that it does not give are None."""
 
@@ -124,6 +136,10 @@ class Recognition:
     """Whether decoding those seconds again gave words, which are then in `text`."""
     lang_prob: float | None = None
     """Probability, 0..1, of the expected language; None if it was not measured."""
+    tokens: tuple[Token, ...] = ()
+    """Tokens of a partial's text, with which the next partial can begin; empty if not known."""
+    ends_s: tuple[float, ...] = ()
+    """When each token was over, in seconds of the audio; empty if the recognizer cannot tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +173,36 @@ class Transcript:
 
 
 @dataclass(frozen=True, slots=True)
+class Standing:
+    """What of a caption stands on screen: what its next translation is asked to keep."""
+
+    source: int = 0
+    """Leading characters of the source text that are committed."""
+    target: int = 0
+    """Leading characters of the draft that are committed."""
+    pieces: tuple[tuple[str, ...], ...] = ()
+    """The target pieces that are committed, of each part as the translator cut the text."""
+    closed: int = 0
+    """Leading parts that are over: their pieces are all there is to say."""
+
+
+@dataclass(frozen=True, slots=True)
+class TargetPart:
+    """What was made of one part of a text (a sentence), and what was looked at for it."""
+
+    pieces: tuple[str, ...]
+    """Target subwords; one that begins a word has U+2581 before it."""
+    until: tuple[int, ...]
+    """So many characters the part's text has up to each piece, itself included."""
+    looked_at: tuple[int, ...]
+    """The source piece that each was made of above all; empty where the model does not tell."""
+    settled: int
+    """Leading source pieces whose words are committed."""
+    is_whole: bool
+    """Whether all of the part's source is committed."""
+
+
+@dataclass(frozen=True, slots=True)
 class Translation:
     """A translator's result for one text."""
 
@@ -173,6 +219,8 @@ class Translation:
     """Why generation ended: by itself, at the token cap, at the repetition guard."""
     draft_tokens: int = 0
     """Of the generated tokens, those accepted from the draft (speculative decoding)."""
+    parts: tuple[TargetPart, ...] = ()
+    """What a commit policy decides on; empty if no `standing` was given."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -187,9 +235,11 @@ class Caption:
     """The translator that made the text, or "source" where the source text stands in for it."""
     final: bool
     stable: int = 0
-    """Leading characters of `text` on which consecutive partials agree."""
+    """Leading characters of `text` that are committed: later partials begin with them."""
     translation: Translation | None = None
     span: Span = Span()
+    revised: int = 0
+    """Words that were committed on screen and that this version took back."""
 
     @property
     def id(self) -> int:

@@ -28,6 +28,7 @@ import numpy as np
 import orjson
 
 from pipeline.core.errors import EngineError, StarkError
+from pipeline.core.types import Standing
 from pipeline.engines.channel import Channel, Patience
 from pipeline.engines.protocols import Recognizer, Translator
 from pipeline.engines.specification import EngineSpec
@@ -117,14 +118,23 @@ def _answer(
         recognizer: Any = engine
         recognizer.hotwords = request["hotwords"]
         pcm = np.frombuffer(data, np.float32)
-        return {"is": "done", "value": recognizer.recognize(pcm, final=request["final"])}
+        heard = recognizer.recognize(pcm, final=request["final"], prefix=request["prefix"])
+        return {"is": "done", "value": heard}
     translator: Any = engine
     deadline_s = request["deadline_s"]
     translator.deadline_s = math.inf if deadline_s is None else deadline_s
     # While it is at a request, nothing but its cancellation is sent.
     translator.is_cancelled = channel.has_message
     grow = _grower(channel) if request["stream"] else None
-    return {"is": "done", "value": translator.translate(request["text"], grow, request["draft"])}
+    made = translator.translate(
+        request["text"], grow, request["draft"], _standing(request["standing"])
+    )
+    return {"is": "done", "value": made}
+
+
+def _standing(value: dict[str, Any] | None) -> Standing | None:
+    """Return what JSON has made lists of."""
+    return Standing(**{**value, "pieces": tuple(map(tuple, value["pieces"]))}) if value else None
 
 
 def _grower(channel: Channel) -> Callable[[str], None]:

@@ -4,23 +4,39 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 from typing import Literal, TypedDict
 
 import structlog
 
 from pipeline.core.errors import EngineCancelledError, EngineError, ModelError
-from pipeline.core.types import Translation
+from pipeline.core.types import Standing, Translation
 from pipeline.engines import llama, prompts
 from pipeline.engines import speculative as drafting
 from pipeline.engines.output import WholeWords, join, one_line
 from pipeline.engines.protocols import never
+from pipeline.engines.speculative import NO_BIAS, Bias
 from pipeline.text import repetition, sentences
 
 log = structlog.get_logger()
 
 _KEY = "translate.final.model"
 _WARM_UP = "Grace to you and peace."
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """A draft's tokens, how many leading ones are committed on screen, what they are worth."""
+
+    tokens: Sequence[int] = ()
+    standing: int = 0
+    bias: Bias = NO_BIAS
+
+
+_NOTHING = _Draft()
+_STANDS = Bias(standing=0.45, tail=0.2)
 
 
 class _Settings(TypedDict):
@@ -36,7 +52,7 @@ class Gemma:
     `prompt` is a style or "auto", `gpu_layers` 0 for none and -1 for all, `gpu_share` what of them
     is tried first (0..1), `context` in tokens,
     `batch` how many are evaluated at once, `draft` how many tokens of a draft are checked at once
-    (0: drafts are not looked at). A translation that takes longer than `deadline_s` is given up.
+    (0: none). A translation that takes longer than `deadline_s` is given up.
     `on_step` hears of every retreat
     from the GPU while the model is loaded; without it the log does.
     """
@@ -122,14 +138,19 @@ class Gemma:
         return " ".join(name for name, value in llama.kernels().items() if value == "1")
 
     def translate(
-        self, text: str, on_text: Callable[[str], None] | None = None, draft: str = ""
+        self,
+        text: str,
+        on_text: Callable[[str], None] | None = None,
+        draft: str = "",
+        standing: Standing | None = None,
     ) -> Translation:
         """Translate `text`; `on_text` gets the text so far, whole words only, as it grows.
 
-        The draft decides how quickly it is made, not what: tokens in which the two agree are
-        evaluated several at once, which is quicker where reading the weights is what takes the
-        time. (Sums of another order may tip the scales between two equally likely tokens, on a
-        GPU above all.)
+        The draft decides how quickly it is made: tokens in which the two agree are evaluated
+        several at once, which is quicker where reading the weights is what takes the time. It does
+        not decide what is made. (Sums of another order may tip the scales between two equally
+        likely tokens, on a GPU above all.) With `standing` it does: its tokens stay where the model
+        is hardly surer of others, those above all that are committed on screen.
         Raises EngineError: `final-late` after `deadline_s`, `text-too-long` for a word that does
         not fit into the context, `gemma-failed` for what llama.cpp refuses; EngineCancelledError.
         """
@@ -151,14 +172,20 @@ class Gemma:
             return Translation("", self.name)
         try:
             for part in sentences.pack(text, self._fits):
-                done = self._part(part, check, grow, draft)
+                # A draft begins with what the first part says: to a later one it would be a lure.
+                said = self._draft(draft, standing) if not parts else _NOTHING
+                done = self._part(part, check, grow, said)
                 parts.append(done)
         except llama.LlamaError as error:
             raise EngineError("gemma-failed", f"{self._path.name}: {error}.") from error
         return join(self.name, parts)
 
     def _part(
-        self, source: str, check: Callable[[], None], grow: Callable[[str], None], draft: str = ""
+        self,
+        source: str,
+        check: Callable[[], None],
+        grow: Callable[[str], None],
+        draft: _Draft = _NOTHING,
     ) -> Translation:
         prompt, cap = self._prompt(source)
         if len(prompt) + cap > self._llama.context:
@@ -172,7 +199,7 @@ class Gemma:
         logprob = 0.0
         loop: repetition.Loop | None = None
         stopped: Literal["end", "length", "loop"] = "length"
-        for token, token_logprob, foretold in self._greedy(self._tokens(draft), made):
+        for token, token_logprob, foretold in self._greedy(draft, made):
             if self._ends(token):
                 stopped = "end"
                 break
@@ -198,35 +225,59 @@ class Gemma:
             stopped=stopped,
         )
 
-    def _greedy(
-        self, draft: Sequence[int], made: Sequence[int]
-    ) -> Iterator[tuple[int, float, bool]]:
-        """Yield each most likely token, its log-probability, and whether a guess was right.
+    def _greedy(self, draft: _Draft, made: Sequence[int]) -> Iterator[tuple[int, float, bool]]:
+        """Yield each token, its log-probability, and whether a guess was right.
 
-        `made` holds what has been yielded so far.
+        It is the most likely one, or the draft's where that is to be kept. `made` holds what has
+        been yielded so far.
         """
-        token, logprob = self._llama.best()
+        place = drafting.place_in(draft.tokens, made)
+        token, logprob = self._choose(draft, place)
         while True:
             yield token, logprob, False
             most = min(self._most_guesses, self._llama.room - 1)
-            guesses = drafting.guess(draft, made, most)
+            place = drafting.place_in(draft.tokens, made)
+            guesses = draft.tokens[place : place + most] if place is not None else []
             self._llama.feed([token, *guesses], every=True)
-            for place, guessed in enumerate(guesses):
-                token, logprob = self._llama.best(place)
+            for count, guessed in enumerate(guesses):
+                token, logprob = self._choose(draft, (place or 0) + count, count)
                 if token != guessed:
-                    self._llama.forget(len(guesses) - place)
+                    self._llama.forget(len(guesses) - count)
                     break
                 yield token, logprob, True
             else:
-                token, logprob = self._llama.best(len(guesses))
+                # The guesses are in `made` by now.
+                place = drafting.place_in(draft.tokens, made)
+                token, logprob = self._choose(draft, place, len(guesses))
 
-    def _tokens(self, draft: str) -> list[int]:
+    def _choose(self, draft: _Draft, place: int | None, fed: int = -1) -> tuple[int, float]:
+        """Return the next token and its log-probability; `place` is that of the draft's.
+
+        `fed` is the place of the token before it among those fed at last.
+        """
+        guess = None
+        if draft.bias and place is not None and place < len(draft.tokens):
+            guess = draft.tokens[place]
+        token, logprob, drafted = self._llama.best_and(guess, fed)
+        if guess is None or place is None:
+            return token, logprob
+        if draft.bias.keeps(drafted, logprob, is_standing=place < draft.standing):
+            return guess, drafted
+        return token, logprob
+
+    def _draft(self, draft: str, standing: Standing | None) -> _Draft:
         """Return the tokens that the answer would have if it were `draft`."""
-        if not (draft and self._most_guesses):
-            return []
+        if not draft or (standing is None and not self._most_guesses):
+            return _NOTHING
         prompt = prompts.render(self._style, "", self._source, self._target)
+        tokens = self._llama.tokenize(prompt.lead + draft, special=False)
         end = self._llama.tokenize(prompt.end, special=True)
-        return [*self._llama.tokenize(prompt.lead + draft, special=False), *end]
+        if standing is None:
+            return _Draft([*tokens, *end])
+        stands = len((prompt.lead + draft[: standing.target]).encode(errors="replace"))
+        sizes = accumulate(len(self._llama.piece(token)) for token in tokens)
+        count = sum(size <= stands for size in sizes) if standing.target else 0
+        return _Draft([*tokens, *end], count, _STANDS)
 
     def _ends(self, token: int) -> bool:
         """Whether the answer is at its end with this token."""

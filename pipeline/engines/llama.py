@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import ctypes
+import math
 import weakref
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -148,6 +149,14 @@ class Llama:
 
         `place` is that of the token before it, among those fed at last with `every`.
         """
+        token, logprob, _ = self.best_and(None, place)
+        return token, logprob
+
+    def best_and(self, other: int | None, place: int = -1) -> tuple[int, float, float]:
+        """Return what `best` does, and the log-probability of the token `other`.
+
+        That is minus infinity for None.
+        """
         pointer = self._c.llama_get_logits_ith(self._context, place)
         if not pointer:
             self.reset()
@@ -158,7 +167,9 @@ class Llama:
         if not np.isfinite(logprob):
             self.reset()
             raise LlamaError("the model computes no numbers")
-        return token, logprob
+        if other is None:
+            return token, logprob, -math.inf
+        return token, logprob, logprob + float(logits[other] - logits[token])
 
     def reset(self) -> None:
         """Forget everything evaluated so far."""

@@ -77,6 +77,17 @@ def last_word(
     return LastWord(first, min(frames) * FRAME_S, (max(frames) + 1) * FRAME_S, probability)
 
 
+def ends_of(count: int, path: Sequence[tuple[int, int]]) -> tuple[float, ...]:
+    """Return when each of `count` tokens was over, in seconds, from a path as of `last_word`.
+
+    () where the path leaves a token out.
+    """
+    ends = dict(path)  # the last frame of each: the path goes forward
+    if any(token not in ends for token in range(count)):
+        return ()
+    return tuple(round((ends[token] + 1) * FRAME_S, 2) for token in range(count))
+
+
 def is_credible(rest: Recognition, pcm: Pcm) -> bool:
     """Return whether what was heard in `pcm`, shape (n,), is to be believed.
 

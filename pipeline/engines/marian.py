@@ -4,21 +4,31 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from pipeline.core.errors import EngineError, ModelError
-from pipeline.core.types import Translation
+from pipeline.core.types import Standing, TargetPart, Translation
 from pipeline.engines.ctranslate2_errors import explain, require
 from pipeline.engines.output import join
 from pipeline.engines.protocols import never
 from pipeline.text import repetition, sentences
+from pipeline.text.target_commit import regrouped
 
 _KEY = "translate.partial.model"
 _FILES = ("model.bin", "config.json", "source.spm", "target.spm")
 _MAX_PIECES = 80
 """Longest source handed over at once. Models have 256 positions or more; the cap stays below."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What is committed of a part of a text: target pieces, leading characters of the source."""
+
+    pieces: tuple[str, ...]
+    source: int
 
 
 class Marian:
@@ -72,14 +82,24 @@ class Marian:
         text: str,
         on_text: Callable[[str], None] | None = None,
         draft: str = "",  # noqa: ARG002 - quick enough without
+        standing: Standing | None = None,
     ) -> Translation:
-        """Translate `text`; `on_text` gets the whole once. Raises EngineError `marian-failed`."""
+        """Translate `text`; `on_text` gets the whole once. Raises EngineError `marian-failed`.
+
+        With `standing` the translation begins with its pieces, and tells of its parts what a
+        commit policy asks for; those that are closed are not translated again.
+        """
         try:
-            parts = [
-                self._part(piece)
+            cut = [
+                piece
                 for sentence in sentences.split(text)
                 for piece in sentences.pack(sentence, self._fits)
             ]
+            parts = (
+                [self._part(piece) for piece in cut]
+                if standing is None
+                else list(self._standing_parts(text, cut, standing))
+            )
         except Exception as error:
             raise EngineError("marian-failed", f"{self.name}: {error}.") from error
         whole = join(self.name, parts)
@@ -87,23 +107,68 @@ class Marian:
             on_text(whole.text)
         return whole
 
-    def _part(self, text: str) -> Translation:
+    def _standing_parts(
+        self, text: str, cut: Sequence[str], standing: Standing
+    ) -> Iterator[Translation]:
+        """Translate the parts that `text` was cut into, each from what stands of it."""
+        forced = regrouped(standing.pieces, len(cut))
+        closed = min(standing.closed, len(cut) - 1)
+        end = 0
+        for place, part in enumerate(cut):
+            start = max(text.find(part, end), end)
+            end = start + len(part)
+            pieces = forced[place] if place < len(forced) else ()
+            if place < closed and pieces:
+                told = TargetPart(pieces, self._until(pieces), (), 0, is_whole=True)
+                yield Translation(self._target.decode(list(pieces)), self.name, parts=(told,))
+            else:
+                settled = max(0, min(standing.source - start, len(part)))
+                yield self._part(part, _Known(pieces, settled))
+
+    def _part(self, text: str, known: _Known | None = None) -> Translation:
         source = self._source.encode(text, out_type=str)
-        cap = 20 + int(2.5 * len(source))
+        prefix = list(known.pieces) if known else []
+        cap = 20 + int(2.5 * len(source)) + len(prefix)
+        # The prefix is stepped through. `return_alternatives` would read it at once, but then
+        # returns no attention and never ends right behind it (CTranslate2 4.8.5).
         result = self._translator.translate_batch(
-            [source + self._end], beam_size=1, max_decoding_length=cap, return_scores=True
+            [source + self._end],
+            target_prefix=[prefix] if prefix else None,
+            beam_size=1,
+            max_decoding_length=cap,
+            return_scores=True,
+            return_attention=known is not None,
         )[0]
         pieces = result.hypotheses[0]
         repeats = repetition.longest(repetition.words(text)).count
         loop = repetition.anywhere(pieces, repeats)
         kept = pieces if loop is None else repetition.cut(pieces, loop, repeats)
-        return Translation(
+        made = Translation(
             text=self._target.decode(kept),
             engine=self.name,
             tokens=len(pieces),
             avg_logprob=result.scores[0] if result.scores else None,
             stopped="loop" if loop else "length" if len(pieces) >= cap else "end",
         )
+        if known is None:
+            return made
+        told = TargetPart(
+            pieces=tuple(kept),
+            until=self._until(kept),
+            looked_at=tuple(
+                max(range(len(row)), key=row.__getitem__) for row in result.attention[0]
+            )
+            if result.attention
+            else (),
+            settled=len(self._source.encode(text[: known.source])),
+            is_whole=known.source == len(text),
+        )
+        return replace(made, parts=(told,))
+
+    def _until(self, pieces: Sequence[str]) -> tuple[int, ...]:
+        """Return how many characters the text of the pieces has up to each of them."""
+        beginnings = [list(pieces[: count + 1]) for count in range(len(pieces))]
+        return tuple(map(len, self._target.decode(beginnings))) if beginnings else ()
 
     def _fits(self, text: str) -> bool:
         return len(self._source.encode(text)) <= _MAX_PIECES

@@ -55,5 +55,6 @@ def join(engine: str, parts: Sequence[Translation]) -> Translation:
         prompt_tokens=sum(part.prompt_tokens for part in parts),
         reused_tokens=sum(part.reused_tokens for part in parts),
         draft_tokens=sum(part.draft_tokens for part in parts),
+        parts=tuple(told for part in parts for told in part.parts),
         stopped=next((part.stopped for part in parts if part.stopped != "end"), "end"),
     )

@@ -5,8 +5,9 @@ a child (`engines.child`) over a socket, and `engines.keeper` sees that there is
 
 Requests and answers are messages of `engines.channel`:
 
-    {"do": "recognize", "final", "hotwords", "log_level"} + samples   -> {"is": "done", "value"}
-    {"do": "translate", "text", "draft", "stream", "deadline_s", "log_level"}
+    {"do": "recognize", "final", "prefix", "hotwords", "log_level"} + samples
+                                                                      -> {"is": "done", "value"}
+    {"do": "translate", "text", "draft", "standing", "stream", "deadline_s", "log_level"}
                             -> any number of {"is": "text", "text"}   -> {"is": "done", "value"}
 
     {"do": "cancel"} while it translates                             -> {"is": "error", ...}
@@ -19,13 +20,23 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any, NoReturn
 
 import numpy as np
 
 from pipeline.core.errors import EngineCancelledError, EngineError
-from pipeline.core.types import SAMPLE_RATE, Pcm, Recognition, Translation, Word
+from pipeline.core.types import (
+    SAMPLE_RATE,
+    Pcm,
+    Recognition,
+    Standing,
+    TargetPart,
+    Token,
+    Translation,
+    Word,
+)
 from pipeline.engines.channel import Channel, Patience
 from pipeline.engines.child_process import ChildProcess, own_log_level
 from pipeline.engines.deaths import Cause
@@ -112,19 +123,26 @@ class RecognizerProcess(EngineProcess):
 
     hotwords = ""
 
-    def recognize(self, pcm: Pcm, *, final: bool) -> Recognition:
+    def recognize(self, pcm: Pcm, *, final: bool, prefix: Sequence[int] = ()) -> Recognition:
         """Return the text of `pcm`, shape (n,). Raises EngineError.
 
         EngineGoneError: the process ended meanwhile; the next call is for another one.
         ModelCrashError and other ModelErrors: there will be no other one.
         """
-        request = {"do": "recognize", "final": final, "hotwords": self.hotwords}
+        request = {
+            "do": "recognize",
+            "final": final,
+            "prefix": list(prefix),
+            "hotwords": self.hotwords,
+        }
         # A long utterance takes a slow machine longer than it took to say.
         patience_s = self._hang_s + 2 * len(pcm) / SAMPLE_RATE
         samples = np.ascontiguousarray(pcm, np.float32)
         value = self._call(request, samples.data, patience_s=patience_s)
         words = tuple(Word(**word) for word in value.pop("words"))
-        return Recognition(**value, words=words)
+        tokens = tuple(Token(**token) for token in value.pop("tokens"))
+        ends_s = tuple(value.pop("ends_s"))
+        return Recognition(**value, words=words, tokens=tokens, ends_s=ends_s)
 
 
 class TranslatorProcess(EngineProcess):
@@ -136,7 +154,11 @@ class TranslatorProcess(EngineProcess):
         self.is_cancelled = never
 
     def translate(
-        self, text: str, on_text: Callable[[str], None] | None = None, draft: str = ""
+        self,
+        text: str,
+        on_text: Callable[[str], None] | None = None,
+        draft: str = "",
+        standing: Standing | None = None,
     ) -> Translation:
         """Translate `text`. Raises EngineError: EngineGoneError where there is no process,
         EngineCancelledError.
@@ -146,6 +168,7 @@ class TranslatorProcess(EngineProcess):
             "do": "translate",
             "text": _encodable(text),
             "draft": _encodable(draft),
+            "standing": asdict(standing) if standing else None,
             "stream": on_text is not None,
             "deadline_s": None if endless else self.deadline_s,
         }
@@ -153,7 +176,14 @@ class TranslatorProcess(EngineProcess):
         value = self._call(
             request, patience_s=patience_s, on_text=on_text, is_cancelled=self.is_cancelled
         )
-        return Translation(**value)
+        parts = tuple(map(_target_part, value.pop("parts")))
+        return Translation(**value, parts=parts)
+
+
+def _target_part(value: Mapping[str, Any]) -> TargetPart:
+    """Return a part of a translation from JSON, which makes lists of tuples."""
+    lists = {key: tuple(value[key]) for key in ("pieces", "until", "looked_at")}
+    return TargetPart(**{**value, **lists})
 
 
 def _encodable(text: str) -> str:

@@ -6,10 +6,10 @@ costs nothing. An engine belongs to one thread; nothing here is safe to share.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from pipeline.core.types import Pcm, Recognition, Translation
+from pipeline.core.types import Pcm, Recognition, Standing, Translation
 
 
 def never() -> bool:
@@ -34,8 +34,12 @@ class Recognizer(Protocol):
     def load(self) -> None:
         """Load the model and warm it up. Raises ModelError."""
 
-    def recognize(self, pcm: Pcm, *, final: bool) -> Recognition:
-        """Return the text of `pcm`, shape (n,). Raises EngineError."""
+    def recognize(self, pcm: Pcm, *, final: bool, prefix: Sequence[int] = ()) -> Recognition:
+        """Return the text of `pcm`, shape (n,). Raises EngineError.
+
+        A partial is made to begin with the tokens whose ids are `prefix`, those that an earlier
+        partial's recognition had and that are committed.
+        """
 
 
 class Translator(Protocol):
@@ -60,9 +64,14 @@ class Translator(Protocol):
         """Load the model and warm it up. Raises ModelError."""
 
     def translate(
-        self, text: str, on_text: Callable[[str], None] | None = None, draft: str = ""
+        self,
+        text: str,
+        on_text: Callable[[str], None] | None = None,
+        draft: str = "",
+        standing: Standing | None = None,
     ) -> Translation:
         """Translate `text`. `on_text` gets the text so far as it grows. Raises EngineError.
 
-        `draft` is a quicker translator's text: it may help with speed, never change the result.
+        `draft` is a quicker translator's text, `standing` what of the caption is committed on
+        screen, of which as much is kept as this translator is made to keep.
         """

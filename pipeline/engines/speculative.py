@@ -8,26 +8,62 @@ so the two part ways and meet again; where they meet is found as prompt lookup d
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 _LONGEST = 4
 """So many tokens in common are enough to be sure of the place."""
 
 
-def guess(draft: Sequence[int], made: Sequence[int], most: int) -> Sequence[int]:
-    """Return at most `most` tokens that `draft` has behind the tokens `made` last.
+def place_in(draft: Sequence[int], made: Sequence[int]) -> int | None:
+    """Return the index in `draft` of what follows the tokens `made` last; None if it has nothing.
 
     Of several places the one counts that has the most tokens before it in common with `made`, and
-    among equals the one nearest to the length of `made`. Nothing in common: no guess.
+    among equals the one nearest to the length of `made`.
     """
     if not made:
-        return draft[:most]
+        return 0 if draft else None
     best = max(
         range(1, len(draft) + 1),
         key=lambda place: (_common(draft, place, made), -abs(place - len(made))),
         default=0,
     )
-    return draft[best : best + most] if best and draft[best - 1] == made[-1] else []
+    return best if best and best < len(draft) and draft[best - 1] == made[-1] else None
+
+
+def guess(draft: Sequence[int], made: Sequence[int], most: int) -> Sequence[int]:
+    """Return at most `most` tokens that `draft` has behind the tokens `made` last.
+
+    Nothing in common: no guess.
+    """
+    place = place_in(draft, made)
+    return [] if place is None else draft[place : place + most]
+
+
+@dataclass(frozen=True, slots=True)
+class Bias:
+    """How far a draft is preferred to what the translator would say (0..1; 0 is not at all).
+
+    A draft's token is kept where (1 - bias) p(draft) + bias >= (1 - bias) p(best): speculative
+    decoding with bias (arXiv 2509.21740), where the draft is what has been on screen. `standing` is
+    the bias for tokens that are committed there, `tail` for those behind them.
+    """
+
+    standing: float = 0.0
+    tail: float = 0.0
+
+    def __bool__(self) -> bool:
+        """Whether the draft changes anything."""
+        return max(self.standing, self.tail) > 0
+
+    def keeps(self, drafted: float, best: float, *, is_standing: bool) -> bool:
+        """Whether a draft's token stays, by its log-probability and that of the best one."""
+        bias = self.standing if is_standing else self.tail
+        return (1 - bias) * (math.exp(best) - math.exp(drafted)) <= bias
+
+
+NO_BIAS = Bias()
 
 
 def _common(draft: Sequence[int], place: int, made: Sequence[int]) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
@@ -13,11 +14,12 @@ import structlog
 from numpy.typing import NDArray
 
 from pipeline.core.errors import EngineError, ModelError
-from pipeline.core.types import SAMPLE_RATE, Pcm, Recognition
+from pipeline.core.types import SAMPLE_RATE, Pcm, Recognition, Token
 from pipeline.engines.ctranslate2_errors import explain, require
 from pipeline.engines.lost_tail import (
     LOST_S,
     LastWord,
+    ends_of,
     is_credible,
     joined,
     last_word,
@@ -42,6 +44,8 @@ _SILENCE = -1.5
 _TOKENS_A_SECOND = 12
 _MAX_TOKENS = 220
 """Whisper decodes 448 tokens in all; hot words and the start of the prompt take up to 228."""
+_MORE_TOKENS = 16
+"""So many may follow a forced beginning, however long that is for the audio."""
 _TAIL_S = 0.2
 """The segmenter keeps at most so much audio behind the last speech."""
 _LOOKS = 3
@@ -132,14 +136,17 @@ class Whisper:
             raise ModelError("model-broken", f"{_KEY}: {error.message}") from error
         self.has_alignment = self._try_alignment()
 
-    def recognize(self, pcm: Pcm, *, final: bool) -> Recognition:
+    def recognize(self, pcm: Pcm, *, final: bool, prefix: Sequence[int] = ()) -> Recognition:
         """Return the text of `pcm`, shape (n,). Raises EngineError `stt-failed`.
 
-        Only finals tell of their words, and only finals are searched for a lost tail.
+        Only finals tell of their words, and only finals are searched for a lost tail. Only partials
+        tell of their tokens, and begin with `prefix`: a final is free to hear it all anew.
         """
         if not pcm.size:
             return Recognition("")
         try:
+            if not final and pcm.size <= _MAX_SAMPLES:
+                return self._partial(pcm, prefix)
             whole, *others = (
                 self._recognize(pcm[start : start + _MAX_SAMPLES], final=final)
                 for start in range(0, pcm.size, _MAX_SAMPLES)
@@ -152,8 +159,28 @@ class Whisper:
         heard = self._decode(pcm, self._window_s, telling=final and self._word_probabilities)
         return self._with_tail(pcm, heard) if final and self.has_alignment else heard.recognition
 
-    def _decode(self, pcm: Pcm, window_s: float, *, telling: bool) -> _Heard:
-        """Return the text of at most 30 s, decoded greedily in one pass without timestamps."""
+    def _partial(self, pcm: Pcm, prefix: Sequence[int]) -> Recognition:
+        heard = self._decode(pcm, self._window_s, telling=False, prefix=prefix)
+        ids = [token for token in heard.tokens if token < self._tokenizer.eot]
+        pieces = [self._tokenizer.decode([token]) for token in ids]
+        length = len(heard.recognition.text)
+        until = (
+            min(length, len(self._tokenizer.decode(ids[: count + 1]).lstrip()))
+            for count in range(len(ids))
+        )
+        return replace(
+            heard.recognition,
+            tokens=tuple(map(Token, ids, pieces, until)),
+            ends_s=self._ends_s(replace(heard, tokens=ids)) if self.has_alignment else (),
+        )
+
+    def _decode(
+        self, pcm: Pcm, window_s: float, *, telling: bool, prefix: Sequence[int] = ()
+    ) -> _Heard:
+        """Return the text of at most 30 s, decoded greedily in one pass without timestamps.
+
+        It begins with the tokens `prefix`.
+        """
         features = self._model.feature_extractor(pcm, padding=_HOP)
         content = min(features.shape[-1], _MAX_FRAMES)
         floor = round(window_s * _FRAMES_A_SECOND)
@@ -161,22 +188,27 @@ class Whisper:
         prompt = self._model.get_prompt(
             self._tokenizer, [], without_timestamps=True, hotwords=self.hotwords or None
         )
+        prefix = list(prefix)[:_MAX_TOKENS]
         most = min(_MAX_TOKENS, 16 + int(_TOKENS_A_SECOND * pcm.size / SAMPLE_RATE))
         (result,) = self._model.model.generate(
             encoded,
-            [prompt],
+            [[*prompt, *prefix]],
             beam_size=1,
-            max_length=len(prompt) + most,
+            # Of a longer one there is too little left to hear anything with.
+            max_length=len(prompt) + max(most, min(_MAX_TOKENS, len(prefix) + _MORE_TOKENS)),
             return_scores=True,
             return_no_speech_prob=True,
             return_logits_vocab=telling,
-            suppress_blank=True,
+            suppress_blank=not prefix,
             suppress_tokens=self._suppressed,
         )
-        tokens = result.sequences_ids[0]
+        made = result.sequences_ids[0]
+        # CTranslate2 repeats a forced beginning in its result, or does not: that is its affair.
+        tokens = made if made[: len(prefix)] == prefix else [*prefix, *made]
         text = self._tokenizer.decode(tokens).strip()
-        # The score is the mean over the tokens; Whisper's own measure counts the end as one too.
-        avg_logprob = result.scores[0] * len(tokens) / (len(tokens) + 1)
+        # The score is the sum over what was not forced, over all tokens of the result; Whisper's
+        # own measure is the mean, and counts the end as one too.
+        avg_logprob = result.scores[0] * len(made) / (len(tokens) - len(prefix) + 1)
         recognition = Recognition(
             text=text,
             avg_logprob=avg_logprob,
@@ -213,13 +245,24 @@ class Whisper:
         whole = reduce(joined, [*parts, heard.recognition])
         return replace(whole, lost_tail_s=round(lost_s, 2), tail_recovered=bool(parts))
 
+    def _ends_s(self, heard: _Heard) -> tuple[float, ...]:
+        """Return when each token was over; () where the alignment leaves one out."""
+        if not heard.tokens:
+            return ()
+        return ends_of(len(heard.tokens), self._aligned(heard).alignments)
+
+    def _aligned(self, heard: _Heard) -> Any:
+        """Return the forced alignment of the tokens, on the encoding that they were made from."""
+        (aligned,) = self._model.model.align(
+            heard.encoded, list(self._tokenizer.sot_sequence), [heard.tokens], heard.frames
+        )
+        return aligned
+
     def _last_word(self, heard: _Heard) -> LastWord | None:
         """Return the last word and when it was spoken, by forced alignment of the tokens."""
         if not heard.tokens:
             return None
-        (aligned,) = self._model.model.align(
-            heard.encoded, list(self._tokenizer.sot_sequence), [heard.tokens], heard.frames
-        )
+        aligned = self._aligned(heard)
         pieces = [self._tokenizer.decode([token]) for token in heard.tokens]
         return last_word(pieces, aligned.alignments, aligned.text_token_probs)
 

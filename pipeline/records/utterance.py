@@ -118,6 +118,8 @@ class UtteranceRecord:
     partial: PartialRecord | None = None
     normalized_erasure: float | None = None
     """Words taken back while the text grew, for each word of the final."""
+    revised: int | None = None
+    """Words that were committed on screen and that a later text or the final took back."""
     agreement: float | None = None
     """chrF of the quick translation against the final, 0..1; None if one engine made both."""
     partial_ms: float | None = None
@@ -172,6 +174,7 @@ def utterance_record(
         _heard(caption.transcript, mode, utc, len(texts)),
         final=_final(caption, made_in),
         normalized_erasure=_rounded(normalized_erasure(texts), 4),
+        revised=caption.revised,
         final_busy_ms=_ms(own.busy_s) if own.end_s else None,
         final_ms=_ms(own.end_s - own.start_s) if own.end_s else None,
         start_to_first_text_ms=None if first_shown_s is None else _ms(first_shown_s - began_s),

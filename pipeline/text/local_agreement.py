@@ -7,6 +7,9 @@ applied to the target text: what consecutive partials agree on is shown solid, t
 from __future__ import annotations
 
 import re
+from difflib import SequenceMatcher
+
+from pipeline.text.repetition import words
 
 _WORD = re.compile(r"\S+")
 
@@ -19,6 +22,16 @@ def agreed(previous: str, text: str) -> int:
             break
         end = now.end()
     return end
+
+
+def revised_words(standing: str, text: str) -> int:
+    """Return how many words of `standing` are not in `text` any more, in their order.
+
+    Case and punctuation do not count.
+    """
+    before, now = words(standing), words(text)
+    same = SequenceMatcher(None, before, now, autojunk=False).get_matching_blocks()
+    return len(before) - sum(block.size for block in same)
 
 
 class Stabilizer:

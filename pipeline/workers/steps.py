@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from pipeline.audio.level import level_dbfs, peak_dbfs
-from pipeline.core.types import Caption, Span, Transcript, Utterance
+from pipeline.core.types import Caption, Span, Standing, Transcript, Utterance
 from pipeline.engines.protocols import Recognizer, Translator
 from pipeline.text.overlay import lay_over
 
@@ -15,11 +15,20 @@ Clock = Callable[[], float]
 
 
 def transcribe(
-    recognizer: Recognizer, utterance: Utterance, *, lang: str, free_s: float, clock: Clock
+    recognizer: Recognizer,
+    utterance: Utterance,
+    *,
+    lang: str,
+    free_s: float,
+    clock: Clock,
+    prefix: Sequence[int] = (),
 ) -> Transcript:
-    """Recognize an utterance. `free_s` is when the recognizer's thread had nothing more to do."""
+    """Recognize an utterance. `free_s` is when the recognizer's thread had nothing more to do.
+
+    A partial begins with the tokens `prefix`, which are committed.
+    """
     start_s = clock()
-    recognition = recognizer.recognize(utterance.pcm, final=utterance.is_whole)
+    recognition = recognizer.recognize(utterance.pcm, final=utterance.is_whole, prefix=prefix)
     return Transcript(
         utterance=utterance,
         lang=lang,
@@ -42,10 +51,11 @@ def translate(
     clock: Clock,
     on_text: Callable[[str], None] | None = None,
     draft: str = "",
+    standing: Standing | None = None,
 ) -> Caption:
     """Translate a transcript handed over at `handed_s`; the caption is not yet final."""
     start_s = clock()
-    translation = translator.translate(transcript.text, on_text, draft)
+    translation = translator.translate(transcript.text, on_text, draft, standing)
     return Caption(
         transcript=transcript,
         lang=lang,
@@ -68,5 +78,10 @@ def as_final(caption: Caption) -> Caption:
 
 
 def blend(beginning: str, draft: Caption) -> Caption:
-    """Lay the beginning of a final over the draft on screen, so that the text does not collapse."""
-    return replace(draft, text=lay_over(beginning, draft.text), stable=len(beginning))
+    """Lay the beginning of a final over the draft on screen, so that the text does not collapse.
+
+    What stood of the draft behind it goes on standing.
+    """
+    text = lay_over(beginning, draft.text)
+    unsettled = len(draft.text) - draft.stable
+    return replace(draft, text=text, stable=max(len(beginning), len(text) - unsettled))

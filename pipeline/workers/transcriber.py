@@ -22,9 +22,9 @@ from pipeline.dictionary.store import Dictionary
 from pipeline.engines.protocols import Recognizer, Translator
 from pipeline.text.hallucinations import reason
 from pipeline.text.language_check import gibberish
-from pipeline.text.local_agreement import Stabilizer
 from pipeline.workers.backoff import Backoff
 from pipeline.workers.base import FAULTS_IN_A_ROW, Worker
+from pipeline.workers.commits import Commitments
 from pipeline.workers.degradation import Degradation, Rung
 from pipeline.workers.queues import DraftQueue, UtteranceQueue
 from pipeline.workers.steps import as_final, source_caption, transcribe, translate
@@ -62,7 +62,7 @@ class Transcribe(Worker):
         self._drafts = drafts
         self._ladder = ladder
         self._shed = shed
-        self._stabilizer = Stabilizer()
+        self._commits = Commitments()
         self._free_s = 0.0
         self._backoff = Backoff(after=FAULTS_IN_A_ROW, first_s=_REST_S[0], most_s=_REST_S[1])
         self._last: Transcript | None = None
@@ -107,6 +107,7 @@ class Transcribe(Worker):
         if self._mailbox.is_stale(utterance):
             return  # speech has returned meanwhile: there will be another text of it
         if transcript.filtered:
+            self._commits.heard_nothing_of_use(utterance)
             if utterance.is_whole:
                 self.emit(transcript)
             return
@@ -165,6 +166,7 @@ class Transcribe(Worker):
                     lang=self.settings.translate.source,
                     free_s=self._free_s,
                     clock=time.monotonic,
+                    prefix=self._commits.prefix(utterance, self.settings.stt),
                 )
             except EngineGoneError:
                 if is_last:
@@ -194,6 +196,8 @@ class Transcribe(Worker):
     def _caption(self, transcript: Transcript) -> Caption:
         caption = source_caption(transcript)
         now = time.monotonic()
+        keeps = self.settings.translate.final.stability == "calm"
+        standing = self._commits.heard(transcript, keeps=keeps)
         idle = self._backoff.is_active(now) or self._ladder.rung >= Rung.SOURCE_CAPTIONS
         if self._partial is not None and not idle:
             try:
@@ -204,6 +208,7 @@ class Transcribe(Worker):
                     handed_s=now,
                     free_s=now,
                     clock=time.monotonic,
+                    standing=standing,
                 )
             except EngineGoneError:
                 pass  # it is told when its process ends, and rests by itself
@@ -216,8 +221,7 @@ class Transcribe(Worker):
                 else:
                     self._backoff.succeeded()
                     caption = made
-        stable = self._stabilizer.push(caption.id, caption.text, final=False)
-        return replace(caption, stable=stable)
+        return self._commits.shown(caption)
 
     def _failed(self, error: EngineError) -> None:
         """Report an error of the partial translator."""

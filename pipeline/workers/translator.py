@@ -9,9 +9,10 @@ from dataclasses import replace
 
 from pipeline.config.schema import Settings
 from pipeline.core.errors import EngineCancelledError, EngineError, EngineGoneError, ModelError
-from pipeline.core.types import Caption, Emit, Fault, Span, Utterance
+from pipeline.core.types import Caption, Emit, Fault, Span, Standing, Utterance
 from pipeline.engines.protocols import Translator
 from pipeline.text.language_check import gibberish
+from pipeline.text.local_agreement import revised_words
 from pipeline.workers.backoff import Backoff
 from pipeline.workers.base import FAULTS_IN_A_ROW, UNUSABLE, Worker
 from pipeline.workers.degradation import Degradation, Rung
@@ -119,7 +120,7 @@ class Translate(Worker):
         """Return the final caption of a draft, None if it is not wanted any more."""
         if self._resting or self._ladder.rung >= Rung.PARTIAL_ENGINE_FINALS:
             return as_final(draft)
-        start_s = time.monotonic()
+        start_s, final = time.monotonic(), self.settings.translate.final
         try:
             caption = translate(
                 self._translator,
@@ -128,8 +129,9 @@ class Translate(Worker):
                 handed_s=handed_s,
                 free_s=self._free_s,
                 clock=time.monotonic,
-                on_text=self._streamer(draft) if self.settings.translate.final.stream else None,
+                on_text=self._streamer(draft) if final.stream else None,
                 draft=draft.text if draft.lang == self._lang else "",
+                standing=Standing(target=draft.stable) if final.stability == "calm" else None,
             )
         except EngineCancelledError:
             return None
@@ -144,7 +146,9 @@ class Translate(Worker):
             self._failed(EngineError("final-unusable", f"The final cannot be shown: {wrong}."))
             return as_final(replace(draft, span=caption.span))
         self._backoff.succeeded()
-        return as_final(caption)
+        stood = draft.text[: draft.stable] if draft.lang == self._lang else ""
+        revised = draft.revised + revised_words(stood, caption.text)
+        return as_final(replace(caption, revised=revised))
 
     def _failed(self, error: EngineError) -> None:
         self.fault(error)

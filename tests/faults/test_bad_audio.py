@@ -5,7 +5,7 @@ What a recognizer would hear adds nothing here, so a scripted one stands in, unl
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -38,7 +38,7 @@ class Ears:
 
     def load(self) -> None: ...
 
-    def recognize(self, pcm: Pcm, *, final: bool) -> Recognition:
+    def recognize(self, pcm: Pcm, *, final: bool, prefix: Sequence[int] = ()) -> Recognition:
         assert np.isfinite(pcm).all()
         text = f"{len(pcm) / SAMPLE_RATE:.1f} seconds of a sermon"
         return Recognition(text, avg_logprob=-0.1, no_speech_prob=0.0, compression_ratio=1.0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +96,7 @@ def test_nonsense_of_a_translator_never_reaches_a_display(
 
 
 class RunsAway(FakeRecognizer):
-    def recognize(self, pcm: Pcm, *, final: bool) -> Recognition:
+    def recognize(self, pcm: Pcm, *, final: bool, prefix: Sequence[int] = ()) -> Recognition:
         heard = super().recognize(pcm, final=final)
         return Recognition("and then we go " * 9) if final else heard
 

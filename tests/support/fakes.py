@@ -20,6 +20,7 @@ from pipeline.core.types import (
     AudioBlock,
     Pcm,
     Recognition,
+    Standing,
     Translation,
 )
 from pipeline.engines.protocols import never
@@ -111,7 +112,7 @@ class FakeRecognizer:
 
     def load(self) -> None: ...
 
-    def recognize(self, pcm: Pcm, *, final: bool) -> Recognition:
+    def recognize(self, pcm: Pcm, *, final: bool, prefix: Sequence[int] = ()) -> Recognition:
         self.calls += 1
         time.sleep(self.delay_s)
         if self.fails(self.calls):
@@ -147,7 +148,11 @@ class FakeTranslator:
     def load(self) -> None: ...
 
     def translate(
-        self, text: str, on_text: Callable[[str], None] | None = None, draft: str = ""
+        self,
+        text: str,
+        on_text: Callable[[str], None] | None = None,
+        draft: str = "",
+        standing: Standing | None = None,
     ) -> Translation:
         self.calls += 1
         if self.hang is not None:

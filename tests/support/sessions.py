@@ -11,7 +11,7 @@ import orjson
 
 from pipeline.core.errors import AudioLostError, EngineError
 from pipeline.core.timestamps import utc_now
-from pipeline.core.types import AudioBlock, Translation
+from pipeline.core.types import AudioBlock, Standing, Translation
 from pipeline.records.events import DictionaryEvent
 from pipeline.session import recorder as diagnostics
 from pipeline.session.recorder import SessionRecorder
@@ -59,7 +59,11 @@ class Spanish(FakeTranslator):
     """Unsure of the second sentence; Gemma fails on the fourth."""
 
     def translate(
-        self, text: str, on_text: Callable[[str], None] | None = None, draft: str = ""
+        self,
+        text: str,
+        on_text: Callable[[str], None] | None = None,
+        draft: str = "",
+        standing: Standing | None = None,
     ) -> Translation:
         if self.name == "gemma" and "four" in text:
             raise EngineError("final-failed", "The translator was told to fail.")

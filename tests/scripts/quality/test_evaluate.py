@@ -12,7 +12,7 @@ import pytest
 
 from pipeline.config.schema import Settings
 from pipeline.core.errors import EngineError
-from pipeline.core.types import Translation
+from pipeline.core.types import Standing, Translation
 from pipeline.engines.protocols import never
 from scripts.quality import evaluate as evaluate_quality
 from scripts.quality import sides
@@ -40,7 +40,11 @@ class Scripted:
     def load(self) -> None: ...
 
     def translate(
-        self, text: str, on_text: Callable[[str], None] | None = None, draft: str = ""
+        self,
+        text: str,
+        on_text: Callable[[str], None] | None = None,
+        draft: str = "",
+        standing: Standing | None = None,
     ) -> Translation:
         if self.leak_mb:
             self.kept.append(bytearray(b"x" * (self.leak_mb * 1_000_000)))

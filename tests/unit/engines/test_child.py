@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 from pipeline.core.errors import EngineCancelledError, EngineError
-from pipeline.core.types import Recognition, Translation, Word
+from pipeline.core.types import Recognition, Standing, Translation, Word
 from pipeline.engines.channel import Channel, Patience
 from pipeline.engines.child import OUT_OF_MEMORY, _serve
 from pipeline.engines.gemma import Gemma
@@ -86,7 +87,9 @@ def serve(channel: Channel) -> None:
 def test_samples_come_as_they_were_and_words_go_back(monkeypatch: pytest.MonkeyPatch) -> None:
     heard: list[Any] = []
 
-    def recognize(self: Whisper, pcm: Any, *, final: bool) -> Recognition:
+    def recognize(
+        self: Whisper, pcm: Any, *, final: bool, prefix: Sequence[int] = ()
+    ) -> Recognition:
         heard.append((self.hotwords, final, pcm.copy()))
         return Recognition("Amen.", np.float64(-0.5), words=(Word("Amen.", 0.9),))
 
@@ -109,7 +112,13 @@ TRANSLATE = {"do": "translate", "text": "Amen", "draft": "Amén", "stream": True
 def test_a_translation_grows_on_its_way(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Any] = []
 
-    def translate(self: Gemma, text: str, on_text: Any = None, draft: str = "") -> Translation:
+    def translate(
+        self: Gemma,
+        text: str,
+        on_text: Any = None,
+        draft: str = "",
+        standing: Standing | None = None,
+    ) -> Translation:
         seen.append((text, draft, self.deadline_s))
         if on_text:
             on_text("A")

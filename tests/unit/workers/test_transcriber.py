@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from pipeline.core.types import (
     Pcm,
     Recognition,
     Report,
+    Standing,
     Transcript,
     Translation,
     Utterance,
@@ -106,7 +107,7 @@ class Ends(FakeRecognizer):
         self.ends_at = calls
         self.calls_so_far = 0
 
-    def recognize(self, pcm: Pcm, *, final: bool) -> Recognition:
+    def recognize(self, pcm: Pcm, *, final: bool, prefix: Sequence[int] = ()) -> Recognition:
         self.calls_so_far += 1
         if self.calls_so_far in self.ends_at:
             raise EngineGoneError("engine-gone", "The recognizer is not there.")
@@ -224,7 +225,7 @@ def test_a_partial_over_which_it_ends_is_left_to_the_next_one() -> None:
 
 def test_a_recognizer_that_is_given_up_ends_the_worker() -> None:
     class GivenUp(FakeRecognizer):
-        def recognize(self, pcm: Pcm, *, final: bool) -> Recognition:
+        def recognize(self, pcm: Pcm, *, final: bool, prefix: Sequence[int] = ()) -> Recognition:
             raise ModelCrashError("model-crashes", "It crashes whenever it is loaded.")
 
     ended = Bench(final(), recognizer=GivenUp(SCRIPT)).reports[-1]
@@ -310,7 +311,11 @@ def engines(bench: Bench) -> list[tuple[str, bool]]:
 def test_what_a_partial_translator_may_not_show_is_the_spoken_words_instead(garbage: str) -> None:
     class Babbles(FakeTranslator):
         def translate(
-            self, text: str, on_text: Callable[[str], None] | None = None, draft: str = ""
+            self,
+            text: str,
+            on_text: Callable[[str], None] | None = None,
+            draft: str = "",
+            standing: Standing | None = None,
         ) -> Translation:
             return Translation(garbage, "es")
 
@@ -332,7 +337,7 @@ def test_a_recognizer_that_runs_away_on_the_final_leaves_the_last_good_partial(
     garbage: str,
 ) -> None:
     class RunsAway(FakeRecognizer):
-        def recognize(self, pcm: Pcm, *, final: bool) -> Recognition:
+        def recognize(self, pcm: Pcm, *, final: bool, prefix: Sequence[int] = ()) -> Recognition:
             return Recognition(garbage) if final else super().recognize(pcm, final=False)
 
     bench = Bench(partial(1, 1, 0.75), final(), recognizer=RunsAway(SCRIPT))
@@ -345,7 +350,7 @@ def test_a_recognizer_that_runs_away_on_the_final_leaves_the_last_good_partial(
 
 def test_a_final_in_which_nobody_spoke_takes_its_partials_back_all_the_same() -> None:
     class Coughs(FakeRecognizer):
-        def recognize(self, pcm: Pcm, *, final: bool) -> Recognition:
+        def recognize(self, pcm: Pcm, *, final: bool, prefix: Sequence[int] = ()) -> Recognition:
             return Recognition("") if final else super().recognize(pcm, final=False)
 
     bench = Bench(partial(1, 1, 0.75), final(), recognizer=Coughs(SCRIPT))
@@ -355,7 +360,7 @@ def test_a_final_in_which_nobody_spoke_takes_its_partials_back_all_the_same() ->
 
 def test_a_hallucination_is_reported_with_its_reason_and_not_shown() -> None:
     class Imagines(FakeRecognizer):
-        def recognize(self, pcm: object, *, final: bool) -> Recognition:
+        def recognize(self, pcm: object, *, final: bool, prefix: Sequence[int] = ()) -> Recognition:
             return Recognition("Thank you for watching.", -1.5, 0.9, 1.0)
 
     bench = Bench(partial(1, 1, 0.5), final(), recognizer=Imagines(SCRIPT))
@@ -412,7 +417,7 @@ def test_the_recognizer_listens_for_the_words_that_the_dictionary_has_now(tmp_pa
 
 def test_new_limits_of_the_filter_hold_from_the_next_utterance_on() -> None:
     class Doubtful(FakeRecognizer):
-        def recognize(self, pcm: Pcm, *, final: bool) -> Recognition:
+        def recognize(self, pcm: Pcm, *, final: bool, prefix: Sequence[int] = ()) -> Recognition:
             return replace(super().recognize(pcm, final=final), no_speech_prob=0.5)
 
     bench = Bench(recognizer=Doubtful(SCRIPT), drafts=None, read_all=False)

@@ -21,6 +21,7 @@ from pipeline.core.types import (
     Fault,
     Recognition,
     Report,
+    Standing,
     Transcript,
     Translation,
     Utterance,
@@ -172,7 +173,11 @@ def test_a_missing_model_ends_the_start() -> None:
 def test_garbage_is_not_shown(garbage: Translation) -> None:
     class Babbles(FakeTranslator):
         def translate(
-            self, text: str, on_text: Callable[[str], None] | None = None, draft: str = ""
+            self,
+            text: str,
+            on_text: Callable[[str], None] | None = None,
+            draft: str = "",
+            standing: Standing | None = None,
         ) -> Translation:
             return garbage
 
@@ -188,7 +193,11 @@ def test_garbage_in_a_row_lets_the_engine_rest_and_it_is_tried_again(
 
     class Recovers(FakeTranslator):
         def translate(
-            self, text: str, on_text: Callable[[str], None] | None = None, draft: str = ""
+            self,
+            text: str,
+            on_text: Callable[[str], None] | None = None,
+            draft: str = "",
+            standing: Standing | None = None,
         ) -> Translation:
             good = super().translate(text, on_text, draft)
             return good if self.calls > FAULTS_IN_A_ROW else Translation("", "gemma")
@@ -211,7 +220,11 @@ def test_garbage_in_a_row_lets_the_engine_rest_and_it_is_tried_again(
 def test_control_tokens_are_not_streamed_either() -> None:
     class Streams(FakeTranslator):
         def translate(
-            self, text: str, on_text: Callable[[str], None] | None = None, draft: str = ""
+            self,
+            text: str,
+            on_text: Callable[[str], None] | None = None,
+            draft: str = "",
+            standing: Standing | None = None,
         ) -> Translation:
             assert on_text is not None
             for part in ("Amén", "Amén <unused7>", "Amén <unused7> hermano"):
@@ -233,7 +246,11 @@ def test_high_rungs_leave_the_engine_alone() -> None:
 def test_words_are_streamed_over_the_draft() -> None:
     class Slow(FakeTranslator):
         def translate(
-            self, text: str, on_text: Callable[[str], None] | None = None, draft: str = ""
+            self,
+            text: str,
+            on_text: Callable[[str], None] | None = None,
+            draft: str = "",
+            standing: Standing | None = None,
         ) -> Translation:
             assert on_text is not None
             on_text("too soon to show")
@@ -253,7 +270,11 @@ def test_the_translator_sees_the_draft_unless_it_is_in_the_spoken_language() -> 
 
     class Looks(FakeTranslator):
         def translate(
-            self, text: str, on_text: Callable[[str], None] | None = None, draft: str = ""
+            self,
+            text: str,
+            on_text: Callable[[str], None] | None = None,
+            draft: str = "",
+            standing: Standing | None = None,
         ) -> Translation:
             seen.append(draft)
             return super().translate(text, on_text, draft)
@@ -268,7 +289,11 @@ def test_the_translator_sees_the_draft_unless_it_is_in_the_spoken_language() -> 
 def test_words_streamed_over_a_draft_in_the_spoken_language_are_not_mixed_with_it() -> None:
     class Slow(FakeTranslator):
         def translate(
-            self, text: str, on_text: Callable[[str], None] | None = None, draft: str = ""
+            self,
+            text: str,
+            on_text: Callable[[str], None] | None = None,
+            draft: str = "",
+            standing: Standing | None = None,
         ) -> Translation:
             assert on_text is not None
             time.sleep(0.3)
@@ -327,7 +352,11 @@ class Asked(FakeTranslator):
         self.during: Callable[[], None] = lambda: None
 
     def translate(
-        self, text: str, on_text: Callable[[str], None] | None = None, draft: str = ""
+        self,
+        text: str,
+        on_text: Callable[[str], None] | None = None,
+        draft: str = "",
+        standing: Standing | None = None,
     ) -> Translation:
         self.during()
         self.held.append((self.deadline_s, on_text is not None))

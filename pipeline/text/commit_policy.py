@@ -1,0 +1,93 @@
+"""Commit policies: which beginning of a growing text stands for good. Pure.
+
+Both decide on tokens, with committed ones forced upon the recognizer's next decoding, so that a
+text only grows:
+
+`alignatt` commits what lies far enough before the end of the audio, since what is said next cannot
+change it any more (Papi et al. 2023, "AlignAtt: Using Attention-based Audio-Translation Alignments
+as a Guide for Simultaneous Speech Translation"; here by forced alignment after decoding instead of
+attention while decoding).
+
+`agreement` commits what two decodings in a row begin with (LocalAgreement-2, Liu et al. 2020).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+from pipeline.core.types import Token
+from pipeline.text.boundaries import cut_to_words, last_word
+
+Policy = Literal["alignatt", "agreement"]
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """A text in two: `committed` stands, `tail` may change. `reason`: why agreement decided."""
+
+    committed: tuple[Token, ...]
+    tail: tuple[Token, ...]
+    reason: str = ""
+
+
+class CommitPolicy:
+    """Commits the tokens of one utterance. `behind_s`: seconds before the end of the audio."""
+
+    def __init__(self, policy: Policy = "alignatt", behind_s: float = 0.5) -> None:
+        self._policy = policy
+        self._behind_s = behind_s
+        self._before: tuple[Token, ...] = ()
+        self.committed: tuple[Token, ...] = ()
+
+    def push(
+        self, tokens: Sequence[Token], ends_s: Sequence[float], audio_s: float, *, is_final: bool
+    ) -> Commit:
+        """Take a decoding of the utterance so far; return what stands of it.
+
+        `ends_s` has the end of each token in `audio_s` seconds of audio. What was committed stays
+        committed, whatever comes, until the final, of which all is. Of a decoding that does not
+        begin with it nothing is committed. The last word is never, nor a mark behind it: the word
+        may be half of one, and a full stop there is a guess.
+        """
+        tokens = tuple(tokens)
+        if is_final:
+            self.committed = tokens
+            return Commit(tokens, ())
+        same = _common(self.committed, tokens)
+        before, self._before = self._before, tokens
+        if same < len(self.committed):
+            return Commit(self.committed, tokens[same:], "the text does not begin as committed")
+        reason = "" if self._policy == "agreement" else _unusable(tokens, ends_s, audio_s)
+        if self._policy == "agreement" or reason:
+            count = _common(before, tokens)
+        else:
+            count = sum(end_s <= audio_s - self._behind_s for end_s in ends_s)
+        texts = [token.text for token in tokens]
+        count = cut_to_words(texts, min(count, last_word(texts)), least=same)
+        self.committed = tokens[:count]
+        return Commit(self.committed, tokens[count:], reason)
+
+
+def _unusable(tokens: Sequence[Token], ends_s: Sequence[float], audio_s: float) -> str:
+    """Return why times of tokens say nothing, "" if they do."""
+    if len(ends_s) != len(tokens):
+        return "the recognizer tells no times"
+    if not all(map(math.isfinite, (*ends_s, audio_s))):
+        return "a time is no number"
+    if any(later < earlier for earlier, later in pairwise(ends_s)):
+        return "times go backwards"
+    return ""
+
+
+def _common(first: Sequence[Token], second: Sequence[Token]) -> int:
+    """Return how many tokens both begin with."""
+    count = 0
+    for one, other in zip(first, second, strict=False):
+        if one.id != other.id:
+            break
+        count += 1
+    return count

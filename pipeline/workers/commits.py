@@ -1,0 +1,120 @@
+"""What is committed of the utterance that is being spoken, from one partial to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import structlog
+
+from pipeline.config.schema import Stt
+from pipeline.core.types import (
+    SAMPLE_RATE,
+    Caption,
+    Correction,
+    Standing,
+    Transcript,
+    Utterance,
+)
+from pipeline.text.commit_policy import CommitPolicy
+from pipeline.text.local_agreement import Stabilizer, agreed, revised_words
+from pipeline.text.repetition import words
+from pipeline.text.target_commit import TargetCommit
+
+log = structlog.get_logger()
+
+
+class Commitments:
+    """Ties the commit policies of source and target to the utterance they are about."""
+
+    def __init__(self) -> None:
+        self._stabilizer = Stabilizer()
+        self._target = TargetCommit()
+        self._reasons: set[str] = set()
+        self._begin(None, Stt())
+
+    def _begin(self, id: int | None, stt: Stt) -> None:  # noqa: A002 - the protocol's word
+        self._id = id
+        self._stt = stt
+        self._source = CommitPolicy(stt.commit, stt.commit_s)
+        self._target = TargetCommit(attention_follows=self._target.attention_follows)
+        self._settled = ""
+        self._stood = ""
+        self._revised = 0
+
+    def prefix(self, utterance: Utterance, stt: Stt) -> tuple[int, ...]:
+        """Return the ids of the tokens that the recognition of a partial is to begin with.
+
+        `stt` holds from the beginning of an utterance. One that goes on after its final begins
+        anew: the final was decoded freely, and may have been wrong.
+        """
+        if utterance.id != self._id:
+            self._begin(utterance.id, stt)
+        return tuple(token.id for token in self._source.committed)
+
+    def heard_nothing_of_use(self, utterance: Utterance) -> None:
+        """Drop the beginning that the recognizer was given: its text could not be used."""
+        if utterance.final:
+            self._id = None
+        self._source = CommitPolicy(self._stt.commit, self._stt.commit_s)
+
+    def heard(self, transcript: Transcript, *, keeps: bool) -> Standing:
+        """Commit of a partial what can be; return what its translation has to begin with.
+
+        Of a final: with `keeps` what stands, as long as its words are those that were committed.
+        """
+        target = self._target
+        if transcript.utterance.final:
+            is_same = _begins_with(words(transcript.text), words(self._settled))
+            if not (keeps and is_same):
+                return Standing()
+            return Standing(len(transcript.text), 0, target.committed, target.closed)
+        tokens, ends_s = transcript.recognition.tokens, transcript.recognition.ends_s
+        raw = 0
+        if tokens:
+            audio_s = len(transcript.utterance.pcm) / SAMPLE_RATE
+            commit = self._source.push(tokens, ends_s, audio_s, is_final=False)
+            stands = len(tokens) - len(commit.tail)
+            raw = tokens[stands - 1].until if stands else 0
+            if commit.reason and commit.reason not in self._reasons:
+                self._reasons.add(commit.reason)
+                log.info("commit by agreement", why=commit.reason)
+        settled = corrected(raw, transcript.corrections)
+        self._settled = transcript.text[:settled].rstrip()
+        return Standing(len(self._settled), 0, target.committed, target.closed)
+
+    def shown(self, caption: Caption) -> Caption:
+        """Return the caption with what stands of its text, and what was taken back."""
+        text = caption.text
+        if caption.transcript.utterance.final:
+            stable = agreed(self._stood, text)
+            self._id = None
+        elif caption.translation is not None and caption.translation.parts:
+            stable = self._target.push(caption.translation.parts)
+        elif caption.translation is None and caption.transcript.recognition.tokens:
+            stable = len(self._settled)
+        else:
+            stable = self._stabilizer.push(caption.id, text, final=False)
+        self._revised += revised_words(self._stood, text)
+        self._stood = text[:stable]
+        return replace(caption, stable=stable, revised=self._revised)
+
+
+def corrected(length: int, corrections: Sequence[Correction]) -> int:
+    """Return how many characters of the corrected text the first `length` of the raw text are.
+
+    A correction that reaches beyond them is left out as a whole.
+    """
+    shift = 0
+    for correction in corrections:
+        end = correction.start + len(correction.found)
+        if correction.start >= length:
+            break
+        if end > length:
+            return correction.start + shift
+        shift += len(correction.replacement) - len(correction.found)
+    return length + shift
+
+
+def _begins_with(text: Sequence[str], beginning: Sequence[str]) -> bool:
+    return list(text[: len(beginning)]) == list(beginning)
