@@ -172,9 +172,8 @@ class Gemma:
             return Translation("", self.name)
         try:
             for part in sentences.pack(text, self._fits):
-                # A draft begins with what the first part says: to a later one it would be a lure.
-                said = self._draft(draft, standing) if not parts else _NOTHING
-                done = self._part(part, check, grow, said)
+                done = self._part(part, check, grow, self._draft(draft, standing))
+                standing = None  # a draft begins with what the first part says, and lures a later
                 parts.append(done)
         except llama.LlamaError as error:
             raise EngineError("gemma-failed", f"{self._path.name}: {error}.") from error

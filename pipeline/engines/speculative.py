@@ -32,15 +32,6 @@ def place_in(draft: Sequence[int], made: Sequence[int]) -> int | None:
     return best if best and best < len(draft) and draft[best - 1] == made[-1] else None
 
 
-def guess(draft: Sequence[int], made: Sequence[int], most: int) -> Sequence[int]:
-    """Return at most `most` tokens that `draft` has behind the tokens `made` last.
-
-    Nothing in common: no guess.
-    """
-    place = place_in(draft, made)
-    return [] if place is None else draft[place : place + most]
-
-
 @dataclass(frozen=True, slots=True)
 class Bias:
     """How far a draft is preferred to what the translator would say (0..1; 0 is not at all).

@@ -20,12 +20,14 @@ _BYTE = "<0x"
 def begins_word(piece: str, before: str) -> bool:
     """Whether a word begins with `piece`, which stands behind `before`.
 
-    In a script without spaces each letter is a word; a half character belongs to both sides.
+    In a script without spaces each letter is a word; behind half a character none begins.
     """
     if not piece or piece[0].isspace() or piece[0] == WORD_MARK:
         return True
-    if HALF in {piece[0], before[-1:]} or piece.startswith(_BYTE) or before.startswith(_BYTE):
+    if before.endswith(HALF) or before.startswith(_BYTE):
         return False
+    if piece[0] == HALF or piece.startswith(_BYTE):
+        return is_unspaced(before[-1:])
     if unicodedata.category(piece[0]).startswith("M"):  # a vowel above the letter before it
         return False
     return is_unspaced(piece[0]) or (is_unspaced(before[-1:]) and piece[0].isalnum())

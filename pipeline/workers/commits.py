@@ -39,6 +39,7 @@ class Commitments:
         self._source = CommitPolicy(stt.commit, stt.commit_s)
         self._target = TargetCommit(attention_follows=self._target.attention_follows)
         self._settled = ""
+        self._history: list[tuple[list[str], Standing]] = []
         self._stood = ""
         self._revised = 0
 
@@ -61,14 +62,10 @@ class Commitments:
     def heard(self, transcript: Transcript, *, keeps: bool) -> Standing:
         """Commit of a partial what can be; return what its translation has to begin with.
 
-        Of a final: with `keeps` what stands, as long as its words are those that were committed.
+        Of a final: with `keeps` what stands, and was made of words that it still has.
         """
-        target = self._target
         if transcript.utterance.final:
-            is_same = _begins_with(words(transcript.text), words(self._settled))
-            if not (keeps and is_same):
-                return Standing()
-            return Standing(len(transcript.text), 0, target.committed, target.closed)
+            return self._still_said(transcript.text) if keeps else Standing()
         tokens, ends_s = transcript.recognition.tokens, transcript.recognition.ends_s
         raw = 0
         if tokens:
@@ -81,20 +78,33 @@ class Commitments:
                 log.info("commit by agreement", why=commit.reason)
         settled = corrected(raw, transcript.corrections)
         self._settled = transcript.text[:settled].rstrip()
+        target = self._target
         return Standing(len(self._settled), 0, target.committed, target.closed)
+
+    def _still_said(self, text: str) -> Standing:
+        """Return what stood of the translation as long as only words of `text` were committed."""
+        said = words(text)
+        for source, standing in reversed(self._history):
+            if said[: len(source)] == source:
+                return replace(standing, source=len(text))
+        return Standing()
 
     def shown(self, caption: Caption) -> Caption:
         """Return the caption with what stands of its text, and what was taken back."""
-        text = caption.text
-        if caption.transcript.utterance.final:
+        text, final = caption.text, caption.transcript.utterance.final
+        parts = caption.translation.parts if caption.translation else ()
+        if parts and final:
             stable = agreed(self._stood, text)
-            self._id = None
-        elif caption.translation is not None and caption.translation.parts:
-            stable = self._target.push(caption.translation.parts)
-        elif caption.translation is None and caption.transcript.recognition.tokens:
+        elif parts:
+            stable = self._target.push(parts)
+            standing = Standing(0, 0, self._target.committed, self._target.closed)
+            self._history.append((words(self._settled), standing))
+        elif caption.translation is None and caption.transcript.recognition.tokens and not final:
             stable = len(self._settled)
         else:
             stable = self._stabilizer.push(caption.id, text, final=False)
+        if final:
+            self._id = None
         self._revised += revised_words(self._stood, text)
         self._stood = text[:stable]
         return replace(caption, stable=stable, revised=self._revised)
@@ -114,7 +124,3 @@ def corrected(length: int, corrections: Sequence[Correction]) -> int:
             return correction.start + shift
         shift += len(correction.replacement) - len(correction.found)
     return length + shift
-
-
-def _begins_with(text: Sequence[str], beginning: Sequence[str]) -> bool:
-    return list(text[: len(beginning)]) == list(beginning)

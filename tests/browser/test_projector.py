@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 
 import pytest
 from playwright.sync_api import Page, WebSocketRoute, expect
@@ -101,8 +102,45 @@ def test_both_languages(hall: DisplayServer, visit: Visit) -> None:
     assert page.locator("#captions .source").get_attribute("lang") == "en"
 
 
+def test_of_a_sentence_that_is_being_spoken_only_what_stands_is_shown(
+    hall: DisplayServer, visit: Visit
+) -> None:
+    log = """window.said = [];
+    addEventListener("DOMContentLoaded", () => new MutationObserver(() => {
+      const text = document.querySelector("#captions")?.textContent;
+      if (text !== window.said[window.said.length - 1]) window.said.push(text);
+    }).observe(document.querySelector("#captions"),
+               {childList: true, subtree: true, characterData: true}));"""
+    page = visit("/projector", log, **HD)
+    expect(page.locator(STATUS)).to_be_hidden()
+    hall.say(1, "Amén.", final=True)
+    hall.say(2, "El Señora", "The Lord", stable=0)
+    page.wait_for_timeout(200)
+    assert shown(page) == ["Amén."]
+    hall.say(2, "El Señor es mi pas", "The Lord is my shep", stable=11)
+    expect(page.locator("#captions [data-id='1'] .text")).to_have_text("Amén. El Señor es")
+    hall.say(
+        2, "El Señor es mi pastor 😀 y", "The Lord is my shepherd", stable=len("El Señor es mi ")
+    )
+    expect(page.locator("#captions [data-id='1'] .text")).to_have_text("Amén. El Señor es mi")
+    hall.say(2, "El Señor es mi pastor.", "The Lord is my shepherd.", final=True)
+    expect(page.locator("#captions [data-id='1'] .text")).to_have_text(
+        "Amén. El Señor es mi pastor."
+    )
+    texts: list[str] = page.evaluate("window.said")
+    for before, after in pairwise(texts):
+        assert after.startswith(before.strip()), "no word was ever taken back"
+
+
+def test_who_reads_the_spoken_language_gets_it_at_once(hall: DisplayServer, visit: Visit) -> None:
+    """`stable` is about the translation."""
+    page = visit("/projector?lang=en", **HD)
+    hall.say(1, "El Señor", "The Lord is my", stable=0)
+    expect(page.locator(SHOWN)).to_have_text(["The Lord is my"])
+
+
 def test_a_final_replaces_its_partial_in_place(hall: DisplayServer, visit: Visit) -> None:
-    page = visit("/projector", **HD)
+    page = visit("/projector?tail=1", **HD)
     hall.say(1, "El Señor es", stable=8)
     element = page.wait_for_selector("#captions .caption")
     assert element is not None
@@ -142,7 +180,7 @@ def test_it_fits_any_screen(
 
 def test_lines_roll_up_one_by_one(hall: DisplayServer, visit: Visit) -> None:
     """What has left to make room goes line by line, not as a whole; no line is cut in two."""
-    page = visit("/projector?lines=3", **HD)
+    page = visit("/projector?lines=3&tail=1", **HD)
     expect(page.locator(STATUS)).to_be_hidden()
     words = LONG.split()[:24]
     hall.say(1, " ".join(words[:12]), final=True)

@@ -1,13 +1,14 @@
 // What the projector is to show of the captions, in what pieces, and which of them are new.
 
 import { blocksOf, isShort } from "../shared/blocks.js";
+import { committed } from "./committed.js";
 import { pagesOf } from "./pages.js";
 
 const HOLD_MS = 2500; // So long a word or two wait for the sentence that they could join.
 
 /**
- * Blocks as they grow, or (`blocks`) whole sentences only, long ones in pages (`paged`) of so many `lines`. `measure()`
- * gives the width of a line and a way to measure text.
+ * Blocks as they grow, what stands of them or (`tail`) all of it, or (`blocks`) whole sentences only, long ones in pages
+ * (`paged`) of so many `lines`. `measure()` gives the width of a line and a way to measure text.
  */
 export class Queue {
   #settings;
@@ -60,7 +61,9 @@ export class Queue {
 
   /** `gone`: the highest id that has left the screen. */
   #items(captions, lang, gone = -1) {
-    if (!this.#settings.blocks) return blocksOf(captions.visible(lang), lang);
+    if (!this.#settings.blocks) {
+      return blocksOf(this.#settings.tail ? captions.visible(lang) : committed(captions, lang), lang);
+    }
     const finals = blocksOf(captions.standing(lang), lang).filter((block) => block.final);
     if (!this.#settings.paged) return finals;
     const known = this.#folded;

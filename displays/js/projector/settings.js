@@ -1,6 +1,7 @@
 // What the projector page's address says.
 //   ?mode=rollup|blocks          lines that roll up as they are spoken (default), or whole sentences, one at a time
 //   ?show=target|both|beside     the caption alone (default), the spoken text under it, or beside it
+//   ?tail=0|1                    of a sentence that is still being spoken only what stands (default), or the rest too, dimmed
 //   ?lang=es                     the language; default: the server's target
 //   ?size=100                    the type, in percent of its usual size (40 to 200)
 //   ?lines=                      at most so many lines (1 to 12); default: what fits, and 3 in blocks
@@ -30,6 +31,7 @@ export const settings = {
   show,
   // With the spoken text a caption stays in one piece: nobody knows which part of one belongs to which of the other.
   paged: show === "target",
+  tail: choice("tail", "0", "1") === "1",
   lang: query.get("lang") ?? "",
   size: number("size", 100, 40, 200) / 100,
   lines: Math.floor(number("lines", mode === "blocks" ? 3 : 12, 1, 12)),

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from pipeline.core.errors import EngineCancelledError, EngineError
-from pipeline.core.types import Recognition, Standing, Translation, Word
+from pipeline.core.types import Recognition, Standing, Token, Translation, Word
 from pipeline.engines.channel import Channel, Patience
 from pipeline.engines.child import OUT_OF_MEMORY, _serve
 from pipeline.engines.gemma import Gemma
@@ -90,23 +90,38 @@ def test_samples_come_as_they_were_and_words_go_back(monkeypatch: pytest.MonkeyP
     def recognize(
         self: Whisper, pcm: Any, *, final: bool, prefix: Sequence[int] = ()
     ) -> Recognition:
-        heard.append((self.hotwords, final, pcm.copy()))
-        return Recognition("Amen.", np.float64(-0.5), words=(Word("Amen.", 0.9),))
+        heard.append((self.hotwords, final, prefix, pcm.copy()))
+        return Recognition(
+            "Amen.",
+            np.float64(-0.5),
+            words=(Word("Amen.", 0.9),),
+            tokens=(Token(7, " Amen", 4), Token(8, ".", 5)),
+            ends_s=(0.5, 0.6),
+        )
 
     monkeypatch.setattr(Whisper, "recognize", recognize)
     pcm = np.linspace(-1, 1, 1000, dtype=np.float32)
-    request = {"do": "recognize", "final": True, "hotwords": "Habakkuk"}
+    request = {"do": "recognize", "final": True, "prefix": [7], "hotwords": "Habakkuk"}
     loaded, done = ask("stt", (request, pcm.tobytes()))
     assert loaded == {"is": "loaded", "setback": "", "gpu_layers": 0, "kernels": ""}
     assert done["value"]["text"] == "Amen."
     assert done["value"]["avg_logprob"] == -0.5
     assert done["value"]["words"] == [{"text": "Amen.", "probability": 0.9}]
-    ((hotwords, final, samples),) = heard
-    assert (hotwords, final) == ("Habakkuk", True)
+    assert done["value"]["tokens"][1] == {"id": 8, "text": ".", "until": 5}
+    assert done["value"]["ends_s"] == [0.5, 0.6]
+    ((hotwords, final, prefix, samples),) = heard
+    assert (hotwords, final, prefix) == ("Habakkuk", True, [7])
     assert np.array_equal(samples, pcm)
 
 
-TRANSLATE = {"do": "translate", "text": "Amen", "draft": "Amén", "stream": True, "deadline_s": 3.5}
+TRANSLATE = {
+    "do": "translate",
+    "text": "Amen",
+    "draft": "Amén",
+    "stream": True,
+    "deadline_s": 3.5,
+    "standing": {"source": 4, "target": 3, "pieces": [["A"], []], "closed": 1},
+}
 
 
 def test_a_translation_grows_on_its_way(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,19 +134,20 @@ def test_a_translation_grows_on_its_way(monkeypatch: pytest.MonkeyPatch) -> None
         draft: str = "",
         standing: Standing | None = None,
     ) -> Translation:
-        seen.append((text, draft, self.deadline_s))
+        seen.append((text, draft, standing, self.deadline_s))
         if on_text:
             on_text("A")
         return Translation("Amén", "gemma", tokens=2)
 
     monkeypatch.setattr(Gemma, "translate", translate)
     monkeypatch.setattr(Gemma, "kernels", "AVX2")
-    silent = TRANSLATE | {"stream": False, "deadline_s": None}
+    silent = TRANSLATE | {"stream": False, "deadline_s": None, "standing": None}
     loaded, text, done, again = ask("final", (TRANSLATE, b""), (silent, b""))
     assert loaded["kernels"] == "AVX2"
     assert text == {"is": "text", "text": "A"}
     assert done["value"]["text"] == again["value"]["text"] == "Amén"
-    assert seen == [("Amen", "Amén", 3.5), ("Amen", "Amén", float("inf"))]
+    stands = Standing(source=4, target=3, pieces=(("A",), ()), closed=1)
+    assert seen == [("Amen", "Amén", stands, 3.5), ("Amen", "Amén", None, float("inf"))]
 
 
 def test_an_error_keeps_its_kind_its_code_and_its_fix(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ import soundfile
 from pipeline.core.resources import bundled
 from pipeline.core.types import SAMPLE_RATE, Pcm, Recognition, Word
 from pipeline.engines import whisper as engine
-from pipeline.engines.lost_tail import LastWord, is_credible, joined, last_word
+from pipeline.engines.lost_tail import LastWord, ends_of, is_credible, joined, last_word
 from pipeline.engines.whisper import Whisper
 from pipeline.text.words import words
 from scripts.bench.accuracy import material
@@ -32,6 +32,15 @@ def path(*frames: int) -> list[tuple[int, int]]:
     """Return an alignment in which token number i has frames[i] frames."""
     tokens = [token for token, count in enumerate(frames) for _ in range(count)]
     return [(token, frame) for frame, token in enumerate(tokens)]
+
+
+def test_a_token_ends_with_its_last_frame() -> None:
+    assert ends_of(3, path(10, 5, 20, 40)) == (0.2, 0.3, 0.7)
+    assert ends_of(0, path(40)) == ()
+
+
+def test_a_path_that_leaves_a_token_out_tells_no_times() -> None:
+    assert ends_of(3, [(0, 1), (2, 2), (3, 3)]) == ()
 
 
 def test_the_last_word_ends_where_its_last_token_does() -> None:
@@ -143,8 +152,10 @@ def sentences() -> list[tuple[Pcm, str]]:
 def first_half(decode: Any) -> Any:
     """Return `decode` with a first look that ends its text amid the tokens."""
 
-    def decode_half(self: Whisper, pcm: Pcm, window_s: float, *, telling: bool) -> Any:
-        heard = decode(self, pcm, window_s, telling=telling)
+    def decode_half(
+        self: Whisper, pcm: Pcm, window_s: float, *, telling: bool, prefix: Sequence[int] = ()
+    ) -> Any:
+        heard = decode(self, pcm, window_s, telling=telling, prefix=prefix)
         if window_s != self._window_s:
             return heard
         tokens = heard.tokens[: len(heard.tokens) // 2]

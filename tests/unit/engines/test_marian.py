@@ -10,8 +10,9 @@ import pytest
 
 from pipeline.core.errors import EngineError, ModelError
 from pipeline.core.resources import bundled
-from pipeline.core.types import Translation
+from pipeline.core.types import Standing, Translation
 from pipeline.engines.marian import Marian
+from pipeline.text.target_commit import TargetCommit, follows
 from tests.support.needs import needs_file
 
 STARTER = bundled("models", "starter", "marian")
@@ -52,6 +53,68 @@ def test_what_is_said_later_does_not_change_what_stands(marian: Marian) -> None:
     longer = marian.translate("God is good. He loves us. Come to him.")
     assert longer.text.startswith(f"{first} ")
     assert longer.text.count(".") == 3
+
+
+MOSES = "And the Lord said to Moses, go down to the people and tell them."
+
+
+def test_a_partial_tells_what_it_was_made_of(marian: Marian) -> None:
+    made = marian.translate(MOSES, standing=Standing(source=len("And the Lord")))
+    (part,) = made.parts
+    assert made.text == marian.translate(MOSES).text
+    assert [made.text[:until] for until in part.until][-1] == made.text
+    assert len(part.pieces) == len(part.until) == len(part.looked_at)
+    assert follows(part.looked_at)
+    assert (part.settled, part.is_whole) == (3, False)
+    assert marian.translate(MOSES).parts == ()
+
+
+def test_it_goes_on_from_what_stands(marian: Marian) -> None:
+    (part,) = marian.translate(MOSES, standing=Standing()).parts
+    forced = (part.pieces[:4],)
+    again = marian.translate(MOSES, standing=Standing(pieces=forced))
+    assert again.parts[0].pieces == part.pieces
+    whole = marian.translate(MOSES, standing=Standing(pieces=(part.pieces,)))
+    assert whole.parts[0].pieces == part.pieces, "it ends right behind what stands"
+    other = marian.translate("He loves us.", standing=Standing(pieces=forced))
+    assert other.parts[0].pieces[:4] == part.pieces[:4]
+
+
+def test_what_is_closed_is_not_translated_again(
+    marian: Marian, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = f"God is good. {MOSES}"
+    made = marian.translate(text, standing=Standing(source=len(text)))
+    translated: list[object] = []
+    real = marian._translator
+    monkeypatch.setattr(
+        marian,
+        "_translator",
+        SimpleNamespace(
+            translate_batch=lambda *a, **k: (translated.append(a), real.translate_batch(*a, **k))[1]
+        ),
+    )
+    pieces = tuple(part.pieces for part in made.parts)
+    again = marian.translate(text, standing=Standing(pieces=pieces, closed=2))
+    assert again.text == made.text
+    assert len(translated) == 1, "the last one is never closed"
+    # The full stop was none after all: one sentence has the pieces of both.
+    joined = marian.translate(f"God is good and {MOSES}", standing=Standing(0, 0, pieces, 1))
+    assert len(joined.parts) == 1
+    assert joined.parts[0].pieces[: len(pieces[0])] == pieces[0]
+
+
+def test_a_sentence_that_grows_takes_no_word_back(marian: Marian) -> None:
+    policy, shown, spoken = TargetCommit(), "", MOSES.split()
+    for count in range(2, len(spoken)):
+        text = " ".join(spoken[:count])
+        settled = len(" ".join(spoken[: count - 2]))
+        standing = Standing(settled, 0, policy.committed, policy.closed)
+        made = marian.translate(text, standing=standing)
+        now = made.text[: policy.push(made.parts)]
+        assert now.startswith(shown)
+        shown = now
+    assert len(shown.split()) > 4
 
 
 def test_a_long_text_loses_no_sentence(marian: Marian) -> None:

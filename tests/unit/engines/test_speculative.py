@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import math
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.engines.speculative import guess
+from pipeline.engines.speculative import NO_BIAS, Bias, place_in
 
 TOKENS = st.lists(st.integers(0, 5), max_size=20)
 
@@ -12,7 +15,9 @@ def go(draft: str, made: str, most: int = 3) -> str:
     """Guess with words for tokens."""
     numbers = {word: n for n, word in enumerate(dict.fromkeys(f"{draft} {made}".split()))}
     words = {n: word for word, n in numbers.items()}
-    guessed = guess([numbers[w] for w in draft.split()], [numbers[w] for w in made.split()], most)
+    tokens = [numbers[w] for w in draft.split()]
+    place = place_in(tokens, [numbers[w] for w in made.split()])
+    guessed = [] if place is None else tokens[place : place + most]
     return " ".join(words[n] for n in guessed)
 
 
@@ -56,20 +61,47 @@ def test_nothing_from_nothing() -> None:
     assert go("Dios es", "Dios", 0) == ""
 
 
-@given(TOKENS, TOKENS, st.integers(0, 6))
-def test_a_guess_is_a_piece_of_the_draft_behind_the_last_token(
-    draft: list[int], made: list[int], most: int
+@given(TOKENS, TOKENS)
+def test_what_follows_stands_in_the_draft_behind_the_last_token(
+    draft: list[int], made: list[int]
 ) -> None:
-    guessed = list(guess(draft, made, most))
-    assert len(guessed) <= most
-    if guessed:
-        piece = made[-1:] + guessed
-        starts = range(len(draft) - len(piece) + 1)
-        assert any(draft[start : start + len(piece)] == piece for start in starts)
+    place = place_in(draft, made)
+    if place is not None:
+        assert 0 <= place < len(draft)
+        assert draft[max(place - 1, 0) : place] == (made[-1:] if place else [])
 
 
-@given(TOKENS, st.integers(1, 6))
-def test_a_draft_that_is_right_is_followed_to_its_end(draft: list[int], most: int) -> None:
+@given(TOKENS)
+def test_a_draft_that_is_right_is_followed_to_its_end(draft: list[int]) -> None:
     for end in range(len(draft)):
         if len(set(draft)) == len(draft):
-            assert list(guess(draft, draft[:end], most)) == draft[end : end + most]
+            assert place_in(draft, draft[:end]) == end
+
+
+@pytest.mark.parametrize(
+    ("bias", "drafted", "best", "keeps"),
+    [
+        (Bias(0.45, 0.2), 0.05, 0.80, True),  # .45 of bias outweighs up to .82 of probability
+        (Bias(0.45, 0.2), 0.05, 0.90, False),
+        (Bias(0.2, 0.0), 0.30, 0.50, True),  # .2 up to .25
+        (Bias(0.2, 0.0), 0.30, 0.60, False),
+        (NO_BIAS, 0.39, 0.40, False),
+        (NO_BIAS, 0.40, 0.40, True),
+    ],
+)
+def test_a_standing_token_goes_where_the_model_is_surer_by_a_margin(
+    *, bias: Bias, drafted: float, best: float, keeps: bool
+) -> None:
+    assert bias.keeps(math.log(drafted), math.log(best), is_standing=True) is keeps
+
+
+def test_the_tail_has_a_bias_of_its_own() -> None:
+    bias = Bias(standing=0.45, tail=0.2)
+    assert bias.keeps(math.log(0.1), math.log(0.6), is_standing=True)
+    assert not bias.keeps(math.log(0.1), math.log(0.6), is_standing=False)
+    assert not NO_BIAS
+    assert Bias(tail=0.1)
+
+
+def test_a_token_of_no_probability_at_all_is_not_kept_for_a_sure_one() -> None:
+    assert not Bias(0.45, 0.2).keeps(-math.inf, math.log(0.9), is_standing=True)

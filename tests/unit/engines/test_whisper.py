@@ -4,6 +4,7 @@ import difflib
 import json
 import shutil
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import jiwer
@@ -15,6 +16,8 @@ from pipeline.core.errors import EngineError, ModelError
 from pipeline.core.resources import bundled
 from pipeline.core.types import SAMPLE_RATE, Pcm, Recognition
 from pipeline.engines.whisper import Whisper, padded, window_frames
+from pipeline.text.commit_policy import CommitPolicy
+from pipeline.text.local_agreement import revised_words
 from tests.support.needs import needs_file
 
 STARTER = bundled("models", "starter", "stt")
@@ -113,7 +116,78 @@ def test_the_same_audio_gives_the_same_text(
 ) -> None:
     final = whisper.recognize(sermon[0][0], final=True)
     assert whisper.recognize(sermon[0][0], final=True) == final
-    assert whisper.recognize(sermon[0][0], final=False) == replace(final, words=())
+    partial = whisper.recognize(sermon[0][0], final=False)
+    assert replace(partial, tokens=(), ends_s=()) == replace(final, words=())
+
+
+def test_a_partial_tells_its_tokens_and_when_each_was_over(
+    whisper: Whisper, sermon: list[tuple[Pcm, str]]
+) -> None:
+    pcm = sermon[0][0]
+    heard = whisper.recognize(pcm, final=False)
+    assert "".join(token.text for token in heard.tokens).strip() == heard.text
+    assert [heard.text[: token.until] for token in heard.tokens][-1] == heard.text
+    for before, after in pairwise(heard.tokens):
+        assert heard.text[before.until : after.until] == after.text
+    assert len(heard.ends_s) == len(heard.tokens)
+    assert list(heard.ends_s) == sorted(heard.ends_s)
+    assert 0.5 * pcm.size / SAMPLE_RATE < heard.ends_s[-1] <= pcm.size / SAMPLE_RATE + 0.02
+    assert not whisper.recognize(pcm, final=True).tokens
+
+
+def test_a_partial_begins_with_what_is_committed_and_a_final_is_free(
+    whisper: Whisper, sermon: list[tuple[Pcm, str]]
+) -> None:
+    pcm = sermon[0][0]
+    free = whisper.recognize(pcm, final=False)
+    right = [token.id for token in free.tokens]
+    for count in (1, len(right) // 2, len(right)):
+        again = whisper.recognize(pcm, final=False, prefix=right[:count])
+        assert [token.id for token in again.tokens] == right, "it goes on as it would have"
+        assert again.avg_logprob is not None
+        assert -2.0 < again.avg_logprob < 0.0
+    wrong = [token.id for token in whisper.recognize(sermon[2][0], final=False).tokens][:3]
+    misled = whisper.recognize(pcm, final=False, prefix=wrong)
+    assert [token.id for token in misled.tokens][:3] == wrong
+    assert whisper.recognize(pcm, final=True, prefix=wrong).text == free.text
+
+
+def test_a_beginning_longer_than_the_model_can_take_is_no_error(whisper: Whisper) -> None:
+    heard = whisper.recognize(np.zeros(8000, np.float32), final=False, prefix=[5] * 600)
+    assert isinstance(heard, Recognition)
+
+
+def test_without_alignment_heads_a_partial_tells_no_times(
+    whisper: Whisper, sermon: list[tuple[Pcm, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(whisper, "has_alignment", False)
+    heard = whisper.recognize(sermon[0][0], final=False)
+    assert heard.tokens
+    assert heard.ends_s == ()
+
+
+@pytest.mark.slow
+def test_the_sermon_as_it_grows_takes_no_word_back(
+    whisper: Whisper, sermon: list[tuple[Pcm, str]]
+) -> None:
+    """Policy and engine together: what stands grows, and nearly all of it is in the final."""
+    stood = kept = 0
+    for pcm, _ in sermon[:3]:
+        policy = CommitPolicy()
+        shown = ""
+        for end in range(SAMPLE_RATE, pcm.size, round(0.6 * SAMPLE_RATE)):
+            ids = [token.id for token in policy.committed]
+            heard = whisper.recognize(pcm[:end], final=False, prefix=ids)
+            commit = policy.push(heard.tokens, heard.ends_s, end / SAMPLE_RATE, is_final=False)
+            assert not commit.reason
+            text = heard.text[: commit.committed[-1].until] if commit.committed else ""
+            assert text.startswith(shown)
+            shown = text
+        final = whisper.recognize(pcm, final=True).text
+        stood += len(shown.split())
+        kept += len(shown.split()) - revised_words(shown, final)
+    assert stood > 8
+    assert kept > 0.9 * stood
 
 
 @pytest.mark.parametrize(("content_s", "window_s"), [(2.0, 10.0), (11.0, 13.0), (29.0, 30.0)])

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.text.local_agreement import Stabilizer, agreed
+from pipeline.text.local_agreement import Stabilizer, agreed, revised_words
 
 
 def test_words_that_two_partials_begin_with_are_stable() -> None:
@@ -34,3 +35,20 @@ def test_the_stable_part_holds_the_same_words_in_both(previous: str, text: str) 
     words = text[: agreed(previous, text)].split()
     assert previous.split()[: len(words)] == words
     assert text.split()[: len(words)] == words
+
+
+@pytest.mark.parametrize(
+    ("standing", "text", "count"),
+    [
+        ("Dios es", "Dios es bueno.", 0),
+        ("dios es,", "Dios es bueno", 0),
+        ("Dios era bueno", "Dios es bueno", 1),
+        ("Si el sistema de", "Aunque un sistema", 3),
+        ("", "Dios", 0),
+        ("Dios", "", 1),
+    ],
+)
+def test_words_that_stood_and_were_taken_back_are_counted(
+    standing: str, text: str, count: int
+) -> None:
+    assert revised_words(standing, text) == count

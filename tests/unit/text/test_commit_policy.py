@@ -1,0 +1,172 @@
+"""What of a recognized text stands for good."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.core.types import Token
+from pipeline.text.boundaries import HALF
+from pipeline.text.commit_policy import CommitPolicy, Policy
+
+IDS: dict[str, int] = {}
+
+
+def tokens(*texts: str) -> list[Token]:
+    """Tokens with these texts; the same text has the same id."""
+    until = 0
+    made = []
+    for text in texts:
+        until += len(text)
+        made.append(Token(IDS.setdefault(text, len(IDS)), text, until))
+    return made
+
+
+def text(made: Sequence[Token]) -> str:
+    return "".join(token.text for token in made)
+
+
+GOLD = tokens(" A", " gold", " ring", " will", " please")
+ENDS = [1.0, 1.4, 1.8, 2.2, 2.6]
+
+
+def test_what_lies_half_a_second_before_the_end_stands() -> None:
+    commit = CommitPolicy().push(GOLD, ENDS, 2.8, is_final=False)
+    assert text(commit.committed) == " A gold ring will"
+    assert text(commit.tail) == " please"
+    assert commit.reason == ""
+
+
+def test_how_far_before_it_is_a_setting() -> None:
+    commit = CommitPolicy(behind_s=1.0).push(GOLD, ENDS, 2.9, is_final=False)
+    assert text(commit.committed) == " A gold ring"
+
+
+def test_the_last_word_never_stands_however_long_ago_it_was() -> None:
+    commit = CommitPolicy().push(GOLD, ENDS, 9.0, is_final=False)
+    assert text(commit.tail) == " please"
+
+
+def test_half_a_word_does_not_stand() -> None:
+    spoken = tokens(" my", " shep", "herd", " and")
+    commit = CommitPolicy().push(spoken, [1.0, 1.4, 1.8, 2.3], 2.0, is_final=False)
+    assert text(commit.committed) == " my"
+
+
+def test_a_full_stop_at_the_end_is_a_guess_and_does_not_stand() -> None:
+    policy = CommitPolicy()
+    spoken = tokens(" God", " is", " good", ".")
+    commit = policy.push(spoken, [0.5, 0.8, 1.2, 1.2], 5.0, is_final=False)
+    assert text(commit.committed) == " God is"
+    # It turns out to have been none; what stood goes on.
+    spoken = tokens(" God", " is", " good", " to", " us")
+    commit = policy.push(spoken, [0.5, 0.8, 1.2, 5.0, 5.3], 6.0, is_final=False)
+    assert text(commit.committed) == " God is good to"
+
+
+def test_a_full_stop_with_more_behind_it_stands() -> None:
+    spoken = tokens(" good", ".", " The", " long")
+    commit = CommitPolicy().push(spoken, [1.0, 1.3, 2.0, 2.4], 3.0, is_final=False)
+    assert text(commit.committed) == " good. The"
+
+
+def test_half_a_character_does_not_stand() -> None:
+    spoken = tokens("神", HALF, HALF, "は", "愛")
+    commit = CommitPolicy().push(spoken, [0.5, 1.0, 1.0, 3.0, 4.0], 2.0, is_final=False)
+    assert text(commit.committed) == "神"
+
+
+def test_agreement_keeps_what_two_in_a_row_begin_with() -> None:
+    policy = CommitPolicy("agreement")
+    first = policy.push(tokens(" Esk", " not", " what"), [], 2.0, is_final=False)
+    second = policy.push(tokens(" Ask", " not", " what"), [], 3.0, is_final=False)
+    third = policy.push(tokens(" Ask", " not", " what", " your"), [], 4.0, is_final=False)
+    assert [text(each.committed) for each in (first, second, third)] == ["", "", " Ask not what"]
+    assert not third.reason, "it was asked for"
+
+
+@pytest.mark.parametrize(
+    ("ends_s", "audio_s", "why"),
+    [
+        ([], 9.0, "the recognizer tells no times"),
+        (ENDS[1:], 9.0, "the recognizer tells no times"),
+        ([1.0, 1.4, math.nan, 2.2, 2.6], 9.0, "a time is no number"),
+        ([1.0, 1.4, math.inf, math.inf, math.inf], 9.0, "a time is no number"),
+        (ENDS, math.nan, "a time is no number"),
+        ([1.0, 1.4, 1.3, 2.2, 2.6], 9.0, "times go backwards"),
+    ],
+)
+def test_useless_times_are_told_and_agreement_decides(
+    ends_s: list[float], audio_s: float, why: str
+) -> None:
+    policy = CommitPolicy()
+    first = policy.push(GOLD, ends_s, audio_s, is_final=False)
+    assert (first.committed, first.tail, first.reason) == ((), tuple(GOLD), why)
+    second = policy.push(GOLD, ends_s, audio_s, is_final=False)
+    assert (text(second.committed), second.reason) == (" A gold ring will", why)
+
+
+def test_a_text_that_does_not_begin_as_committed_takes_nothing_back() -> None:
+    policy = CommitPolicy()
+    policy.push(GOLD, ENDS, 2.8, is_final=False)
+    commit = policy.push(tokens(" A", " bold", " thing"), [1.0, 1.4, 1.8], 3.6, is_final=False)
+    assert text(commit.committed) == " A gold ring will"
+    assert text(commit.tail) == " bold thing"
+    assert "does not begin" in commit.reason
+    again = policy.push(GOLD, ENDS, 3.6, is_final=False)
+    assert text(again.committed) == " A gold ring will"
+
+
+def test_a_final_stands_as_a_whole() -> None:
+    policy = CommitPolicy()
+    policy.push(GOLD, ENDS, 2.8, is_final=False)
+    commit = policy.push(tokens(" A", " ring", "."), [], 3.0, is_final=True)
+    assert (text(commit.committed), commit.tail) == (" A ring.", ())
+
+
+WORDS = st.lists(
+    st.sampled_from([" the", " Lord", "ly", ".", ",", "神", "は", HALF, " ", ""]), max_size=12
+)
+SECONDS = st.one_of(st.floats(), st.floats(0, 10))
+PUSHES = st.lists(
+    st.tuples(WORDS, st.lists(SECONDS, max_size=12), SECONDS, st.booleans()), max_size=6
+)
+
+
+@pytest.mark.parametrize("name", ["alignatt", "agreement"])
+@given(pushes=PUSHES)
+def test_whatever_comes_nothing_that_stands_goes_and_nothing_is_lost(
+    name: Policy, pushes: list[tuple[list[str], list[float], float, bool]]
+) -> None:
+    policy = CommitPolicy(name)
+    stood: tuple[Token, ...] = ()
+    for texts, ends_s, audio_s, sorts in pushes:
+        heard = tokens(*texts)
+        commit = policy.push(heard, sorted(ends_s) if sorts else ends_s, audio_s, is_final=False)
+        assert [t.id for t in commit.committed[: len(stood)]] == [t.id for t in stood]
+        assert commit.tail == tuple(heard[len(heard) - len(commit.tail) :])
+        head = heard[: len(heard) - len(commit.tail)]
+        assert [t.id for t in commit.committed[: len(head)]] == [t.id for t in head]
+        stood = commit.committed
+
+
+@given(WORDS, st.floats(0, 3), st.data())
+def test_going_on_from_what_stands_only_adds_to_it(
+    texts: list[str], step_s: float, data: st.DataObject
+) -> None:
+    """As the recognizer does it: what stands is forced, the rest is heard anew."""
+    policy = CommitPolicy()
+    audio_s = 0.0
+    for _ in range(4):
+        audio_s += step_s
+        heard = [*policy.committed, *tokens(*data.draw(WORDS))]
+        ends_s = [audio_s * (place + 1) / len(heard) for place in range(len(heard))]
+        commit = policy.push(heard, ends_s, audio_s, is_final=False)
+        assert (*commit.committed, *commit.tail) == tuple(heard)
+        assert not commit.reason
+        if commit.tail and len(commit.committed) > 0:
+            assert len(commit.committed) < len(heard)
