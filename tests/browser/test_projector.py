@@ -107,7 +107,7 @@ def test_of_a_sentence_that_is_being_spoken_only_what_stands_is_shown(
 ) -> None:
     log = """window.said = [];
     addEventListener("DOMContentLoaded", () => new MutationObserver(() => {
-      const text = document.querySelector("#captions")?.textContent;
+      const text = document.querySelector("#captions .text")?.textContent ?? "";
       if (text !== window.said[window.said.length - 1]) window.said.push(text);
     }).observe(document.querySelector("#captions"),
                {childList: true, subtree: true, characterData: true}));"""

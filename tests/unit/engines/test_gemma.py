@@ -14,7 +14,7 @@ import structlog
 
 from pipeline.core.errors import ConfigError, EngineError, ModelError
 from pipeline.core.resources import bundled
-from pipeline.core.types import Translation
+from pipeline.core.types import Standing, Translation
 from pipeline.engines.gemma import Gemma
 from pipeline.engines.marian import Marian
 from pipeline.models.resolve import resolve
@@ -432,6 +432,41 @@ def test_a_wrong_draft_does_no_harm(gguf: Path, good: str, draft: str) -> None:
     engine = loaded(gguf, draft=8)
     assert engine.translate("God is good.", None, draft).text == good
     assert engine.translate("God is good.", None, draft).text == good
+
+
+def test_what_stands_is_kept_where_the_model_is_hardly_surer(gemma: Gemma) -> None:
+    said = "He leads me beside still waters."
+    alone = gemma.translate(said).text
+    assert gemma.translate(said, None, alone, Standing(target=len(alone))).text == alone
+    # Its own sentence with a word that it likes less: what is committed stays, what is not goes.
+    kept = gone = 0
+    for number, word in enumerate(alone.split()):
+        for other in ("mi", "y", "la", "de", "en", "a"):
+            words = alone.split()
+            words[number] = other
+            draft = " ".join(words)
+            stands = gemma.translate(said, None, draft, Standing(target=len(draft))).text
+            free = gemma.translate(said, None, draft, Standing(target=0)).text
+            kept += other != word and stands.split()[: number + 1] == words[: number + 1]
+            gone += other != word and free.split()[: number + 1] == words[: number + 1]
+    assert kept > gone, "the committed word is worth more than one of the tail"
+
+
+def test_nonsense_that_stands_gives_way_to_what_the_model_is_sure_of(gemma: Gemma) -> None:
+    draft = "xyzzy xyzzy"
+    made = gemma.translate("God is good.", None, draft, Standing(target=len(draft)))
+    assert "xyzzy" not in made.text
+    assert made.stopped == "end"
+
+
+def test_what_stands_costs_no_token_more(gguf: Path, gemma: Gemma) -> None:
+    quick = loaded(gguf, draft=8)
+    standing = Standing(target=20)
+    for sentence in ("God is good.", "I shall not want.", "He restores my soul."):
+        draft = "Dios es bueno con todos."
+        slow = gemma.translate(sentence, None, draft, standing)
+        fast = quick.translate(sentence, None, draft, standing)
+        assert (fast.text, fast.tokens) == (slow.text, slow.tokens)
 
 
 def test_a_draft_is_not_looked_at_unless_asked_for(gemma: Gemma, good: str) -> None:

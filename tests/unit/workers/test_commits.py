@@ -1,0 +1,200 @@
+"""What is committed of an utterance, from partial to partial and into its final."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.config.schema import Stt
+from pipeline.core.types import (
+    SAMPLE_RATE,
+    Caption,
+    Correction,
+    Recognition,
+    Standing,
+    TargetPart,
+    Token,
+    Transcript,
+    Translation,
+    Utterance,
+)
+from pipeline.workers.commits import Commitments, corrected
+
+MARK = "\u2581"
+
+
+def utterance(seconds: float, id: int = 1, *, final: bool = False) -> Utterance:  # noqa: A002
+    pcm = np.zeros(round(seconds * SAMPLE_RATE), np.float32)
+    return Utterance(id, 1, final, "silence" if final else "partial", 0, len(pcm), pcm)
+
+
+def heard(
+    text: str,
+    *,
+    id: int = 1,  # noqa: A002
+    final: bool = False,
+    corrections: Sequence[Correction] = (),
+) -> Transcript:
+    """Words of which each took half a second, and half a second more of sound."""
+    words = text.split()
+    until = accumulate(len(word) + (place > 0) for place, word in enumerate(words))
+    tokens = tuple(
+        Token(hash(word) % 999, f" {word}", end) for word, end in zip(words, until, strict=True)
+    )
+    ends_s = tuple(0.5 * (place + 1) for place in range(len(words)))
+    recognition = Recognition(text) if final else Recognition(text, tokens=tokens, ends_s=ends_s)
+    shown = text
+    for correction in corrections:
+        shown = shown.replace(correction.found, correction.replacement)
+    return Transcript(
+        utterance(0.5 * len(words) + 0.5, id, final=final), "en", text, shown, recognition,
+        tuple(corrections),
+    )  # fmt: skip
+
+
+def translated(transcript: Transcript, text: str, standing: Standing) -> Caption:
+    """A translator of a word for a word, which goes on from what stands."""
+    forced = [piece for pieces in standing.pieces for piece in pieces]
+    pieces = [*forced, *(MARK + word for word in text.split()[len(forced) :])]
+    until = tuple(accumulate(len(p) - (n == 0) for n, p in enumerate(pieces)))
+    settled = len(transcript.text[: standing.source].split())
+    part = TargetPart(tuple(pieces), until, tuple(range(len(pieces))), settled, is_whole=False)
+    made = "".join(pieces).replace(MARK, " ").strip()
+    return Caption(
+        transcript, "es", made, "marian", False, translation=Translation(made, "m", parts=(part,))
+    )
+
+
+class Speech:
+    """Says partials and finals to `Commitments` as the transcribe thread does."""
+
+    def __init__(self, *, keeps: bool = True, stt: Stt | None = None) -> None:
+        self.commits = Commitments()
+        self.keeps = keeps
+        self.stt = stt or Stt()
+
+    def say(self, source: str, target: str, **options: Any) -> Caption:
+        transcript = heard(source, **options)
+        self.prefix = self.commits.prefix(transcript.utterance, self.stt)
+        standing = self.commits.heard(transcript, keeps=self.keeps)
+        return self.commits.shown(translated(transcript, target, standing))
+
+
+def solid(caption: Caption) -> str:
+    return caption.text[: caption.stable]
+
+
+def test_the_next_partial_is_made_to_begin_with_what_stands() -> None:
+    speech = Speech()
+    first = speech.say("God is good to all", "Dios es bueno con todos")
+    assert speech.prefix == ()
+    assert solid(first) == "Dios es bueno con"
+    second = speech.say("God is good to all of us today", "Dios era malo y todos nosotros hoy")
+    assert speech.prefix == tuple(t.id for t in heard("God is good to").recognition.tokens)
+    assert second.text.startswith("Dios es bueno con")
+    assert (solid(second), second.revised) == ("Dios es bueno con todos nosotros", 0)
+
+
+def test_another_utterance_begins_anew() -> None:
+    speech = Speech()
+    speech.say("God is good to all", "Dios es bueno con todos")
+    other = speech.say("He loves us", "Nos ama mucho", id=2)
+    assert speech.prefix == ()
+    assert other.text == "Nos ama mucho"
+
+
+def test_a_final_keeps_what_stands() -> None:
+    speech = Speech()
+    speech.say("God is good to all", "Dios es bueno con todos")
+    final = speech.say("God is good, to all.", "Dios era malo para todos.", final=True)
+    assert final.text == "Dios es bueno con todos."
+    assert (solid(final), final.revised) == ("Dios es bueno con", 0)
+
+
+def test_at_its_best_a_final_is_translated_anew_and_what_it_takes_back_is_counted() -> None:
+    speech = Speech(keeps=False)
+    speech.say("God is good to all", "Dios es bueno con todos")
+    final = speech.say("God is good to all.", "Dios era bueno con todos.", final=True)
+    assert final.text == "Dios era bueno con todos."
+    assert (solid(final), final.revised) == ("Dios", 1)
+
+
+def test_a_final_that_hears_other_words_keeps_the_translation_of_those_before() -> None:
+    speech = Speech()
+    speech.say("God is good to", "Dios es bueno con")
+    speech.say("God is good to all of you", "Dios es bueno con todos de ustedes")
+    final = speech.say("God is good too and", "Dios es bueno y además", final=True)
+    assert final.text.startswith("Dios es bueno")
+    assert final.revised > 0, "more than that was committed"
+
+
+def test_after_its_final_the_same_utterance_begins_anew() -> None:
+    speech = Speech()
+    speech.say("God is good to all", "Dios es bueno con todos")
+    speech.say("God is good to all.", "Dios es bueno con todos.", final=True)
+    again = speech.say("Good is all to us and", "Todo es bueno para nosotros y")
+    assert speech.prefix == ()
+    assert again.text == "Todo es bueno para nosotros y"
+
+
+def test_a_text_that_could_not_be_used_takes_its_beginning_with_it() -> None:
+    speech = Speech()
+    first = speech.say("God is good to all", "Dios es bueno con todos")
+    speech.commits.heard_nothing_of_use(utterance(3.0))
+    assert speech.commits.prefix(utterance(3.5), speech.stt) == ()
+    second = speech.say("God is great to all", "Dios es grande con todos")
+    assert second.text.startswith(solid(first)), "what people read stands all the same"
+
+
+def test_what_the_dictionary_changes_at_the_edge_does_not_stand() -> None:
+    speech = Speech()
+    rule = Correction("psalm", "psalm twenty three", "Psalm 23", 5)
+    transcript = heard("read psalm twenty three", corrections=[rule])
+    speech.commits.prefix(transcript.utterance, speech.stt)
+    # The last word is not committed, and with it goes all that the rule has written.
+    assert speech.commits.heard(transcript, keeps=True).source == len("read")
+
+
+def test_spoken_words_that_stand_in_are_solid_as_far_as_they_are_committed() -> None:
+    speech = Speech()
+    transcript = heard("God is good to all")
+    speech.commits.prefix(transcript.utterance, speech.stt)
+    speech.commits.heard(transcript, keeps=True)
+    caption = Caption(transcript, "en", transcript.text, "source", False)
+    assert solid(speech.commits.shown(caption)) == "God is good to"
+
+
+def test_the_policy_of_the_settings_decides() -> None:
+    speech = Speech(stt=Stt(commit="agreement"))
+    assert solid(speech.say("God is good to all", "Dios es bueno con todos")) == ""
+    assert solid(speech.say("God is good to all", "Dios es bueno con todos")) == "Dios es bueno con"
+
+
+@pytest.mark.parametrize(
+    ("length", "expected"),
+    [(0, 0), (4, 4), (5, 5), (10, 5), (22, 5), (23, 13), (28, 18)],
+)
+def test_characters_of_the_raw_text_in_the_corrected_one(length: int, expected: int) -> None:
+    # "read psalm twenty three now" -> "read Psalm 23 now"
+    rule = Correction("psalm", "psalm twenty three", "Psalm 23", 5)
+    assert corrected(length, [rule]) == expected
+
+
+WORDS = st.lists(st.sampled_from(["god", "is", "good", "to", "us", "all"]), min_size=1, max_size=8)
+
+
+@given(st.lists(WORDS, min_size=1, max_size=6))
+def test_words_that_stand_stay_until_the_final(partials: list[list[str]]) -> None:
+    speech = Speech()
+    stood = ""
+    for words in partials:
+        caption = speech.say(" ".join(words), " ".join(word.upper() for word in words))
+        assert solid(caption).startswith(stood)
+        assert caption.revised == 0
+        stood = solid(caption)
