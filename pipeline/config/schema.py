@@ -141,8 +141,7 @@ class Final(Section):
     flash_attention: bool = True
     stream: Annotated[bool, NEXT_UTTERANCE] = True
     deadline_s: Annotated[float, Field(gt=0, le=600), NEXT_UTTERANCE] = 8.0
-    commit: Annotated[Literal["alignatt", "agreement"], NEXT_UTTERANCE] = "alignatt"
-    commit_s: Annotated[float, Field(ge=0, le=5), NEXT_UTTERANCE] = 0.5
+    stability: Annotated[Literal["calm", "best"], NEXT_UTTERANCE] = "calm"
 
 
 class Compare(Section):

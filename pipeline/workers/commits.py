@@ -46,8 +46,8 @@ class Commitments:
     def prefix(self, utterance: Utterance, stt: Stt) -> tuple[int, ...]:
         """Return the ids of the tokens that the recognition of a partial is to begin with.
 
-        `stt` holds from the beginning of an utterance. One that goes on after its final begins
-        anew: the final was decoded freely, and may have been wrong.
+        `stt` holds from the beginning of an utterance. One that goes on after it was thought to be
+        over begins anew only where that took back what stood: the words had been misheard.
         """
         if utterance.id != self._id:
             self._begin(utterance.id, stt)
@@ -55,7 +55,7 @@ class Commitments:
 
     def heard_nothing_of_use(self, utterance: Utterance) -> None:
         """Drop the beginning that the recognizer was given: its text could not be used."""
-        if utterance.final:
+        if utterance.is_whole:
             self._id = None
         self._source = CommitPolicy(self._stt.commit, self._stt.commit_s)
 
@@ -64,7 +64,7 @@ class Commitments:
 
         Of a final: with `keeps` what stands, and was made of words that it still has.
         """
-        if transcript.utterance.final:
+        if transcript.utterance.is_whole:
             return self._still_said(transcript.text) if keeps else Standing()
         tokens, ends_s = transcript.recognition.tokens, transcript.recognition.ends_s
         raw = 0
@@ -91,22 +91,24 @@ class Commitments:
 
     def shown(self, caption: Caption) -> Caption:
         """Return the caption with what stands of its text, and what was taken back."""
-        text, final = caption.text, caption.transcript.utterance.final
+        text, is_whole = caption.text, caption.transcript.utterance.is_whole
         parts = caption.translation.parts if caption.translation else ()
-        if parts and final:
+        if parts and is_whole:
             stable = agreed(self._stood, text)
         elif parts:
             stable = self._target.push(parts)
             standing = Standing(0, 0, self._target.committed, self._target.closed)
             self._history.append((words(self._settled), standing))
-        elif caption.translation is None and caption.transcript.recognition.tokens and not final:
+        elif caption.translation is None and caption.transcript.recognition.tokens and not is_whole:
             stable = len(self._settled)
         else:
             stable = self._stabilizer.push(caption.id, text, final=False)
-        if final:
+        lost = revised_words(self._stood, text)
+        self._revised += lost
+        if not is_whole:
+            self._stood = text[:stable]
+        elif lost:
             self._id = None
-        self._revised += revised_words(self._stood, text)
-        self._stood = text[:stable]
         return replace(caption, stable=stable, revised=self._revised)
 
 

@@ -69,6 +69,7 @@ def final(text: str = "La gracia de Dios.", of: Transcript | None = None) -> Cap
         final=True,
         translation=Translation(text, "gemma", 8, -0.105, 40, 30, "end", 7),
         span=Span(100.6, 101.0, busy_s=0.25),
+        revised=2,
     )
 
 

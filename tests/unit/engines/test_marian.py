@@ -87,13 +87,12 @@ def test_what_is_closed_is_not_translated_again(
     made = marian.translate(text, standing=Standing(source=len(text)))
     translated: list[object] = []
     real = marian._translator
-    monkeypatch.setattr(
-        marian,
-        "_translator",
-        SimpleNamespace(
-            translate_batch=lambda *a, **k: (translated.append(a), real.translate_batch(*a, **k))[1]
-        ),
-    )
+
+    def translate_batch(source: object, **options: object) -> object:
+        translated.append(source)
+        return real.translate_batch(source, **options)
+
+    monkeypatch.setattr(marian, "_translator", SimpleNamespace(translate_batch=translate_batch))
     pieces = tuple(part.pieces for part in made.parts)
     again = marian.translate(text, standing=Standing(pieces=pieces, closed=2))
     assert again.text == made.text

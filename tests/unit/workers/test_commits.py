@@ -134,13 +134,23 @@ def test_a_final_that_hears_other_words_keeps_the_translation_of_those_before() 
     assert final.revised > 0, "more than that was committed"
 
 
-def test_after_its_final_the_same_utterance_begins_anew() -> None:
+def test_an_utterance_that_goes_on_after_its_final_goes_on_from_what_stood() -> None:
     speech = Speech()
-    speech.say("God is good to all", "Dios es bueno con todos")
+    first = speech.say("God is good to all", "Dios es bueno con todos")
     speech.say("God is good to all.", "Dios es bueno con todos.", final=True)
-    again = speech.say("Good is all to us and", "Todo es bueno para nosotros y")
+    again = speech.say("God is good to all of us now", "Ella era mala y todos nosotros ahora")
+    assert speech.prefix == tuple(t.id for t in heard("God is good to").recognition.tokens)
+    assert solid(again).startswith(solid(first))
+
+
+def test_one_whose_final_took_back_what_stood_begins_anew() -> None:
+    speech = Speech()
+    speech.say("Esk not what your", "Esk no lo que tu")
+    taken_back = speech.say("Ask not.", "¡No preguntes!", final=True)
+    assert taken_back.revised > 0
+    again = speech.say("Ask not what your country", "No preguntes lo que tu país")
     assert speech.prefix == ()
-    assert again.text == "Todo es bueno para nosotros y"
+    assert again.text == "No preguntes lo que tu país"
 
 
 def test_a_text_that_could_not_be_used_takes_its_beginning_with_it() -> None:
