@@ -7,6 +7,7 @@ in the end every utterance has one final, of all its samples, and one record.
 from __future__ import annotations
 
 import queue
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -67,7 +68,7 @@ class Numbers:
 
     def load(self) -> None: ...
 
-    def recognize(self, pcm: Pcm, *, final: bool) -> Recognition:
+    def recognize(self, pcm: Pcm, *, final: bool, prefix: Sequence[int] = ()) -> Recognition:
         text = word(pcm)
         if final:
             self.heard.append(text)

@@ -446,7 +446,7 @@ def test_an_eager_utterance_is_understood_and_handed_on_as_a_final() -> None:
 
 def test_what_was_heard_of_an_utterance_that_speech_returned_to_is_dropped() -> None:
     class Resumes(FakeRecognizer):
-        def recognize(self, pcm: Pcm, *, final: bool) -> Recognition:
+        def recognize(self, pcm: Pcm, *, final: bool, prefix: Sequence[int] = ()) -> Recognition:
             mailbox.put(resumed)
             return super().recognize(pcm, final=final)
 

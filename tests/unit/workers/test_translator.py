@@ -393,7 +393,11 @@ def test_a_translation_that_is_not_wanted_any_more_stops_between_two_words() -> 
         said = 0
 
         def translate(
-            self, text: str, on_text: Callable[[str], None] | None = None, draft: str = ""
+            self,
+            text: str,
+            on_text: Callable[[str], None] | None = None,
+            draft: str = "",
+            standing: Standing | None = None,
         ) -> Translation:
             for _ in range(100):
                 self.said += 1
