@@ -16,7 +16,7 @@ from pipeline.audio.level import measure
 from pipeline.audio.portaudio import call, live
 from pipeline.audio.protocols import AudioSource
 from pipeline.core.errors import AudioError
-from pipeline.core.types import Level
+from pipeline.core.reports import Level
 
 _METER_BLOCKS = 4
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from pipeline.core.types import Level, Pcm
+from pipeline.core.reports import Level
+from pipeline.core.types import Pcm
 
 FLOOR_DBFS = -120.0
 """The level of silence, for which the logarithm has no value."""

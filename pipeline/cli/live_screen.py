@@ -23,7 +23,8 @@ from rich.text import Text
 
 from pipeline.captions.redaction import Redaction
 from pipeline.core import logs
-from pipeline.core.types import Fault, Level, Mode, State
+from pipeline.core.reports import Fault, Level
+from pipeline.core.types import Mode, State
 from pipeline.daemon.sinks import Screen
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.records.summary import SHORT_STAGES

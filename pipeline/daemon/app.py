@@ -15,21 +15,17 @@ import structlog
 from pipeline.config.schema import Settings
 from pipeline.core import logs
 from pipeline.core.errors import StarkError
-from pipeline.core.timestamps import utc_now
-from pipeline.core.types import (
-    Caption,
-    Comparison,
+from pipeline.core.reports import (
     Fault,
     Level,
-    Mode,
     Report,
     Settled,
     SourceChanged,
-    Transcript,
-    Utterance,
     WorkerEnded,
     WorkerReady,
 )
+from pipeline.core.timestamps import utc_now
+from pipeline.core.types import Caption, Comparison, Mode, Transcript, Utterance
 from pipeline.daemon.context import make_context
 from pipeline.daemon.coordinator import CaptionCoordinator
 from pipeline.daemon.health import Health

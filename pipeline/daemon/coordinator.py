@@ -11,16 +11,9 @@ from collections import deque
 import structlog
 
 from pipeline.captions.redaction import Redaction
+from pipeline.core.reports import Fault, Level, SourceChanged
 from pipeline.core.timestamps import utc_now
-from pipeline.core.types import (
-    Caption,
-    Comparison,
-    Fault,
-    Level,
-    SourceChanged,
-    Transcript,
-    Utterance,
-)
+from pipeline.core.types import Caption, Comparison, Transcript, Utterance
 from pipeline.daemon.context import DaemonContext
 from pipeline.daemon.tracks import Track, Tracks
 from pipeline.protocol.caption import CaptionMessage

@@ -10,7 +10,8 @@ import structlog
 
 from pipeline.captions.board import CaptionBoard
 from pipeline.config.schema import Settings
-from pipeline.core.types import Emit, Mode
+from pipeline.core.reports import Emit
+from pipeline.core.types import Mode
 from pipeline.session.recorder import SessionRecorder
 from pipeline.session.redact import finish_purges
 from pipeline.session.resume import Unfinished, unfinished_session

@@ -7,8 +7,9 @@ from dataclasses import asdict
 
 from pipeline.captions.redaction import Redaction
 from pipeline.core.metrics import Metrics
+from pipeline.core.reports import Fault, Level, SourceChanged
 from pipeline.core.timestamps import utc_now
-from pipeline.core.types import Caption, Fault, Level, SourceChanged, State
+from pipeline.core.types import Caption, State
 from pipeline.daemon.sinks import Sink
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.records.comparison import CompareRecord

@@ -17,8 +17,8 @@ from pipeline.config.loader import changed, leaves
 from pipeline.config.schema import Settings
 from pipeline.core import logs
 from pipeline.core.errors import ConfigError, DictionaryError, ProtocolError
+from pipeline.core.reports import Fault
 from pipeline.core.timestamps import utc_now
-from pipeline.core.types import Fault
 from pipeline.daemon.coalescing import Coalesced
 from pipeline.daemon.context import DaemonContext
 from pipeline.daemon.coordinator import CaptionCoordinator

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 
-from pipeline.core.types import Report
+from pipeline.core.reports import Report
 
 
 class ReportChannel:

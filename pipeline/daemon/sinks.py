@@ -11,7 +11,8 @@ from pathlib import Path
 from rich.console import RenderableType
 
 from pipeline.captions.redaction import Redaction
-from pipeline.core.types import Caption, Fault, Level, Mode, SourceChanged, State
+from pipeline.core.reports import Fault, Level, SourceChanged
+from pipeline.core.types import Caption, Mode, State
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.records.comparison import CompareRecord
 from pipeline.records.utterance import UtteranceRecord

@@ -8,8 +8,8 @@ from dataclasses import asdict
 
 import structlog
 
+from pipeline.core.reports import Fault
 from pipeline.core.timestamps import utc_now
-from pipeline.core.types import Fault
 from pipeline.daemon.context import DaemonContext
 from pipeline.daemon.coordinator import CaptionCoordinator
 from pipeline.daemon.health import Health

@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 
 from pipeline.captions.redaction import Redaction, RedactionFilter
 from pipeline.config.changes import Changes
-from pipeline.core.types import Fault
+from pipeline.core.reports import Fault
 from pipeline.protocol.codec import encode
 from pipeline.protocol.messages import (
     ConsoleMessage,

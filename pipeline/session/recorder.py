@@ -20,8 +20,8 @@ import orjson
 
 from pipeline.captions.redaction import Redaction, RedactionFilter
 from pipeline.core.files import LineFile, WholeFile
+from pipeline.core.reports import Fault
 from pipeline.core.timestamps import utc_now
-from pipeline.core.types import Fault
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.codec import encode
 from pipeline.records.events import Record, RecordsDroppedEvent, ResumedEvent

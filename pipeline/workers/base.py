@@ -10,7 +10,7 @@ import threading
 from abc import abstractmethod
 
 from pipeline.core.errors import EngineError
-from pipeline.core.types import Emit, Fault, WorkerEnded, WorkerReady
+from pipeline.core.reports import Emit, Fault, WorkerEnded, WorkerReady
 
 FAULTS_IN_A_ROW = 5
 """So many engine errors without a success between them mean that the engine is gone."""

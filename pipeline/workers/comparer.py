@@ -12,7 +12,8 @@ import time
 from pathlib import Path
 
 from pipeline.core.errors import EngineError, EngineGoneError, ModelError
-from pipeline.core.types import Caption, Comparison, Emit, Fault, Span
+from pipeline.core.reports import Emit, Fault
+from pipeline.core.types import Caption, Comparison, Span
 from pipeline.engines.factory import of_compare
 from pipeline.engines.protocols import Translator
 from pipeline.workers.base import UNUSABLE, Worker

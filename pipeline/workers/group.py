@@ -11,7 +11,8 @@ from typing import Protocol
 from pipeline.audio.protocols import AudioSource, SpeechDetector
 from pipeline.audio.segmenter import Segmenter
 from pipeline.config.schema import Settings
-from pipeline.core.types import Caption, Emit, Fault
+from pipeline.core.reports import Emit, Fault
+from pipeline.core.types import Caption
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.process import EngineProcess
 from pipeline.engines.protocols import Recognizer, Translator

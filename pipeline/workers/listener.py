@@ -13,15 +13,8 @@ from pipeline.audio.level import measure
 from pipeline.audio.protocols import AudioSource, SpeechDetector
 from pipeline.audio.segmenter import Segmenter
 from pipeline.core.errors import AudioError, AudioLostError
-from pipeline.core.types import (
-    SAMPLE_RATE,
-    AudioBlock,
-    Emit,
-    Fault,
-    Settled,
-    SourceChanged,
-    Utterance,
-)
+from pipeline.core.reports import Emit, Fault, Settled, SourceChanged
+from pipeline.core.types import SAMPLE_RATE, AudioBlock, Utterance
 from pipeline.workers.base import Worker
 from pipeline.workers.degradation import Degradation, Rung
 from pipeline.workers.queues import UtteranceQueue

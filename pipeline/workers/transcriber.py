@@ -8,15 +8,8 @@ from dataclasses import replace
 
 from pipeline.config.schema import Settings
 from pipeline.core.errors import EngineError, EngineGoneError, ModelCrashError
-from pipeline.core.types import (
-    SAMPLE_RATE,
-    Caption,
-    Emit,
-    Fault,
-    Recognition,
-    Transcript,
-    Utterance,
-)
+from pipeline.core.reports import Emit, Fault
+from pipeline.core.types import SAMPLE_RATE, Caption, Recognition, Transcript, Utterance
 from pipeline.dictionary.matcher import correct
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.protocols import Recognizer, Translator

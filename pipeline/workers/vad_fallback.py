@@ -11,7 +11,8 @@ import time
 from pipeline.audio.level import level_dbfs
 from pipeline.audio.protocols import SpeechDetector
 from pipeline.core.errors import EngineError
-from pipeline.core.types import Emit, Fault, Pcm
+from pipeline.core.reports import Emit, Fault
+from pipeline.core.types import Pcm
 from pipeline.workers.backoff import Backoff
 
 LOUD_DBFS = -45.0

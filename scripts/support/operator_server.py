@@ -11,11 +11,11 @@ import numpy as np
 from pipeline.cli.screens import LineScreen
 from pipeline.config.changes import Changes
 from pipeline.config.loader import load
+from pipeline.core.reports import Level
 from pipeline.core.types import (
     SAMPLE_RATE,
     Caption,
     Comparison,
-    Level,
     Mode,
     Recognition,
     Span,

@@ -12,7 +12,7 @@ from playwright.sync_api import WebSocketRoute, expect
 
 from pipeline.check.last_check import keep
 from pipeline.check.result import Result
-from pipeline.core.types import Fault
+from pipeline.core.reports import Fault
 from pipeline.records.health import Dropped
 from pipeline.server.attempts import LIMIT
 from scripts.support.operator_server import OperatorServer

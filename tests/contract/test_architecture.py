@@ -35,6 +35,7 @@ PURE = {
     *(
         "text",
         "records",
+        "core/reports",
         "core/types",
         "core/errors",
         "core/percentiles",

@@ -20,14 +20,13 @@ from hypothesis import strategies as st
 from pipeline.audio.segmenter import Segmenter
 from pipeline.captions.board import CaptionBoard
 from pipeline.config.schema import Settings, Vad
+from pipeline.core.reports import Report, Settled
 from pipeline.core.types import (
     BLOCK_SAMPLES,
     AudioBlock,
     Caption,
     Pcm,
     Recognition,
-    Report,
-    Settled,
     Transcript,
     Utterance,
 )

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from pipeline.core.types import Fault
+from pipeline.core.reports import Fault
 from pipeline.records.quality import Decision, Quality
 from pipeline.records.utterance import UtteranceRecord
 from pipeline.session.recorder import SessionRecorder

@@ -22,7 +22,7 @@ from rich.console import Console, RenderableType
 
 from pipeline.captions.redaction import Redaction
 from pipeline.cli.live_screen import RichScreen
-from pipeline.core.types import Fault, Level
+from pipeline.core.reports import Fault, Level
 from scripts.support.records import utterance_record
 from tests.support.screens import RECORD, caption
 

@@ -11,7 +11,7 @@ import structlog
 
 from pipeline.captions.redaction import Redaction
 from pipeline.cli.screens import LineScreen, RichScreen, make_screen
-from pipeline.core.types import Fault, Level
+from pipeline.core.reports import Fault, Level
 from tests.support.screens import RECORD, caption
 
 

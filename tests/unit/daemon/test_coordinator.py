@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from pipeline.core.types import Caption, Cause, Fault, SourceChanged, Utterance
+from pipeline.core.reports import Fault, SourceChanged
+from pipeline.core.types import Caption, Cause, Utterance
 from tests.support.commands import command
 from tests.support.coordinator import CoordinatorFixture, caption, transcript, utterance
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.core.types import Fault, SourceChanged
+from pipeline.core.reports import Fault, SourceChanged
 from pipeline.daemon.outputs import MetricsSink, PageSink, RecordSink
 from tests.support.coordinator import CoordinatorFixture, caption
 

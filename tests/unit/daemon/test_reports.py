@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 
-from pipeline.core.types import Report, WorkerReady
+from pipeline.core.reports import Report, WorkerReady
 from pipeline.daemon.reports import ReportChannel
 
 

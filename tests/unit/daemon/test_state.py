@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.core.types import Level, SourceChanged
+from pipeline.core.reports import Level, SourceChanged
 from pipeline.session.recorder import SessionRecorder
 from pipeline.workers.degradation import Rung
 from tests.support.coordinator import CoordinatorFixture

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
-from pipeline.core.types import Fault
+from pipeline.core.reports import Fault
 from pipeline.protocol.messages import DoneMessage, RuleMessage
 from pipeline.server import hub as broadcast
 from pipeline.server import operator_feed as operators

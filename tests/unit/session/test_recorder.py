@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from pipeline.core.errors import SessionError
+from pipeline.core.reports import Fault
 from pipeline.core.timestamps import utc_now
-from pipeline.core.types import Fault
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.codec import parse_caption
 from pipeline.records.events import CommandEvent, DictionaryEvent, FaultEvent

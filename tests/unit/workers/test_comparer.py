@@ -11,15 +11,8 @@ import pytest
 from pipeline.config.loader import load
 from pipeline.config.schema import Settings
 from pipeline.core.errors import EngineGoneError, ModelCrashError, ModelError
-from pipeline.core.types import (
-    Caption,
-    Comparison,
-    Fault,
-    Report,
-    Translation,
-    WorkerEnded,
-    WorkerReady,
-)
+from pipeline.core.reports import Fault, Report, WorkerEnded, WorkerReady
+from pipeline.core.types import Caption, Comparison, Translation
 from pipeline.engines import factory
 from pipeline.engines.factory import of_compare
 from pipeline.workers.base import FAULTS_IN_A_ROW

@@ -10,7 +10,8 @@ import pytest
 
 from pipeline.config.loader import load
 from pipeline.config.schema import Settings
-from pipeline.core.types import Caption, Comparison, Report, WorkerEnded, WorkerReady
+from pipeline.core.reports import Report, WorkerEnded, WorkerReady
+from pipeline.core.types import Caption, Comparison
 from pipeline.dictionary.store import Dictionary
 from pipeline.workers.degradation import Degradation
 from pipeline.workers.group import HANG_GRACE_S, Engines, WorkerGroup

@@ -12,15 +12,8 @@ from pipeline.audio.protocols import AudioSource
 from pipeline.audio.segmenter import Segmenter
 from pipeline.config.schema import Vad
 from pipeline.core.errors import AudioError, AudioLostError
-from pipeline.core.types import (
-    AudioBlock,
-    Level,
-    Report,
-    Settled,
-    SourceChanged,
-    Utterance,
-    WorkerEnded,
-)
+from pipeline.core.reports import Level, Report, Settled, SourceChanged, WorkerEnded
+from pipeline.core.types import AudioBlock, Utterance
 from pipeline.workers.degradation import Degradation, Rung
 from pipeline.workers.listener import Listen
 from pipeline.workers.queues import UtteranceQueue

@@ -13,17 +13,15 @@ import pytest
 from pipeline.config.loader import load
 from pipeline.config.schema import Settings
 from pipeline.core.errors import EngineGoneError, ModelCrashError
+from pipeline.core.reports import Fault, Report, WorkerEnded
 from pipeline.core.types import (
     Caption,
-    Fault,
     Pcm,
     Recognition,
-    Report,
     Standing,
     Transcript,
     Translation,
     Utterance,
-    WorkerEnded,
 )
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.protocols import Recognizer, Translator

@@ -16,17 +16,8 @@ from pipeline.core.errors import (
     ModelCrashError,
     ModelError,
 )
-from pipeline.core.types import (
-    Caption,
-    Fault,
-    Recognition,
-    Report,
-    Standing,
-    Transcript,
-    Translation,
-    Utterance,
-    WorkerEnded,
-)
+from pipeline.core.reports import Fault, Report, WorkerEnded
+from pipeline.core.types import Caption, Recognition, Standing, Transcript, Translation, Utterance
 from pipeline.engines.protocols import Translator
 from pipeline.workers.base import FAULTS_IN_A_ROW
 from pipeline.workers.degradation import Degradation, Rung

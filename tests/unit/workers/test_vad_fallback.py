@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from pipeline.core.errors import EngineError
-from pipeline.core.types import BLOCK_SAMPLES, Fault, Pcm, Report
+from pipeline.core.reports import Fault, Report
+from pipeline.core.types import BLOCK_SAMPLES, Pcm
 from pipeline.workers.vad_fallback import FallbackDetector
 from tests.support.fakes import FakeDetector
 

@@ -1,0 +1,80 @@
+"""What workers tell the main thread: values of `core.types`, and what else happens to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from pipeline.core.types import Caption, Comparison, Transcript, Utterance
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """Speech can no longer return to a final utterance that could be resumed."""
+
+    id: int
+    """The utterance's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """The loudness of the input, measured a few times a second."""
+
+    dbfs: float
+    peak_dbfs: float
+    clipped: bool
+    speaking: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """An error in one stage that the program survives."""
+
+    stage: str
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class SourceChanged:
+    """The microphone went away (`lost`) or is back."""
+
+    lost: bool
+    message: str
+    muted: bool = False
+    """It gives nothing but zeros, and has given sound before: somebody has muted it."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerReady:
+    """A worker has loaded its engine."""
+
+    worker: str
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerEnded:
+    """A worker's thread is over; `error` is None when its input simply ended."""
+
+    worker: str
+    error: BaseException | None = None
+
+
+Report: TypeAlias = (
+    Utterance
+    | Settled
+    | Transcript
+    | Caption
+    | Comparison
+    | Level
+    | Fault
+    | SourceChanged
+    | WorkerReady
+    | WorkerEnded
+)
+"""What workers tell the main thread. Of utterances only finals, when they are closed, and those
+that speech returned to; of transcripts only those of whole utterances that are filtered."""
+
+Emit: TypeAlias = Callable[[Report], None]
+"""The function by which workers send a report to the main thread."""
