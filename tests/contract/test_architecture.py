@@ -32,27 +32,14 @@ HEAVY_IN = {"audio", "engines", "models", "evaluation/comet", "tuning"}
 """Packages and modules that may import a heavy library, when it is needed."""
 
 PURE = {
-    *(
-        "text",
-        "records",
-        "core/reports",
-        "core/types",
-        "core/errors",
-        "core/percentiles",
-        "audio/level",
-        "audio/resampler",
-    ),
+    *("text", "records", "core/types", "core/errors", "core/percentiles", "core/reports"),
+    *("audio/level", "audio/resampler"),
     *("audio/segmenter", "audio/stretch"),
     *("captions/board", "captions/layout", "captions/line_breaks"),
     "daemon/tracks",
     *("captions/redaction", "captions/subtitles", "config/schema", "dictionary/matcher"),
-    *(
-        "dictionary/rules",
-        "engines/prompts",
-        "engines/speculative",
-        "engines/supervision",
-        "protocol",
-    ),
+    *("dictionary/rules", "engines/prompts", "engines/speculative", "engines/supervision"),
+    "protocol",
     *("review/markup", "review/svg", "review/wording", "server/rate_limits", "tuning/plan"),
     "tuning/verdicts",
     *("workers/backoff", "workers/degradation"),
@@ -67,7 +54,7 @@ NOT_TESTED_ALONE = {
     "cli/commands/config",  # with the settings it prints: config/test_schema.py
     "cli/commands/devices",  # with the devices it lists: audio/test_devices.py
     "cli/options",  # through each command
-    *("audio/protocols", "daemon/sinks", "engines/protocols"),  # declarations
+    *("audio/protocols", "core/reports", "daemon/sinks", "engines/protocols"),  # declarations
     "daemon/context",  # through the parts that get it
     "workers/base",  # through each worker
 }
