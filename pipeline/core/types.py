@@ -13,6 +13,8 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from pipeline.core.standing import TargetPart, Token
+
 SAMPLE_RATE = 16_000
 """Samples a second, everywhere after capture."""
 
@@ -108,18 +110,6 @@ class Word:
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
-    """A token that a recognizer made."""
-
-    id: int
-    """In its own vocabulary."""
-    text: str
-    """Its text alone, with the space before it; U+FFFD where it is a part of a character."""
-    until: int
-    """So many characters the recognized text has up to this token, itself included."""
-
-
-@dataclass(frozen=True, slots=True)
 class Recognition:
     """A recognizer's result for one utterance; measures that it does not give are None."""
 
@@ -169,36 +159,6 @@ class Transcript:
     filtered: str = ""
     """Why this text is not shown (a hallucination, say); empty when it is."""
     span: Span = Span()
-
-
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """What of a caption stands on screen: what its next translation is asked to keep."""
-
-    source: int = 0
-    """Leading characters of the source text that are committed."""
-    target: int = 0
-    """Leading characters of the draft that are committed."""
-    pieces: tuple[tuple[str, ...], ...] = ()
-    """The target pieces that are committed, of each part as the translator cut the text."""
-    closed: int = 0
-    """Leading parts that are over: their pieces are all there is to say."""
-
-
-@dataclass(frozen=True, slots=True)
-class TargetPart:
-    """What was made of one part of a text (a sentence), and what was looked at for it."""
-
-    pieces: tuple[str, ...]
-    """Target subwords; one that begins a word has U+2581 before it."""
-    until: tuple[int, ...]
-    """So many characters the part's text has up to each piece, itself included."""
-    looked_at: tuple[int, ...]
-    """The source piece that each was made of above all; empty where the model does not tell."""
-    settled: int
-    """Leading source pieces whose words are committed."""
-    is_whole: bool
-    """Whether all of the part's source is committed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ import numpy as np
 import orjson
 
 from pipeline.core.errors import EngineError, StarkError
-from pipeline.core.types import Standing
+from pipeline.core.standing import Standing
 from pipeline.engines.channel import Channel, Patience
 from pipeline.engines.protocols import Recognizer, Translator
 from pipeline.engines.specification import EngineSpec

@@ -12,7 +12,8 @@ from typing import Literal, TypedDict
 import structlog
 
 from pipeline.core.errors import EngineCancelledError, EngineError, ModelError
-from pipeline.core.types import Standing, Translation
+from pipeline.core.standing import Standing
+from pipeline.core.types import Translation
 from pipeline.engines import llama, prompts
 from pipeline.engines import speculative as drafting
 from pipeline.engines.output import WholeWords, join, one_line

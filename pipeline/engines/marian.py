@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.core.errors import EngineError, ModelError
-from pipeline.core.types import Standing, TargetPart, Translation
+from pipeline.core.standing import Standing, TargetPart
+from pipeline.core.types import Translation
 from pipeline.engines.ctranslate2_errors import explain, require
 from pipeline.engines.output import join
 from pipeline.engines.protocols import never

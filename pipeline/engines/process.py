@@ -27,16 +27,8 @@ from typing import Any, NoReturn
 import numpy as np
 
 from pipeline.core.errors import EngineCancelledError, EngineError
-from pipeline.core.types import (
-    SAMPLE_RATE,
-    Pcm,
-    Recognition,
-    Standing,
-    TargetPart,
-    Token,
-    Translation,
-    Word,
-)
+from pipeline.core.standing import Standing, TargetPart, Token
+from pipeline.core.types import SAMPLE_RATE, Pcm, Recognition, Translation, Word
 from pipeline.engines.channel import Channel, Patience
 from pipeline.engines.child_process import ChildProcess, own_log_level
 from pipeline.engines.deaths import Cause

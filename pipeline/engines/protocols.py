@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from pipeline.core.types import Pcm, Recognition, Standing, Translation
+from pipeline.core.standing import Standing
+from pipeline.core.types import Pcm, Recognition, Translation
 
 
 def never() -> bool:

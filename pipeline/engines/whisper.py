@@ -14,7 +14,8 @@ import structlog
 from numpy.typing import NDArray
 
 from pipeline.core.errors import EngineError, ModelError
-from pipeline.core.types import SAMPLE_RATE, Pcm, Recognition, Token
+from pipeline.core.standing import Token
+from pipeline.core.types import SAMPLE_RATE, Pcm, Recognition
 from pipeline.engines.ctranslate2_errors import explain, require
 from pipeline.engines.lost_tail import (
     LOST_S,

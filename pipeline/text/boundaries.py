@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 
-from pipeline.text.overlay import is_unspaced
+from pipeline.text.words import is_unspaced
 
 HALF = "\ufffd"
 """What a token decodes to that is only a part of a character."""

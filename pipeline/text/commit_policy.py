@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-from pipeline.core.types import Token
+from pipeline.core.standing import Token
 from pipeline.text.boundaries import cut_to_words, last_word
 
 Policy = Literal["alignatt", "agreement"]

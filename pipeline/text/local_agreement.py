@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from difflib import SequenceMatcher
 
-from pipeline.text.repetition import words
+from pipeline.text.words import words
 
 _WORD = re.compile(r"\S+")
 

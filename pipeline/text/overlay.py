@@ -32,13 +32,8 @@ def lay_over(beginning: str, draft: str) -> str:
     if covered == len(below):
         return beginning
     rest = draft[below[covered].start() :]
-    joins = is_unspaced(beginning[-1:]) and is_unspaced(rest[:1])
-    return f"{beginning}{'' if joins else ' '}{rest}".strip()
-
-
-def is_unspaced(letter: str) -> bool:
-    """Whether a letter is of a script that is written without spaces."""
-    return _LETTER.match(letter) is not None
+    is_unspaced = _LETTER.match(beginning[-1:]) and _LETTER.match(rest)
+    return f"{beginning}{'' if is_unspaced else ' '}{rest}".strip()
 
 
 def _covered(beginning: Sequence[str], draft: Sequence[str]) -> int:

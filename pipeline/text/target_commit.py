@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from pipeline.core.types import TargetPart
+from pipeline.core.standing import TargetPart
 from pipeline.text.boundaries import cut_to_words, last_word
 
 Pieces = tuple[tuple[str, ...], ...]

@@ -8,18 +8,12 @@ from dataclasses import replace
 import structlog
 
 from pipeline.config.schema import Stt
-from pipeline.core.types import (
-    SAMPLE_RATE,
-    Caption,
-    Correction,
-    Standing,
-    Transcript,
-    Utterance,
-)
+from pipeline.core.standing import Standing
+from pipeline.core.types import SAMPLE_RATE, Caption, Correction, Transcript, Utterance
 from pipeline.text.commit_policy import CommitPolicy
 from pipeline.text.local_agreement import Stabilizer, agreed, revised_words
-from pipeline.text.repetition import words
 from pipeline.text.target_commit import TargetCommit
+from pipeline.text.words import words
 
 log = structlog.get_logger()
 

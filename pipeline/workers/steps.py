@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from pipeline.audio.level import level_dbfs, peak_dbfs
-from pipeline.core.types import Caption, Span, Standing, Transcript, Utterance
+from pipeline.core.standing import Standing
+from pipeline.core.types import Caption, Span, Transcript, Utterance
 from pipeline.engines.protocols import Recognizer, Translator
 from pipeline.text.overlay import lay_over
 

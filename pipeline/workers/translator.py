@@ -10,7 +10,8 @@ from dataclasses import replace
 from pipeline.config.schema import Settings
 from pipeline.core.errors import EngineCancelledError, EngineError, EngineGoneError, ModelError
 from pipeline.core.reports import Emit, Fault
-from pipeline.core.types import Caption, Span, Standing, Utterance
+from pipeline.core.standing import Standing
+from pipeline.core.types import Caption, Span, Utterance
 from pipeline.engines.protocols import Translator
 from pipeline.text.language_check import gibberish
 from pipeline.text.local_agreement import revised_words

@@ -33,6 +33,7 @@ HEAVY_IN = {"audio", "engines", "models", "evaluation/comet", "tuning"}
 
 PURE = {
     *("text", "records", "core/types", "core/errors", "core/percentiles", "core/reports"),
+    "core/standing",
     *("audio/level", "audio/resampler"),
     *("audio/segmenter", "audio/stretch"),
     *("captions/board", "captions/layout", "captions/line_breaks"),
@@ -54,7 +55,7 @@ NOT_TESTED_ALONE = {
     "cli/commands/config",  # with the settings it prints: config/test_schema.py
     "cli/commands/devices",  # with the devices it lists: audio/test_devices.py
     "cli/options",  # through each command
-    *("audio/protocols", "core/reports", "daemon/sinks", "engines/protocols"),  # declarations
+    *("audio/protocols", "core/reports", "core/standing", "daemon/sinks", "engines/protocols"),
     "daemon/context",  # through the parts that get it
     "workers/base",  # through each worker
 }

@@ -11,12 +11,7 @@ import orjson
 from pipeline.captions.board import CaptionBoard
 from pipeline.config.loader import load
 from pipeline.core.errors import ProtocolError
-from pipeline.core.types import (
-    Caption,
-    Recognition,
-    Transcript,
-    Utterance,
-)
+from pipeline.core.types import Caption, Recognition, Transcript, Utterance
 from pipeline.daemon.context import make_context
 from pipeline.daemon.coordinator import CaptionCoordinator
 from pipeline.daemon.opening import OpenSession

@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pipeline.core.errors import EngineError
+from pipeline.core.standing import Standing
 from pipeline.core.types import (
     BLOCK_SAMPLES,
     SAMPLE_RATE,
     AudioBlock,
     Pcm,
     Recognition,
-    Standing,
     Translation,
 )
 from pipeline.engines.protocols import never

@@ -10,8 +10,9 @@ from typing import Any
 import orjson
 
 from pipeline.core.errors import AudioLostError, EngineError
+from pipeline.core.standing import Standing
 from pipeline.core.timestamps import utc_now
-from pipeline.core.types import AudioBlock, Standing, Translation
+from pipeline.core.types import AudioBlock, Translation
 from pipeline.records.events import DictionaryEvent
 from pipeline.session import recorder as diagnostics
 from pipeline.session.recorder import SessionRecorder

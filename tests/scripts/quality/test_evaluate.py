@@ -12,7 +12,8 @@ import pytest
 
 from pipeline.config.schema import Settings
 from pipeline.core.errors import EngineError
-from pipeline.core.types import Standing, Translation
+from pipeline.core.standing import Standing
+from pipeline.core.types import Translation
 from pipeline.engines.protocols import never
 from scripts.quality import evaluate as evaluate_quality
 from scripts.quality import sides

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from pipeline.core.errors import EngineCancelledError, EngineError
-from pipeline.core.types import Recognition, Standing, Token, Translation, Word
+from pipeline.core.standing import Standing, Token
+from pipeline.core.types import Recognition, Translation, Word
 from pipeline.engines.channel import Channel, Patience
 from pipeline.engines.child import OUT_OF_MEMORY, _serve
 from pipeline.engines.gemma import Gemma

@@ -14,7 +14,8 @@ import structlog
 
 from pipeline.core.errors import ConfigError, EngineError, ModelError
 from pipeline.core.resources import bundled
-from pipeline.core.types import Standing, Translation
+from pipeline.core.standing import Standing
+from pipeline.core.types import Translation
 from pipeline.engines.gemma import Gemma
 from pipeline.engines.marian import Marian
 from pipeline.models.resolve import resolve

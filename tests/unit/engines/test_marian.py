@@ -10,7 +10,8 @@ import pytest
 
 from pipeline.core.errors import EngineError, ModelError
 from pipeline.core.resources import bundled
-from pipeline.core.types import Standing, Translation
+from pipeline.core.standing import Standing
+from pipeline.core.types import Translation
 from pipeline.engines.marian import Marian
 from pipeline.text.target_commit import TargetCommit, follows
 from tests.support.needs import needs_file

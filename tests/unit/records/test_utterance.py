@@ -12,11 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from pipeline.core.types import (
-    Caption,
-    Recognition,
-    Span,
-)
+from pipeline.core.types import Caption, Recognition, Span
 from pipeline.records.utterance import (
     UtteranceRecord,
     filtered_record,

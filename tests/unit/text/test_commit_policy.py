@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.core.types import Token
+from pipeline.core.standing import Token
 from pipeline.text.boundaries import HALF
 from pipeline.text.commit_policy import CommitPolicy, Policy
 

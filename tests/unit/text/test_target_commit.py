@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.core.types import TargetPart
+from pipeline.core.standing import TargetPart
 from pipeline.text.target_commit import TargetCommit, follows, regrouped
 
 MARK = "\u2581"

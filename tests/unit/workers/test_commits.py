@@ -12,14 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.config.schema import Stt
+from pipeline.core.standing import Standing, TargetPart, Token
 from pipeline.core.types import (
     SAMPLE_RATE,
     Caption,
     Correction,
     Recognition,
-    Standing,
-    TargetPart,
-    Token,
     Transcript,
     Translation,
     Utterance,

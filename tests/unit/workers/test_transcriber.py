@@ -14,15 +14,8 @@ from pipeline.config.loader import load
 from pipeline.config.schema import Settings
 from pipeline.core.errors import EngineGoneError, ModelCrashError
 from pipeline.core.reports import Fault, Report, WorkerEnded
-from pipeline.core.types import (
-    Caption,
-    Pcm,
-    Recognition,
-    Standing,
-    Transcript,
-    Translation,
-    Utterance,
-)
+from pipeline.core.standing import Standing
+from pipeline.core.types import Caption, Pcm, Recognition, Transcript, Translation, Utterance
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.protocols import Recognizer, Translator
 from pipeline.workers.degradation import Degradation, Rung

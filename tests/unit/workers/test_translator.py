@@ -17,7 +17,8 @@ from pipeline.core.errors import (
     ModelError,
 )
 from pipeline.core.reports import Fault, Report, WorkerEnded
-from pipeline.core.types import Caption, Recognition, Standing, Transcript, Translation, Utterance
+from pipeline.core.standing import Standing
+from pipeline.core.types import Caption, Recognition, Transcript, Translation, Utterance
 from pipeline.engines.protocols import Translator
 from pipeline.workers.base import FAULTS_IN_A_ROW
 from pipeline.workers.degradation import Degradation, Rung
