@@ -34,9 +34,8 @@ from pipeline.protocol.codec import MAX_BYTES, parse_json
 from pipeline.protocol.commands import Phrase, Text
 from pipeline.review.report import report
 from pipeline.review.store import Review
+from pipeline.server.access import LoginThrottle, is_cross_origin
 from pipeline.server.addresses import page_address, unbound
-from pipeline.server.attempts import LoginThrottle
-from pipeline.server.origins import foreign
 from pipeline.server.pages import Pages, refuse, respond
 
 _COOKIE = "stark-review"
@@ -147,7 +146,7 @@ class ReviewServer:
             return respond(HTTPStatus.OK, known, "application/json")
         peer = connection.remote_address
         address = str(peer[0]) if peer else ""
-        if self._attempts.locked(address, time.monotonic()):
+        if self._attempts.is_locked(address, time.monotonic()):
             message = "Too many wrong tokens; wait a minute."
             return refuse(HTTPStatus.TOO_MANY_REQUESTS, message, {"Retry-After": "60"})
         if _is_foreign(request, self._settings):
@@ -231,4 +230,4 @@ def _id(raw: str | bytes) -> int | None:
 
 def _is_foreign(request: Request, settings: config.Server) -> bool:
     host, origin = request.headers.get("Host"), request.headers.get("Origin")
-    return foreign(host, origin, settings.address)
+    return is_cross_origin(host, origin, settings.address)

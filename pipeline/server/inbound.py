@@ -14,10 +14,9 @@ from pipeline.core.metrics import Metrics
 from pipeline.protocol.codec import encode, error, parse
 from pipeline.protocol.commands import AckMessage, AuthMessage, CommandMessage
 from pipeline.protocol.messages import AuthorizedMessage
-from pipeline.server.attempts import LoginThrottle
+from pipeline.server.access import LoginThrottle, is_cross_origin
 from pipeline.server.clients import Client, Clients
 from pipeline.server.display_latency import DisplayLatency
-from pipeline.server.origins import foreign
 
 _MAX_ERRORS = 20  # refused messages before a connection is closed
 _GOODBYE_S = 0.5  # until one that was closed is cut off
@@ -102,14 +101,14 @@ class Incoming:
         headers = request.headers if request else Headers()
         hosts = headers.get_all("Host")
         host = hosts[0] if len(hosts) == 1 else None  # two Host headers are an attempt to mislead
-        if foreign(host, headers.get("Origin"), self.address):
+        if is_cross_origin(host, headers.get("Origin"), self.address):
             message = (
                 "Open the operator's page by this machine's address in numbers, "
                 "or set server.address to the name that it has."
             )
             raise ProtocolError("foreign-page", message)
         address = client.address
-        if self._attempts.locked(address, time.monotonic()):
+        if self._attempts.is_locked(address, time.monotonic()):
             raise ProtocolError("too-many-attempts", "Too many wrong tokens; wait a minute.")
         # In constant time, so that the answer's delay does not tell how much of a guess was right.
         if not hmac.compare_digest(token.encode(), self._token):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Literal, TypeAlias
 
-from pipeline.server.attempts import holder
+from pipeline.server.access import client_network
 
 REQUESTS_PER_S = 100.0
 """Limit of one address. A page is up to ten requests, and behind a proxy a hall has one address."""
@@ -59,14 +59,14 @@ class ConnectionLimiter:
 
     def enter(self, address: str) -> bool:
         """Count a new connection; return False if it must be closed."""
-        address = holder(address)
+        address = client_network(address)
         self.total += 1
         self._inside[address] += 1
         return self.total <= self.most and self._inside[address] <= self.per_address + ANSWERED
 
     def leave(self, address: str) -> None:
         """Count a closed connection, also one that `enter` refused."""
-        address = holder(address)
+        address = client_network(address)
         self.total -= 1
         self._inside[address] -= 1
         if not self._inside[address]:
@@ -74,7 +74,7 @@ class ConnectionLimiter:
 
     def refusal(self, address: str, now_s: float) -> Refusal | None:
         """Count a request of an open connection; return why to refuse it, or None."""
-        address = holder(address)
+        address = client_network(address)
         if self._inside[address] > self.per_address:
             return "too-many-connections"
         bucket = self._requests.get(address)

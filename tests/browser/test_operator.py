@@ -14,7 +14,7 @@ from pipeline.check.last_check import keep
 from pipeline.check.result import Result
 from pipeline.core.reports import Fault
 from pipeline.records.health import Dropped
-from pipeline.server.attempts import LIMIT
+from pipeline.server.access import LIMIT
 from scripts.support.operator_server import OperatorServer
 from tests.browser.conftest import Visit, until
 from tests.support.console import OPEN, TABLET, audience, opened, row

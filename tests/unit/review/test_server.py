@@ -18,7 +18,7 @@ from pipeline.config.schema import Server
 from pipeline.core.errors import ServerError
 from pipeline.review.server import ReviewServer
 from pipeline.review.store import Review
-from pipeline.server.attempts import LIMIT
+from pipeline.server.access import LIMIT
 from scripts.support.reviewing import TOKEN, reviewable
 from tests.support.hub import Reply, closed, fetch, in_loop, receive, send
 from tests.support.reviews import outcomes, pairs

@@ -15,7 +15,7 @@ from websockets.asyncio.client import ClientConnection, connect
 
 from pipeline.protocol.codec import MAX_BYTES
 from pipeline.server import inbound as incoming
-from pipeline.server.attempts import LIMIT
+from pipeline.server.access import LIMIT
 from tests.support.commands import command
 from tests.support.hub import TOKEN, closed, in_loop, operator, receive, send, serving, silent
 

@@ -1,0 +1,121 @@
+"""Who may become an operator here: pages of this server only, and nobody who guesses tokens. Pure.
+
+A browser opens sockets to this machine for any page that it shows. What it cannot be made to lie
+about is where the page came from (`Origin`) and which name it asked (`Host`). A page of another
+site has another origin; one whose owner points a name of his at this machine (DNS rebinding) has
+that name as its host. Wrong tokens are counted by address and in all, so that guessing is slow and
+soon stops.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from ipaddress import IPv6Address, ip_address
+from urllib.parse import SplitResult, urlsplit
+
+_LOCAL = (".localhost", ".local", ".lan", ".internal", ".home.arpa")
+"""Endings of names that nobody can register."""
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+
+LIMIT = 8
+"""Wrong tokens before an address is locked out."""
+LIMIT_IN_ALL = 64
+"""Wrong tokens from anywhere before everybody is locked out, except this machine and clients that
+have logged in before."""
+LOCK_S = 60.0
+"""Length of a lock-out, and how long a wrong token counts."""
+_ADDRESSES = 1024  # remembered; an attack from more addresses pushes out the oldest
+
+
+class LoginThrottle:
+    """Counts wrong tokens by address. Times are seconds of one clock, passed in."""
+
+    def __init__(self) -> None:
+        self._failures: dict[str, tuple[int, float]] = {}
+        self._in_all: deque[float] = deque(maxlen=LIMIT_IN_ALL)
+        # This machine, then others in the order of their first success: the oldest goes first.
+        self._trusted: dict[str, None] = dict.fromkeys(map(client_network, ("127.0.0.1", "::1")))
+
+    def is_locked(self, address: str, now_s: float) -> bool:
+        """Return whether the address is locked out."""
+        address = client_network(address)
+        attack = len(self._in_all) == LIMIT_IN_ALL and now_s - self._in_all[0] < LOCK_S
+        if attack and address not in self._trusted:  # operators must not be locked out by it
+            return True
+        count, last_s = self._failures.get(address, (0, 0.0))
+        if count and now_s - last_s >= LOCK_S:
+            del self._failures[address]
+            return False
+        return count >= LIMIT
+
+    def failed(self, address: str, now_s: float) -> None:
+        """Count a wrong token."""
+        address = client_network(address)
+        self._in_all.append(now_s)
+        count, _ = self._failures.pop(address, (0, 0.0))
+        self._failures[address] = (count + 1, now_s)
+        if len(self._failures) > _ADDRESSES:
+            del self._failures[next(iter(self._failures))]
+
+    def succeeded(self, address: str) -> None:
+        """Forget the address's wrong tokens and trust it during an attack."""
+        address = client_network(address)
+        self._failures.pop(address, None)
+        self._trusted[address] = None
+        if len(self._trusted) > _ADDRESSES:
+            del self._trusted[next(iter(self._trusted))]
+
+
+def client_network(address: str) -> str:
+    """Return the address, or the /64 of an IPv6 address: one client owns at least that."""
+    try:
+        known = ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if not isinstance(known, IPv6Address):
+        return address
+    return str(known.ipv4_mapped or IPv6Address(int(known) >> 64 << 64))
+
+
+def is_cross_origin(host: str | None, origin: str | None, address: str) -> bool:
+    """Return whether a request comes from a foreign page and must not log in.
+
+    `host` and `origin` are its headers; programs other than browsers send no origin. `address` is
+    the server's address in the settings, empty if there is none.
+    """
+    ours = _split(address) if address else None
+    asked = _split(f"//{host}") if host else None
+    page = _split(origin) if origin is not None else None
+    if origin is not None and page is None:
+        return True  # "null", or nothing that a browser sends
+    if ours and page and _place(page) == _place(ours):
+        return False  # a proxy in between may have changed the host
+    if asked is None or not (
+        _is_local(asked.hostname) or (ours and asked.hostname == ours.hostname)
+    ):
+        return True
+    return page is not None and _place(page) != _place(asked, page.scheme)
+
+
+def _split(url: str) -> SplitResult | None:
+    """Return the parts of an address with a host and a valid port, else None."""
+    try:
+        parts = urlsplit(url)
+        wrong = not parts.hostname or parts.port == 0
+    except ValueError:
+        return None
+    return None if wrong else parts
+
+
+def _place(url: SplitResult, scheme: str = "") -> tuple[str | None, int | None]:
+    return url.hostname, url.port or _DEFAULT_PORTS.get(url.scheme or scheme)
+
+
+def _is_local(host: str | None) -> bool:
+    if not host:
+        return False
+    try:
+        ip_address(host.partition("%")[0])
+    except ValueError:
+        return "." not in host or host.endswith(_LOCAL)
+    return True

@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.server.access import (
+    _ADDRESSES,
+    LIMIT,
+    LIMIT_IN_ALL,
+    LOCK_S,
+    LoginThrottle,
+    is_cross_origin,
+)
+
+
+def failed(attempts: LoginThrottle, address: str, times: int) -> None:
+    for _ in range(times):
+        attempts.failed(address, 100.0)
+
+
+def test_an_address_is_locked_after_the_limit_and_no_other_is() -> None:
+    attempts = LoginThrottle()
+    failed(attempts, "10.0.0.7", LIMIT - 1)
+    assert not attempts.is_locked("10.0.0.7", 100.0)
+    failed(attempts, "10.0.0.7", 1)
+    assert attempts.is_locked("10.0.0.7", 100.0)
+    assert not attempts.is_locked("10.0.0.8", 100.0)
+
+
+def test_the_lock_ends_and_the_count_starts_again() -> None:
+    attempts = LoginThrottle()
+    failed(attempts, "10.0.0.7", LIMIT)
+    assert attempts.is_locked("10.0.0.7", 100.0 + LOCK_S - 0.1)
+    assert not attempts.is_locked("10.0.0.7", 100.0 + LOCK_S)
+    failed(attempts, "10.0.0.7", LIMIT - 1)
+    assert not attempts.is_locked("10.0.0.7", 100.0)
+
+
+def test_the_right_token_clears_the_count() -> None:
+    attempts = LoginThrottle()
+    failed(attempts, "10.0.0.7", LIMIT - 1)
+    attempts.succeeded("10.0.0.7")
+    failed(attempts, "10.0.0.7", LIMIT - 1)
+    assert not attempts.is_locked("10.0.0.7", 100.0)
+
+
+def test_only_so_many_addresses_are_remembered() -> None:
+    attempts = LoginThrottle()
+    failed(attempts, "first", LIMIT)
+    attempts.succeeded("desk")
+    for number in range(_ADDRESSES):
+        attempts.failed(str(number), 100.0)
+        attempts.succeeded(f"desk {number}")
+    assert not attempts.is_locked("first", 100.0 + LOCK_S)
+    assert len(attempts._failures) == len(attempts._trusted) == _ADDRESSES
+    assert "desk" not in attempts._trusted
+
+
+def test_guesses_from_everywhere_lock_all_but_the_desk() -> None:
+    attempts = LoginThrottle()
+    attempts.succeeded("10.0.0.2")
+    for number in range(LIMIT_IN_ALL):
+        assert not attempts.is_locked("10.0.0.9", 100.0)
+        attempts.failed(f"10.1.0.{number}", 100.0)
+    assert attempts.is_locked("10.0.0.9", 100.0 + LOCK_S - 0.1)
+    for coordinator in ("10.0.0.2", "127.0.0.1", "::1"):
+        assert not attempts.is_locked(coordinator, 100.0)
+    failed(attempts, "127.0.0.1", LIMIT)
+    assert attempts.is_locked("127.0.0.1", 100.0)
+    assert not attempts.is_locked("10.0.0.9", 100.0 + LOCK_S)
+
+
+def test_a_network_of_ipv6_is_oneclient_network() -> None:
+    attempts = LoginThrottle()
+    for number in range(LIMIT):
+        attempts.failed(f"2001:db8:0:1::{number:x}", 100.0)
+    assert attempts.is_locked("2001:db8:0:1:ffff::1", 100.0)
+    assert not attempts.is_locked("2001:db8:0:2::1", 100.0)
+    failed(attempts, "::ffff:10.0.0.7", LIMIT)
+    assert attempts.is_locked("10.0.0.7", 100.0)
+    assert not attempts.is_locked("10.0.0.8", 100.0)
+    failed(attempts, "fe80::1%eth0", LIMIT)
+    assert attempts.is_locked("fe80::2%eth0", 100.0)
+
+
+CHURCH = "https://captions.example.org/"
+
+
+@pytest.mark.parametrize(
+    ("host", "origin", "address"),
+    [
+        ("127.0.0.1:8765", "http://127.0.0.1:8765", ""),
+        ("192.168.1.20:8765", "http://192.168.1.20:8765", ""),
+        ("[fe80::1]:8765", "http://[fe80::1]:8765", ""),
+        ("localhost:8765", "http://localhost:8765", ""),
+        ("church-pc:8765", "http://church-pc:8765", ""),
+        ("Church-PC.local:8765", "http://church-pc.local:8765", ""),
+        ("captions.lan", "http://captions.lan", ""),
+        ("captions.lan", "https://captions.lan", ""),
+        ("192.168.1.20", "http://192.168.1.20:80", ""),
+        ("192.168.1.20:8765", None, ""),  # a program, not a browser
+        ("captions.example.org", "https://captions.example.org", CHURCH),
+        ("captions.example.org", None, CHURCH),
+        ("127.0.0.1:8765", "https://captions.example.org", CHURCH),  # a proxy asks by its own name
+        ("192.168.1.20:8765", "http://192.168.1.20:8765", CHURCH),
+    ],
+)
+def test_our_own_pages_may(host: str, origin: str | None, address: str) -> None:
+    assert not is_cross_origin(host, origin, address)
+
+
+@pytest.mark.parametrize(
+    ("host", "origin", "address"),
+    [
+        ("192.168.1.20:8765", "https://evil.example", ""),
+        ("192.168.1.20:8765", "http://192.168.1.21:8765", ""),
+        ("192.168.1.20:8765", "http://192.168.1.20", ""),  # another server of this machine
+        ("192.168.1.20:8765", "http://192.168.1.20:8766", ""),
+        ("192.168.1.20:8765", "null", ""),
+        ("192.168.1.20:8765", "", ""),
+        ("192.168.1.20:8765", "http://[", ""),
+        ("192.168.1.20:8765", "http://192.168.1.20:99999", ""),
+        ("evil.example:8765", "http://evil.example:8765", ""),  # a name pointed at us
+        ("evil.example:8765", None, ""),
+        ("evil.local.example", "http://evil.local.example", ""),
+        ("192.168.1.20.evil.example", "http://192.168.1.20.evil.example", ""),
+        ("evil.example", "http://evil.example", CHURCH),
+        ("192.168.1.20:8765", "http://captions.example.org", CHURCH),  # not by its https
+        ("", "http://192.168.1.20:8765", ""),
+        (None, None, ""),
+        ("user@:80", None, ""),
+    ],
+)
+def test_others_may_not(host: str | None, origin: str | None, address: str) -> None:
+    assert is_cross_origin(host, origin, address)
+
+
+@given(st.none() | st.text(), st.none() | st.text(), st.sampled_from(["", CHURCH]))
+def test_whatever_is_sent_gets_an_answer(
+    host: str | None, origin: str | None, address: str
+) -> None:
+    assert is_cross_origin(host, origin, address) in (True, False)
