@@ -15,7 +15,7 @@ from pipeline.check.result import Check, Passed
 from pipeline.config.schema import Settings
 from pipeline.core.errors import AudioError
 from pipeline.core.types import BLOCK_SAMPLES, SAMPLE_RATE
-from pipeline.engines import factory as assembly
+from pipeline.engines import factory
 
 NOTHING_DBFS = -90.0
 """No analog input is below this: it is muted, or the channel carries nothing."""
@@ -46,8 +46,8 @@ class Heard:
 def checks(settings: Settings, seconds: float) -> Iterator[Check]:
     """Yield the checks of the voice detector and of the input; a microphone is given `seconds`."""
     audio = settings.audio
-    detector = assembly.speech_detector()
-    source = assembly.audio_source(settings)
+    detector = factory.speech_detector()
+    source = factory.audio_source(settings)
     doing = f"Speak into the microphone: listening for {seconds:g} s"
     if audio.input:
         # As fast as it can be read, whatever `audio.pace` says.

@@ -18,7 +18,7 @@ import orjson
 from websockets.datastructures import Headers
 from websockets.http11 import Request
 
-from pipeline.check import audio as audio_checks
+from pipeline.check.audio import checks as audio_checks
 from pipeline.check.engines import EngineChecks
 from pipeline.check.result import Check, Passed
 from pipeline.config.loader import Loaded
@@ -61,7 +61,7 @@ def checks(
         Check("port", "Opening the port", partial(_port, settings.server)),
         Check("sessions", "Writing a session", partial(_sessions, sessions, settings)),
         Check("disk", "Measuring the disk", partial(_disk, sessions)),
-        *(audio_checks.checks(settings, seconds) if audio else ()),
+        *(audio_checks(settings, seconds) if audio else ()),
         *rehearsal.checks(),
     ]
 

@@ -26,7 +26,7 @@ from websockets.asyncio.server import Server, ServerConnection, broadcast, serve
 from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 
-from pipeline.config import schema as config
+from pipeline.config import schema
 from pipeline.core.errors import ProtocolError, SessionError, StarkError
 from pipeline.core.resources import bundled
 from pipeline.protocol.caption import Count
@@ -74,7 +74,7 @@ _DECISION: TypeAdapter[_Approval | _Refusal] = TypeAdapter(
 class ReviewServer:
     """Serves one review until it is closed."""
 
-    def __init__(self, review: Review, settings: config.Server, *, token: str) -> None:
+    def __init__(self, review: Review, settings: schema.Server, *, token: str) -> None:
         """Read the pages. Raises ServerError (pages-missing)."""
         self._review = review
         self._settings = settings
@@ -228,6 +228,6 @@ def _id(raw: str | bytes) -> int | None:
         return None
 
 
-def _is_foreign(request: Request, settings: config.Server) -> bool:
+def _is_foreign(request: Request, settings: schema.Server) -> bool:
     host, origin = request.headers.get("Host"), request.headers.get("Origin")
     return is_cross_origin(host, origin, settings.address)

@@ -22,7 +22,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 
 from pipeline.captions.board import CaptionBoard, Snapshot
-from pipeline.config import schema as config
+from pipeline.config import schema
 from pipeline.core.errors import ProtocolError
 from pipeline.core.metrics import Metrics
 from pipeline.core.resources import bundled
@@ -73,7 +73,7 @@ class Hub:
     def __init__(
         self,
         board: CaptionBoard,
-        settings: config.Server,
+        settings: schema.Server,
         *,
         mode: Mode,
         token: str,
@@ -147,7 +147,7 @@ class Hub:
         """The address that phones should use: what the settings say, else this machine's."""
         return self._settings.address or self.address
 
-    def configure(self, settings: config.Server) -> None:
+    def configure(self, settings: schema.Server) -> None:
         """Apply a new section; host and port stay those that were bound."""
         self._settings = settings
         self._incoming.address = settings.address

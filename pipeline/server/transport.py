@@ -14,7 +14,7 @@ import structlog
 from websockets.asyncio.server import Server, ServerConnection, serve
 from websockets.http11 import Request, Response
 
-from pipeline.config import schema as config
+from pipeline.config import schema
 from pipeline.core.errors import ServerError
 from pipeline.server.addresses import unbound
 from pipeline.server.pages import SECURITY
@@ -40,7 +40,7 @@ class Transport:
 
     def __init__(
         self,
-        settings: config.Server,
+        settings: schema.Server,
         door: ConnectionLimiter,
         *,
         handler: Callable[[ServerConnection], Awaitable[None]],

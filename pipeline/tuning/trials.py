@@ -26,7 +26,7 @@ from pipeline.evaluation.golden_sentence import Golden, read_golden
 from pipeline.models.automatic import recognizer_name
 from pipeline.models.registry import KEYS, Role
 from pipeline.models.resolve import resolve
-from pipeline.tuning import plan as tuning
+from pipeline.tuning import plan
 from pipeline.tuning.plan import Machine, Step, Trial, Values
 from pipeline.tuning.timing import figures_of, time_jobs
 from pipeline.tuning.workload import (
@@ -94,7 +94,7 @@ class Tuning:
                 layers = llama.layers(path)
             except llama.LlamaError as error:
                 raise ModelError("model-broken", f"{KEYS[role]}: {path}: {error}.") from None
-        return tuning.steps(role, self._settings, self._machine, layers)
+        return plan.steps(role, self._settings, self._machine, layers)
 
     def run(self, role: Role) -> Iterator[Trial]:
         """Try all steps of a role and yield each trial, also one known from an earlier step.
@@ -108,7 +108,7 @@ class Tuning:
         set_now: Values = {key: flat[key] for step in planned for key in step.alternatives[0]}
         values = dict(set_now)
         for step in planned:
-            if step.on_cpu and tuning.on_gpu(values):
+            if step.on_cpu and plan.on_gpu(values):
                 continue
             tried = []
             for alternative in step.alternatives:
@@ -120,15 +120,15 @@ class Tuning:
                 tried.append(replace(known[key], tried=alternative))
                 self.trials.append(tried[-1])
                 yield tried[-1]
-            best = tuning.choose(tried, set_now)
+            best = plan.choose(tried, set_now)
             rivals = [t for t in tried if t is best or t.tried.items() <= set_now.items()]
             if best is not None and len(rivals) == 2:
                 for rival in rivals:
                     self._begin(role, rival.tried)
                     again = replace(self._try(role, rival.values, work), tried=rival.tried)
-                    tried[tried.index(rival)] = tuning.quicker(rival, again)
+                    tried[tried.index(rival)] = plan.quicker(rival, again)
                 self.trials[-len(tried) :] = tried
-                best = tuning.choose(tried, set_now)
+                best = plan.choose(tried, set_now)
             if best is None:
                 raise self._error
             values = dict(best.values)

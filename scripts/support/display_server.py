@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from pipeline.captions.board import CaptionBoard
-from pipeline.config import schema as config
+from pipeline.config import schema
 from pipeline.core.metrics import Metrics
 from pipeline.core.types import Caption, Mode, State
 from pipeline.protocol.caption import CaptionMessage
@@ -69,7 +69,7 @@ class DisplayServer:
         async def start() -> Hub:
             hub = Hub(
                 self.board,
-                config.Server(port=self._port, tls_cert=str(cert), tls_key=str(key)),
+                schema.Server(port=self._port, tls_cert=str(cert), tls_key=str(key)),
                 mode=self.mode,
                 token="secret",
                 metrics=self.metrics,

@@ -14,7 +14,7 @@ from pipeline.core.standing import Standing
 from pipeline.core.timestamps import utc_now
 from pipeline.core.types import AudioBlock, Translation
 from pipeline.records.events import DictionaryEvent
-from pipeline.session import recorder as diagnostics
+from pipeline.session import recorder
 from pipeline.session.recorder import SessionRecorder
 from pipeline.workers.degradation import LIMIT_S, Rung
 from tests.support.daemon import Service
@@ -153,13 +153,13 @@ def broken(directory: Path) -> Session:
 
 def crowded(directory: Path) -> Session:
     """Make a session that loses records to a full queue."""
-    size, diagnostics._QUEUE = diagnostics._QUEUE, 1
+    size, recorder._QUEUE = recorder._QUEUE, 1
     try:
-        recorder = SessionRecorder(directory, source="en", target="es", on_fault=print)
+        full = SessionRecorder(directory, source="en", target="es", on_fault=print)
     finally:
-        diagnostics._QUEUE = size
+        recorder._QUEUE = size
     for rules in range(3):
-        recorder.record(DictionaryEvent(utc=utc_now(), rules=rules))
-    recorder.start()
-    recorder.close(5.0)
-    return Session(recorder.folder)
+        full.record(DictionaryEvent(utc=utc_now(), rules=rules))
+    full.start()
+    full.close(5.0)
+    return Session(full.folder)

@@ -10,7 +10,7 @@ from contextlib import closing
 from pathlib import Path
 
 from pipeline.cli.options import Commands, add_command, session_of, settings_of
-from pipeline.config import schema as config
+from pipeline.config import schema
 from pipeline.config.schema import Settings
 from pipeline.core import logs
 from pipeline.core.errors import ServerError
@@ -65,7 +65,7 @@ def review(folder: Path, settings: Settings, *, host: str = _HERE, any_port: boo
     return 0
 
 
-async def _serve(reviewed: Review, settings: config.Server, token: str, *, any_port: bool) -> None:
+async def _serve(reviewed: Review, settings: schema.Server, token: str, *, any_port: bool) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 import soundfile
 
-from pipeline.audio import capture_queue as inbox
+from pipeline.audio import capture_queue
 from pipeline.audio.devices import Device
 from pipeline.audio.microphone import Microphone, channels_to_open
 from pipeline.core.errors import AudioError, AudioLostError
@@ -209,7 +209,7 @@ def test_a_program_that_stands_still_is_not_a_lost_device(pulse: Pulse) -> None:
 def test_a_reader_that_is_too_slow_loses_the_oldest_and_sees_a_jump(
     pulse: Pulse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(inbox, "QUEUE_S", 1.0)
+    monkeypatch.setattr(capture_queue, "QUEUE_S", 1.0)
     source = Microphone("church")
     source.open()
     stream = source.blocks()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pipeline.captions.board import _OPEN, CaptionBoard
 from pipeline.captions.redaction import Redaction
 from pipeline.core.errors import ProtocolError
-from pipeline.protocol import codec as wire
+from pipeline.protocol import codec
 from pipeline.protocol.caption import CaptionMessage, TargetText
 from scripts.support.captions import caption
 
@@ -46,7 +46,7 @@ def test_seq_counts_all_versions_and_revision_those_of_one_caption() -> None:
 
 def test_a_message_says_what_the_caption_says() -> None:
     message = shown(board(), 3, "amen", "amén", stable=2, start_s=1.25, end_s=2.5)
-    assert orjson.loads(wire.encode(message)) == {
+    assert orjson.loads(codec.encode(message)) == {
         "type": "caption",
         "seq": 1,
         "id": 3,
@@ -249,14 +249,14 @@ def test_restore_brings_the_journal_back_and_counts_on() -> None:
     lines = []
     for key in (1, 2):
         shown(before, key, "a", "A")
-        lines.append(wire.encode(shown(before, key, "a a", "A A", final=True)))
+        lines.append(codec.encode(shown(before, key, "a a", "A A", final=True)))
     edited = before.edit(1, "AA")
     assert edited is not None
-    lines.append(wire.encode(edited))
+    lines.append(codec.encode(edited))
 
     after = board()
     assert after.last_id == -1
-    after.restore(wire.parse_caption(line) for line in lines)
+    after.restore(codec.parse_caption(line) for line in lines)
     assert after.snapshot() == before.snapshot()
     assert (after.seq, after.last_id) == (5, 2)
     assert shown(after, 3, "b", "B").seq == 6
@@ -276,7 +276,7 @@ def test_restore_keeps_the_newest_version_and_the_bound() -> None:
 def test_a_board_keeps_no_audio() -> None:
     message = shown(board(), 1, "a", "A")
     assert not hasattr(message, "transcript")
-    assert len(wire.encode(message)) < 300
+    assert len(codec.encode(message)) < 300
 
 
 _OPERATIONS = st.lists(

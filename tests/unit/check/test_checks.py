@@ -16,7 +16,7 @@ from pipeline.check.checks import checks
 from pipeline.check.engines import EngineChecks
 from pipeline.check.result import Check, Result, results
 from pipeline.config.loader import Loaded, load
-from pipeline.server import addresses as ports
+from pipeline.server import addresses
 from scripts.support.program import SERMON, started
 from tests.support.certificates import NAME, make
 from tests.support.hub import in_loop, serving
@@ -150,7 +150,7 @@ class TestPort:
             probe.bind(("0.0.0.0", 0))
             port = probe.getsockname()[1]
         everywhere = loaded(tmp_path, server__host="0.0.0.0", server__port=port)
-        here = ports.local_address()
+        here = addresses.local_address()
         result = told("port", everywhere)
         assert result.ok
         assert f"http://{here}:{port}/" in result.message

@@ -7,12 +7,12 @@ import dataclasses
 import numpy as np
 import pytest
 
-from pipeline.core import types as events
+from pipeline.core import types
 from pipeline.core.types import Caption, Recognition, Span, Transcript, Utterance
 
 
 def test_every_value_is_frozen() -> None:
-    kinds = [k for k in vars(events).values() if dataclasses.is_dataclass(k)]
+    kinds = [k for k in vars(types).values() if dataclasses.is_dataclass(k)]
     assert len(kinds) > 10
     assert [k for k in kinds if not k.__dataclass_params__.frozen] == []  # type: ignore[union-attr]
 

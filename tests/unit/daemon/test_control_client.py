@@ -17,7 +17,7 @@ import pytest
 from pipeline.config.changes import Changes
 from pipeline.config.schema import Server
 from pipeline.core.errors import ConfigError, ProtocolError, ServerError, StarkError, UsageError
-from pipeline.daemon import control_client as asking
+from pipeline.daemon import control_client
 from pipeline.daemon.control_client import ask
 from pipeline.protocol.commands import CommandMessage
 from tests.support.certificates import make
@@ -190,7 +190,7 @@ def test_what_speaks_no_http() -> None:
 
 @in_loop
 async def test_a_daemon_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asking, "_ANSWER_S", 0.5)
+    monkeypatch.setattr(control_client, "_ANSWER_S", 0.5)
     async with serving() as service:
         obeying(service, lambda: None)  # and says nothing
         began_s = time.monotonic()
@@ -209,4 +209,4 @@ async def test_a_daemon_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) ->
     ],
 )
 def test_a_server_is_reached_by_what_it_is_bound_to(bound: str, reached: str) -> None:
-    assert asking._host(bound) == reached
+    assert control_client._host(bound) == reached

@@ -14,7 +14,7 @@ from pipeline.config.loader import load
 from pipeline.config.schema import Settings
 from pipeline.core.errors import ModelError
 from pipeline.dictionary.store import Dictionary
-from pipeline.engines import factory as assembly
+from pipeline.engines import factory
 from pipeline.engines.gemma import Gemma
 from pipeline.engines.marian import Marian
 from pipeline.engines.whisper import Whisper
@@ -28,26 +28,24 @@ def settings(tmp_path: Path, **flags: Any) -> Settings:
 
 def test_the_defaults_give_every_engine(tmp_path: Path) -> None:
     chosen = settings(tmp_path)
-    assert isinstance(assembly.audio_source(chosen), Microphone)
-    assert isinstance(assembly.speech_detector(), Silero)
-    assert isinstance(assembly.recognizer(chosen, Dictionary(chosen)), Whisper)
-    assert isinstance(assembly.partial_translator(chosen), Marian)
-    assert isinstance(assembly.final_translator(chosen), Gemma)
+    assert isinstance(factory.audio_source(chosen), Microphone)
+    assert isinstance(factory.speech_detector(), Silero)
+    assert isinstance(factory.recognizer(chosen, Dictionary(chosen)), Whisper)
+    assert isinstance(factory.partial_translator(chosen), Marian)
+    assert isinstance(factory.final_translator(chosen), Gemma)
 
 
 def test_a_file_is_a_source(tmp_path: Path) -> None:
-    source = assembly.audio_source(settings(tmp_path, audio__input="sermon.wav"), loop=True)
+    source = factory.audio_source(settings(tmp_path, audio__input="sermon.wav"), loop=True)
     assert isinstance(source, AudioFile)
     assert source.name == "sermon.wav"
 
 
 def test_passes_can_be_left_out(tmp_path: Path) -> None:
-    assert (
-        assembly.partial_translator(settings(tmp_path, translate__partial__engine="none")) is None
-    )
-    assert assembly.final_translator(settings(tmp_path, translate__final__engine="marian")) is None
+    assert factory.partial_translator(settings(tmp_path, translate__partial__engine="none")) is None
+    assert factory.final_translator(settings(tmp_path, translate__final__engine="marian")) is None
 
 
 def test_a_model_that_is_not_there_is_told_at_once(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="model-missing"):
-        assembly.final_translator(settings(tmp_path, translate__final__model="/nowhere.gguf"))
+        factory.final_translator(settings(tmp_path, translate__final__model="/nowhere.gguf"))

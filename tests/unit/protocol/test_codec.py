@@ -12,7 +12,7 @@ from pydantic import TypeAdapter
 
 from pipeline.core.errors import ProtocolError
 from pipeline.core.types import COMMANDS, KINDS, State
-from pipeline.protocol import codec as wire
+from pipeline.protocol import codec
 from pipeline.protocol.caption import CaptionMessage, SourceText, TargetText
 from pipeline.protocol.commands import (
     MAX_TEXT,
@@ -86,7 +86,7 @@ def examples(kind: str) -> list[dict[str, Any]]:
 
 def refused(raw: str | bytes) -> ProtocolError:
     with pytest.raises(ProtocolError) as caught:
-        wire.parse(raw)
+        codec.parse(raw)
     assert caught.value.code in DOCUMENTED_CODES
     return caught.value
 
@@ -100,8 +100,8 @@ def rule(heard: str, write: str) -> str:
 
 def test_documented_captions_are_read_and_written_back_unchanged() -> None:
     for example in examples("caption") + examples("hello")[0]["captions"]:
-        assert orjson.loads(wire.encode(wire.parse_caption(json.dumps(example)))) == example
-    assert wire.encode(CAPTION) == orjson.dumps(examples("caption")[0])
+        assert orjson.loads(codec.encode(codec.parse_caption(json.dumps(example)))) == example
+    assert codec.encode(CAPTION) == orjson.dumps(examples("caption")[0])
 
 
 @pytest.mark.parametrize("kind", SENT)
@@ -109,7 +109,7 @@ def test_documented_messages_are_what_we_send(kind: str) -> None:
     adapter: TypeAdapter[Any] = TypeAdapter(SENT[kind])
     for example in examples(kind):
         message = adapter.validate_json(json.dumps(example), strict=True)
-        assert wire.encode(message) == orjson.dumps(example)
+        assert codec.encode(message) == orjson.dumps(example)
 
 
 def test_every_message_that_we_send_is_documented() -> None:
@@ -120,13 +120,13 @@ def test_every_message_that_we_send_is_documented() -> None:
 
 def test_a_documented_refusal_is_what_we_send() -> None:
     with pytest.raises(ProtocolError) as caught:
-        wire.parse('{"type":"command","name":"stop"}')
-    assert orjson.loads(wire.error(caught.value)) in examples("error")
+        codec.parse('{"type":"command","name":"stop"}')
+    assert orjson.loads(codec.error(caught.value)) in examples("error")
 
 
 def test_documented_client_messages_are_accepted() -> None:
     parsed = [
-        wire.parse(json.dumps(example))
+        codec.parse(json.dumps(example))
         for kind in ("ack", "auth", "command")
         for example in examples(kind)
     ]
@@ -153,7 +153,7 @@ def test_every_word_is_documented(word: str) -> None:
 
 
 def test_what_json_cannot_say_is_null() -> None:
-    silence = wire.encode(LevelMessage(dbfs=float("-inf"), clipped=False))
+    silence = codec.encode(LevelMessage(dbfs=float("-inf"), clipped=False))
     assert orjson.loads(silence) == {"type": "level", "dbfs": None, "clipped": False}
 
 
@@ -201,8 +201,8 @@ def test_what_json_cannot_say_is_null() -> None:
         ('{"type":"command","name":"add-rule","heard":"a","write":["b"]}', "bad-field"),
         (rule("a", "b" * 81), "bad-field"),
         (rule("a" * 81, "b"), "bad-field"),
-        (json.dumps({"type": "auth", "token": "x" * wire.MAX_BYTES}), "too-large"),
-        ('"' + "ñ" * (wire.MAX_BYTES // 2) + '"', "too-large"),
+        (json.dumps({"type": "auth", "token": "x" * codec.MAX_BYTES}), "too-large"),
+        ('"' + "ñ" * (codec.MAX_BYTES // 2) + '"', "too-large"),
         ("x" * 1_000_000, "too-large"),
     ],
 )
@@ -233,19 +233,19 @@ def test_a_refusal_says_what_the_field_has_to_be(raw: str, says: str) -> None:
 
 
 def test_fields_that_we_do_not_know_are_ignored() -> None:
-    assert wire.parse('{"type":"ack","seq":5,"painted_ms":12}') == AckMessage(seq=5)
+    assert codec.parse('{"type":"ack","seq":5,"painted_ms":12}') == AckMessage(seq=5)
 
 
 def test_an_edit_is_one_line_of_printable_text() -> None:
     raw = json.dumps({"type": "command", "name": "edit", "id": 2, "text": "\t Señor\r\n\x00mío  "})
-    assert wire.parse(raw) == EditCommand(id=2, text="Señor mío")
+    assert codec.parse(raw) == EditCommand(id=2, text="Señor mío")
 
 
 def test_a_rule_is_one_line_of_text_on_either_side() -> None:
-    assert wire.parse(rule(" file\n lemon ", "Philemon")) == AddRuleCommand(
+    assert codec.parse(rule(" file\n lemon ", "Philemon")) == AddRuleCommand(
         heard="file lemon", write="Philemon"
     )
-    assert wire.parse(rule("x" * 80, "ñ" * 80)) == AddRuleCommand(heard="x" * 80, write="ñ" * 80)
+    assert codec.parse(rule("x" * 80, "ñ" * 80)) == AddRuleCommand(heard="x" * 80, write="ñ" * 80)
 
 
 def test_the_longest_edit_is_accepted() -> None:
@@ -253,7 +253,7 @@ def test_the_longest_edit_is_accepted() -> None:
         {"type": "command", "name": "edit", "id": 2, "text": "ñ" * MAX_TEXT},
         ensure_ascii=False,
     )
-    assert wire.parse(raw) == EditCommand(id=2, text="ñ" * MAX_TEXT)
+    assert codec.parse(raw) == EditCommand(id=2, text="ñ" * MAX_TEXT)
 
 
 def test_what_was_sent_comes_back_short() -> None:
@@ -283,9 +283,9 @@ _VALUES = st.recursive(
 )
 def test_any_object_is_parsed_or_refused(value: dict[str, Any]) -> None:
     try:
-        answer: object = wire.parse(json.dumps(value))
+        answer: object = codec.parse(json.dumps(value))
     except ProtocolError as problem:
-        answer = orjson.loads(wire.error(problem))["code"]
+        answer = orjson.loads(codec.error(problem))["code"]
     assert isinstance(answer, get_args(ClientMessage)) or answer in DOCUMENTED_CODES
 
 
@@ -299,7 +299,7 @@ def test_any_text_is_parsed_or_refused(raw: str | bytes) -> None:
 
 
 def broken(**changes: object) -> str:
-    value = orjson.loads(wire.encode(CAPTION))
+    value = orjson.loads(codec.encode(CAPTION))
     for key, change in changes.items():
         outer, _, name = key.rpartition("__")
         (value[outer] if outer else value)[name] = change
@@ -307,14 +307,14 @@ def broken(**changes: object) -> str:
 
 
 def test_a_caption_survives_the_journal() -> None:
-    assert wire.parse_caption(wire.encode(CAPTION)) == CAPTION
+    assert codec.parse_caption(codec.encode(CAPTION)) == CAPTION
 
 
 @pytest.mark.parametrize(
     ("line", "code"),
     [
         ("", "bad-json"),
-        (wire.encode(CAPTION)[:-9], "bad-json"),
+        (codec.encode(CAPTION)[:-9], "bad-json"),
         (broken(type="status"), "unknown-type"),
         (broken(seq=0), "bad-field"),
         (broken(id="18"), "bad-field"),
@@ -332,5 +332,5 @@ def test_a_caption_survives_the_journal() -> None:
 )
 def test_a_broken_line_is_refused(line: str | bytes, code: str) -> None:
     with pytest.raises(ProtocolError) as caught:
-        wire.parse_caption(line)
+        codec.parse_caption(line)
     assert caught.value.code == code

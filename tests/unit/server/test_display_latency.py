@@ -4,7 +4,7 @@ from typing import Any
 
 from pipeline.core.types import Kind
 from pipeline.protocol.messages import DisplayGroup, GlassTimes
-from pipeline.server import display_latency as glass
+from pipeline.server import display_latency
 from pipeline.server.clients import Client
 from pipeline.server.display_latency import WINDOW_S, DisplayLatency
 
@@ -74,12 +74,14 @@ def test_the_slowest_come_first_and_waiting_counts() -> None:
 
 def test_memory_is_bounded() -> None:
     measured, display = DisplayLatency(), client()
-    painting(measured, display, *([5.0] * (glass._TIMED + 100)))
-    assert len(measured._published) == glass._TIMED
+    painting(measured, display, *([5.0] * (display_latency._TIMED + 100)))
+    assert len(measured._published) == display_latency._TIMED
     assert next(iter(measured._published)) == 101
-    assert len(measured._measured["audience", "es"]) == glass._MEASURED
+    assert len(measured._measured["audience", "es"]) == display_latency._MEASURED
     assert len(display.painted_s) == 16
     forgotten = client()
     forgotten.painted_s.append(0.01)
-    (row,) = measured.slowest([forgotten], glass._TIMED + 100, glass._TIMED + 101.0)
-    assert row.glass_ms == glass._TIMED * 1000  # as far as is known
+    (row,) = measured.slowest(
+        [forgotten], display_latency._TIMED + 100, display_latency._TIMED + 101.0
+    )
+    assert row.glass_ms == display_latency._TIMED * 1000  # as far as is known

@@ -13,7 +13,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
 from pipeline.core.errors import ServerError
-from pipeline.server import hub as broadcast
+from pipeline.server import hub
 from pipeline.server.clients import BACKLOG_BYTES
 from scripts.support.records import health_record, utterance_record
 from tests.support.hub import (
@@ -157,7 +157,7 @@ async def test_a_slow_phone_gets_the_newest_captions_first(
 @in_loop
 async def test_every_display_gets_signs_of_life() -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(broadcast, "_ALIVE_S", 0.1)
+        patch.setattr(hub, "_ALIVE_S", 0.1)
         async with serving("dry-run") as service, service.connect() as display:
             await receive(display)
             service.say(1)

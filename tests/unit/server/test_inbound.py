@@ -14,7 +14,7 @@ import structlog
 from websockets.asyncio.client import ClientConnection, connect
 
 from pipeline.protocol.codec import MAX_BYTES
-from pipeline.server import inbound as incoming
+from pipeline.server import inbound
 from pipeline.server.access import LIMIT
 from tests.support.commands import command
 from tests.support.hub import TOKEN, closed, in_loop, operator, receive, send, serving, silent
@@ -110,7 +110,7 @@ async def test_a_wrong_token_is_answered_late_and_gives_nothing() -> None:
             assert (await receive(each))["type"] == "caption"
         message = await receive(display)
         assert (message["type"], message["code"]) == ("error", "not-authorized")
-        assert clock() - asked_s >= incoming._WRONG_TOKEN_S * 0.9
+        assert clock() - asked_s >= inbound._WRONG_TOKEN_S * 0.9
         await send(display, type="command", name="pause")
         assert (await receive(display))["code"] == "not-authorized"
         assert service.commands == []
@@ -119,7 +119,7 @@ async def test_a_wrong_token_is_answered_late_and_gives_nothing() -> None:
 @in_loop
 async def test_guessing_locks_the_address_out_and_no_other() -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(incoming, "_WRONG_TOKEN_S", 0.0)
+        patch.setattr(inbound, "_WRONG_TOKEN_S", 0.0)
         async with serving() as service, service.connect() as display:
             await receive(display)
             for _ in range(LIMIT):

@@ -10,8 +10,7 @@ import pytest
 
 from pipeline.core.reports import Fault
 from pipeline.protocol.messages import DoneMessage, RuleMessage
-from pipeline.server import hub as broadcast
-from pipeline.server import operator_feed as operators
+from pipeline.server import hub, operator_feed
 from scripts.support.records import compare_record, utterance_record
 from tests.support.hub import TOKEN, in_loop, operator, receive, send, serving, silent
 
@@ -19,7 +18,7 @@ from tests.support.hub import TOKEN, in_loop, operator, receive, send, serving, 
 @in_loop
 async def test_a_console_that_joins_late_gets_the_last_records() -> None:
     async with serving(address="https://captions.example.org/") as service:
-        for key in range(operators._UTTERANCES + 7):
+        for key in range(operator_feed._UTTERANCES + 7):
             service.hub.operators.utterance(utterance_record(key))
         service.hub.operators.compare(compare_record(56, "Amén."))
         async with service.connect("kind=operator") as coordinator:
@@ -49,7 +48,7 @@ async def test_a_console_that_joins_late_gets_the_last_records() -> None:
 @in_loop
 async def test_health_tells_operators_how_displays_keep_up() -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(broadcast, "_HEALTH_S", 0.2)
+        patch.setattr(hub, "_HEALTH_S", 0.2)
         async with serving() as service, service.connect("kind=projector&lang=en") as display:
             await receive(display)
             coordinator = await operator(service)
@@ -82,7 +81,7 @@ async def test_health_tells_operators_how_displays_keep_up() -> None:
 @in_loop
 async def test_only_operators_get_any_of_it() -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(broadcast, "_HEALTH_S", 0.05)
+        patch.setattr(hub, "_HEALTH_S", 0.05)
         async with serving() as service, service.connect("kind=operator") as nosy:
             await receive(nosy)
             coordinator = await operator(service)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.server import rate_limits as door
+from pipeline.server import rate_limits
 from pipeline.server.rate_limits import (
     ANSWERED,
     REQUESTS_AT_ONCE,
@@ -82,4 +82,4 @@ def test_an_attack_from_everywhere_fills_no_memory() -> None:
     here = ConnectionLimiter(most=1000, per_address=600)
     for number in range(5000):
         here.refusal(f"10.{number // 250}.{number % 250}.1", 1.0)
-    assert len(here._requests) == door._ADDRESSES
+    assert len(here._requests) == rate_limits._ADDRESSES

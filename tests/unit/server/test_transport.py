@@ -19,8 +19,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from pipeline.core.errors import ServerError
-from pipeline.server import rate_limits as door
-from pipeline.server import transport as listening
+from pipeline.server import rate_limits, transport
 from pipeline.server.clients import BACKLOG_BYTES
 from pipeline.server.pages import SECURITY
 from tests.support.certificates import make
@@ -36,7 +35,7 @@ UPGRADE = (
 
 @in_loop
 async def test_one_address_leaves_room_for_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(door, "ANSWERED", 2)
+    monkeypatch.setattr(rate_limits, "ANSWERED", 2)
     async with (
         serving(max_per_address=2) as service,
         service.connect() as one,
@@ -67,8 +66,8 @@ async def test_one_address_leaves_room_for_the_others(monkeypatch: pytest.Monkey
 
 @in_loop
 async def test_who_asks_too_much_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(door, "REQUESTS_AT_ONCE", 3)
-    monkeypatch.setattr(door, "REQUESTS_PER_S", 0.0)
+    monkeypatch.setattr(rate_limits, "REQUESTS_AT_ONCE", 3)
+    monkeypatch.setattr(rate_limits, "REQUESTS_PER_S", 0.0)
     async with serving() as service:
         told = [(await service.get("/healthz")).status for _ in range(5)]
         assert told == [200, 200, 200, 429, 429]
@@ -257,7 +256,7 @@ async def test_a_deaf_display_is_cut_off_over_tls_as_well(tmp_path: Path) -> Non
 async def test_a_renewed_certificate_is_taken_up_without_a_restart(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(listening, "_RENEW_S", 0.05)
+    monkeypatch.setattr(transport, "_RENEW_S", 0.05)
     cert, key = make(tmp_path, days=5)
     async with serving(**tls(cert, key)) as service:
         port = service.hub.port
