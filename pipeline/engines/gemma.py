@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 from typing import Literal, TypedDict
@@ -18,7 +17,7 @@ from pipeline.engines import llama, prompts
 from pipeline.engines import speculative as drafting
 from pipeline.engines.output import WholeWords, join, one_line
 from pipeline.engines.protocols import never
-from pipeline.engines.speculative import NO_BIAS, Bias
+from pipeline.engines.speculative import Bias, Draft
 from pipeline.text import repetition, sentences
 
 log = structlog.get_logger()
@@ -27,16 +26,7 @@ _KEY = "translate.final.model"
 _WARM_UP = "Grace to you and peace."
 
 
-@dataclass(frozen=True, slots=True)
-class _Draft:
-    """A draft's tokens, how many leading ones are committed on screen, what they are worth."""
-
-    tokens: Sequence[int] = ()
-    standing: int = 0
-    bias: Bias = NO_BIAS
-
-
-_NOTHING = _Draft()
+_NOTHING = Draft()
 _STANDS = Bias(standing=0.45, tail=0.2)
 
 
@@ -185,7 +175,7 @@ class Gemma:
         source: str,
         check: Callable[[], None],
         grow: Callable[[str], None],
-        draft: _Draft = _NOTHING,
+        draft: Draft = _NOTHING,
     ) -> Translation:
         prompt, cap = self._prompt(source)
         if len(prompt) + cap > self._llama.context:
@@ -225,7 +215,7 @@ class Gemma:
             stopped=stopped,
         )
 
-    def _greedy(self, draft: _Draft, made: Sequence[int]) -> Iterator[tuple[int, float, bool]]:
+    def _greedy(self, draft: Draft, made: Sequence[int]) -> Iterator[tuple[int, float, bool]]:
         """Yield each token, its log-probability, and whether a guess was right.
 
         It is the most likely one, or the draft's where that is to be kept. `made` holds what has
@@ -250,7 +240,7 @@ class Gemma:
                 place = drafting.place_in(draft.tokens, made)
                 token, logprob = self._choose(draft, place, len(guesses))
 
-    def _choose(self, draft: _Draft, place: int | None, fed: int = -1) -> tuple[int, float]:
+    def _choose(self, draft: Draft, place: int | None, fed: int = -1) -> tuple[int, float]:
         """Return the next token and its log-probability; `place` is that of the draft's.
 
         `fed` is the place of the token before it among those fed at last.
@@ -265,7 +255,7 @@ class Gemma:
             return guess, drafted
         return token, logprob
 
-    def _draft(self, draft: str, standing: Standing | None) -> _Draft:
+    def _draft(self, draft: str, standing: Standing | None) -> Draft:
         """Return the tokens that the answer would have if it were `draft`."""
         if not draft or (standing is None and not self._most_guesses):
             return _NOTHING
@@ -273,11 +263,11 @@ class Gemma:
         tokens = self._llama.tokenize(prompt.lead + draft, special=False)
         end = self._llama.tokenize(prompt.end, special=True)
         if standing is None:
-            return _Draft([*tokens, *end])
+            return Draft([*tokens, *end])
         stands = len((prompt.lead + draft[: standing.target]).encode(errors="replace"))
         sizes = accumulate(len(self._llama.piece(token)) for token in tokens)
         count = sum(size <= stands for size in sizes) if standing.target else 0
-        return _Draft([*tokens, *end], count, _STANDS)
+        return Draft([*tokens, *end], count, _STANDS)
 
     def _ends(self, token: int) -> bool:
         """Whether the answer is at its end with this token."""

@@ -54,7 +54,13 @@ class Bias:
         return (1 - bias) * (math.exp(best) - math.exp(drafted)) <= bias
 
 
-NO_BIAS = Bias()
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A draft's tokens, how many leading ones are committed on screen, what they are worth."""
+
+    tokens: Sequence[int] = ()
+    standing: int = 0
+    bias: Bias = Bias()
 
 
 def _common(draft: Sequence[int], place: int, made: Sequence[int]) -> int:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.engines.speculative import NO_BIAS, Bias, place_in
+from pipeline.engines.speculative import Bias, place_in
 
 TOKENS = st.lists(st.integers(0, 5), max_size=20)
 
@@ -85,8 +85,8 @@ def test_a_draft_that_is_right_is_followed_to_its_end(draft: list[int]) -> None:
         (Bias(0.45, 0.2), 0.05, 0.90, False),
         (Bias(0.2, 0.0), 0.30, 0.50, True),  # .2 up to .25
         (Bias(0.2, 0.0), 0.30, 0.60, False),
-        (NO_BIAS, 0.39, 0.40, False),
-        (NO_BIAS, 0.40, 0.40, True),
+        (Bias(), 0.39, 0.40, False),
+        (Bias(), 0.40, 0.40, True),
     ],
 )
 def test_a_standing_token_goes_where_the_model_is_surer_by_a_margin(
@@ -99,7 +99,7 @@ def test_the_tail_has_a_bias_of_its_own() -> None:
     bias = Bias(standing=0.45, tail=0.2)
     assert bias.keeps(math.log(0.1), math.log(0.6), is_standing=True)
     assert not bias.keeps(math.log(0.1), math.log(0.6), is_standing=False)
-    assert not NO_BIAS
+    assert not Bias()
     assert Bias(tail=0.1)
 
 
