@@ -14,7 +14,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
-from hypothesis import example, given, settings
+import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.audio.segmenter import Segmenter
@@ -217,16 +218,8 @@ LATE = [*[""] * 10, "rt", "", "", "d"]
 """What is made of the eager utterance, at block 10, is told when speech has returned, at 13."""
 
 
-@settings(max_examples=25, deadline=None)
-@given(RUNS, WORK, st.sampled_from([Rung.FULL, Rung.FULL, Rung.NO_PARTIALS]))
-@example(SPOKEN, ["rtd"], Rung.FULL)
-@example(RETURNS, LATE, Rung.FULL)
-@example(SPOKEN, [""], Rung.FULL)
-@example(SPOKEN, ["r", *[""] * 9, "td"], Rung.FULL)
-@example(SPOKEN, ["rtd"], Rung.NO_PARTIALS)
-def test_a_final_is_what_was_prepared_or_a_resumption_was_announced(
-    runs: list[tuple[float, int]], work: list[str], rung: Rung
-) -> None:
+def check(runs: list[tuple[float, int]], work: list[str], rung: Rung) -> None:
+    """Hear a stretch of sound; `work` is what engines and main thread do behind each block."""
     probabilities = [p for p, count in runs for _ in range(count)]
     with TemporaryDirectory() as folder:
         line = Line(Path(folder), probabilities)
@@ -255,3 +248,29 @@ def test_a_final_is_what_was_prepared_or_a_resumption_was_announced(
     ]
     assert len(set(line.recognizer.heard)) == len(line.recognizer.heard), "nothing is heard twice"
     assert line.coordinator.unfinished == 0
+
+
+@pytest.mark.parametrize(
+    ("runs", "work", "rung"),
+    [
+        (SPOKEN, ["rtd"], Rung.FULL),
+        (SPOKEN, [""], Rung.FULL),
+        (SPOKEN, ["r", *[""] * 9, "td"], Rung.FULL),
+        (SPOKEN, ["rtd"], Rung.NO_PARTIALS),
+        (RETURNS, LATE, Rung.FULL),
+    ],
+    ids=["at once", "at the end", "slow", "behind", "late"],
+)
+def test_a_final_is_what_was_prepared_or_a_resumption_was_announced(
+    runs: list[tuple[float, int]], work: list[str], rung: Rung
+) -> None:
+    check(runs, work, rung)
+
+
+@pytest.mark.slow
+@settings(max_examples=40, deadline=None)
+@given(RUNS, WORK, st.sampled_from([Rung.FULL, Rung.FULL, Rung.NO_PARTIALS]))
+def test_so_it_is_whenever_speech_returns_and_whatever_engines_are_at(
+    runs: list[tuple[float, int]], work: list[str], rung: Rung
+) -> None:
+    check(runs, work, rung)

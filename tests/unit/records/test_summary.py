@@ -102,3 +102,14 @@ def test_a_time_that_no_utterance_has_is_left_out() -> None:
 def test_every_time_of_a_record_is_told() -> None:
     silences = {"pauses_ms", "pause_before_ms"}  # of the speaker, not of ours
     assert set(TIMES) == {name for name in asdict(spoken()) if name.endswith("_ms")} - silences
+
+
+def test_eager_runs_resumptions_and_pauses_are_counted() -> None:
+    tally = SummaryBuilder()
+    tally.add(spoken(eager=True, cancelled_runs=2, reopened=1, pauses_ms=(96, 320)))
+    tally.add(spoken(pause_before_ms=999))
+    tally.add(spoken(eager=True, pause_before_ms=1000))
+    made = summary(tally)
+    assert (made.eager, made.cancelled_runs, made.reopened, made.splits) == (2, 2, 1, 1)
+    assert {key: n for key, n in made.pauses["inside"].items() if n} == {"96": 1, "300": 1}
+    assert {key: n for key, n in made.pauses["between"].items() if n} == {"600": 1, "1000": 1}
