@@ -61,7 +61,7 @@ class _Closed:
     id: int
     revision: int
     size: int
-    """Blocks of the stretch when it was closed."""
+    """Blocks of the stretch when the pause began in which it may be taken up."""
 
     @property
     def waited(self) -> int:
@@ -185,12 +185,15 @@ class Segmenter:
         Then the speech is an utterance of its own, however short.
         """
         self._closed = None
-        if len(closed.stretch) >= _REOPENED_SHARE * self._limit_blocks:
+        if self._is_long(closed):
             self._continues = True
             return []
         self._next_partial += len(closed.stretch) - len(opened)
         self._open, self._revision = closed.stretch, closed.revision
         return [self._utterance(closed.stretch, len(closed.stretch), "resumed")]
+
+    def _is_long(self, closed: _Closed) -> bool:
+        return len(closed.stretch) >= _REOPENED_SHARE * self._limit_blocks
 
     def _due(self, opened: Stretch) -> list[Utterance]:
         """Return what the newest block has made due."""
@@ -239,6 +242,9 @@ class Segmenter:
             out = [replace(self._utterance(opened, kept, cause), can_resume=can_resume)]
             closed = _Closed(opened, self._id, out[0].revision, len(opened))
             self._closed = closed if can_resume else None
+        elif self._closed is not None and not self._is_long(self._closed):
+            # Perhaps a very short word: what follows decides.
+            self._closed.size = len(self._closed.stretch)
         self._pre_roll.clear()
         self._pre_roll.extend(opened.blocks[kept:])
         self._open = self._eager = None

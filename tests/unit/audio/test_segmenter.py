@@ -289,6 +289,31 @@ def test_a_knock_reopens_nothing_but_a_short_word_does() -> None:
         assert [u.id for u in finals(out)][:2] == ids
 
 
+def test_a_very_short_word_between_two_pauses_is_kept_with_what_follows() -> None:
+    patient = EAGER.model_copy(update={"min_speech_ms": 250})
+    out = finals(run([0.9] * 9 + [0.0] * 9 + [0.9] * 3 + [0.0] * 9 + [0.9] * 9, patient))
+    assert [u.id for u in out] == [1, 1]
+    assert len(out[-1].pcm) == (9 + 9 + 3 + 9 + 9) * BLOCK_SAMPLES
+
+
+def test_a_short_word_after_a_long_utterance_is_one_of_its_own() -> None:
+    patient = EAGER.model_copy(update={"min_speech_ms": 250})
+    out = finals(run([0.9] * 110 + [0.0] * 9 + [0.9] * 4 + [0.0] * 30, patient))
+    assert [(u.id, u.end_sample // BLOCK_SAMPLES) for u in out] == [(1, 110), (2, 123)]
+
+
+def test_knocks_do_not_keep_a_final_open_for_ever() -> None:
+    patient = EAGER.model_copy(update={"min_speech_ms": 250})
+    segmenter = Segmenter(patient)
+    known = []
+    for index, probability in enumerate([0.9] * 9 + ([0.0] * 8 + [0.9]) * 40):
+        pcm = np.zeros(BLOCK_SAMPLES, np.float32)
+        segmenter.push(AudioBlock(index * BLOCK_SAMPLES, pcm), probability)
+        known.append(segmenter.resumable)
+    assert known.index(1) < 20
+    assert known[blocks_in(4000) :] == [None] * (len(known) - blocks_in(4000))
+
+
 def test_nothing_is_reopened_that_would_be_too_long() -> None:
     limit = blocks_in(4000)
     out = run([0.9] * (limit - 20) + [0.0] * 10 + [0.9] * 20 + [0.0] * 30, EAGER)
