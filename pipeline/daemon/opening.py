@@ -38,8 +38,9 @@ def open_session(settings: Settings, mode: Mode, emit: Emit) -> OpenSession:
 
     `emit` is told when the record cannot be written. Raises SessionError.
     """
-    now_utc, translate = datetime.now(UTC), settings.translate
     finish_purges(Path(settings.session.directory))
+    # Behind it: an event that it writes must not lie in the future, or the session is not resumed.
+    now_utc, translate = datetime.now(UTC), settings.translate
     earlier = unfinished_session(settings, now_utc) if mode == "live" else None
     recorder = SessionRecorder(
         Path(settings.session.directory),
