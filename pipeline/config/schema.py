@@ -118,6 +118,14 @@ class Dictionary(Section):
     watch_s: Annotated[float, Field(gt=0, le=3600), LIVE] = 2.0
 
 
+class Church(Section):
+    """[church]"""
+
+    references: Annotated[bool, NEXT_UTTERANCE] = True
+    numbers: Annotated[bool, NEXT_UTTERANCE] = True
+    negation: Annotated[bool, NEXT_UTTERANCE] = True
+
+
 class Partial(Section):
     """[translate.partial]"""
 
@@ -262,6 +270,7 @@ class Settings(BaseSettings):
     vad: Vad = Vad()
     stt: Stt = Stt()
     dictionary: Dictionary = Dictionary()
+    church: Church = Church()
     translate: Translate = Translate()
     server: Server = Server()
     engines: Engines = Engines()

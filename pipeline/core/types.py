@@ -182,6 +182,21 @@ class Translation:
     """What a commit policy decides on; empty if no `standing` was given."""
 
 
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What comparing a final with what was said has found in one place."""
+
+    kind: Literal["reference", "number", "negation", "term"]
+    outcome: Literal["right", "written", "repaired", "doubtful"]
+    """As it should be; right, and now as it is printed; was wrong and put right; left as it is."""
+    said: str
+    """In the source text; empty where only the translation has it."""
+    found: str = ""
+    """In the translator's text."""
+    written: str = ""
+    """What stands there now; where it is doubtful what should stand somewhere, if that is known."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Caption:
     """What is shown. `final` means: will not change again, except by an operator's edit, or if
@@ -199,6 +214,8 @@ class Caption:
     span: Span = Span()
     revised: int = 0
     """Words that were committed on screen and that this version took back."""
+    checks: tuple[Check, ...] = ()
+    """Of a final: what it says otherwise than what was said, and what was put right."""
 
     @property
     def id(self) -> int:

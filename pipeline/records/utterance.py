@@ -15,7 +15,7 @@ from typing import Literal
 
 from sacrebleu.metrics.chrf import CHRF
 
-from pipeline.core.types import Caption, Cause, Correction, Mode, Span, Transcript, Word
+from pipeline.core.types import Caption, Cause, Check, Correction, Mode, Span, Transcript, Word
 from pipeline.records.quality import Flag, Measures, Quality, flags, judge, probability
 
 _CHRF = CHRF()
@@ -136,6 +136,8 @@ class UtteranceRecord:
     """From the last syllable until the final was on screen."""
     overhead_ms: float | None = None
     """From closing the utterance to the final on screen, without engines and waits for them."""
+    checks: tuple[Check, ...] = ()
+    """What the final says otherwise than what was said, and what was put right (church truth)."""
     queues: Mapping[str, int] = field(default_factory=dict)
     """The lengths of the queues when the final was shown."""
     flags: tuple[Flag, ...] = ()
@@ -179,6 +181,7 @@ def utterance_record(
         final_ms=_ms(own.end_s - own.start_s) if own.end_s else None,
         start_to_first_text_ms=None if first_shown_s is None else _ms(first_shown_s - began_s),
         last_syllable_to_final_ms=_ms(published_s - utterance.spoken_s),
+        checks=caption.checks,
         queues=dict(queues),
     )
     if draft is not None:

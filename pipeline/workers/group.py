@@ -10,8 +10,9 @@ from typing import Protocol
 
 from pipeline.audio.protocols import AudioSource, SpeechDetector
 from pipeline.audio.segmenter import Segmenter
+from pipeline.church.finals import checked
 from pipeline.config.schema import Settings
-from pipeline.core.reports import Emit, Fault
+from pipeline.core.reports import Emit, Fault, Report
 from pipeline.core.types import Caption
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.process import EngineProcess
@@ -79,6 +80,7 @@ class WorkerGroup:
         """Make the workers. Ids go on from `last_id`, audio times from `origin_s`."""
         self._engines = engines
         self._emit = emit
+        self._church = settings.church
         # A file played as fast as possible has no clock to fall behind: then queues wait instead
         # of giving anything up.
         self.may_shed = not (settings.audio.input and settings.audio.pace == "fast")
@@ -104,7 +106,7 @@ class WorkerGroup:
             mailbox=self._mailbox,
             drafts=self._drafts if engines.final else None,
             ladder=degradation,
-            emit=emit,
+            emit=self._emit_checked,
             shed=self.may_shed,
         )
         self._translate: Translate | None = None
@@ -114,7 +116,7 @@ class WorkerGroup:
                 translator=engines.final,
                 drafts=self._drafts,
                 ladder=degradation,
-                emit=emit,
+                emit=self._emit_checked,
                 is_stale=self._mailbox.is_stale,
             )
         workers = (self.listen, self._transcribe, self._translate)
@@ -142,6 +144,7 @@ class WorkerGroup:
 
     def configure(self, settings: Settings) -> None:
         """Let all workers go by these settings, each from its next utterance on."""
+        self._church = settings.church
         self._segmenter.vad = settings.vad
         self._transcribe.settings = settings
         if self._translate is not None:
@@ -245,7 +248,8 @@ class WorkerGroup:
 
     def take_unfinished(self) -> list[Caption]:
         """Take what the final translator has not finished, as finals."""
-        return self._translate.rescue() if self._translate else []
+        rescued = self._translate.rescue() if self._translate else []
+        return [checked(caption, self._church) for caption in rescued]
 
     def settle(self) -> None:
         """Let what is said from now on be a caption of its own."""
@@ -263,6 +267,12 @@ class WorkerGroup:
     @property
     def _all(self) -> list[Worker]:
         return self._workers if self._compare is None else [*self._workers, self._compare]
+
+    def _emit_checked(self, report: Report) -> None:
+        """Hand on what a worker reports; every final is compared with what was said first."""
+        if isinstance(report, Caption) and report.final:
+            report = checked(report, self._church)
+        self._emit(report)
 
     def _tell(self, stage: str, code: str, message: str) -> None:
         self._emit(Fault(stage, code, message))

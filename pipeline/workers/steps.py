@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from pipeline.audio.level import level_dbfs, peak_dbfs
+from pipeline.church.references import spelled
 from pipeline.core.standing import Standing
 from pipeline.core.types import Caption, Span, Transcript, Utterance
 from pipeline.engines.protocols import Recognizer, Translator
@@ -53,10 +54,15 @@ def translate(
     on_text: Callable[[str], None] | None = None,
     draft: str = "",
     standing: Standing | None = None,
+    spell_references: bool = False,
 ) -> Caption:
-    """Translate a transcript handed over at `handed_s`; the caption is not yet final."""
+    """Translate a transcript handed over at `handed_s`; the caption is not yet final.
+
+    `spell_references`: the translator gets Bible references as they are printed.
+    """
     start_s = clock()
-    translation = translator.translate(transcript.text, on_text, draft, standing)
+    text = spelled(transcript.text, transcript.lang) if spell_references else transcript.text
+    translation = translator.translate(text, on_text, draft, standing)
     return Caption(
         transcript=transcript,
         lang=lang,

@@ -202,6 +202,7 @@ class Transcribe(Worker):
                     free_s=now,
                     clock=time.monotonic,
                     standing=standing,
+                    spell_references=self.settings.church.references,
                 )
             except EngineGoneError:
                 pass  # it is told when its process ends, and rests by itself

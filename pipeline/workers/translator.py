@@ -134,6 +134,7 @@ class Translate(Worker):
                 on_text=self._streamer(draft) if final.stream else None,
                 draft=draft.text if draft.lang == self._lang else "",
                 standing=Standing(target=draft.stable) if final.stability == "calm" else None,
+                spell_references=self.settings.church.references,
             )
         except EngineCancelledError:
             return None

@@ -15,8 +15,18 @@ PIPELINE = ROOT / "pipeline"
 UNIT = ROOT / "tests" / "unit"
 
 PACKAGES = [
-    *("core", "config", "text", "dictionary", "records", "protocol", "audio", "models", "engines"),
-    *("captions", "session", "workers", "server", "evaluation", "tuning", "check", "review"),
+    *("core", "config", "text", "dictionary", "church", "records", "protocol", "audio", "models"),
+    *(
+        "engines",
+        "captions",
+        "session",
+        "workers",
+        "server",
+        "evaluation",
+        "tuning",
+        "check",
+        "review",
+    ),
     *("daemon", "cli"),
 ]
 """In the order in which data flows: each imports from itself and from those before it only."""
@@ -43,6 +53,10 @@ PURE = {
     "protocol",
     *("review/markup", "review/svg", "review/wording", "server/rate_limits", "tuning/plan"),
     "tuning/verdicts",
+    *("church/finals", "church/mention", "church/negation", "church/number_context"),
+    *("church/number_words", "church/numbers", "church/reference_numbers"),
+    *("church/reference_reader", "church/reference_slots", "church/reference_words"),
+    *("church/references", "church/books", "church/tokens", "church/versification"),
     *("workers/backoff", "workers/degradation"),
 }
 """Packages and modules that have no thread, clock, socket, file or engine in them."""
@@ -57,6 +71,10 @@ NOT_TESTED_ALONE = {
     "cli/options",  # through each command
     *("audio/protocols", "core/reports", "core/standing", "daemon/sinks", "engines/protocols"),
     "daemon/context",  # through the parts that get it
+    # A reference is read by all of these together: church/test_references.py
+    *("church/mention", "church/reference_numbers", "church/reference_reader"),
+    *("church/reference_words", "church/number_context", "church/versification"),
+    "church/reference_slots",  # church/test_finals.py
     "workers/base",  # through each worker
 }
 

@@ -136,6 +136,16 @@ const FILTERED = {
   "wrong-script": "letters of another language",
 };
 
+
+/** What was found out by comparing a final with what was said, "" if there is nothing to do. */
+function checkWords({ kind, outcome, said, found, written }) {
+  if (outcome === "repaired") return `Put right: “${found}” is now “${written}”`;
+  if (outcome !== "doubtful") return "";
+  if (kind === "negation") return `“${said}” may be lost in the translation`;
+  if (said === "") return `“${found}” was not said`;
+  return written ? `“${said}” (${written}) is not in the translation` : `“${said}” is not in the translation`;
+}
+
 /** What the operator should know about an utterance, in words: `{text, strong}`. */
 export function remarks(entry) {
   const { record } = entry;
@@ -144,6 +154,10 @@ export function remarks(entry) {
   const now = standing(entry);
   if (now === "hidden") put("Not on the screens", true);
   if (now === "filtered") put(`Not shown: ${FILTERED[record.filtered] ?? record.filtered}`, true);
+  for (const check of record?.checks ?? []) {
+    const text = checkWords(check);
+    if (text) put(text, check.outcome === "doubtful");
+  }
   for (const flag of record?.flags ?? []) {
     const [measure, limit] = flag.split(":");
     put(DOUBTS[measure] ?? measure, limit === "reject");

@@ -35,12 +35,13 @@ class Watched:
         settings: Settings,
         final: FakeTranslator | None,
         compare: FakeTranslator | None = None,
+        script: list[Speech] = SCRIPT,
     ) -> None:
         self.reports: list[Report] = []
         engines = Engines(
-            source=FakeSource(pcm_of(SCRIPT, 5.0)),
+            source=FakeSource(pcm_of(script, 5.0)),
             detector=FakeDetector(),
-            recognizer=FakeRecognizer(SCRIPT),
+            recognizer=FakeRecognizer(script),
             partial=FakeTranslator("marian"),
             final=final,
             compare=compare,
@@ -95,6 +96,25 @@ def test_it_loads_works_and_ends(settings: Settings, with_final: bool) -> None:
     assert group.dropped() == {"partials": group.dropped()["partials"], "drafts": 0}
     group.stop()
     soon(lambda: not group.is_stuck)
+
+
+@pytest.mark.parametrize("with_final", [True, False])
+@pytest.mark.parametrize("on", [True, False])
+def test_every_final_is_compared_with_what_was_said(
+    settings: Settings, with_final: bool, on: bool
+) -> None:
+    church = settings.church.model_copy(update={"numbers": on})
+    settings = settings.model_copy(update={"church": church})
+    script = [Speech(0.5, 1.5, "twelve men")]
+    watched = Watched(settings, FakeTranslator("gemma") if with_final else None, script=script)
+    watched.group.start()
+    watched.group.begin()
+    soon(lambda: watched.group.done)
+    captions = [report for report in watched.reports if isinstance(report, Caption)]
+    said = [[check.said for check in c.checks] for c in captions if c.final]
+    assert said == [["twelve"] if on else []]
+    assert all(caption.checks == () for caption in captions if not caption.final)
+    watched.group.stop()
 
 
 def test_a_hanging_translator_is_noticed_once_and_used_again_when_it_is_back(

@@ -62,6 +62,24 @@ def test_translate_makes_a_caption_that_is_not_yet_final() -> None:
     assert made.span.busy_s == 1.0
 
 
+@pytest.mark.parametrize(
+    ("spell", "text"), [(True, "Romans-es 8:28-es"), (False, "Romans-es eight-es twenty-eight-es")]
+)
+def test_the_translator_gets_references_as_they_are_printed(spell: bool, text: str) -> None:
+    said = transcript("Romans eight twenty-eight")
+    made = translate(
+        FakeTranslator("es"),
+        said,
+        lang="es",
+        handed_s=3.0,
+        free_s=4.0,
+        clock=lambda: 5.0,
+        spell_references=spell,
+    )
+    assert made.text == text
+    assert made.transcript is said
+
+
 def test_source_caption_stands_in_and_says_so() -> None:
     made = source_caption(transcript())
     assert (made.lang, made.text, made.engine, made.final) == (

@@ -1,0 +1,64 @@
+"""Whether a translation still denies what was denied. Pure.
+
+Rules of words, so they are sure of little: a "not" in one text and nothing at all in the other that
+could stand for it. What is only another way to say it (question tags, "not only") does not count.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+_TAGS = {
+    "en": re.compile(
+        r",\s*(?:is|are|was|were|do|does|did|have|has|had|wo|ca|could|would|should)n['’]t "
+        r"(?:it|he|she|they|we|you|i|that|there)\b|\bwhy (?:don|doesn|didn|not|can)\S*"
+        r"|\bcan(?:['’]?t|not| not) (?:help|wait|but)\b|\bnot only\b|\bnot to mention\b"
+        r"|\bif not\b|\bor not\b|\bno doubt\b|\bno wonder\b|\bno longer\b|\bnot until\b"
+        r"|\bno sooner\b|\bno more than\b|\bno matter\b|\bno one but\b|\bwithout fail\b"
+        r"|\bnever ?mind\b|\bdon['’]t forget\b|\b(?:don|won|isn|aren|didn|doesn)['’]t [^.,;!]*\?"
+        r"|\bsay no\b|\bno[,.!]|\bin no time\b|\bmore often than not\b|\bno see\b|\bn['’]t you\b",
+        re.IGNORECASE,
+    ),
+}
+_STRONG = {
+    "en": re.compile(
+        r"\b(?:not|never|cannot|nothing|nobody|nowhere|none|neither|nor|no|no one)\b|n['’]t\b",
+        re.IGNORECASE,
+    ),
+    "es": re.compile(
+        r"\b(?:no|nunca|jam[áa]s|nada|nadie|ning[úu]n\w*|ni|tampoco)\b", re.IGNORECASE
+    ),
+}
+_ANY: Mapping[str, re.Pattern[str]] = {
+    "en": re.compile(
+        rf"{_STRONG['en'].pattern}|\b(?:without|hardly|barely|scarcely|refus\w+|fail\w*|"
+        r"unable|stop\w*|except|but|lack\w*|avoid\w*|unless|only|yet|(?:un|im|in|dis|ir|il|non)\w{3,}|\w+less|little|few|far|"
+        r"deny|denied|instead|rather|too|before|until|let alone|miss\w*|out|free|ain['’]?t|dont|"
+        r"cant|"
+        r"wont|didnt|isnt|hate\w*|leave|quit|keep)\b",
+        re.IGNORECASE,
+    ),
+    "es": re.compile(
+        rf"{_STRONG['es'].pattern}|\b(?:sin|apenas|deja\w*|dej[eóé]\w*|falt\w+|excepto|salvo|sino|"
+        r"evit\w+|neg\w+|nieg\w+|carec\w+|impid\w+|imped\w+|rehus\w+|fall\w+|perd\w+|olvid\w+|"
+        r"(?:im|in|des|ir|il)\w{4,}|dif[íi]cil\w*|mal|poc[oa]s?|ojal[áa]|vaya|menos|lejos|"
+        r"par\w+ de|basta|cuidado|sol[oa]|s[óo]lo|solamente|antes|hasta|en vez|en lugar|libre|"
+        r"demasiado|ausente|vac[íi]\w+|odi\w+|detest\w+|incapa\w+|contra\w*|prohib\w+)\b",
+        re.IGNORECASE,
+    ),
+}
+
+LANGS = frozenset(_ANY)
+
+
+def lost(said: str, written: str, langs: tuple[str, str]) -> str:
+    """Return the word of negation that has nothing like it in a translation, "" if none is lost.
+
+    `langs`: of what was said, of its translation.
+    """
+    if not LANGS.issuperset(langs):
+        return ""
+    bare = _TAGS[langs[0]].sub(" ", said) if langs[0] in _TAGS else said
+    found = _STRONG[langs[0]].search(bare)
+    return found.group() if found and not _ANY[langs[1]].search(written) else ""

@@ -1,0 +1,106 @@
+"""Numbers in words and digits."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.church.number_words import read
+from pipeline.church.tokens import Tokens
+
+
+def values(text: str, lang: str) -> list[int | str]:
+    """Return the numbers of a text in order; an ordinal as "3."."""
+    tokens, at, found = Tokens(text), 0, list[int | str]()
+    while at < len(tokens):
+        number = read(tokens, at, lang)
+        if number is not None:
+            found.append(f"{number.value}." if number.ordinal else number.value)
+        at = number.end if number else at + 1
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("eight twenty-eight", [8, 28]),
+        ("thirteen four through eight", [13, 4, 8]),
+        ("two thousand five hundred and twelve people", [2512]),
+        ("a hundred and one", [101]),
+        ("the twenty-third psalm", ["23."]),
+        ("three hundred thousand", [300_000]),
+        ("one million two hundred thousand and six", [1_200_006]),
+        ("3 million", [3_000_000]),
+        ("the 1,000th and the 3rd", ["1000.", "3."]),
+        ("two hundred, and five", [200, 5]),
+        ("a thousand hills and a dog", [1000]),
+        ("nineteen hundred", [1900]),
+        ("twenty and thirty", [20, 30]),
+    ],
+)
+def test_english(text: str, numbers: list[int | str]) -> None:
+    assert values(text, "en") == numbers
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("mil novecientos ochenta y cuatro", [1984]),
+        ("veintitrés, treinta y uno", [23, 31]),
+        ("dos mil quinientas ovejas", [2500]),
+        ("dos millones trescientos mil", [2_300_000]),
+        ("el vigésimo tercer salmo y el tercer día", ["23.", "3."]),
+        ("1.000 personas, la 3ª", [1000, "3."]),
+        ("cien y ciento cinco", [100, 105]),
+        ("treinta y", [30]),
+    ],
+)
+def test_spanish(text: str, numbers: list[int | str]) -> None:
+    assert values(text, "es") == numbers
+
+
+_ONES = [
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+]
+_ONES += ["fifteen", "sixteen", "seventeen", "eighteen", "nineteen"]
+_TENS = ["_", "_", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+
+
+def said(number: int) -> str:
+    """Return a number below a million as it is said in English."""
+    if number >= 1000:
+        rest = number % 1000
+        return f"{said(number // 1000)} thousand" + (f" {said(rest)}" if rest else "")
+    if number >= 100:
+        rest = number % 100
+        return f"{_ONES[number // 100]} hundred" + (f" and {said(rest)}" if rest else "")
+    if number >= 20:
+        return _TENS[number // 10] + (f"-{_ONES[number % 10]}" if number % 10 else "")
+    return _ONES[number]
+
+
+@given(st.integers(0, 999_999))
+def test_every_number_is_read_as_it_is_said(number: int) -> None:
+    assert values(f"there were {said(number)} of them", "en") == [number]
+    assert values(f"there were {number} of them", "en") == [number]
+
+
+@given(st.text(max_size=60))
+def test_any_text_can_be_read(text: str) -> None:
+    assert isinstance(values(text, "en"), list)
+    assert isinstance(values(text, "es"), list)
