@@ -11,6 +11,7 @@ StarkError                  anything below; has a kebab-case code
 │   ├── EngineGoneError     its process ended, and another one is being started
 │   └── EngineCancelledError  nobody wants the result any more
 ├── DictionaryError         a dictionary file cannot be used
+├── VersesError             a Bible, or the index of verses, cannot be used
 ├── ServerError             the port or a page cannot be served, or no daemon answers there
 ├── SessionError            the session folder cannot be used
 └── ProtocolError           a client's message is not one of ours
@@ -84,6 +85,10 @@ class EngineCancelledError(EngineError):
 
 class DictionaryError(StarkError):
     """A dictionary file cannot be read or holds a rule that makes no sense."""
+
+
+class VersesError(StarkError):
+    """A Bible's file, or the index made of it, cannot be read or written."""
 
 
 class ServerError(StarkError):
