@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from pipeline.captions.redaction import Redaction
 from pipeline.core.errors import ProtocolError
-from pipeline.core.types import Caption
+from pipeline.core.types import Caption, Verse
 from pipeline.protocol.caption import CaptionMessage, SourceText, TargetText
 
 _REMEMBERED = 500
@@ -78,6 +78,7 @@ class CaptionBoard:
             target=TargetText(caption.lang, caption.text, caption.engine),
             status="" if old is None or caption.final else old.status,
             stable=len(caption.text) if caption.final else min(caption.stable, len(caption.text)),
+            verse=caption.verse,
         )
         if old and old.final:
             self._pass_over(message)
@@ -110,9 +111,14 @@ class CaptionBoard:
         """Replace a caption's target text by an operator's. Raises ProtocolError."""
         old = self.message(caption_id)
         target = TargetText(self.target, text, "operator")
-        if old.final and old.target == target:
+        if old.final and old.target == target and old.verse is None:
             return None
         return self._put(self._revised(old, old.source, target, len(text)))
+
+    def put_verse(self, caption_id: int, verse: Verse) -> CaptionMessage:
+        """Show a printed verse with a caption, for its translation. Raises ProtocolError."""
+        old = self.message(caption_id)
+        return self._put(replace(old, seq=self.seq + 1, revision=old.revision + 1, verse=verse))
 
     def hide(self, caption_id: int) -> CaptionMessage | None:
         """Take a caption away. Raises ProtocolError."""
@@ -221,6 +227,7 @@ class CaptionBoard:
             source=source,
             target=target,
             stable=stable,
+            verse=None,
         )
 
     def _put(self, message: CaptionMessage) -> CaptionMessage:

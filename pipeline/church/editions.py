@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO, cast
 
 from pipeline.church.books import verses
 from pipeline.church.mention import Reference
@@ -19,7 +20,7 @@ from pipeline.core.files import WholeFile
 from pipeline.core.resources import bundled
 
 _ENDINGS = (".tsv.xz", ".tsv")
-_MOST_BYTES = 64 << 20
+MOST_BYTES = 64 << 20
 """A Bible has 5 MB; what is so much larger is something else."""
 
 VerseId = tuple[int, int, int]
@@ -80,18 +81,53 @@ def load(name: str) -> Edition:
     return read(there[name], name)
 
 
+def for_language(lang: str, name: str = "") -> Edition:
+    """Return the edition to show in a language: the named one, else the first there is.
+
+    A church's own come before those that ship. Raises VersesError.
+    """
+    from_church = own_directory()
+    there = sorted(files().items(), key=lambda item: (item[1].parent != from_church, item[0]))
+    for known, file in there:
+        if name not in ("", known):
+            continue
+        written_in = lang_of(file)
+        if written_in == lang:
+            return read(file, known)
+        if name:
+            message = f"church.edition {name!r} is in {written_in!r}, captions are in {lang!r}."
+            raise VersesError("verses-other-language", message, "Name another one, or none.")
+    if name:
+        load(name)  # says which there are
+    message = f"There is no Bible in {lang!r}."
+    raise VersesError("verses-none", message, "`stark-translate verses add` takes one.")
+
+
+def lang_of(file: Path) -> str:
+    """Return the language of an edition's file, "" where that cannot be told."""
+    try:
+        with _opened(file) as stream:
+            head = stream.readline(1000).decode("utf-8-sig", "replace")
+    except (OSError, lzma.LZMAError, EOFError):
+        return ""
+    return head.removeprefix("#").strip().split("\t")[0] if head.startswith("#") else ""
+
+
+def _opened(file: Path) -> BinaryIO:
+    return cast("BinaryIO", lzma.open(file, "rb")) if file.suffix == ".xz" else file.open("rb")
+
+
 def read(file: Path, name: str) -> Edition:
     """Read one file. Raises VersesError, which names the line that is wrong."""
     try:
-        opener = lzma.open if file.suffix == ".xz" else open
-        with opener(file, "rb") as stream:
-            data = stream.read(_MOST_BYTES + 1)
+        with _opened(file) as stream:
+            data = stream.read(MOST_BYTES + 1)
         text = data.decode("utf-8-sig")
     except (OSError, lzma.LZMAError, EOFError, UnicodeDecodeError) as error:
         raise VersesError(
             "verses-unreadable", f"{file} cannot be read: {error}.", "Add the edition again."
         ) from None
-    if len(data) > _MOST_BYTES:
+    if len(data) > MOST_BYTES:
         raise VersesError("verses-too-large", f"{file} is too large for a Bible.")
     head, _, rest = text.partition("\n")
     lang, title, licence = (*head.removeprefix("#").strip().split("\t"), "", "", "")[:3]
@@ -106,8 +142,11 @@ def _verses(lines: Iterable[str], file: Path) -> dict[VerseId, str]:
     for number, line in enumerate(lines, 2):
         if not line.strip():
             continue
-        *place, text = (line.split("\t", 3) + ["", "", ""])[:4]
-        if not all(part.isdecimal() and len(part) < 4 for part in place) or not 1 <= int(place[0]) <= 66:
+        *place, text = [*line.split("\t", 3), "", "", ""][:4]
+        if (
+            not all(part.isdecimal() and len(part) < 4 for part in place)
+            or not 1 <= int(place[0]) <= 66
+        ):
             raise VersesError(
                 "verses-bad-line",
                 f"{file}, line {number}: not book, chapter, verse and text with tabs between.",
@@ -131,7 +170,9 @@ def write(edition: Edition, folder: Path) -> Path:
         file.flush()
     except OSError as error:
         message = f"{folder} cannot be written: {error.strerror}."
-        raise VersesError("verses-unwritable", message, "Free some space, or change owner.") from None
+        raise VersesError(
+            "verses-unwritable", message, "Free some space, or change owner."
+        ) from None
     return folder / f"{edition.name}.tsv.xz"
 
 

@@ -76,6 +76,14 @@ class _Said:
     end_s: float
 
 
+_Before = tuple[
+    tuple[_Said, ...],
+    tuple[tuple[Reference, float], ...],
+    tuple[Reference, float] | None,
+    dict[Reference, float],
+]
+
+
 class Passages:
     """Follows what is said, utterance by utterance. Times are seconds of the session's audio."""
 
@@ -90,6 +98,10 @@ class Passages:
         """Verses that passed the strict thresholds, and when."""
         self._quiet: dict[Reference, float] = {}
         """Verses that are not to come up again, and until when."""
+        self._before: _Before = ((), (), None, {})
+        """What was known before the last `push`."""
+        self._aired: list[Reference] = []
+        """What the last `push` has put on air."""
 
     def push(self, text: str, end_s: float, *, may_air: bool = True) -> Heard:
         """Take the words of a final; `end_s` is when its last one was spoken.
@@ -98,6 +110,8 @@ class Passages:
         """
         words = words_of(text)
         self._forget(end_s)
+        self._before = (tuple(self._said), tuple(self._meant), self._reading, dict(self._passed))
+        self._aired = []
         self._meant += [(m.reference, end_s) for m in references.find(text, self._lang)]
         before = [word for said in self._said for word in said.words][-_MOST_WORDS:]
         self._said.append(_Said(tuple(words), end_s))
@@ -113,10 +127,19 @@ class Passages:
         if aired is None or not may_air:
             return Heard(suggested=suggested or aired)
         self.show(aired, end_s)
+        self._aired = _each(aired)
         # What a verse was made of is not to be found in its parallel in another book as well.
         self._said.clear()
         self._said.append(_Said(tuple(window[end:]), end_s))
         return Heard(on_air=aired)
+
+    def take_back(self) -> None:
+        """Forget the last `push`: its speaker has gone on, and the whole comes again."""
+        said, meant, self._reading, self._passed = self._before
+        self._said, self._meant = deque(said), list(meant)
+        for verse in self._aired:
+            self._quiet.pop(verse, None)
+        self._aired = []
 
     def show(self, reference: Reference, at_s: float) -> None:
         """Note that a verse is on air; the reading may go on from there."""
@@ -135,6 +158,7 @@ class Passages:
         self._meant.clear()
         self._passed.clear()
         self._reading = None
+        self._before = ((), (), None, {})
 
     def _forget(self, now_s: float) -> None:
         while self._said and now_s - self._said[0].end_s > WINDOW_S:
@@ -165,7 +189,9 @@ class Passages:
     def _with_reference(self, window: Sequence[str], new: int, now_s: float) -> _Found:
         """Return the verses of a reference that was said, as far as their words were said, too."""
         for meant, _ in reversed(self._meant):
-            found = (self._said_of(verse, window, new, now_s) for verse in self._verses(meant, window))
+            found = (
+                self._said_of(verse, window, new, now_s) for verse in self._verses(meant, window)
+            )
             if said := list(filter(None, found)):
                 return _in_row(said)
         return None, 0
@@ -176,13 +202,17 @@ class Passages:
             return _each(meant)
         found = quotations.search(self._index, window)
         place = (meant.book, meant.chapter)
-        return sorted(q.reference for q in found if (q.reference.book, q.reference.chapter) == place)
+        return sorted(
+            q.reference for q in found if (q.reference.book, q.reference.chapter) == place
+        )
 
     def _said_of(
         self, verse: Reference, window: Sequence[str], new: int, now_s: float
     ) -> Quotation | None:
         """Return a verse if enough of it stands in the window, some of it in the new words."""
-        found = quotations.compare(self._index, window, verse) if self._is_open(verse, now_s) else None
+        found = (
+            quotations.compare(self._index, window, verse) if self._is_open(verse, now_s) else None
+        )
         if found is None or found.end <= new or found.share < _SHARE:
             return None
         return found if _WITH_REFERENCE.let_pass(found) else None

@@ -45,7 +45,7 @@ class Quotation:
     matched: int
     """Words of the verse that were said."""
     coverage: float
-    """Of the words that were said between the first and the last of them, the share in the verse."""
+    """The share of them in all words that were said from the first to the last of them."""
     share: float
     """Of the verse's words, the share that was said."""
     run: int

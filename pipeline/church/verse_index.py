@@ -11,6 +11,7 @@ import re
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,8 @@ class VerseIndex:
 
     def text(self, number: int) -> list[int]:
         """Return the words of a text, as numbers."""
-        return self.words[self.offsets[number] : self.offsets[number + 1]].tolist()
+        words: list[int] = self.words[self.offsets[number] : self.offsets[number + 1]].tolist()
+        return words
 
     def reference(self, number: int) -> Reference:
         """Return the verse that a text is."""
@@ -71,11 +73,12 @@ class VerseIndex:
     def texts_of(self, reference: Reference) -> list[int]:
         """Return the texts of one verse, in each edition that has it."""
         code = reference.book * 1_000_000 + reference.chapter * 1000 + reference.verse
-        return np.flatnonzero(self.verses == code).tolist()
+        texts: list[int] = np.flatnonzero(self.verses == code).tolist()
+        return texts
 
     def candidates(self, words: Sequence[int], most: int) -> list[int]:
         """Return the texts that share the most telling pairs of words, the best first."""
-        pairs = {a * _WORDS + b for a, b in zip(words, words[1:], strict=False) if a >= 0 <= b}
+        pairs = {a * _WORDS + b for a, b in pairwise(words) if a >= 0 <= b}
         wanted = np.array(sorted(pairs), np.int64)
         at = np.searchsorted(self.keys, wanted)
         at = at[at < len(self.keys)]
@@ -89,7 +92,8 @@ class VerseIndex:
         per_text = np.repeat(weights, [len(each) for each in lists])
         scores = np.bincount(place, per_text)
         best = np.argsort(-scores, kind="stable")[:most]
-        return found[best].tolist()
+        texts: list[int] = found[best].tolist()
+        return texts
 
 
 def build(editions: Sequence[Edition], folder: Path) -> VerseIndex:
@@ -137,7 +141,9 @@ def _write(
         partial.rename(folder)
     except OSError as error:
         message = f"The index of verses cannot be written to {folder}: {error.strerror}."
-        raise VersesError("verses-unwritable", message, "Free some space, or change owner.") from None
+        raise VersesError(
+            "verses-unwritable", message, "Free some space, or change owner."
+        ) from None
 
 
 def load(folder: Path) -> VerseIndex:
@@ -147,12 +153,17 @@ def load(folder: Path) -> VerseIndex:
         raise VersesError("verses-not-built", message, "Run `stark-translate verses build` once.")
     try:
         facts = json.loads((folder / "index.json").read_text(encoding="utf-8"))
-        if facts["format"] != _FORMAT:
-            raise ValueError("made by another version")
         arrays = {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in _ARRAYS}
         vocabulary = {word: number for number, word in enumerate(facts["words"])}
-        return VerseIndex(vocabulary, **arrays, editions=tuple(facts["editions"]))
+        is_ours = facts["format"] == _FORMAT
+        index = VerseIndex(vocabulary, **arrays, editions=tuple(facts["editions"]))
     except (OSError, ValueError, KeyError, TypeError) as error:
-        message = f"The index of verses in {folder} cannot be used: {error}."
-        fix = "Run `stark-translate verses build` again."
-        raise VersesError("verses-broken", message, fix) from None
+        raise _broken(folder, str(error)) from None
+    if not is_ours:
+        raise _broken(folder, "another version made it")
+    return index
+
+
+def _broken(folder: Path, why: str) -> VersesError:
+    message = f"The index of verses in {folder} cannot be used: {why}."
+    return VersesError("verses-broken", message, "Run `stark-translate verses build` again.")

@@ -20,6 +20,7 @@ examples:
   stark-translate dry-run                    rehearse: nothing reaches the audience
   stark-translate tune                       once: the settings that suit this machine
   stark-translate models list                which models there are; `models pull` fetches them
+  stark-translate verses build               once: printed verses for what is read
   stark-translate check                      before the service: will it work?
   stark-translate reload                     have the running one read its settings again
   stark-translate report last                after it: one page about the service
@@ -37,7 +38,7 @@ MODULES = {
     **{
         name: name
         for name in (
-            *("reload", "devices", "models", "tune", "config", "check"),
+            *("reload", "devices", "models", "verses", "tune", "config", "check"),
             *("export", "replay", "review", "score", "report", "sessions"),
         )
     },

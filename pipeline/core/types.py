@@ -197,6 +197,18 @@ class Check:
     """What stands there now; where it is doubtful what should stand somewhere, if that is known."""
 
 
+@dataclass(frozen=True, slots=True)
+class Verse:
+    """A verse of the Bible as it is printed, or several in a row."""
+
+    ref: str
+    """As `lang` prints it: "Juan 3:16-17"."""
+    text: str
+    edition: str
+    """The edition's title."""
+    lang: str
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Caption:
     """What is shown. `final` means: will not change again, except by an operator's edit, or if
@@ -216,6 +228,8 @@ class Caption:
     """Words that were committed on screen and that this version took back."""
     checks: tuple[Check, ...] = ()
     """Of a final: what it says otherwise than what was said, and what was put right."""
+    verse: Verse | None = None
+    """The printed verse that a final quotes; it is shown for the translation."""
 
     @property
     def id(self) -> int:
@@ -256,6 +270,7 @@ Kind = Literal["audience", "projector", "obs", "operator"]
 CommandName = Literal[
     "add-rule",
     "blank",
+    "dismiss-verse",
     "edit",
     "hide",
     "off-record",
@@ -263,6 +278,7 @@ CommandName = Literal[
     "pause",
     "reload",
     "resume",
+    "take-verse",
     "unblank",
     "undo",
 ]

@@ -14,6 +14,7 @@ from pipeline.daemon.outputs import MetricsSink, PageSink, RecordSink
 from pipeline.daemon.sinks import Screen, Sink
 from pipeline.daemon.state import DaemonState, StateAnnouncer
 from pipeline.daemon.systemd import Notifier
+from pipeline.daemon.verse_desk import VerseDesk, open_verse_desk
 from pipeline.dictionary.store import Dictionary
 from pipeline.server.hub import Hub
 from pipeline.server.operator_token import token_in_force
@@ -34,6 +35,7 @@ class DaemonContext:
     hub: Hub
     metrics: Metrics
     notifier: Notifier
+    verses: VerseDesk
     sinks: tuple[Sink, ...]
     """The first is the record: what was shown must outlive us."""
 
@@ -57,5 +59,6 @@ def make_context(
         hub=hub,
         metrics=metrics,
         notifier=Notifier(),
+        verses=open_verse_desk(settings, hub.operators.suggest),
         sinks=sinks,
     )

@@ -32,6 +32,7 @@ class CaptionCoordinator:
         self._facts = context.facts
         self._announcer = context.announcer
         self._board = context.board
+        self._verses = context.verses
         self._sinks = context.sinks
         self._record_s = 0.0
         """Where in the audio the last stretch off the record has ended."""
@@ -94,6 +95,8 @@ class CaptionCoordinator:
             if final is None:
                 return None
             caption, utterance = final, final.transcript.utterance
+        if caption.final and caption.id in self._tracks:  # not one that came back late
+            caption = self._verses.look(caption)
         message = self._board.show(caption)
         if message is None and caption.id not in self._tracks:
             return None  # it is long final: a late partial, or an engine that hung and came back
@@ -164,6 +167,7 @@ class CaptionCoordinator:
     def redact(self, redaction: Redaction) -> set[int]:
         """Take what was said in a stretch of time off every screen; return the ids that go."""
         self.settle()
+        self._verses.forget()
         removed = self._board.purge(redaction)
         ids = {*redaction.ids, *(message.id for message in removed)}
         self._tracks.clear()

@@ -26,6 +26,7 @@ from pipeline.protocol.commands import (
     EditCommand,
     HideCommand,
     PlainCommand,
+    VerseCommand,
     caption_of,
 )
 from pipeline.protocol.messages import ConsoleMessage, DoneMessage, RuleMessage
@@ -74,6 +75,7 @@ class OperatorCommands:
         self._dictionary = context.dictionary
         self._board = context.board
         self._recorder = context.recorder
+        self._verses = context.verses
         self._operators = context.hub.operators
         self._coordinator = coordinator
         self._hearing = hearing
@@ -100,6 +102,7 @@ class OperatorCommands:
             off_record=self._facts.off_record,
             off_record_s=self._facts.off_record_s,
             check=last_check(self._recorder.folder.parent),
+            suggestion=self._verses.suggestion,
         )
 
     def obey(self, command: CommandMessage) -> Awaitable[None] | None:
@@ -142,6 +145,8 @@ class OperatorCommands:
                 self._revise("edit", self._board.message(key), self._board.edit(key, text))
             case HideCommand(id=key):
                 self._revise("hiding", self._board.message(key), self._board.hide(key))
+            case VerseCommand():
+                self._settle_verse(command)
             case AddRuleCommand(heard=heard, write=write):
                 self._add_rule(heard, write)
             case PlainCommand(name="pause"):
@@ -217,6 +222,14 @@ class OperatorCommands:
             self._hearing.settle()  # else what follows would be in a caption that stays as it is
             self._undo.push(f"{did} of caption {old.id}", back, old.id)
             self._coordinator.publish(new)
+
+    def _settle_verse(self, command: VerseCommand) -> None:
+        """Show the suggested verse with its caption, or leave it alone."""
+        if command.name == "dismiss-verse":
+            self._verses.dismiss(command.id)
+            return
+        old = self._board.message(command.id)  # first: a refusal must not use the suggestion up
+        self._revise("verse", old, self._board.put_verse(old.id, self._verses.take(old.id)))
 
     def _add_rule(self, heard: str, write: str) -> None:
         try:

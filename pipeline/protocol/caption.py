@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from pipeline.core.types import Verse
+
 MAX_INT = 2**53 - 1
 """The largest whole number that JavaScript counts exactly."""
 
@@ -51,3 +53,5 @@ class CaptionMessage:
     """Leading code points of `target.text` that will most likely not change again."""
     status: Literal["", "resumed"] = ""
     """"resumed": it was final, and the speaker has gone on; until it is final again."""
+    verse: Verse | None = None
+    """The printed verse that is shown for `target`, which stays the machine's translation."""

@@ -89,6 +89,15 @@ class HideCommand:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class VerseCommand:
+    """An operator shows the verse that is suggested for a caption, or does not want it."""
+
+    type: Literal["command"] = "command"
+    name: Literal["dismiss-verse", "take-verse"]
+    id: Count
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AddRuleCommand:
     """An operator adds a rule to the church's dictionary file."""
 
@@ -106,10 +115,10 @@ class AddRuleCommand:
             raise ProtocolError("bad-field", "heard and write are not the same.")
 
 
-CommandMessage: TypeAlias = PlainCommand | EditCommand | HideCommand | AddRuleCommand
+CommandMessage: TypeAlias = PlainCommand | EditCommand | HideCommand | VerseCommand | AddRuleCommand
 ClientMessage: TypeAlias = AckMessage | AuthMessage | CommandMessage
 
 
 def caption_of(command: CommandMessage) -> int:
     """Return the id of the caption that a command concerns, 0 if none."""
-    return command.id if isinstance(command, EditCommand | HideCommand) else 0
+    return command.id if isinstance(command, EditCommand | HideCommand | VerseCommand) else 0

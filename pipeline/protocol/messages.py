@@ -129,6 +129,19 @@ class PurgedMessage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SuggestionMessage:
+    """A verse that the last words may quote; to operators, who take or dismiss it."""
+
+    type: Literal["suggestion"] = "suggestion"
+    id: int = 0
+    """The caption's that it would be shown with."""
+    ref: str = ""
+    """As the target language prints it; empty: nothing is suggested any more."""
+    text: str = ""
+    edition: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ConsoleMessage:
     """Everything that an operator's page shows when it opens."""
 
@@ -151,6 +164,7 @@ class ConsoleMessage:
     compares: tuple[CompareRecord, ...] = ()
     """The last ones, oldest first."""
     check: LastCheck | None = None
+    suggestion: SuggestionMessage = SuggestionMessage()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -259,6 +273,7 @@ Outgoing: TypeAlias = (
     | LevelMessage
     | AuthorizedMessage
     | PurgedMessage
+    | SuggestionMessage
     | ConsoleMessage
     | HealthMessage
     | DoneMessage

@@ -136,6 +136,8 @@ class UtteranceRecord:
     """From the last syllable until the final was on screen."""
     overhead_ms: float | None = None
     """From closing the utterance to the final on screen, without engines and waits for them."""
+    verse: str = ""
+    """The reference of the printed verse that was shown for the translation; empty if none was."""
     checks: tuple[Check, ...] = ()
     """What the final says otherwise than what was said, and what was put right (church truth)."""
     queues: Mapping[str, int] = field(default_factory=dict)
@@ -181,6 +183,7 @@ def utterance_record(
         final_ms=_ms(own.end_s - own.start_s) if own.end_s else None,
         start_to_first_text_ms=None if first_shown_s is None else _ms(first_shown_s - began_s),
         last_syllable_to_final_ms=_ms(published_s - utterance.spoken_s),
+        verse=caption.verse.ref if caption.verse else "",
         checks=caption.checks,
         queues=dict(queues),
     )

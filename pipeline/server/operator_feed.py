@@ -21,6 +21,7 @@ from pipeline.protocol.messages import (
     ReloadedMessage,
     RuleMessage,
     Stretch,
+    SuggestionMessage,
 )
 from pipeline.records.comparison import CompareRecord
 from pipeline.records.health import HealthRecord
@@ -63,6 +64,10 @@ class OperatorFeed:
 
     def rule(self, message: RuleMessage) -> None:
         """Report that a dictionary rule was added or removed."""
+        self._tell(message)
+
+    def suggest(self, message: SuggestionMessage) -> None:
+        """Tell which verse is suggested now, or that none is."""
         self._tell(message)
 
     def reloaded(self, changes: Changes, *, rules: int) -> None:

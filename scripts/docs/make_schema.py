@@ -53,6 +53,7 @@ WRITTEN: dict[str, Any] = {
     "messages/purged": messages.PurgedMessage,
     "messages/rule": messages.RuleMessage,
     "messages/reloaded": messages.ReloadedMessage,
+    "messages/suggestion": messages.SuggestionMessage,
     "messages/error": messages.ErrorMessage,
 }
 """What the daemon writes or sends; an `utterance` or `compare` message is the record."""

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
+from pipeline.church.finals import checked
 from pipeline.cli.screens import LineScreen
 from pipeline.config.changes import Changes
 from pipeline.config.loader import load
+from pipeline.config.schema import Church
 from pipeline.core.reports import Level
 from pipeline.core.types import (
     SAMPLE_RATE,
@@ -150,7 +152,7 @@ class OperatorServer(DisplayServer):
         async def report() -> None:
             self.coordinator.on_closed(utterance)
             self.coordinator.show(drafted)
-            self.coordinator.show(made)
+            self.coordinator.show(checked(made, Church()))
 
         self._wait(report())
 

@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 from scripts.support.operator_server import OperatorServer
 from tests.browser.conftest import Visit
 from tests.support.console import TABLET, audience, opened, row
+from tests.support.verses import small_index
 
 pytestmark = pytest.mark.browser
 
@@ -237,3 +238,48 @@ def test_a_refusal_is_a_quiet_line(hall: OperatorServer, visit: Visit) -> None:
     expect(page.locator("#notice")).to_have_attribute("data-tone", "bad")
     expect(page.locator("#notice")).to_contain_text("zor bex")
     expect(page.locator("#pause")).to_be_enabled()
+
+
+@pytest.fixture
+def _small_bible(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    small_index(tmp_path / "cache")
+
+
+@pytest.mark.usefixtures("_small_bible")
+def test_a_suggested_verse_is_shown_with_one_key_or_dismissed_with_another(
+    hall: OperatorServer, visit: Visit
+) -> None:
+    page = opened(visit)
+    people = audience(visit)
+    suggestion = page.locator("#verse")
+    expect(suggestion).to_be_hidden()
+    hall.hear(1, "The Lord is my shepherd I shall not want.", "El Señor es mi pastor.")
+    expect(page.locator("#verse-ref")).to_have_text("Salmo 23:1?")
+    expect(page.locator("#verse-text")).to_contain_text("JEHOVÁ es mi pastor")
+    text = people.locator(".caption .text")
+    expect(text).to_have_text("El Señor es mi pastor.")
+    page.keyboard.press("v")
+    expect(suggestion).to_be_hidden()
+    printed = "JEHOVÁ es mi pastor; nada me faltará. — Salmo 23:1 (Reina-Valera 1909)"
+    expect(text).to_have_text(printed)
+    expect(row(page, 1)).to_contain_text("On the screens: Salmo 23:1")
+    page.keyboard.press("u")
+    expect(text).to_have_text("El Señor es mi pastor.")
+    said = "For God so loved the world that he gave his only begotten Son."
+    hall.hear(2, said, "Porque Dios amaba al mundo.")
+    expect(page.locator("#verse-ref")).to_have_text("Juan 3:16?")
+    page.keyboard.press("x")
+    expect(suggestion).to_be_hidden()
+    expect(text.last).to_have_text("Porque Dios amaba al mundo.")
+
+
+def test_what_was_put_right_and_what_is_doubtful_is_told(
+    hall: OperatorServer, visit: Visit
+) -> None:
+    page = opened(visit)
+    hall.hear(1, "Ruth 1:16 was never my verse.", "Rut 1:166 era mi verso.")
+    expect(row(page, 1)).to_contain_text("Put right: “Rut 1:166” is now “Rut 1:16”")
+    expect(row(page, 1)).to_contain_text("“never” may be lost in the translation")
+    expect(row(page, 1).locator(".shown .text")).to_have_text("Rut 1:16 era mi verso.")

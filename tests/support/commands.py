@@ -8,6 +8,7 @@ from pipeline.protocol.commands import (
     EditCommand,
     HideCommand,
     PlainCommand,
+    VerseCommand,
 )
 
 
@@ -25,6 +26,8 @@ def command(
             return EditCommand(id=id, text=text)
         case "hide":
             return HideCommand(id=id)
+        case "take-verse" | "dismiss-verse":
+            return VerseCommand(name=name, id=id)
         case "add-rule":
             return AddRuleCommand(heard=heard, write=write)
         case _:

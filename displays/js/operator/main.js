@@ -25,7 +25,7 @@ const utterances = new Utterances(HISTORY);
 const meter = new Meter();
 const panel = new Panel();
 const server = { link: "connecting", mode: "", state: "", reason: "" };
-const operator = { token: loadToken(), asked: false, authorized: false, paused: false, blank: false, undo: "", dictionary: "", offRecord: false, offRecordS: 0 };
+const operator = { token: loadToken(), asked: false, authorized: false, paused: false, blank: false, undo: "", dictionary: "", suggestion: {}, offRecord: false, offRecordS: 0 };
 let noticeTimer = 0;
 let silenceTimer = 0;
 let drawing = false;
@@ -68,6 +68,7 @@ function renderControls() {
   element.pause.classList.toggle("on", operator.paused);
   element.blank.classList.toggle("on", operator.blank);
   renderChosen();
+  renderSuggestion();
 }
 
 function button(one, able, word, icon) {
@@ -87,6 +88,15 @@ function renderChosen() {
   const words = list.words.length > 24 ? `${list.words.slice(0, 24)}…` : list.words;
   button(element["add-rule"], able && operator.dictionary !== "", words ? `Dictionary: “${words}”` : "Dictionary");
   setText(element.chosen, entry ? (entry.record?.text ?? entry.caption.source.text) : "No caption is selected");
+}
+
+/** Show which verse is suggested, if one is. */
+function renderSuggestion() {
+  const { ref, text, edition } = operator.suggestion;
+  const able = server.link === "open" && operator.authorized;
+  element.verse.hidden = !(able && ref);
+  setText(element["verse-ref"], ref ? `${ref}?` : "");
+  setText(element["verse-text"], ref ? `${text} (${edition})` : "");
 }
 
 function setText(one, text) {
@@ -143,9 +153,10 @@ const RECEIVE = {
     element.token.value = element["login-problem"].textContent = "";
     element.desk.hidden = false;
   },
-  console({ utterances: records, compares, address, check, ...message }) {
+  console({ utterances: records, compares, address, check, suggestion, ...message }) {
     onDone(message);
     operator.dictionary = message.dictionary;
+    operator.suggestion = suggestion ?? {};
     operator.offRecordS = message.off_record_s;
     message.purged.forEach(forget);
     for (const record of records) utterances.record(record);
@@ -154,6 +165,7 @@ const RECEIVE = {
     showCheck(check);
     showAddress(address, { link: element.address, image: element.qr, problem: element["address-problem"] });
   },
+  suggestion: (message) => Object.assign(operator, { suggestion: message }),
   health(message) {
     panel.put(message);
     awaitHealth();
@@ -254,6 +266,9 @@ element.hide.addEventListener("click", () => {
   if (standing(entry) !== "hidden") command("hide", { id: entry.id });
   else command("edit", { id: entry.id, text: shownText(entry).text });
 });
+for (const name of ["take-verse", "dismiss-verse"]) {
+  element[name].addEventListener("click", () => command(name, { id: operator.suggestion.id }));
+}
 element["add-rule"].addEventListener("click", () => {
   const { record, caption } = utterances.get(list.chosen);
   const { text, lang } = record ? { text: record.raw_text, lang: record.lang } : caption.source;

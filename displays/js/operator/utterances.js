@@ -148,12 +148,13 @@ function checkWords({ kind, outcome, said, found, written }) {
 
 /** What the operator should know about an utterance, in words: `{text, strong}`. */
 export function remarks(entry) {
-  const { record } = entry;
+  const { caption, record } = entry;
   const found = [];
   const put = (text, strong) => found.push({ text, strong });
   const now = standing(entry);
   if (now === "hidden") put("Not on the screens", true);
   if (now === "filtered") put(`Not shown: ${FILTERED[record.filtered] ?? record.filtered}`, true);
+  if (caption?.verse && caption.target.text) put(`On the screens: ${caption.verse.ref} (${caption.verse.edition})`, false);
   for (const check of record?.checks ?? []) {
     const text = checkWords(check);
     if (text) put(text, check.outcome === "doubtful");

@@ -1,8 +1,10 @@
 // What has been said so far: the newest revision of each caption, in order. No document in here.
 
 /** What of a caption a reader of `lang` reads: `{lang, text}`. Without text there is nothing to show. */
-export function textFor({ source, target }, lang) {
-  return lang === source.lang ? source : target;
+export function textFor({ source, target, verse }, lang) {
+  if (lang === source.lang) return source;
+  // A printed verse stands for the machine's translation of it.
+  return verse && target.text !== "" ? { lang: verse.lang, text: `${verse.text} — ${verse.ref} (${verse.edition})` } : target;
 }
 
 function inOrder(captions, lang) {

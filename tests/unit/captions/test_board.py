@@ -58,6 +58,7 @@ def test_a_message_says_what_the_caption_says() -> None:
         "target": {"lang": "es", "text": "amén", "engine": "marian"},
         "stable": 2,
         "status": "",
+        "verse": None,
     }
 
 

@@ -23,6 +23,7 @@ from pipeline.protocol.commands import (
     EditCommand,
     HideCommand,
     PlainCommand,
+    VerseCommand,
 )
 from pipeline.protocol.messages import (
     AliveMessage,
@@ -38,6 +39,7 @@ from pipeline.protocol.messages import (
     ReloadedMessage,
     RuleMessage,
     StatusMessage,
+    SuggestionMessage,
 )
 from tests.support.paths import ROOT
 
@@ -55,6 +57,7 @@ SENT = {
     "level": LevelMessage,
     "purged": PurgedMessage,
     "reloaded": ReloadedMessage,
+    "suggestion": SuggestionMessage,
     "rule": RuleMessage,
     "status": StatusMessage,
 }
@@ -139,6 +142,8 @@ def test_documented_client_messages_are_accepted() -> None:
         PlainCommand(name="unblank"),
         EditCommand(id=18, text="Nada me faltará jamás."),
         HideCommand(id=18),
+        VerseCommand(name="take-verse", id=18),
+        VerseCommand(name="dismiss-verse", id=18),
         AddRuleCommand(heard="file lemon", write="Philemon"),
         PlainCommand(name="undo"),
         PlainCommand(name="off-record"),

@@ -19,7 +19,7 @@ PROTOCOL = ROOT / "docs" / "PROTOCOL.md"
 TO_EVERYONE = {"alive", "caption", "earlier", "error", "hello", "status"}
 RECORDS = {"compare", "utterance"}
 TO_OPERATORS = RECORDS | {"authorized", "console", "done", "fault", "health", "level"}
-TO_OPERATORS |= {"purged", "reloaded", "rule"}
+TO_OPERATORS |= {"purged", "reloaded", "rule", "suggestion"}
 TO_DISPLAYS = TO_EVERYONE | TO_OPERATORS
 FROM_DISPLAYS = {"ack", "auth", "command"}
 
@@ -38,7 +38,12 @@ def test_every_message_has_its_schema() -> None:
 def test_an_operator_gets_what_the_schemas_say(tmp_path: Path) -> None:
     session = eventful(tmp_path / "a")
     # No rehearsal, no short hello, and over before a sign of life is due.
-    assert {m["type"] for m in session.sent} == TO_DISPLAYS - {"alive", "compare", "earlier"}
+    assert {m["type"] for m in session.sent} == TO_DISPLAYS - {
+        "alive",
+        "compare",
+        "earlier",
+        "suggestion",
+    }
     for message in session.sent:
         assert problems(schema_of(message), message) == [], message
     assert any(m["type"] == "caption" and not m["source"]["text"] for m in session.sent)  # hidden

@@ -81,6 +81,7 @@ def test_the_whole_record() -> None:
         "last_syllable_to_final_ms": 1402.0,
         # 1002 ms since it was closed: 300 recognizer, 10 draft, 650 final translator
         "overhead_ms": 42.0,
+        "verse": "",
         "checks": (),
         "queues": {"mailbox": 1},
         "flags": (),

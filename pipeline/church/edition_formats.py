@@ -1,0 +1,185 @@
+"""Bibles as publishers give them: OSIS, Zefania (both XML), USFM, and text with tabs. Pure.
+
+Notes and headings are left out: only what is read aloud counts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from xml.etree import ElementTree as ET
+
+from pipeline.church.books import NAMES
+from pipeline.church.tokens import plain
+from pipeline.core.errors import VersesError
+
+VerseId = tuple[int, int, int]
+"""Book, chapter, verse."""
+
+_OSIS = (
+    "Gen Exod Lev Num Deut Josh Judg Ruth 1Sam 2Sam 1Kgs 2Kgs 1Chr 2Chr Ezra Neh Esth Job Ps Prov "
+    "Eccl Song Isa Jer Lam Ezek Dan Hos Joel Amos Obad Jonah Mic Nah Hab Zeph Hag Zech Mal Matt "
+    "Mark Luke John Acts Rom 1Cor 2Cor Gal Eph Phil Col 1Thess 2Thess 1Tim 2Tim Titus Phlm Heb Jas "
+    "1Pet 2Pet 1John 2John 3John Jude Rev"
+)
+_USFM = (
+    "GEN EXO LEV NUM DEU JOS JDG RUT 1SA 2SA 1KI 2KI 1CH 2CH EZR NEH EST JOB PSA PRO ECC SNG ISA "
+    "JER LAM EZK DAN HOS JOL AMO OBA JON MIC NAM HAB ZEP HAG ZEC MAL MAT MRK LUK JHN ACT ROM 1CO "
+    "2CO GAL EPH PHP COL 1TH 2TH 1TI 2TI TIT PHM HEB JAS 1PE 2PE 1JN 2JN 3JN JUD REV"
+)
+_CODES: Mapping[str, int] = {
+    code.casefold(): n for codes in (_OSIS, _USFM) for n, code in enumerate(codes.split(), 1)
+}
+_NOT_READ = {"note", "title", "reference", "rdg", "header"}
+_NOTES = re.compile(r"\\(f|x|fe|rq)\b.*?\\\1\*", re.DOTALL)
+_HEADINGS = re.compile(r"\\(?:s\d?|r|d|mt\d?|ms\d?|h|toc\d?|rem|cl|cd)\b[^\n]*")
+_ATTRIBUTES = re.compile(r"\|[^\\\n]*(?=\\)")
+_MARKER = re.compile(r"\\\+?[a-z]+\d?\*?")
+_VERSE = re.compile(r"\\v\s+(\d+)(?:[-,]\d+)?\S*\s+")
+
+
+def parse(text: str, name: str) -> dict[VerseId, str]:
+    """Return the verses of a file's text, in whatever of the four formats. Raises VersesError.
+
+    `name` is the file's, for messages.
+    """
+    start = text.lstrip("\ufeff \n\r\t")[:2000]
+    if start.startswith("<"):
+        verses = dict(_xml(text, name))
+    elif re.search(r"\\id\s", start):
+        verses = dict(_usfm(text))
+    else:
+        verses = dict(_tabs(text, name))
+    whole = {place: " ".join(words.split()) for place, words in verses.items()}
+    found = {place: words for place, words in whole.items() if words}
+    if not found:
+        raise VersesError(
+            "verses-empty",
+            f"{name} has no verses that could be read.",
+            "Known are OSIS, Zefania, USFM, and lines of book, chapter, verse, text with tabs.",
+        )
+    return found
+
+
+def _xml(text: str, name: str) -> Iterator[tuple[VerseId, str]]:
+    try:
+        root = ET.fromstring(text.lstrip("\ufeff \n\r\t"))  # noqa: S314 - expat bounds expansion
+    except (ET.ParseError, ValueError) as error:
+        message = f"{name} is not XML: {error}."
+        raise VersesError("verses-broken-file", message, "Get the file again.") from None
+    if _tag(root) == "xmlbible":
+        return _zefania(root)
+    return _osis(root)
+
+
+def _zefania(root: ET.Element) -> Iterator[tuple[VerseId, str]]:
+    for book in root.iter():
+        if _tag(book) != "biblebook":
+            continue
+        for chapter in book:
+            for verse in chapter:
+                place = (book.get("bnumber"), chapter.get("cnumber"), verse.get("vnumber"))
+                if _tag(verse) == "vers" and (found := _place(*place)):
+                    yield found, "".join(_read_aloud(verse))
+
+
+def _osis(root: ET.Element) -> Iterator[tuple[VerseId, str]]:
+    """Read verses that are elements, and those between two marks."""
+    found: dict[VerseId, list[str]] = {}
+    current: VerseId | None = None
+
+    def walk(element: ET.Element) -> None:
+        nonlocal current
+        if _tag(element) in _NOT_READ:
+            return
+        is_verse = _tag(element) == "verse"
+        if is_verse:
+            named = element.get("sID") or element.get("osisID") or ""
+            current = None if element.get("eID") else _osis_place(named)
+        if current and element.text:
+            found.setdefault(current, []).append(element.text)
+        for child in element:
+            walk(child)
+            if current and child.tail:
+                found.setdefault(current, []).append(child.tail)
+        if is_verse and not element.get("sID"):
+            current = None
+
+    walk(root)
+    return ((place, " ".join(texts)) for place, texts in found.items())
+
+
+def _osis_place(named: str) -> VerseId | None:
+    parts = named.split(maxsplit=1)[0].split(".") if named.strip() else []
+    return _place(*parts[:3]) if len(parts) >= 3 else None
+
+
+def _usfm(text: str) -> Iterator[tuple[VerseId, str]]:
+    text = _HEADINGS.sub("", _NOTES.sub("", text))
+    for part in re.split(r"(?=\\id\s)", text):
+        head = re.match(r"\\id\s+(\w+)", part)
+        if head is None:
+            continue
+        book = head.group(1)
+        for chapter in re.split(r"(?=\\c\s+\d)", part)[1:]:
+            number = chapter[2:].split()[0]
+            pieces = _VERSE.split(chapter)
+            for verse, words in zip(pieces[1::2], pieces[2::2], strict=True):
+                if place := _place(book, number, verse):
+                    yield place, _MARKER.sub(" ", _ATTRIBUTES.sub("", words))
+
+
+def _tabs(text: str, name: str) -> Iterator[tuple[VerseId, str]]:
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        parts = line.split("\t", 3)
+        place = _place(*parts[:3]) if len(parts) == 4 else None
+        if place is None and number > 1:  # the first line may be a heading
+            raise VersesError(
+                "verses-bad-line",
+                f"{name}, line {number}: not book, chapter, verse and text with tabs between.",
+                "Correct the line.",
+            )
+        if place:
+            yield place, parts[3]
+
+
+def _place(book: str | None, chapter: str | None, verse: str | None) -> VerseId | None:
+    numbers = (chapter or "", verse or "")
+    if not all(part.strip().isdecimal() and len(part) < 5 for part in numbers):
+        return None
+    number = _book(book or "")
+    return (number, int(numbers[0]), int(numbers[1])) if number else None
+
+
+def _book(name: str) -> int:
+    """Return the number of a book by number, code or name; 0 for what is none of the 66."""
+    name = name.strip()
+    if name.isdecimal() and len(name) < 3:
+        return int(name) if 1 <= int(name) <= 66 else 0
+    if code := _CODES.get(name.casefold(), 0):
+        return code
+    words = tuple(plain(name).split())
+    romans = {"i": 1, "ii": 2, "iii": 3}
+    ordinal = 0
+    if len(words) > 1 and (words[0] in romans or words[0] in ("1", "2", "3")):
+        ordinal = romans.get(words[0]) or int(words[0])
+        words = words[1:]
+    for names in NAMES.values():
+        for each in names.get(words[0], ()) if words else ():
+            if each.words == words and each.ordinal == ordinal:
+                return each.number
+    return 66 if name == "Revelation of John" else 0
+
+
+def _read_aloud(element: ET.Element) -> Iterator[str]:
+    yield element.text or ""
+    for child in element:
+        if _tag(child) not in _NOT_READ:
+            yield from _read_aloud(child)
+        yield child.tail or ""
+
+
+def _tag(element: ET.Element) -> str:
+    return element.tag.rpartition("}")[2].casefold() if isinstance(element.tag, str) else "note"

@@ -1,0 +1,131 @@
+"""`verses`: the Bibles that there are, adding one, and the index by which verses are recognized."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from pipeline.church import edition_formats, editions, verse_index
+from pipeline.church.editions import Edition
+from pipeline.cli import streams
+from pipeline.cli.options import Commands, add_command
+from pipeline.core.errors import UsageError, VersesError
+
+_SAYS = "Show printed verses for what is read: list, add and index Bibles."
+_EPILOG = """\
+examples:
+  stark-translate verses build                       once, and after every `add`
+  stark-translate verses list
+  stark-translate verses add rvr1960.xml --name rvr1960 --lang es --title "Reina-Valera 1960" \\
+      --licence "by permission of ..."               one that you may show
+
+Formats: OSIS, Zefania, USFM, or lines of book, chapter, verse, text with tabs between.
+"""
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
+_LANG = re.compile(r"[a-z]{2,3}")
+
+
+def add(commands: Commands) -> None:
+    """Describe the command and what it can do."""
+    parser = commands.add_parser(
+        "verses",
+        help=_SAYS,
+        description=_SAYS,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    whats = parser.add_subparsers(required=True, metavar="what")
+    add_command(whats, "list", _list, "List the Bibles and the indexes.")
+    build = add_command(whats, "build", _build, "Build the index of a spoken language.")
+    build.add_argument("--lang", default="en", help="the language that is spoken (en)")
+    adding = add_command(whats, "add", _add, "Take over a Bible that the church may show.")
+    adding.add_argument("files", nargs="+", metavar="FILE", help="several for USFM, one a book")
+    adding.add_argument("--name", required=True, help="how settings name it: letters, digits, -")
+    adding.add_argument("--lang", required=True, help="its language, such as es")
+    adding.add_argument("--title", required=True, help='as it is shown: "Reina-Valera 1960"')
+    adding.add_argument("--licence", required=True, help="why the church may show it")
+
+
+def _list(_: argparse.Namespace) -> int:
+    table = Table(box=None, pad_edge=False)
+    for heading in ("name", "lang", "title", "licence", "verses", "from"):
+        table.add_column(heading, justify="right" if heading == "verses" else "left")
+    for name, file in sorted(editions.files().items()):
+        edition = editions.read(file, name)
+        place = "the church" if file.parent == editions.own_directory() else "the program"
+        facts = (
+            name,
+            edition.lang,
+            edition.title,
+            edition.licence,
+            str(len(edition.verses)),
+            place,
+        )
+        table.add_row(*facts)
+    Console(soft_wrap=True).print(table)
+    folder = editions.cache_directory()
+    built = sorted(path.parent for path in folder.glob("*/index.json"))
+    for index in built:
+        names = ", ".join(verse_index.load(index).editions)
+        print(f"\nIndex for spoken {index.name}: {names} ({index})")
+    if not built:
+        print("\nNo index yet: run `stark-translate verses build` once.")
+    return 0
+
+
+def _build(arguments: argparse.Namespace) -> int:
+    lang = _checked(_LANG, arguments.lang, "--lang")
+    chosen: list[Edition] = []
+    for name, file in sorted(editions.files().items()):
+        if editions.lang_of(file) == lang:
+            edition = editions.read(file, name)
+            streams.say(f"Reading {edition.title} ({len(edition.verses)} verses).")
+            chosen.append(edition)
+    if not chosen:
+        message = f"There is no Bible in {lang!r} to recognize verses by."
+        raise VersesError("verses-none", message, "Add one with `stark-translate verses add`.")
+    folder = editions.cache_directory() / lang
+    streams.say("Building the index: some seconds.")
+    index = verse_index.build(chosen, folder)
+    print(f"{len(index.verses)} verses of {', '.join(index.editions)} in {folder}.")
+    return 0
+
+
+def _add(arguments: argparse.Namespace) -> int:
+    name = _checked(_NAME, arguments.name, "--name")
+    lang = _checked(_LANG, arguments.lang, "--lang")
+    title, licence = (" ".join(text.split()) for text in (arguments.title, arguments.licence))
+    if not (title and licence):
+        raise UsageError("verses-no-licence", "--title and --licence must say something.")
+    verses: dict[editions.VerseId, str] = {}
+    for file in map(Path, arguments.files):
+        verses |= edition_formats.parse(_text(file), str(file))
+    edition = Edition(name, lang, title, licence, verses)
+    file = editions.write(edition, editions.own_directory())
+    print(f"{len(verses)} verses of {title} are in {file}.")
+    if strange := editions.outside_numbering(edition):
+        print(f"{strange} of them are numbered as in no other Bible here and will not be shown.")
+    print("Restart the service to show it.")
+    print(f"Where {lang} is spoken, run `stark-translate verses build --lang {lang}` as well.")
+    return 0
+
+
+def _text(file: Path) -> str:
+    try:
+        if file.stat().st_size > editions.MOST_BYTES:
+            raise VersesError("verses-too-large", f"{file} is too large for a Bible.")
+        return file.read_bytes().decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        message = f"{file} cannot be read: {error}."
+        raise VersesError("verses-unreadable", message, "Give a text file in UTF-8.") from None
+
+
+def _checked(pattern: re.Pattern[str], value: str, option: str) -> str:
+    if not pattern.fullmatch(value):
+        message = f"{option} {value!r} is not like {'es' if pattern is _LANG else 'rvr1960'}."
+        raise UsageError("verses-bad-name", message, "Use small letters, digits and hyphens.")
+    return value

@@ -1,0 +1,121 @@
+"""Printed verses in a service: what goes on air with a final, and what operators are asked about.
+
+Belongs to the event loop's thread; a look takes some milliseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import structlog
+
+from pipeline.church import editions, verse_index
+from pipeline.church.editions import Edition
+from pipeline.church.mention import Reference
+from pipeline.church.passages import Passages
+from pipeline.church.references import printed
+from pipeline.config.schema import Settings
+from pipeline.core.errors import ProtocolError, VersesError
+from pipeline.core.types import Caption, Verse
+from pipeline.protocol.messages import SuggestionMessage
+
+log = structlog.get_logger()
+
+Tell = Callable[[SuggestionMessage], None]
+
+
+class VerseDesk:
+    """Looks at every final. Without an index or an edition it changes nothing."""
+
+    def __init__(
+        self, passages: Passages | None, edition: Edition | None, *, may_air: bool, tell: Tell
+    ) -> None:
+        """`tell` shows operators a suggestion; `may_air`: verses may be shown by themselves."""
+        self._passages = passages
+        self._edition = edition
+        self._may_air = may_air
+        self._tell = tell
+        self._suggested: Reference | None = None
+        self._at_s = 0.0
+        self._last_id = -1
+        self.suggestion = SuggestionMessage()
+        """What operators are asked about now; without a `ref` nothing."""
+
+    def look(self, caption: Caption) -> Caption:
+        """Return a final with the printed verse that it quotes, if that is sure enough."""
+        if self._passages is None:
+            return caption
+        if caption.id == self._last_id:  # it was reopened, and is final again
+            self._passages.take_back()
+        self._last_id = caption.id
+        self._at_s = caption.transcript.utterance.end_s
+        heard = self._passages.push(caption.transcript.text, self._at_s, may_air=self._may_air)
+        if heard.on_air and (verse := self._verse(heard.on_air)):
+            self._suggest(None, 0)
+            return replace(caption, verse=verse)
+        if heard.suggested and self._verse(heard.suggested):
+            self._suggest(heard.suggested, caption.id)
+        return caption
+
+    def take(self, caption_id: int) -> Verse:
+        """Return the suggested verse, which is shown with a caption now. Raises ProtocolError."""
+        reference, verse = self._current(caption_id)
+        if self._passages is not None:
+            self._passages.show(reference, self._at_s)
+        self._suggest(None, 0)
+        return verse
+
+    def dismiss(self, caption_id: int) -> None:
+        """Leave the suggested verse alone for a while. Raises ProtocolError."""
+        reference, _ = self._current(caption_id)
+        if self._passages is not None:
+            self._passages.dismiss(reference, self._at_s)
+        self._suggest(None, 0)
+
+    def forget(self) -> None:
+        """Forget what was said: it was off the record."""
+        if self._passages is not None:
+            self._passages.forget()
+            self._suggest(None, 0)
+
+    def _current(self, caption_id: int) -> tuple[Reference, Verse]:
+        verse = self._verse(self._suggested) if self._suggested else None
+        if self._suggested is None or verse is None or self.suggestion.id != caption_id:
+            raise ProtocolError("suggestion-gone", "This verse is not suggested any more.")
+        return self._suggested, verse
+
+    def _suggest(self, reference: Reference | None, caption_id: int) -> None:
+        verse = self._verse(reference) if reference else None
+        message = SuggestionMessage()
+        if verse:
+            message = SuggestionMessage(
+                id=caption_id, ref=verse.ref, text=verse.text, edition=verse.edition
+            )
+        self._suggested = reference
+        if message != self.suggestion:
+            self.suggestion = message
+            self._tell(message)
+
+    def _verse(self, reference: Reference) -> Verse | None:
+        if self._edition is None or not (text := self._edition.text(reference)):
+            return None
+        edition = self._edition
+        return Verse(printed(reference, edition.lang), text, edition.title, edition.lang)
+
+
+def open_verse_desk(settings: Settings, tell: Tell) -> VerseDesk:
+    """Return the desk for a service; what it lacks is logged with the command that helps."""
+    church, translate = settings.church, settings.translate
+    may_air = church.verses == "air"
+    if church.verses == "off":
+        return VerseDesk(None, None, may_air=False, tell=tell)
+    try:
+        index = verse_index.load(editions.cache_directory() / translate.source)
+        edition = editions.for_language(translate.target, church.edition)
+    except VersesError as error:
+        # A start must not fail for it, and most churches will not have built the index yet.
+        say = log.info if error.code in ("verses-not-built", "verses-none") else log.warning
+        say("no verses", code=error.code, message=error.message, fix=error.fix)
+        return VerseDesk(None, None, may_air=False, tell=tell)
+    return VerseDesk(Passages(index, translate.source), edition, may_air=may_air, tell=tell)

@@ -1,0 +1,25 @@
+"""An index of two books, and readings from them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from pipeline.church import editions, verse_index
+from pipeline.church.editions import Edition
+from pipeline.church.verse_index import VerseIndex
+
+BOOKS = {19, 43, 57}
+"""Psalms, John, Philemon."""
+
+
+def some_of(name: str) -> Edition:
+    """Return an edition that ships, with few of its books."""
+    whole = editions.load(name)
+    few = {place: text for place, text in whole.verses.items() if place[0] in BOOKS}
+    return replace(whole, verses=few)
+
+
+def small_index(folder: Path) -> VerseIndex:
+    """Build an index of these books where the program looks for the one of spoken English."""
+    return verse_index.build([some_of("kjv")], folder / "stark-translate" / "verses" / "en")

@@ -1,0 +1,79 @@
+"""Bibles as publishers give them."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.church.edition_formats import parse
+from pipeline.core.errors import VersesError
+
+WANTED = {(43, 3, 16): "For God so loved the world,", (46, 13, 13): "And now abideth faith"}
+
+OSIS = """<?xml version="1.0"?><osis xmlns="http://www.bibletechnologies.net/2003/OSIS/namespace">
+<osisText><header><title>X</title></header><div type="book" osisID="John"><chapter osisID="John.3">
+<title>Nicodemus</title><verse osisID="John.3.16">For God so <hi>loved</hi><note>a note</note> the
+world,</verse></chapter></div><div><chapter osisID="1Cor.13"><p>
+<verse sID="1Cor.13.13" osisID="1Cor.13.13"/>And now <q>abideth</q> faith<verse eID="1Cor.13.13"/>
+ A heading in between</p></chapter></div></osisText></osis>"""
+ZEFANIA = """<XMLBIBLE><INFORMATION/><BIBLEBOOK bnumber="43" bname="John"><CHAPTER cnumber="3">
+<VERS vnumber="16">For God so <STYLE>loved</STYLE> the world,<NOTE>no</NOTE></VERS></CHAPTER>
+</BIBLEBOOK><BIBLEBOOK bnumber="46"><CHAPTER cnumber="13"><VERS vnumber="13">And now abideth faith
+</VERS></CHAPTER></BIBLEBOOK></XMLBIBLE>"""
+USFM = r"""\id JHN John
+\h John
+\c 3
+\s Nicodemus
+\p
+\v 16 For God so \add loved\add* the\f + \ft a note\f* world,
+\id 1CO
+\c 13
+\p
+\v 13 And now \w abideth|strong="G3306"\w* faith
+"""
+TABS = (
+    "Book\tChapter\tVerse\tText\nJohn\t3\t16\tFor God so loved the world,\n"
+    "1 Corinthians\t13\t13\tAnd now abideth faith\n"
+)
+
+
+@pytest.mark.parametrize("text", [OSIS, ZEFANIA, USFM, TABS, TABS.replace("John", "43")])
+def test_every_format_gives_the_same_verses(text: str) -> None:
+    assert parse(text, "file") == WANTED
+    assert parse("\ufeff" + text.replace("\n", "\r\n"), "file") == WANTED
+
+
+@pytest.mark.parametrize("name", ["I Corinthians", "1Cor", "1CO", "1 Corintios", "46"])
+def test_books_go_by_name_code_or_number(name: str) -> None:
+    assert parse(f"{name}\t13\t13\tAnd now abideth faith", "file") == {
+        (46, 13, 13): "And now abideth faith"
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("", "verses-empty"),
+        ("<osis><verse", "verses-broken-file"),
+        ("<osis></osis>", "verses-empty"),
+        ("John\t3\t16\tFor God\nsome text", "verses-bad-line"),
+        (r"\id JHN", "verses-empty"),
+        ("Tobit\t1\t1\tA book that is not here", "verses-empty"),
+    ],
+)
+def test_what_cannot_be_read_is_told(text: str, code: str) -> None:
+    with pytest.raises(VersesError) as error:
+        parse(text, "my.xml")
+    assert error.value.code == code
+    assert "my.xml" in error.value.message
+
+
+@given(
+    st.text(alphabet=st.sampled_from('<>/verse osID="John.3.16"\\v idc JHN 1\t\n'), max_size=200)
+)
+def test_any_text_is_read_or_refused(text: str) -> None:
+    with suppress(VersesError):
+        assert all(1 <= book <= 66 for book, _, _ in parse(text, "file"))

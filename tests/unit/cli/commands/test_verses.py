@@ -1,0 +1,63 @@
+"""The command `verses`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.church import editions, verse_index
+from pipeline.church.mention import Reference
+from pipeline.cli.main import main
+
+TABS = "John\t3\t16\tFor God so loved the world\nJohn\t3\t99\tno such verse\n"
+
+
+@pytest.fixture(autouse=True)
+def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+def add(tmp_path: Path, lang: str = "sw", **changes: str) -> int:
+    file = tmp_path / "mine.tsv"
+    file.write_text(TABS)
+    options = {"--name": "mine", "--lang": lang, "--title": "Mine", "--licence": "ours", **changes}
+    return main(["verses", "add", str(file), *(x for pair in options.items() for x in pair)])
+
+
+def test_an_added_bible_is_listed_indexed_and_used(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["verses", "list"]) == 0
+    assert "No index yet" in capsys.readouterr().out
+    assert add(tmp_path) == 0
+    assert "1 of them are numbered" in capsys.readouterr().out
+    assert editions.for_language("sw").text(Reference(43, 3, 16)) == "For God so loved the world"
+    assert main(["verses", "build", "--lang", "sw"]) == 0
+    assert verse_index.load(editions.cache_directory() / "sw").editions == ("mine",)
+    assert main(["verses", "list"]) == 0
+    out = capsys.readouterr().out
+    assert "Index for spoken sw: mine" in out
+    assert "Reina-Valera 1909" in out
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [({"--name": "../x"}, 2), ({"--lang": "Spanish"}, 2), ({"--licence": " "}, 2)],
+)
+def test_wrong_options_are_refused(tmp_path: Path, changes: dict[str, str], code: int) -> None:
+    assert add(tmp_path, **changes) == code
+    assert not editions.own_directory().exists()
+
+
+def test_a_file_that_is_no_bible_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bad = tmp_path / "bad.pdf"
+    bad.write_bytes(b"%PDF-1.7 \xff\xfe")
+    rest = ["--name", "x", "--lang", "es", "--title", "X", "--licence", "y"]
+    assert main(["verses", "add", str(bad), *rest]) == 1
+    assert main(["verses", "add", str(tmp_path / "none"), *rest]) == 1
+    assert main(["verses", "build", "--lang", "xx"]) == 1
+    assert capsys.readouterr().err.count("verses-") == 3
