@@ -9,7 +9,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DELETE_ON_ERROR:  # a .venv that could only half be made is made again
 
-.PHONY: help venv dev train demo test check lint format screenshots faults soak crowd bench bench-voices bench-processes lock wheel clean
+.PHONY: help venv dev train demo test check lint format screenshots faults soak crowd bench bench-voices bench-processes bench-church lock wheel clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -95,6 +95,9 @@ bench-voices: .venv/dev  ## ... with Whisper base on people and on pauses, and a
 	$(BIN)/python -m scripts.bench.latency --recording pauses voices --recognizer whisper-base $(against) \
 	  --markdown docs/BENCHMARKS.md $(ARGS)
 	$(BIN)/python -m scripts.bench.peer --recording voices pauses --markdown docs/BENCHMARKS.md
+
+bench-church: .venv/runtime  ## Measure references and quoted verses: found, missed, wrong (5 minutes)
+	$(BIN)/python -m scripts.bench.church --markdown docs/BENCHMARKS.md $(ARGS)
 
 bench-processes: .venv/runtime  ## Measure what it costs that each engine runs in a process of its own
 	$(BIN)/python -m scripts.bench.engine_process --markdown docs/BENCHMARKS.md $(ARGS)

@@ -51,6 +51,7 @@ PURE = {
     *("captions/redaction", "captions/subtitles", "config/schema", "dictionary/matcher"),
     *("dictionary/rules", "engines/prompts", "engines/speculative", "engines/supervision"),
     "protocol",
+    *("church/edition_formats", "church/quotations"),
     *("review/markup", "review/svg", "review/wording", "server/rate_limits", "tuning/plan"),
     "tuning/verdicts",
     *("church/finals", "church/mention", "church/negation", "church/number_context"),

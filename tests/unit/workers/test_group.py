@@ -109,7 +109,7 @@ def test_every_final_is_compared_with_what_was_said(
     watched = Watched(settings, FakeTranslator("gemma") if with_final else None, script=script)
     watched.group.start()
     watched.group.begin()
-    soon(lambda: watched.group.done)
+    soon(lambda: watched.group.is_done)
     captions = [report for report in watched.reports if isinstance(report, Caption)]
     said = [[check.said for check in c.checks] for c in captions if c.final]
     assert said == [["twelve"] if on else []]

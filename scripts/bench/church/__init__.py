@@ -1,0 +1,1 @@
+"""The church benchmark: references, quotations, and what must be left alone."""

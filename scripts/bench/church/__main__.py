@@ -1,0 +1,265 @@
+"""Measure church truth: references, numbers and quoted verses, with it and without.
+
+    python -m scripts.bench.church
+    python -m scripts.bench.church --everyday talks.tsv --readings 400 --markdown docs/BENCHMARKS.md
+
+Our own sets stand beside this file: spoken references with what they mean, and sentences in which
+nothing may fire. Readings are verses of the Bibles that ship, put together by a fixed seed: one to
+three verses after and before everyday talk, in utterances of 8 to 15 words, with words replaced,
+left out and added. The index is built from the King James Version alone, so that the readings from
+the New Heart English Bible are of an edition that it does not know. `--everyday`: a file of
+sentences, a line each (up to a tab), instead of ours. Times are processor time of this process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import re
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from rich.progress import track
+
+from pipeline.church import editions, verse_index
+from pipeline.church.editions import Edition
+from pipeline.church.finals import checked
+from pipeline.church.mention import Reference
+from pipeline.church.passages import Passages
+from pipeline.church.references import find, printed, spelled
+from pipeline.church.verse_index import VerseIndex, words_of
+from pipeline.config.schema import Church
+from pipeline.core.percentiles import spread
+from pipeline.core.resources import bundled
+from pipeline.engines.marian import Marian
+from scripts.bench.report_section import with_section
+from scripts.support.captions import caption
+
+HERE = Path(__file__).parent
+TITLE = "## Church truth"
+_PREFACE = """
+Made by `python -m scripts.bench.church`: spoken references, sentences in which nothing may fire,
+and readings put together from Bibles (King James in the index; the New Heart English Bible is not).
+A reading has 12 words or more. "On air" is shown by itself; "known" is on air or suggested.
+"""
+_SEED = 20261122
+_NOISE = (0.0, 0.15, 0.3)
+_WORDS_A_SECOND = 2.4
+
+
+@dataclass
+class Count:
+    """What became of the verses that were read."""
+
+    verses: int = 0
+    aired: int = 0
+    known: int = 0
+    wrong_aired: int = 0
+    wrong_suggested: int = 0
+    readings: int = 0
+    readings_known: int = 0
+    ms: list[float] = field(default_factory=list)
+
+
+def spoken(lang: str) -> list[tuple[str, str]]:
+    """Return sentences and the references in them as they are printed."""
+    lines = (HERE / f"references_{lang}.tsv").read_text(encoding="utf-8").splitlines()
+    return [(text, wanted) for text, _, wanted in (line.partition("\t") for line in lines)]
+
+
+def plain() -> list[str]:
+    """Return sentences in which nothing may fire."""
+    return (HERE / "plain_en.txt").read_text(encoding="utf-8").splitlines()
+
+
+def reference_rows() -> Iterator[str]:
+    """Yield lines on references: read, and through the starter translator."""
+    for lang, name in (("en", "English"), ("es", "Spanish")):
+        pairs = spoken(lang)
+        right = sum(_found(text, lang) == wanted for text, wanted in pairs)
+        yield f"- {name} references read right: {right} of {len(pairs)}."
+    fired = sum(bool(find(text, "en")) for text in plain())
+    yield f"- Sentences without a reference in which one was found: {fired} of {len(plain())}."
+    marian = Marian(bundled("models", "starter", "marian"))
+    marian.load()
+    for is_on in (False, True):
+        outcomes: Counter[str] = Counter()
+        for text, _ in track(spoken("en"), description="Translating"):
+            target = marian.translate(spelled(text, "en") if is_on else text).text
+            final = checked(caption(1, text, target, final=True), Church())
+            outcomes.update(c.outcome for c in final.checks if c.kind == "reference")
+        total = sum(outcomes.values())
+        good = outcomes["right"] + (outcomes["written"] + outcomes["repaired"] if is_on else 0)
+        says = "with church truth" if is_on else "without"
+        more = f" ({dict(sorted(outcomes.items()))})" if is_on else ""
+        yield f"- References in captions of the starter Marian, {says}: {good} of {total}{more}."
+
+
+def _found(text: str, lang: str) -> str:
+    return "; ".join(printed(mention.reference, lang) for mention in find(text, lang))
+
+
+def noisy(
+    words: Sequence[str], share: float, others: Sequence[str], rng: random.Random
+) -> list[str]:
+    """Return words of which a share is wrong: half of it replaced, the rest left out or added."""
+    out: list[str] = []
+    for word in words:
+        chance = rng.random()
+        if chance < share * 0.5:
+            out.append(rng.choice(others))
+        elif chance < share * 0.8:
+            continue
+        else:
+            out += [word, rng.choice(others)] if chance < share else [word]
+    return out
+
+
+def read_out(
+    index: VerseIndex,
+    edition: Edition,
+    noise: float,
+    *,
+    with_reference: bool,
+    talk: Sequence[str],
+    readings: int,
+) -> Count:
+    """Read passages of an edition to the program, and count what it makes of them."""
+    rng = random.Random(_SEED)
+    places = sorted(edition.verses)
+    others = words_of(" ".join(edition.verses[place] for place in rng.sample(places, 500)))
+    count = Count()
+    while count.readings < readings:
+        first = rng.randrange(len(places) - 3)
+        chosen = places[first : first + rng.choice((1, 2, 3))]
+        if sum(len(words_of(edition.verses[place])) for place in chosen) < 12:
+            continue
+        utterances = [rng.choice(talk) for _ in range(3)]
+        if with_reference:
+            utterances.append(f"Let us read {printed(Reference(*chosen[0]), 'en')}.")
+        for place in chosen:
+            words = noisy(words_of(edition.verses[place]), noise, others, rng)
+            while words:
+                size = rng.randrange(8, 16)
+                utterances.append(" ".join(words[:size]))
+                words = words[size:]
+        utterances += [rng.choice(talk) for _ in range(2)]
+        _tally(count, {Reference(*place) for place in chosen}, *_hear(index, utterances, count))
+    return count
+
+
+def _hear(
+    index: VerseIndex, utterances: Sequence[str], count: Count
+) -> tuple[set[Reference], set[Reference]]:
+    passages = Passages(index, "en")
+    aired, suggested, at_s = set[Reference](), set[Reference](), 0.0
+    for text in utterances:
+        at_s += len(text.split()) / _WORDS_A_SECOND
+        began_s = time.process_time()
+        heard = passages.push(text, at_s)
+        count.ms.append((time.process_time() - began_s) * 1000)
+        aired |= _each(heard.on_air)
+        suggested |= _each(heard.suggested)
+    return aired, suggested
+
+
+def _tally(
+    count: Count, read: set[Reference], aired: set[Reference], suggested: set[Reference]
+) -> None:
+    count.readings += 1
+    count.verses += len(read)
+    count.aired += len(read & aired)
+    count.known += len(read & (aired | suggested))
+    count.readings_known += bool(read & (aired | suggested))
+    count.wrong_aired += len(aired - read)
+    count.wrong_suggested += len(suggested - read)
+
+
+def _each(reference: Reference | None) -> set[Reference]:
+    if reference is None:
+        return set()
+    last = reference.last or reference.verse
+    return {replace(reference, verse=v, last=0) for v in range(reference.verse, last + 1)}
+
+
+def reading_rows(index: VerseIndex, talk: Sequence[str], readings: int) -> Iterator[str]:
+    """Yield the table of readings."""
+    heads = ("read from", "reference said", "wrong words", "on air", "known", "readings known")
+    yield f"| {' | '.join(heads)} | wrong on air | wrong suggested |"
+    yield "|---" * 8 + "|"
+    ms: list[float] = []
+    aired = wrong = 0
+    for name in ("kjv", "nheb"):
+        edition = editions.load(name)
+        for with_reference in (True, False):
+            for noise in _NOISE:
+                c = read_out(
+                    index, edition, noise,
+                    with_reference=with_reference, talk=talk, readings=readings,
+                )  # fmt: skip
+                ms += c.ms
+                aired, wrong = aired + c.aired, wrong + c.wrong_aired
+                shares = [c.aired / c.verses, c.known / c.verses, c.readings_known / c.readings]
+                yield (
+                    f"| {edition.title} | {'yes' if with_reference else 'no'} | {noise:.0%} | "
+                    + " | ".join(f"{share:.3f}" for share in shares)
+                    + f" | {c.wrong_aired} | {c.wrong_suggested} |"
+                )
+    times = spread(ms)
+    yield ""
+    share = aired / max(1, aired + wrong)
+    yield f"- On air by itself and right: {aired} of {aired + wrong} verses ({share:.4f})."
+    if times is not None:
+        yield f"- A look after a final: p50 {times.p50} ms, p95 {times.p95} ms of processor time."
+
+
+def everyday_rows(index: VerseIndex, talk: Sequence[str], words: int) -> Iterator[str]:
+    """Yield what everyday talk brings up that should bring up nothing."""
+    rng = random.Random(_SEED)
+    passages, at_s, said = Passages(index, "en"), 0.0, 0
+    aired = suggested = 0
+    while said < words:
+        text = rng.choice(talk)
+        said += len(text.split())
+        at_s += len(text.split()) / _WORDS_A_SECOND
+        heard = passages.push(text, at_s)
+        aired += heard.on_air is not None
+        suggested += heard.suggested is not None
+    yield (
+        f"- {at_s / 3600:.1f} hours of everyday sentences ({said} words, drawn from "
+        f"{len(set(talk))}): {aired} verses on air, {suggested} suggested."
+    )
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Print the section; with --markdown also put it into a document."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--readings", type=int, default=100, help="passages in each row (100)")
+    parser.add_argument("--words", type=int, default=20_000, help="words of everyday talk (20000)")
+    parser.add_argument("--everyday", type=Path, help="a file of sentences, a line each")
+    parser.add_argument("--markdown", type=Path, help="document to put the section into")
+    arguments = parser.parse_args(argv)
+    talk = plain()
+    if arguments.everyday:
+        lines = arguments.everyday.read_text(encoding="utf-8").splitlines()
+        talk = [re.split(r"\t", line)[0] for line in lines if len(line.split()) > 5]
+    with tempfile.TemporaryDirectory() as folder:
+        index = verse_index.build([editions.load("kjv")], Path(folder) / "en")
+        lines = [TITLE, _PREFACE, *reference_rows(), ""]
+        lines += [*reading_rows(index, talk, arguments.readings)]
+        lines += [*everyday_rows(index, talk, arguments.words), ""]
+    section = "\n".join(lines)
+    sys.stdout.write(section)
+    if arguments.markdown:
+        old = arguments.markdown.read_text(encoding="utf-8")
+        arguments.markdown.write_text(with_section(old, TITLE, section), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
