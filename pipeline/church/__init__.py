@@ -1,1 +1,1 @@
-"""What a church cannot forgive if it is wrong: references, numbers, negation, verses, terms."""
+"""What a church cannot forgive if it is wrong: references, numbers, negation, verses."""

@@ -186,26 +186,22 @@ class Translation:
 class Check:
     """What comparing a final with what was said has found in one place."""
 
-    kind: Literal["reference", "number", "negation", "term"]
+    kind: Literal["reference", "number", "negation"]
     outcome: Literal["right", "written", "repaired", "doubtful"]
     """As it should be; right, and now as it is printed; was wrong and put right; left as it is."""
-    said: str
-    """In the source text; empty where only the translation has it."""
+    said: str  # empty where only the translation has it
     found: str = ""
-    """In the translator's text."""
     written: str = ""
     """What stands there now; where it is doubtful what should stand somewhere, if that is known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verse:
-    """A verse of the Bible as it is printed, or several in a row."""
+    """A verse of the Bible as it is printed, or several in a row: "Juan 3:16-17"."""
 
     ref: str
-    """As `lang` prints it: "Juan 3:16-17"."""
     text: str
     edition: str
-    """The edition's title."""
     lang: str
 
 
