@@ -52,6 +52,11 @@ def test_the_whole_record() -> None:
         "lost_tail_s": 1.26,
         "tail_recovered": True,
         "filtered": "",
+        "eager": False,
+        "cancelled_runs": 0,
+        "reopened": 0,
+        "pauses_ms": (),
+        "pause_before_ms": None,
         "updates": 3,
         "partial": {"lang": "es", "text": "la gracia de Dios", "engine": "marian"},
         "final": {
