@@ -15,7 +15,7 @@ import soundfile
 from pydantic import BaseModel, ValidationError
 
 from pipeline.audio.file import AudioFile
-from pipeline.audio.segmenter import Segmenter
+from pipeline.audio.segmenter import Segmenter, last_finals
 from pipeline.audio.silero_vad import Silero
 from pipeline.config.schema import Vad
 from pipeline.core.errors import SessionError
@@ -136,11 +136,9 @@ def utterances(pcm: Pcm, vad: Vad) -> list[Utterance]:
     """Cut audio as the program does; return each utterance's last final version."""
     detector, segmenter = Silero(), Segmenter(vad.model_copy(update={"partial_ms": 0}))
     detector.load()
-    found: dict[int, Utterance] = {}
+    ready: list[Utterance] = []
     audio = np.concatenate([pcm, np.zeros(SAMPLE_RATE, np.float32)])
     for start in range(0, len(audio) - BLOCK_SAMPLES + 1, BLOCK_SAMPLES):
         block = audio[start : start + BLOCK_SAMPLES]
-        ready = segmenter.push(AudioBlock(start, block), detector.probability(block))
-        found |= {each.id: each for each in ready if each.final}
-    found |= {each.id: each for each in segmenter.flush() if each.final}
-    return list(found.values())
+        ready += segmenter.push(AudioBlock(start, block), detector.probability(block))
+    return last_finals([*ready, *segmenter.flush()])
