@@ -65,7 +65,7 @@ check: lint  ## Format, lint, types and the fast tests
 	$(BIN)/python -m pytest -q -n 4 -m "$(FAST)" $(ARGS)
 
 # By itself: counting branches makes the tests half as slow again.
-coverage: .venv/dev  ## Which branches the fast tests take; fails below the bar in pyproject.toml, which only ever rises
+coverage: .venv/dev  ## Count which branches the fast tests take
 	$(BIN)/python -m pytest -q -n 2 -m "$(FAST)" --cov --cov-report=term:skip-covered $(ARGS)
 
 lint: .venv/dev
