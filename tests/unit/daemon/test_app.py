@@ -14,7 +14,7 @@ import pytest
 from pipeline.core.errors import AudioError, DictionaryError, ModelError, ServerError
 from pipeline.core.types import Caption
 from pipeline.records.health import HealthRecord
-from tests.support.daemon import DURATION_S, SCRIPT, Service, all_finals, until
+from tests.support.daemon import DURATION_S, SCRIPT, Service, all_finals, reached, until
 from tests.support.fakes import (
     FakeRecognizer,
     FakeSource,
@@ -221,8 +221,9 @@ def test_asked_twice_it_waits_for_nothing(tmp_path: Path) -> None:
     async def twice(service: Service) -> None:
         async with service.connect() as socket:
             await until(socket, lambda m: m["type"] == "caption" and m["id"] == 1)
-            while service.app._group._translate.doing is None:  # type: ignore[union-attr]
-                await asyncio.sleep(0.01)
+            # What hangs may still be an eager final: only a closed utterance is owed one.
+            coordinator, translate = service.app._coordinator, service.app._group._translate
+            await reached(lambda: bool(translate and translate.doing and coordinator.unfinished))
             service.app.stop()
             service.app.stop()
 
