@@ -184,11 +184,10 @@ class Translation:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What comparing a final with what was said has found in one place."""
+    """What comparing a final with what was said has found in one place; `doubtful` is left."""
 
     kind: Literal["reference", "number", "negation"]
     outcome: Literal["right", "written", "repaired", "doubtful"]
-    """As it should be; right, and now as it is printed; was wrong and put right; left as it is."""
     said: str  # empty where only the translation has it
     found: str = ""
     written: str = ""
@@ -223,7 +222,6 @@ class Caption:
     revised: int = 0
     """Words that were committed on screen and that this version took back."""
     checks: tuple[Check, ...] = ()
-    """Of a final: what it says otherwise than what was said, and what was put right."""
     verse: Verse | None = None
     """The printed verse that a final quotes; it is shown for the translation."""
 

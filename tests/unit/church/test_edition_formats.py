@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.church.edition_formats import parse
@@ -71,6 +71,7 @@ def test_what_cannot_be_read_is_told(text: str, code: str) -> None:
     assert "my.xml" in error.value.message
 
 
+@settings(deadline=None)
 @given(
     st.text(alphabet=st.sampled_from('<>/verse osID="John.3.16"\\v idc JHN 1\t\n'), max_size=200)
 )

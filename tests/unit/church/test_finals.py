@@ -6,7 +6,7 @@ from dataclasses import replace
 from difflib import SequenceMatcher
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.church.finals import checked
@@ -120,6 +120,7 @@ def test_what_is_right_or_in_the_spoken_language_stays_the_same_object() -> None
     assert checked(source, ON) is source
 
 
+@settings(deadline=None)
 @given(st.text(max_size=80), st.text(max_size=80))
 def test_switched_off_nothing_changes(said: str, text: str) -> None:
     whole = final(said, text)
@@ -142,6 +143,7 @@ VOCABULARY = [
 WORDS = st.lists(st.sampled_from(VOCABULARY))
 
 
+@settings(deadline=None)
 @given(WORDS, WORDS)
 def test_no_word_outside_of_a_repaired_slot_is_lost(said: list[str], words: list[str]) -> None:
     result = checked(final("Romans 8:28 and John 3 and 12 " + " ".join(said), " ".join(words)), ON)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.church.number_words import read
@@ -94,12 +94,14 @@ def said(number: int) -> str:
     return _ONES[number]
 
 
+@settings(deadline=None)
 @given(st.integers(0, 999_999))
 def test_every_number_is_read_as_it_is_said(number: int) -> None:
     assert values(f"there were {said(number)} of them", "en") == [number]
     assert values(f"there were {number} of them", "en") == [number]
 
 
+@settings(deadline=None)
 @given(st.text(max_size=60))
 def test_any_text_can_be_read(text: str) -> None:
     assert isinstance(values(text, "en"), list)

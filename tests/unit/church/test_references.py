@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.church.books import PRINTED, chapters, verses
@@ -52,6 +52,7 @@ def references(draw: st.DrawFn) -> Reference:
     return Reference(book, chapter, verse, last if last > verse else 0)
 
 
+@settings(deadline=None)
 @given(references(), st.sampled_from(["en", "es"]))
 def test_what_is_printed_is_read_back(reference: Reference, lang: str) -> None:
     text = f"Léase {printed(reference, lang)}. Amén."
@@ -60,6 +61,7 @@ def test_what_is_printed_is_read_back(reference: Reference, lang: str) -> None:
     assert text[mention.start : mention.end] == printed(reference, lang)
 
 
+@settings(deadline=None)
 @given(references(), st.sampled_from(PLAIN), st.sampled_from(PLAIN))
 def test_spelling_changes_nothing_but_the_reference(
     reference: Reference, before: str, after: str
@@ -71,6 +73,7 @@ def test_spelling_changes_nothing_but_the_reference(
     assert text == f"{before} Read {wanted}. {after}"
 
 
+@settings(deadline=None)
 @given(st.text(max_size=80))
 def test_any_text_can_be_read(text: str) -> None:
     for lang in ("en", "es", "de"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.church.tokens import Tokens, plain
@@ -30,6 +30,7 @@ def test_only_space_or_a_hyphen_joins() -> None:
     assert tokens.piece(0, 2) == "twenty-three"
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_gaps_and_tokens_make_up_the_text(text: str) -> None:
     tokens = Tokens(text)

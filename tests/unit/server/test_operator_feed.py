@@ -42,6 +42,7 @@ async def test_a_console_that_joins_late_gets_the_last_records() -> None:
             "off_record_s": 0.0,
             "purged": [],
             "check": None,
+            "suggestion": {"type": "suggestion", "id": 0, "ref": "", "text": "", "edition": ""},
         }
 
 
