@@ -384,6 +384,27 @@ def test_a_resumed_caption_stands_as_it_was_for_who_shows_finals_only(page: Page
     ]  # fmt: skip
 
 
+def test_the_wall_shows_what_stands_and_of_a_resumed_caption_never_less_than_before(
+    page: Page,
+) -> None:
+    shown = run(
+        page,
+        "projector/committed",
+        f"""const {{Captions}} = await import('/js/shared/captions.js');
+        const c = new Captions(9);
+        const seen = [];
+        for (const [each, stable] of [[{message(1, 1, "a b", "false")}, 0],
+          [{message(1, 2, "a b c", "false")}, 2], [{message(1, 3, "a b c.")}, 6],
+          [{resumed(1, 4, "a b c d e")}, 3], [{resumed(1, 5, "a b c d e f")}, 9],
+          [{message(1, 6, "")}, 0]]) {{
+          c.put({{...each, stable}});
+          seen.push(m.committed(c, "es").map((x) => x.target.text).join());
+        }}
+        return seen;""",
+    )
+    assert shown == ["", "a", "a b c.", "a b c.", "a b c d e", ""]
+
+
 @pytest.mark.parametrize(
     ("before", "text", "new"),
     [
