@@ -93,7 +93,10 @@ class RichScreen(Screen):
     def show_operator_page(self, page: str, token: str) -> None:
         """Say where the operator's page is, above the captions."""
         self._printed.put(
-            Text.assemble("The desk is at ", (page, "bold"), f"; its token is in {token}")
+            Text.assemble(
+                *("The desk is at ", (page, "bold"), "; "),
+                *(("stark-translate desk", "bold"), f" opens it (its token is in {token})"),
+            )
         )
 
     def on_caption(self, message: CaptionMessage) -> None:

@@ -9,6 +9,7 @@ from importlib import import_module
 
 from pipeline import __version__
 from pipeline.cli import streams
+from pipeline.cli.parser import Parser
 from pipeline.core.errors import StarkError
 
 _EPILOG = """\
@@ -22,6 +23,7 @@ examples:
   stark-translate models list                which models there are; `models pull` fetches them
   stark-translate verses build               once: printed verses for what is read
   stark-translate check                      before the service: will it work?
+  stark-translate desk                       open the operator's page of the one that runs
   stark-translate reload                     have the running one read its settings again
   stark-translate report last                after it: one page about the service
   stark-translate review last                correct its doubtful captions, to learn from them
@@ -38,7 +40,7 @@ MODULES = {
     **{
         name: name
         for name in (
-            *("reload", "devices", "models", "verses", "tune", "config", "check"),
+            *("desk", "reload", "devices", "models", "verses", "tune", "config", "check"),
             *("export", "replay", "review", "score", "report", "sessions"),
         )
     },
@@ -49,7 +51,7 @@ MODULES = {
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; return its exit code."""
     streams.ensure()
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="stark-translate",
         description="Live sermon captions in another language.",
         epilog=_EPILOG,

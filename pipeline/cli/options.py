@@ -38,7 +38,7 @@ FLAGS = {
 def add_command(commands: Commands, name: str, run: Run, says: str) -> argparse.ArgumentParser:
     """Add a command that reads the settings. `says` is its one sentence of help."""
     parser = commands.add_parser(name, help=says, description=says)
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, parser=parser)
     parser.add_argument("--config", type=Path, metavar="FILE", help="settings, not ./config.toml")
     levels = ["debug", "info", "warning", "error"]
     parser.add_argument("--log-level", choices=levels, help="what the log leaves out (info)")

@@ -5,11 +5,12 @@ import { showAddress } from "../shared/address.js";
 import { Connection } from "../shared/connection.js";
 import { forgetToken, keepToken, loadToken, onToken } from "../shared/operator_token.js";
 import { showCheck } from "./check.js";
+import { isMinuteDoubtful } from "./doubt.js";
 import { EditDialog } from "./edit_dialog.js";
 import { needHold } from "./hold.js";
 import { List } from "./list.js";
 import { Meter } from "./meter.js";
-import { Panel } from "./panel.js";
+import { listenForDetails, Panel } from "./panel.js";
 import { RuleDialog } from "./rule_dialog.js";
 import { listenForKeys } from "./shortcuts.js";
 import { banner, glance, offRecordWords, refusal, reloaded } from "./state.js";
@@ -35,6 +36,7 @@ const editDialog = new EditDialog((id, text) => command("edit", { id, text }));
 const ruleDialog = new RuleDialog((heard, write) => command("add-rule", { heard, write }));
 explainMarks(element.rows);
 listenForKeys(element.keys);
+listenForDetails(element.details);
 
 // What the page says
 
@@ -122,6 +124,7 @@ function draw() {
   const entries = utterances.list();
   element.empty.hidden = entries.length > 0;
   list.render(entries);
+  element.doubtful.hidden = !isMinuteDoubtful(entries);
 }
 
 // What comes from the server

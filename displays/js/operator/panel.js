@@ -1,7 +1,9 @@
 // How the displays and the machine keep up, from the server's `health`.
 
+import { recall, remember } from "../shared/storage.js";
 import { make, time } from "./row.js";
 
+const DETAILS = "operator-details";
 const KINDS = { audience: "Phones", projector: "Projector", obs: "Overlay", operator: "Operator" };
 const RUNGS = {
   full: "nothing",
@@ -20,20 +22,31 @@ export function span(seconds) {
   return min < 60 ? `${min} min` : `${Math.floor(min / 60)} h ${min % 60} min`;
 }
 
-/** `[term, description, troubling]` for each fact about the machine. */
+/** `[term, description, troubling, forKeepers]` for each fact about the machine. */
 export function facts({ lag_s, rung, setback, queues, dropped, memory_mb, uptime_s, source }) {
   const drops = Object.entries(dropped).filter(([, count]) => count > 0);
   const lost = (dropped.blocks ?? 0) + (dropped.records ?? 0) > 0;
   return [
-    ["Lag", span(lag_s), lag_s > 4],
-    ["Given up", RUNGS[rung] ?? rung, rung !== "full"],
+    ["Behind the speaker", span(lag_s), lag_s > 4],
+    ["Left out to keep up", RUNGS[rung] ?? rung, rung !== "full"],
     ...(setback ? [["Final translator", setback, true]] : []),
-    ["Waiting", `${queues.mailbox ?? 0} to hear, ${queues.drafts ?? 0} to translate`, false],
-    ["Dropped", drops.map(([name, count]) => `${count} ${DROPS[name] ?? name}`).join(", ") || "nothing", lost],
-    ["Memory", `${Math.round(memory_mb)} MB`, false],
+    ["Waiting", `${queues.mailbox ?? 0} to hear, ${queues.drafts ?? 0} to translate`, false, true],
+    ["Dropped", drops.map(([name, count]) => `${count} ${DROPS[name] ?? name}`).join(", ") || "nothing", lost, true],
+    ["Memory", `${Math.round(memory_mb)} MB`, false, true],
     ["Running for", span(uptime_s), false],
     ["Input", source, false],
   ];
+}
+
+/** Let the checkbox `toggle` show what only those need who look after the machine. */
+export function listenForDetails(toggle) {
+  const show = () => document.body.classList.toggle("details", toggle.checked);
+  toggle.checked = recall("localStorage", DETAILS) === "on";
+  toggle.addEventListener("change", () => {
+    remember("localStorage", DETAILS, toggle.checked ? "on" : "off");
+    show();
+  });
+  show();
 }
 
 export class Panel {
@@ -55,8 +68,9 @@ export class Panel {
 function row({ kind, lang, clients, glass_ms }) {
   const name = make("th", "", KINDS[kind] ?? kind);
   name.scope = "row";
-  const cells = [lang, String(clients), ...[glass_ms?.p50, glass_ms?.p95].map(delay)];
-  return make("tr", "", name, ...cells.map((text) => make("td", "", text)));
+  const cells = [lang, String(clients)].map((text) => make("td", "", text));
+  const delays = [glass_ms?.p50, glass_ms?.p95].map((ms) => make("td", "keeper", delay(ms)));
+  return make("tr", "", name, ...cells, ...delays);
 }
 
 function delay(ms) {
@@ -68,6 +82,8 @@ function single({ name, kind, lang, glass_ms, behind }) {
   return make("li", "", `${KINDS[kind] ?? kind} ${name}, ${lang}: ${delay(glass_ms)}${late}`);
 }
 
-function fact([term, description, troubling]) {
-  return [make("dt", "", term), make("dd", troubling ? "troubling" : "", description)];
+// A keeper's fact is everybody's when it is trouble.
+function fact([term, description, troubling, forKeepers = false]) {
+  const whose = forKeepers && !troubling ? "keeper" : "";
+  return [make("dt", whose, term), make("dd", troubling ? "troubling" : whose, description)];
 }

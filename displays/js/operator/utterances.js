@@ -1,9 +1,12 @@
 // What was said, as an operator sees it: each caption together with its record. No document in here.
 
+import { DoubtScale } from "./doubt.js";
+
 /** The newest `limit` utterances of a session, by id: `{id, caption, record, compare}`, of which each may be null. */
 export class Utterances {
   #entries = new Map();
   #session = "";
+  #doubts = new DoubtScale();
   #limit;
 
   constructor(limit) {
@@ -27,7 +30,9 @@ export class Utterances {
 
   /** Take an `utterance`. */
   record(message) {
-    this.#entry(message.id).record = message;
+    const entry = this.#entry(message.id);
+    if (!entry.record) entry.isDoubtful = this.#doubts.marks(message);
+    entry.record = message;
     this.#prune();
   }
 
@@ -55,7 +60,7 @@ export class Utterances {
   }
 
   #entry(id) {
-    if (!this.#entries.has(id)) this.#entries.set(id, { id, caption: null, record: null, compare: null });
+    if (!this.#entries.has(id)) this.#entries.set(id, { id, caption: null, record: null, compare: null, isDoubtful: false });
     return this.#entries.get(id);
   }
 
@@ -117,11 +122,11 @@ function version({ engine, model, lang, text }, workMs = null, afterMs = null) {
 }
 
 const DOUBTS = {
-  "avg-logprob": "words unsure",
-  "no-speech-prob": "perhaps no speech",
-  "compression-ratio": "repeats itself",
-  estimate: "translation doubtful",
-  agreement: "translators disagree",
+  "avg-logprob": "some words may be misheard",
+  "no-speech-prob": "perhaps nobody spoke",
+  "compression-ratio": "it repeats itself",
+  estimate: "the translation may be wrong",
+  agreement: "the two translators disagree",
 };
 const FILTERED = {
   empty: "no words in it",
@@ -159,9 +164,12 @@ export function remarks(entry) {
     const text = checkWords(check);
     if (text) put(text, check.outcome === "doubtful");
   }
-  for (const flag of record?.flags ?? []) {
-    const [measure, limit] = flag.split(":");
-    put(DOUBTS[measure] ?? measure, limit === "reject");
-  }
+  if (entry.isDoubtful && now !== "filtered") put(`Look at it: ${reason(record.flags)}`, false);
   return found;
+}
+
+/** The gravest of what the program holds against a caption, in plain words. */
+function reason(flags) {
+  const [measure] = (flags.find((flag) => flag.endsWith(":reject")) ?? flags[0]).split(":");
+  return DOUBTS[measure] ?? measure;
 }

@@ -1,0 +1,38 @@
+"""The parser of the command line, which says what was probably meant."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import NoReturn
+
+
+class Parser(argparse.ArgumentParser):
+    """An ArgumentParser whose refusals name the nearest command, choice or option."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print usage and message, and exit with code 2."""
+        super().error(f"{message}{_hint(message, self.format_help())}")
+
+    def parse_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: None = None
+    ) -> argparse.Namespace:
+        """Parse; what is unknown is refused by the parser of the command that it was given to."""
+        found, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            getattr(found, "parser", self).error(f"unrecognized arguments: {' '.join(unknown)}")
+        return found
+
+
+def _hint(message: str, help_text: str) -> str:
+    """Return the end of a refusal: what was probably meant, or nothing."""
+    if wrong := re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", message):
+        word, known = wrong[1], re.findall(r"[\w.-]+", wrong[2])
+    elif wrong := re.search(r"unrecognized arguments: .*?(--[\w-]+)", message):
+        word, known = wrong[1], sorted(set(re.findall(r"--[\w-]+", help_text)))
+    else:
+        return ""
+    near = get_close_matches(word, known, n=1, cutoff=0.5)
+    return f"\nDid you mean {near[0]}?" if near else ""

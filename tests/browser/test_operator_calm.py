@@ -1,0 +1,113 @@
+"""The desk is calm: few marks that mean something, plain words, buttons that can be read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from scripts.support.operator_server import OperatorServer
+from tests.browser.conftest import Visit
+from tests.support.console import opened, row
+
+pytestmark = pytest.mark.browser
+
+WIDTHS = (320, 360, 375, 390, 412, 430, 540, 600, 705, 768, 810, 834, 912, 1024, 1112, 1180, 1366)
+BROKEN = """() => {
+  const broken = [];
+  for (const word of document.querySelectorAll(".controls .word")) {
+    const text = word.firstChild;
+    if (!text || !word.checkVisibility()) continue;
+    for (const match of text.data.matchAll(/\\S+/g)) {
+      const range = document.createRange();
+      range.setStart(text, match.index);
+      range.setEnd(text, match.index + match[0].length);
+      if (range.getClientRects().length > 1) broken.push(match[0]);
+    }
+    const [button, box] = [word.closest("button"), word].map((one) => one.getBoundingClientRect());
+    if (box.right > button.right + 1 || box.left < button.left - 1) broken.push(text.data);
+  }
+  return broken;
+}"""
+
+
+@pytest.fixture
+def hall(tmp_path: Path) -> Iterator[OperatorServer]:
+    with OperatorServer(tmp_path) as running:
+        yield running
+
+
+def marked(page: Page, scores: list[float], flag: str = "estimate:flag") -> list[bool]:
+    marks: list[bool] = page.evaluate(
+        """async ([scores, flag]) => {
+          const { DoubtScale } = await import("/js/operator/doubt.js");
+          const scale = new DoubtScale();
+          const final = { engine: "gemma" };
+          const record = (score) => ({ final, flags: [flag], quality: { score } });
+          return scores.map((score) => scale.marks(record(score)));
+        }""",
+        [scores, flag],
+    )
+    return marks
+
+
+def test_the_worst_tenth_is_marked_whatever_the_engines_scale(
+    visit: Visit, hall: OperatorServer
+) -> None:
+    page = opened(visit)
+    up_and_down = [0.3 + 0.1 * (n * 7 % 10) / 10 for n in range(100)]  # all far below any limit
+    marks = marked(page, up_and_down)
+    assert 5 <= sum(marks) <= 15
+    assert not any(marks[:9]), "too few to know a tenth"
+    assert marked(page, [0.9, 0.1], "agreement:reject") == [True, True]
+
+
+def test_a_minute_that_is_mostly_doubtful_is_one_line_and_not_many_chips(
+    visit: Visit, hall: OperatorServer
+) -> None:
+    page = opened(visit)
+    said = page.evaluate(
+        """async () => {
+          const { isMinuteDoubtful } = await import("/js/operator/doubt.js");
+          const record = (n, flags) => ({ final: {}, end_s: 10 * n, flags });
+          const entry = (n, ...flags) => ({ record: record(n, flags) });
+          const bad = [1, 2, 3, 4].map((n) => entry(n, "avg-logprob:reject"));
+          const old = bad.concat([20, 21, 22, 23].map((n) => entry(n)));
+          return [bad, bad.slice(1), old, []].map(isMinuteDoubtful);
+        }"""
+    )
+    assert said == [True, False, False, False]
+    expect(page.locator("#doubtful")).to_be_hidden()
+
+
+def test_figures_are_for_keepers_and_the_choice_is_kept(visit: Visit, hall: OperatorServer) -> None:
+    hall.hear(1, "grace to you", "gracia a vosotros", draft="la gracia")
+    page = opened(visit)
+    expect(row(page, 1)).to_be_visible()
+    shown = page.locator("body").inner_text().lower()
+    for word in ("p50", "p95", "rung", "given up", " ms", "dropped"):
+        assert word not in shown
+    expect(page.locator("#machine")).to_contain_text("Behind the speaker")
+    page.locator("#details").check()
+    expect(row(page, 1).locator(".figures").first).to_be_visible()
+    page.reload()
+    expect(row(page, 1).locator(".figures").first).to_be_visible()
+
+
+@pytest.mark.slow
+def test_no_button_breaks_inside_a_word_at_any_width(visit: Visit, hall: OperatorServer) -> None:
+    page = opened(visit)
+    found = {}
+    for turn in range(2):
+        for width in (*WIDTHS, 1920):
+            page.set_viewport_size({"width": width, "height": 800})
+            if broken := page.evaluate(BROKEN):
+                found[width, turn] = broken
+        if turn == 0:  # then with their longer words
+            page.locator("#pause").click()
+            expect(page.locator("#pause .word")).to_have_text("Resume")
+            page.locator("#blank").click()
+            expect(page.locator("#blank .word")).to_have_text("Unblank")
+    assert found == {}
