@@ -196,6 +196,7 @@ def test_displays_and_machine(hall: OperatorServer, visit: Visit) -> None:
     expect(rows.filter(has_text="Phones")).to_contain_text(" ms")
     expect(page.locator("#machine")).to_contain_text("812 MB")
     expect(page.locator("#machine .troubling")).to_have_text("2 audio blocks, 3 partials")
+    page.locator("#details").check()
     page.locator("#slowest summary").click()
     expect(page.locator("#slowest li").first).to_contain_text("127.0.0.1")
 

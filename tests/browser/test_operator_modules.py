@@ -145,6 +145,14 @@ def test_a_draft_that_became_the_final_stands_once(page: Page) -> None:
     assert entry["versions"] == [["Marian", "rápida", 80, 1400, True, None]]
 
 
+def test_a_marked_caption_says_the_gravest_reason_in_plain_words(page: Page) -> None:
+    bad = {"quality": {"score": 0.2}, "flags": ["agreement:flag", "avg-logprob:reject"]}
+    good = {"quality": {"score": 0.9}, "flags": ["estimate:flag"]}
+    doubtful, fine = entries(page, ("record", record(1, **bad)), ("record", record(2, **good)))
+    assert doubtful["remarks"] == ["Not on the screens", "Look at it: some words may be misheard"]
+    assert fine["remarks"] == ["Not on the screens"]
+
+
 def test_an_edit_is_on_screen_and_a_hidden_caption_is_not(page: Page) -> None:
     flags = ["agreement:reject", "new:flag"]
     edited, hidden, filtered = entries(
@@ -328,9 +336,9 @@ def test_facts_of_the_machine_in_words(page: Page) -> None:
         "source": "USB",
     }
     found = run(page, "operator/panel", "return m.facts(v[0])", health)
-    assert {term: (text, troubling) for term, text, troubling in found} == {
-        "Lag": ("6.4 s", True),
-        "Given up": ("partial captions", True),
+    assert {term: (text, troubling) for term, text, troubling, *_ in found} == {
+        "Behind the speaker": ("6.4 s", True),
+        "Left out to keep up": ("partial captions", True),
         "Final translator": ("Gemma rests", True),
         "Waiting": ("2 to hear, 1 to translate", False),
         "Dropped": ("3 audio blocks, 7 partials", True),
@@ -338,6 +346,8 @@ def test_facts_of_the_machine_in_words(page: Page) -> None:
         "Running for": ("2 h 5 min", False),
         "Input": ("USB", False),
     }
+    for_keepers = {fact[0] for fact in found if fact[3:] == [True]}
+    assert for_keepers == {"Waiting", "Dropped", "Memory"}
 
 
 def test_what_is_no_rule(page: Page) -> None:
