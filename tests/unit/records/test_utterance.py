@@ -74,11 +74,6 @@ def test_the_whole_record() -> None:
         # The final's capital letter takes all four words of the draft back.
         "normalized_erasure": 1.0,
         "revised": 2,
-        "eager": False,
-        "cancelled_runs": 0,
-        "reopened": 0,
-        "pauses_ms": (),
-        "pause_before_ms": None,
         "agreement": 0.8508,
         "vad_wait_ms": 400.0,
         "stt_busy_ms": 100.0,
