@@ -12,6 +12,7 @@ The score is a weighted mean of three parts, each 0..1, over those that exist:
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, get_args
@@ -63,7 +64,8 @@ class Thresholds:
 
     `accept`, `moderate` and `review` are the lowest scores of these decisions. `length_ratio` is
     characters of the target for one of the source. A source of fewer than `words` words is too
-    short to be a pair.
+    short to be a pair. A target is no translation if `copied` of its words, three at least, stand
+    in the source too, names left out. Of 19,500 human pairs (Tatoeba) 4 are so.
     """
 
     avg_logprob: Limit = Limit(-0.5, -1.0)
@@ -78,10 +80,14 @@ class Thresholds:
     moderate: float = 0.70
     review: float = 0.50
     words: int = 3
+    copied: float = 0.3
     length_ratio: tuple[float, float] = (0.8, 2.5)
 
 
 THRESHOLDS = Thresholds()
+_COPIED_WORDS = 3
+"""Short words such as "a", "no" and "me" are words of both languages."""
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,18 +224,28 @@ def _decision(score: float | None) -> Decision:
 
 
 def _excluded(measures: Measures) -> tuple[Exclusion, ...]:
-    source, target = words(measures.source), words(measures.target)
+    source = words(measures.source)
     low, high = THRESHOLDS.length_ratio
     ratio = len(measures.target) / max(1, len(measures.source))
     signs: dict[Exclusion, bool] = {
         "compression-ratio": _rejects(THRESHOLDS.compression_ratio, measures.compression_ratio),
         "no-speech-prob": _rejects(THRESHOLDS.no_speech_prob, measures.no_speech_prob),
         "too-short": len(source) < THRESHOLDS.words,
-        # A name or an "Amen" may be the same in both languages; it teaches nothing.
-        "untranslated": not measures.translated or source == target,
+        "untranslated": not measures.translated or _is_copied(measures.source, measures.target),
         "length-ratio": not low <= ratio <= high,
     }
     return tuple(sign for sign, seen in signs.items() if seen)
+
+
+def _is_copied(source: str, target: str) -> bool:
+    """Whether a target repeats its source, or a good part of it."""
+    if words(source) == words(target):
+        return True
+    given, made = set(_WORD.findall(source)), _WORD.findall(target)
+    names = {word for word in given if not word.islower()}
+    own = [word.casefold() for word in made if word not in names]
+    copied = sum(word in set(words(source)) for word in own)
+    return copied >= _COPIED_WORDS and copied >= THRESHOLDS.copied * len(own)
 
 
 def _rejects(limit: Limit, value: float | None) -> bool:

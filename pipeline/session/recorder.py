@@ -73,8 +73,8 @@ class SessionRecorder:
 
     `diagnostics.jsonl` gets utterance, health and event records, `captions.jsonl` every final
     caption and every later edit, `transcript.<lang>.srt|vtt|txt` the text as it stands,
-    `sermon_pairs.jsonl` and `review_queue.jsonl` what may make the models better; at the end
-    `summary.json` says what it all came to.
+    four files of pairs (pipeline.session.training_pairs) what may make the models better; at the
+    end `summary.json` says what it all came to.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class SessionRecorder:
             raise unwritable(self.folder, error.strerror or str(error)) from None
         self._purges = Purges(
             self.folder,
-            (self._journal, self._diagnostics, self._pairs.accepted, self._pairs.review),
+            (self._journal, self._diagnostics, *self._pairs.files.values()),
         )
         self._summary = WholeFile(self.folder / "summary.json")
         self._files = (

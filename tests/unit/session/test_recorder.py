@@ -31,6 +31,8 @@ from tests.support.recorder import STARTED, judged_as, lines, recorder, spoken, 
 FILES = {
     "captions.jsonl",
     "diagnostics.jsonl",
+    "moderate_pairs.jsonl",
+    "rejected_pairs.jsonl",
     "review_queue.jsonl",
     "sermon_pairs.jsonl",
     "summary.json",
@@ -140,11 +142,11 @@ def test_pairs_are_on_disk_while_the_session_runs_and_follow_the_operator(tmp_pa
     made.caption(operators(message(4, "Grace", "La gracia", seq=4)))
     assert made.close(5.0)
     told = [(line["id"], line["target"], line["engine"]) for line in lines(made.folder, pairs.name)]
-    assert told == [(1, "La gracia de Dios.", "gemma"), (2, "La gracia", "operator")]
-    (item,) = lines(made.folder, queue.name)
-    assert (item["target"], item["reasons"]) == ("La gracia", ["low-score"])
+    edited = [(key, "La gracia", "operator") for key in (2, 4)]
+    assert told == [(1, "La gracia de Dios.", "gemma"), *edited]
+    assert lines(made.folder, queue.name) == []
     summary = lines(made.folder)[-1]
-    assert (summary["pairs"], summary["review"]) == (2, 1)
+    assert (summary["pairs"], summary["review"]) == (3, 0)
 
 
 def test_finals_reach_the_disk_while_the_session_runs(tmp_path: Path) -> None:

@@ -129,12 +129,11 @@ KILLED = """
     import os, signal, sys
     from pathlib import Path
     from pipeline.core import files
-    from pipeline.session.recorder import Recorder
-    from pipeline.captions.redaction import Purge
+    from pipeline.session.recorder import SessionRecorder
     from tests.support.secret_words import PURGE, fill, secrets
     from tests.support.recorder import wait_for
 
-    made = Recorder(Path(sys.argv[1]), source="en", target="es", on_fault=print)
+    made = SessionRecorder(Path(sys.argv[1]), source="en", target="es", on_fault=print)
     made.start()
     fill(made)
     wait_for(lambda: len(secrets(made.folder)) == 10)

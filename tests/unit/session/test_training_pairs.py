@@ -14,7 +14,21 @@ import pytest
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.records.quality import Decision, Flag
 from pipeline.records.utterance import UtteranceRecord
-from pipeline.session.training_pairs import Pair, Pairs, ReviewItem, pair_of
+from pipeline.session.training_pairs import (
+    MODERATE,
+    NAMES,
+    PAIRS,
+    QUEUE,
+    REJECTED,
+    Pair,
+    Pairs,
+    ReviewItem,
+    file_pair,
+    file_pairs,
+    operator_edits,
+    pair_of,
+    parse_pair,
+)
 from scripts.support.journal import message
 from tests.support.utterances import UTC, draft, final, kept
 
@@ -42,7 +56,10 @@ def written(folder: Path, name: str = "sermon_pairs.jsonl") -> list[tuple[int, s
 
 
 def test_an_accepted_caption_is_a_pair() -> None:
-    assert pair_of(spoken(), "2026-11-22T09-30-00") == Pair(
+    pair = pair_of(spoken(), "2026-11-22T09-30-00")
+    assert pair is not None
+    assert file_pair(pair) == (PAIRS, pair)
+    assert pair == Pair(
         session="2026-11-22T09-30-00",
         id=7,
         utc=UTC,
@@ -55,6 +72,10 @@ def test_an_accepted_caption_is_a_pair() -> None:
         target="La gracia de Dios.",
         engine="gemma",
         score=0.9,
+        stt_confidence=0.7062,
+        translation_qe=0.9003,
+        marian_agreement=0.8508,
+        decision="accept",
     )
 
 
@@ -72,22 +93,73 @@ def test_an_accepted_caption_is_a_pair() -> None:
     ],
 )
 def test_a_doubtful_one_is_for_review(changes: dict[str, Any], reasons: tuple[str, ...]) -> None:
-    item = pair_of(spoken(**changes), "s")
+    pair = pair_of(spoken(**changes), "s")
+    assert pair is not None
+    name, item = file_pair(pair)
+    assert name == QUEUE
     assert isinstance(item, ReviewItem)
     assert item.reasons == reasons
 
 
 @pytest.mark.parametrize(
-    "record",
+    ("record", "name"),
     [
-        spoken(decision="moderate", score=0.8),
-        spoken(decision="reject", score=0.2),
-        spoken(decision="reject", flags=("estimate:reject",)),
-        replace(spoken(), quality=None, final=None),
+        (spoken(decision="moderate", score=0.8), MODERATE),
+        (spoken(decision="reject", score=0.2), REJECTED),
+        (spoken(decision="reject", flags=("estimate:reject",)), REJECTED),
     ],
 )
-def test_others_are_not_kept(record: UtteranceRecord) -> None:
-    assert pair_of(record, "s") is None
+def test_others_are_kept_apart(record: UtteranceRecord, name: str) -> None:
+    pair = pair_of(record, "s")
+    assert pair is not None
+    assert file_pair(pair) == (name, pair)
+
+
+def test_what_has_no_caption_is_no_pair() -> None:
+    assert pair_of(replace(spoken(), quality=None, final=None), "s") is None
+
+
+@pytest.mark.parametrize(
+    ("decision", "name"),
+    [("accept", PAIRS), ("moderate", MODERATE), ("review", QUEUE), ("reject", REJECTED)],
+)
+def test_every_edit_makes_a_pair_and_an_undone_one_makes_none(
+    tmp_path: Path, decision: Decision, name: str
+) -> None:
+    pairs = Pairs(tmp_path)
+    pairs.add(spoken(1, decision, 0.4))
+    pairs.flush()
+    pairs.follow(edited(1, "La gracia de nuestro Dios"))
+    pairs.flush()
+    assert written(tmp_path) == [(1, "La gracia de nuestro Dios")]
+    assert [each for other in NAMES[1:] for each in written(tmp_path, other)] == []
+    pairs.follow(message(1, "Grace", "La gracia de Dios.", seq=2))
+    pairs.flush()
+    pairs.close()
+    assert written(tmp_path, name) == [(1, "La gracia de Dios.")]
+    assert sum(len(written(tmp_path, other)) for other in NAMES) == 1
+
+
+def test_a_whole_session_is_filed_as_it_was_line_by_line(tmp_path: Path) -> None:
+    records = [spoken(1), spoken(2, "moderate", 0.8), spoken(3, "reject", 0.2), spoken(4)]
+    messages = [edited(3, "Tres", seq=1), edited(4, "Cuatro", seq=2), edited(4, "", seq=3)]
+    pairs = Pairs(tmp_path)
+    for record in records:
+        pairs.add(record)
+    for each in messages:
+        pairs.follow(each)
+    pairs.flush()
+    pairs.close()
+    filed = file_pairs(records, operator_edits(messages), tmp_path.name)
+    assert {name: sorted(pair.id for pair in each) for name, each in filed.items()} == {
+        PAIRS: [1, 3],
+        QUEUE: [],
+        MODERATE: [2],
+        REJECTED: [],
+    }
+    for name in NAMES:
+        lines = (tmp_path / name).read_bytes().splitlines()
+        assert sorted(map(parse_pair, lines), key=lambda pair: pair.id) == filed[name]
 
 
 def test_an_edit_before_the_final_counts_too(tmp_path: Path) -> None:
@@ -115,6 +187,7 @@ def test_edits_keep_the_order(tmp_path: Path) -> None:
     pairs.add(spoken(6, "reject", 0.2))
     pairs.flush()
     assert written(tmp_path) == [(1, "Uno"), (2, "La gracia de Dios."), (5, "La gracia de Dios.")]
+    assert written(tmp_path, REJECTED) == [(6, "La gracia de Dios.")]
     assert written(tmp_path, "review_queue.jsonl") == [(4, "La gracia de Dios.")]
     pairs.follow(edited(4, ""))
     pairs.flush()
@@ -168,10 +241,7 @@ def test_what_the_disk_refused_comes_with_the_next_flush(
     assert written(tmp_path) == [(1, "La gracia de Dios.")]
     pairs.flush()
     assert written(tmp_path) == [(1, "Uno"), (2, "La gracia de Dios.")]
-    assert {path.name for path in tmp_path.iterdir()} == {
-        "sermon_pairs.jsonl",
-        "review_queue.jsonl",
-    }
+    assert {path.name for path in tmp_path.iterdir()} == set(NAMES)
     pairs.close()
 
 

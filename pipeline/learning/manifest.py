@@ -1,0 +1,63 @@
+"""A manifest beside what a step made: its inputs with hashes, settings, versions and figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from pipeline import __version__
+from pipeline.core.files import write_whole
+from pipeline.core.timestamps import utc_now
+from pipeline.models.store import digest, nobody
+
+_LIBRARIES = ("ctranslate2", "faster-whisper", "llama-cpp-python", "sacrebleu", "torch")
+
+
+def write_manifest(
+    path: Path,
+    *,
+    step: str,
+    inputs: Iterable[Path],
+    settings: Mapping[str, Any],
+    figures: Mapping[str, Any],
+) -> None:
+    """Write a step's manifest as JSON. Raises OSError."""
+    content = {
+        "step": step,
+        "made": utc_now(),
+        "program": __version__,
+        "inputs": [describe(file) for file in inputs],
+        "settings": dict(settings),
+        "versions": versions(),
+        "figures": dict(figures),
+    }
+    options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
+    write_whole(path, orjson.dumps(content, default=str, option=options))
+
+
+def describe(path: Path) -> dict[str, Any]:
+    """Return name, size and SHA-256 of a file. Raises OSError.
+
+    The name alone: where somebody keeps their files is nobody's business.
+    """
+    return {"file": path.name, "bytes": path.stat().st_size, "sha256": sha256(path)}
+
+
+def sha256(path: Path) -> str:
+    """Return the hash of a file's content, in hexadecimal. Raises OSError."""
+    return digest(path, "sha256", nobody)
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of the libraries that are here."""
+    found = {}
+    for name in _LIBRARIES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found

@@ -1,0 +1,91 @@
+"""The sound of utterances in a session's folder, for learning from them. Off unless asked for.
+
+One FLAC an utterance, `audio/<id>.flac`, mono at 16 kHz. It is written by the recorder's thread
+after the utterance's record, and goes with it: off the record, with retention, with the folder.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import structlog
+
+from pipeline.audio.flac import write_flac
+from pipeline.core.types import Pcm
+from pipeline.records.utterance import UtteranceRecord
+
+log = structlog.get_logger()
+
+KeepAudio: TypeAlias = Literal["none", "doubtful", "all"]
+
+FOLDER = "audio"
+LEAST_FREE_BYTES = 1_000_000_000
+"""Less room on the disk than this, and no more sound is kept: captions and records go first."""
+_DOUBTFUL_WORD = 0.5
+
+
+def recording_path(session: Path, key: int) -> Path:
+    """Return where the sound of an utterance is, if it was kept."""
+    return session / FOLDER / f"{key:06}.flac"
+
+
+def is_doubtful(record: UtteranceRecord) -> bool:
+    """Whether an utterance is worth listening to again.
+
+    It has a flag or a word that the recognizer was not sure of, its pair is not good enough, or its
+    text was not shown although somebody spoke.
+    """
+    if record.filtered:
+        return record.filtered not in ("empty", "no-speech")
+    unsure = any(word.probability < _DOUBTFUL_WORD for word in record.words)
+    accepted = record.quality is not None and record.quality.decision == "accept"
+    return bool(record.flags) or unsure or not accepted
+
+
+class Recordings:
+    """Keeps the sound of a session's utterances. For one thread."""
+
+    def __init__(
+        self,
+        session: Path,
+        keep: KeepAudio,
+        *,
+        free_bytes: Callable[[Path], int] = lambda path: shutil.disk_usage(path).free,
+    ) -> None:
+        """`free_bytes` tells how much room there is where a folder is."""
+        self.keep = keep
+        self._session = session
+        self._free_bytes = free_bytes
+        self._stopped = False
+
+    @property
+    def stopped(self) -> bool:
+        """Whether sound is given up since the disk has too little room."""
+        return self._stopped
+
+    def wants(self, record: UtteranceRecord) -> bool:
+        """Whether the sound of an utterance is to be kept."""
+        return self.keep == "all" or (self.keep == "doubtful" and is_doubtful(record))
+
+    def add(self, record: UtteranceRecord, pcm: Pcm) -> None:
+        """Write the sound of an utterance. What cannot be written is given up and logged once."""
+        try:
+            self._stopped = self._free_bytes(self._session) < LEAST_FREE_BYTES
+            if not self._stopped:
+                (self._session / FOLDER).mkdir(exist_ok=True)
+                write_flac(recording_path(self._session, record.id), pcm)
+                return
+            why = "less than 1 GB is free on the disk"
+        except OSError as error:
+            why = error.strerror or str(error)
+        log.warning("sound not kept", code="sound-not-kept", id=record.id, error=why)
+
+
+def remove_recordings(session: Path, is_gone: Callable[[int], bool]) -> None:
+    """Delete the sound of the utterances that go, and halves of files. Raises OSError."""
+    for path in (session / FOLDER).glob("*"):
+        if not path.stem.isdecimal() or is_gone(int(path.stem)):
+            path.unlink(missing_ok=True)
