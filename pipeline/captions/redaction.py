@@ -47,6 +47,10 @@ class RedactionFilter:
         """Number of captions removed from files so far."""
         return len(self._captions)
 
+    def has(self, key: int) -> bool:
+        """Whether an utterance is known to go."""
+        return key in self._ids
+
     def takes(self, record: CaptionMessage | Record) -> bool:
         """Return whether a caption or a record of the diagnostics is removed."""
         match record:

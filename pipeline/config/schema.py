@@ -245,6 +245,14 @@ class Session(Section):
     resume_s: Annotated[float, Field(ge=0, le=86_400)] = 1800.0
     keep_days: Annotated[int, Field(ge=0, le=36_500), LIVE] = 0
     keep_mb: Annotated[int, Field(ge=0, le=10_000_000), LIVE] = 0
+    keep_audio: Annotated[Literal["none", "doubtful", "all"], LIVE] = "none"
+
+
+class Learn(Section):
+    """[learn]"""
+
+    directory: Annotated[str, Field(min_length=1), LIVE] = "learning"
+    general: Annotated[Text, LIVE] = ""
 
 
 class Operator(Section):
@@ -278,6 +286,7 @@ class Settings(BaseSettings):
     engines: Engines = Engines()
     models: Models = Models()
     session: Session = Session()
+    learn: Learn = Learn()
     operator: Operator = Operator()
     log: Log = Log()
 

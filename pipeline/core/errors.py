@@ -14,6 +14,7 @@ StarkError                  anything below; has a kebab-case code
 ├── VersesError             a Bible, or the index of verses, cannot be used
 ├── ServerError             the port or a page cannot be served, or no daemon answers there
 ├── SessionError            the session folder cannot be used
+├── LearningError           a step of learning cannot be done, or its data folder cannot be used
 └── ProtocolError           a client's message is not one of ours
 """
 
@@ -97,6 +98,10 @@ class ServerError(StarkError):
 
 class SessionError(StarkError):
     """The session folder cannot be made or written."""
+
+
+class LearningError(StarkError):
+    """A step of learning cannot be done, or its data folder cannot be used."""
 
 
 class ProtocolError(StarkError):

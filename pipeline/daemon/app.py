@@ -37,8 +37,8 @@ from pipeline.daemon.signals import handle_signals
 from pipeline.daemon.sinks import Screen
 from pipeline.daemon.supervisor import Supervisor
 from pipeline.dictionary.store import Dictionary
-from pipeline.models.integrity import BackgroundHashing
-from pipeline.records.events import BrokenEvent, EndEvent
+from pipeline.models.identity import used_models
+from pipeline.records.events import BrokenEvent, EndEvent, ModelsEvent
 from pipeline.server.operator_token import token_place
 from pipeline.session.folders import incomplete
 from pipeline.workers.group import Engines, WorkerGroup
@@ -145,6 +145,8 @@ class App:
 
     def _start_record(self) -> None:
         self._context.recorder.start()
+        used = used_models(self._reload.settings)
+        self._context.recorder.record(ModelsEvent(utc=utc_now(), models=used))
 
     def _stop_record(self) -> None:
         self._coordinator.settle()

@@ -211,4 +211,6 @@ class CaptionCoordinator:
             return None
         for sink in self._sinks:
             sink.on_utterance(track.record)
+            if track.heard is not None:
+                sink.on_sound(track.record, track.heard)
         return track.caption

@@ -49,8 +49,7 @@ def open_session(settings: Settings, mode: Mode, emit: Emit) -> OpenSession:
         on_fault=emit,
         started_utc=now_utc,
         earlier=earlier,
-        keep_days=settings.session.keep_days,
-        keep_mb=settings.session.keep_mb,
+        keeping=settings.session,
     )
     # Each run has a name of its own: what a display saw last need not be in the journal.
     name = recorder.folder.name + (f"+{earlier.runs}" if earlier else "")

@@ -9,7 +9,7 @@ from pipeline.captions.redaction import Redaction
 from pipeline.core.metrics import Metrics
 from pipeline.core.reports import Fault, Level, SourceChanged
 from pipeline.core.timestamps import utc_now
-from pipeline.core.types import Caption, State
+from pipeline.core.types import Caption, Pcm, State
 from pipeline.daemon.sinks import Sink
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.records.comparison import CompareRecord
@@ -36,6 +36,10 @@ class RecordSink(Sink):
     def on_utterance(self, record: UtteranceRecord) -> None:
         """Write it."""
         self._recorder.record(record)
+
+    def on_sound(self, record: UtteranceRecord, pcm: Pcm) -> None:
+        """Write it, if the settings say so."""
+        self._recorder.sound(record, pcm)
 
     def on_comparison(self, record: CompareRecord) -> None:
         """Write it."""

@@ -128,8 +128,7 @@ class Reload:
         if settings.log != old.log:
             logs.configure(settings.log.level, settings.log.format)
         if settings.session != old.session:
-            session = settings.session
-            self._recorder.limit(keep_days=session.keep_days, keep_mb=session.keep_mb)
+            self._recorder.limit(settings.session)
 
     def _tell_rules(self) -> None:
         rules = len(self._dictionary.lexicon.rules)

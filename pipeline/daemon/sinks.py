@@ -12,7 +12,7 @@ from rich.console import RenderableType
 
 from pipeline.captions.redaction import Redaction
 from pipeline.core.reports import Fault, Level, SourceChanged
-from pipeline.core.types import Caption, Mode, State
+from pipeline.core.types import Caption, Mode, Pcm, State
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.records.comparison import CompareRecord
 from pipeline.records.utterance import UtteranceRecord
@@ -35,6 +35,9 @@ class Sink:
 
     def on_utterance(self, record: UtteranceRecord) -> None:
         """Take the record of an utterance that is done."""
+
+    def on_sound(self, record: UtteranceRecord, pcm: Pcm) -> None:
+        """Take the samples of an utterance that is done."""
 
     def on_comparison(self, record: CompareRecord) -> None:
         """Take the record of a second final."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from pipeline.core.types import Caption, Mode, Transcript, Utterance
+from pipeline.core.types import Caption, Mode, Pcm, Transcript, Utterance
 from pipeline.records.utterance import UtteranceRecord, filtered_record, utterance_record
 
 
@@ -30,6 +30,8 @@ class Track:
     """Of the final that is out, while speech may still return to it."""
     caption: Caption | None = None
     """That final; None if its text was filtered."""
+    heard: Pcm | None = None
+    """The samples of the utterance that the record is about."""
     is_settled: bool = False
     """Whether speech can no longer return to what was closed."""
     is_eager: bool = False
@@ -154,6 +156,7 @@ class Tracks:
         return self._keep(track, transcript.utterance, record)
 
     def _keep(self, track: Track, utterance: Utterance, record: UtteranceRecord) -> Track | None:
+        track.heard = utterance.pcm
         track.record = replace(
             record,
             eager=track.is_eager,

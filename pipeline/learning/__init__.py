@@ -1,1 +1,1 @@
-"""Learning from services: pairs and sound to a data folder, training mixes, comparisons, deploys."""
+"""Learning from services: pairs, sound, training mixes, comparisons, deploys."""

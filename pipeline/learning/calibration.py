@@ -1,4 +1,4 @@
-"""From which score on a pair is accepted without a person: fitted to what people have decided. Pure.
+"""From which score on a pair is accepted without a person: fitted to decisions of people. Pure.
 
 Until enough pairs are reviewed, only the share that passes decides: 0.85 as specified, 0.88 where
 more than 80 % pass, 0.82 where fewer than 30 % do. From 200 reviewed pairs on, the lowest
@@ -55,9 +55,7 @@ def calibrate(scores: Sequence[float], reviewed: Sequence[tuple[float, bool]]) -
     return Calibration(accept, reason, len(scores), len(reviewed), rows)
 
 
-def _row(
-    threshold: float, scores: Sequence[float], reviewed: Sequence[tuple[float, bool]]
-) -> Row:
+def _row(threshold: float, scores: Sequence[float], reviewed: Sequence[tuple[float, bool]]) -> Row:
     passing = [good for score, good in reviewed if score >= threshold]
     share = sum(score >= threshold for score in scores) / max(1, len(scores))
     precision = round(sum(passing) / len(passing), 4) if passing else None

@@ -113,8 +113,10 @@ def collect(
         if why := _hindrance(folder):
             skipped.append(Skipped(name, why))
             # Until what was said off the record is out of its files, nothing of it stays here.
-            if (folder / MARK).exists() and stored.pop(name, None) and not dry_run:
-                remove(data, name)
+            if name in stored and (folder / MARK).exists():
+                del stored[name]
+                if not dry_run:
+                    remove(data, name)
             continue
         speaker = settings.speaker or (before.speaker if before else "")
         inputs = {f: sha256(folder / f) for f in _INPUTS if (folder / f).exists()}
@@ -128,7 +130,7 @@ def collect(
         stored[name] = found
         new.append(name)
         if not dry_run:
-            counts = dict(Counter(pair.status for pair in found.pairs))
+            counts = Counter[str](pair.status for pair in found.pairs)
             entry = LedgerEntry(
                 session=name, utc=utc_now(), speaker=speaker, inputs=inputs, counts=counts
             )
@@ -183,15 +185,13 @@ def _sum_up(
     stored: Mapping[str, Harvest],
     looked: tuple[tuple[str, ...], int, tuple[Skipped, ...]],
     settings: CollectSettings,
-    dry_run: bool,  # noqa: FBT001 - said by its only caller
+    dry_run: bool,
 ) -> Collected:
     """Make what all sessions together give."""
     ordered = [stored[name] for name in sorted(stored)]
     scores = [score for each in ordered for score in each.scores]
     calibration = calibrate(scores, [judged for each in ordered for judged in each.reviewed])
-    every = [
-        with_threshold(pair, calibration.accept) for each in ordered for pair in each.pairs
-    ]
+    every = [with_threshold(pair, calibration.accept) for each in ordered for pair in each.pairs]
     chosen = select(every, settings.general, settings.shares)
     moderate = [pair for pair in every if pair.status == "moderate"]
     spoken = confusions(pair for each in ordered for pair in each.spoken)

@@ -1,7 +1,7 @@
 """The data folder of learning: what was collected, from what, and by whom it may be changed.
 
     sessions/<session>.json     what a session gave: its pairs but the rejected, and its scores
-    pairs.jsonl                 what is learnt from: every session's accepted pairs and the two tiers
+    pairs.jsonl                 what is learnt from: accepted pairs and the two other tiers
     moderate.jsonl              pairs of a middling score, for spot checks
     audio/                      sound with metadata.jsonl, as Hugging Face `datasets` opens it
     confusions.json             what was heard for what was said

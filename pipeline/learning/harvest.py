@@ -1,4 +1,4 @@
-"""A session read for learning: its pairs as they stand after edits and review, and what is doubtful.
+"""A session read for learning: its pairs as they stand after edits and review, and its scores.
 
 Told by the session's own records, its journal, and what was decided in a review, so that sessions
 of earlier versions give what they have.
@@ -155,8 +155,10 @@ def _outcome(pair: Pair, decided: Reviewed | None) -> tuple[Origin, Status, Pair
     """Return who vouches for a pair, what becomes of it, and the pair as it stands."""
     match decided.outcome if decided else "open":
         case "approved" | "corrected" if decided:
-            texts = {"source": decided.source, "target": decided.target}
-            return "review", "accepted", replace(pair, **texts, reviewer=decided.reviewer)
+            told = replace(
+                pair, source=decided.source, target=decided.target, reviewer=decided.reviewer
+            )
+            return "review", "accepted", told
         case "rejected":
             return "review", "rejected", pair
     if pair.engine == OPERATOR:
@@ -220,4 +222,3 @@ def _spoken(
         said = decided.source if decided and reviewed else record.text
         if said != record.raw_text:
             yield record.raw_text, said
-

@@ -6,10 +6,15 @@ import hashlib
 from pathlib import Path
 
 from pipeline.config.schema import Settings
+from pipeline.core.errors import ModelError
+from pipeline.models.automatic import recognizer_name
 from pipeline.models.registry import Role, read_registry
 from pipeline.models.resolve import STARTER, resolve
-from pipeline.models.store import directory_of
+from pipeline.models.store import Store, digest, directory_of, nobody
+from pipeline.records.events import ModelUsed
 
+_AT_A_START_BYTES = 64_000_000
+"""A larger file is not read while a service starts, which a tenth of a second must not delay."""
 _MOST_BYTES = 1_000_000_000
 """A larger file is not read for its hash: that would take longer than loading it."""
 
@@ -30,6 +35,34 @@ def fingerprint(model: Path) -> str:
     except OSError:  # the engine will say what is wrong with it
         return weights.name
     return f"{weights.name}, SHA-256 {digest[:_DIGITS]}"
+
+
+def used_models(settings: Settings) -> tuple[ModelUsed, ...]:
+    """Return the models that these settings load; one that cannot be found is left out."""
+    translate = settings.translate
+    wanted: list[tuple[Role, str]] = [("stt", recognizer_name(settings))]
+    if translate.partial.engine == "marian":
+        wanted.append(("marian", translate.partial.model))
+    if translate.final.engine == "gemma":
+        wanted.append(("gemma", translate.final.model))
+    found = (_used(role, name, settings.models.directory) for role, name in wanted)
+    return tuple(each for each in found if each is not None)
+
+
+def _used(role: Role, name: str, directory: str) -> ModelUsed | None:
+    engine = "whisper" if role == "stt" else role
+    try:
+        model = resolve(role, name, directory)
+        weights = model / "model.bin" if model.is_dir() else model
+        size = weights.stat().st_size
+        known = Store(directory_of(directory)).manifest(name) if name != STARTER else None
+    except (ModelError, OSError):
+        return None
+    told = {file.path: file.sha256 for file in known.files} if known else {}
+    hashed = told.get(weights.name, "")
+    if not hashed and size <= _AT_A_START_BYTES:
+        hashed = digest(weights, "sha256", nobody)
+    return ModelUsed(engine=engine, setting=name, file=weights.name, size_bytes=size, sha256=hashed)
 
 
 def advice(role: Role, model: Path, settings: Settings) -> str:

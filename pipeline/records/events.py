@@ -21,6 +21,29 @@ class _Event:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ModelUsed:
+    """The model that an engine has loaded."""
+
+    engine: str
+    """`whisper`, `marian` or `gemma`."""
+    setting: str
+    """As the settings name it."""
+    file: str
+    """Name of its file of weights."""
+    size_bytes: int
+    sha256: str
+    """Of that file; empty where reading it would take too long and nobody has told."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelsEvent(_Event):
+    """The daemon runs with these models."""
+
+    event: Literal["models"] = "models"
+    models: tuple[ModelUsed, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FaultEvent(_Event):
     """Something went wrong in a stage and the daemon went on."""
 
@@ -147,7 +170,8 @@ class EndEvent(_Event):
 
 
 EventRecord: TypeAlias = (
-    FaultEvent
+    ModelsEvent
+    | FaultEvent
     | BrokenEvent
     | ResumedEvent
     | SourceEvent

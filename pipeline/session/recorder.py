@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeAlias
@@ -19,9 +19,11 @@ from typing import TypeAlias
 import orjson
 
 from pipeline.captions.redaction import Redaction, RedactionFilter
+from pipeline.config.schema import Session as SessionSettings
 from pipeline.core.files import LineFile, WholeFile
 from pipeline.core.reports import Fault
 from pipeline.core.timestamps import utc_now
+from pipeline.core.types import Pcm
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.codec import encode
 from pipeline.records.events import Record, RecordsDroppedEvent, ResumedEvent
@@ -29,25 +31,19 @@ from pipeline.records.summary import SummaryBuilder, SummaryRecord
 from pipeline.records.utterance import UtteranceRecord
 from pipeline.session.folders import make_folder, unwritable
 from pipeline.session.reader import parse_record
+from pipeline.session.recordings import Recordings
 from pipeline.session.redact import Purges, event_of
 from pipeline.session.resume import Unfinished
-from pipeline.session.retention import prune
+from pipeline.session.retention import prune_older
 from pipeline.session.training_pairs import Pairs
 from pipeline.session.transcripts import Transcripts
 
 _QUEUE = 1000
 _SLOW_S = 5.0
 """A disk that takes so long for one record is worth a word to the operator."""
+_SOUNDS = 50  # entries that may wait before sound is given up: a minute of it is 4 MB
 _AT_ONCE = 1000
 """Records of an earlier run taken in before what they lead to is written."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Limits:
-    """How much of older sessions is kept."""
-
-    keep_days: int
-    keep_mb: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +61,15 @@ class _Hold:
     id: int
 
 
-_Item: TypeAlias = CaptionMessage | _Entry | _Limits | Redaction | _Hold
+@dataclass(frozen=True, slots=True)
+class _Sound:
+    """The samples of an utterance."""
+
+    record: UtteranceRecord
+    pcm: Pcm
+
+
+_Item: TypeAlias = CaptionMessage | _Entry | _Sound | SessionSettings | Redaction | _Hold
 
 
 class SessionRecorder:
@@ -86,14 +90,14 @@ class SessionRecorder:
         on_fault: Callable[[Fault], None],
         started_utc: datetime | None = None,
         earlier: Unfinished | None = None,
-        keep_days: int = 0,
-        keep_mb: int = 0,
+        keeping: SessionSettings = SessionSettings(),  # noqa: B008 - frozen
     ) -> None:
         """Make `directory/<start time>` and its files. Raises SessionError (session-unwritable).
 
         `source` and `target` are languages. `on_fault` is called from the writing thread, once
         each time that writing stops working. With `earlier`, the files of that session go on.
-        `keep_days`, `keep_mb`: older sessions in `directory` past these are removed, 0 for none.
+        `keeping` says which older sessions in `directory` are removed (`keep_days`, `keep_mb`), and
+        whether sound is kept (`keep_audio`).
         """
         keep = earlier is not None
         self.folder = (
@@ -119,7 +123,8 @@ class SessionRecorder:
         self._tally = SummaryBuilder()
         self._on_fault = on_fault
         self._queue: queue.Queue[_Item | None] = queue.Queue(_QUEUE)
-        self._limits = _Limits(keep_days, keep_mb)
+        self._keeping = keeping
+        self._recordings = Recordings(self.folder, keeping.keep_audio)
         self._thread = threading.Thread(target=self._run, name="diagnostics", daemon=True)
         self._lock = threading.Lock()
         self._full = 0
@@ -158,6 +163,11 @@ class SessionRecorder:
         """Keep a record: of an utterance, a second final, how the daemon is, or an event."""
         self._put(_Entry(record, _line(record)))
 
+    def sound(self, record: UtteranceRecord, pcm: Pcm) -> None:
+        """Keep an utterance's samples after its record, if asked for and the disk keeps up."""
+        if self._recordings.wants(record) and self._queue.qsize() < _SOUNDS:
+            self._put(_Sound(record, pcm))
+
     def caption(self, message: CaptionMessage) -> None:
         """Keep a caption for good; one that is not final is not kept."""
         if message.final:
@@ -167,9 +177,10 @@ class SessionRecorder:
         """Keep a caption in the journal only until its utterance's record comes: it may go on."""
         self._put(_Hold(caption_id))
 
-    def limit(self, *, keep_days: int, keep_mb: int) -> None:
-        """Remove what older sessions are past these limits."""
-        self._put(_Limits(keep_days, keep_mb))
+    def limit(self, keeping: SessionSettings) -> None:
+        """Remove what older sessions are past these limits, and keep sound as they say from now."""
+        self._recordings.keep = keeping.keep_audio
+        self._put(keeping)
 
     def purge(self, purge: Redaction) -> None:
         """Take what was said in a stretch of time out of all files, however long that takes.
@@ -221,7 +232,7 @@ class SessionRecorder:
                 self._full += 1
 
     def _run(self) -> None:
-        self._prune(self._limits)
+        prune_older(self._keeping, self.folder)
         while (item := self._queue.get()) is not None:
             self._busy_since_s = time.monotonic()
             self._take(item)
@@ -247,12 +258,11 @@ class SessionRecorder:
                 if not self._purges.takes(record):
                     self._diagnostics.add(line)
                     self._take_in(record)
-            case _Limits():
-                self._prune(item)
-
-    def _prune(self, limits: _Limits) -> None:
-        now_utc = datetime.now(UTC)
-        prune(self.folder.parent, running=self.folder, now_utc=now_utc, **asdict(limits))
+            case _Sound(record, pcm):
+                if not self._purges.takes(record):
+                    self._recordings.add(record, pcm)
+            case SessionSettings():
+                prune_older(item, self.folder)
 
     def _take_in(self, record: Record) -> None:
         if isinstance(record, UtteranceRecord):

@@ -24,6 +24,7 @@ from pipeline.core.timestamps import utc_now
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.records.events import OffRecordEvent, Record
 from pipeline.session.reader import JOURNAL, RECORDS, read_journal
+from pipeline.session.recordings import remove_recordings
 from pipeline.session.resume import in_use
 from pipeline.session.training_pairs import NAMES
 
@@ -160,6 +161,7 @@ def _sweep(folder: Path, sweep: RedactionFilter, files: Sequence[Lines]) -> None
             reviewed.rewrite(sweep.line)
         finally:
             reviewed.close()
+    remove_recordings(folder, sweep.has)
     for pattern in _MADE_AGAIN:
         for path in folder.glob(pattern):
             path.unlink(missing_ok=True)

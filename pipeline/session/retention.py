@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import structlog
 
+from pipeline.config.schema import Session as SessionSettings
 from pipeline.session.reader import JOURNAL, sessions, start_utc
 from pipeline.session.resume import in_use
 
@@ -21,6 +22,17 @@ log = structlog.get_logger()
 
 # What make_folder calls a session. Anything else that somebody keeps there is not ours to remove.
 _NAME = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d([+-]\d{4})?(-\d+)?")
+
+
+def prune_older(keeping: SessionSettings, running: Path) -> list[Path]:
+    """Remove the sessions beside the running one that the settings do not keep; see `prune`."""
+    return prune(
+        running.parent,
+        running=running,
+        now_utc=datetime.now(UTC),
+        keep_days=keeping.keep_days,
+        keep_mb=keeping.keep_mb,
+    )
 
 
 def prune(

@@ -16,18 +16,8 @@ UNIT = ROOT / "tests" / "unit"
 
 PACKAGES = [
     *("core", "config", "text", "dictionary", "church", "records", "protocol", "audio", "models"),
-    *(
-        "engines",
-        "captions",
-        "session",
-        "workers",
-        "server",
-        "evaluation",
-        "tuning",
-        "check",
-        "review",
-    ),
-    *("daemon", "cli"),
+    *("engines", "captions", "session", "workers", "server", "evaluation", "tuning", "check"),
+    *("review", "learning", "daemon", "cli"),
 ]
 """In the order in which data flows: each imports from itself and from those before it only."""
 
@@ -49,6 +39,7 @@ PURE = {
     *("captions/board", "captions/layout", "captions/line_breaks"),
     "daemon/tracks",
     *("captions/redaction", "captions/subtitles", "config/schema", "dictionary/matcher"),
+    *("learning/calibration", "learning/terms"),
     *("dictionary/rules", "engines/prompts", "engines/speculative", "engines/supervision"),
     "protocol",
     *("church/edition_formats", "church/quotations"),

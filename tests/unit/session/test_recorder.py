@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from pipeline.config.schema import Session as SessionSettings
 from pipeline.core.errors import SessionError
 from pipeline.core.reports import Fault
 from pipeline.core.timestamps import utc_now
@@ -80,7 +81,11 @@ def test_old_sessions_make_room(tmp_path: Path) -> None:
     old.mkdir()
     (old / "captions.jsonl").touch()
     made = SessionRecorder(
-        tmp_path, source="en", target="es", on_fault=lambda _: None, keep_days=30
+        tmp_path,
+        source="en",
+        target="es",
+        on_fault=lambda _: None,
+        keeping=SessionSettings(keep_days=30),
     )
     made.start()
     assert made.close(5.0)

@@ -1,0 +1,147 @@
+"""`learn`: every service makes the next one better. One step a subcommand."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.table import Table
+
+from pipeline.cli.options import Commands, Run, add_command, settings_of
+from pipeline.config.schema import Settings
+from pipeline.core.errors import LearningError
+from pipeline.dictionary.store import Dictionary
+from pipeline.learning.collect import Collected, CollectSettings, collect, remove
+from pipeline.learning.corpora import read_general
+from pipeline.learning.folder import DataFolder
+from pipeline.session.reader import find_session, sessions
+
+_SAYS = "Learn from services: collect pairs and sound, train, compare, deploy, go back."
+_EPILOG = """\
+steps, in the order of a month:
+  stark-translate learn collect                 after each service: pairs, sound, what is doubtful
+  stark-translate review last                   correct the doubtful ones, then collect again
+
+docs/LEARNING.md tells the whole way.
+"""
+
+
+def add(commands: Commands) -> None:
+    """Describe the command and its steps."""
+    parser = commands.add_parser(
+        "learn",
+        help=_SAYS,
+        description=_SAYS,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    steps = parser.add_subparsers(required=True, metavar="step")
+    says = "Keep what services teach: pairs to learn from, sound, new words, a threshold."
+    step = _add(steps, "collect", _collect, says)
+    step.add_argument("names", nargs="*", metavar="SESSION", help="default: all that are kept")
+    step.add_argument("--sessions", metavar="DIR", help="where session folders are")
+    step.add_argument("--speaker", default="", help="who spoke in these sessions")
+    step.add_argument("--general", metavar="FILE", help="general sentences: source, a tab, target")
+    step.add_argument("--demos", action="store_true", help="count demos as services")
+    step.add_argument(
+        "--dry-run", action="store_true", help="say what would be kept; write nothing"
+    )
+    step = _add(steps, "remove", _remove, "Take sessions' pairs and sound out of what is learnt.")
+    step.add_argument("names", nargs="+", metavar="SESSION")
+
+
+def _add(steps: Commands, name: str, run: Run, says: str) -> argparse.ArgumentParser:
+    parser = add_command(steps, name, run, says)
+    parser.add_argument("--data", metavar="DIR", help="the data folder (learn.directory)")
+    return parser
+
+
+def _opened(arguments: argparse.Namespace) -> tuple[Settings, DataFolder]:
+    more = {"learn.directory": arguments.data} if arguments.data else {}
+    settings = settings_of(arguments, more).settings
+    return settings, DataFolder(Path(settings.learn.directory))
+
+
+def _collect(arguments: argparse.Namespace) -> int:
+    settings, data = _opened(arguments)
+    directory = Path(settings.session.directory)
+    named = [find_session(name, directory) for name in arguments.names]
+    folders = named or sessions(directory)
+    if not folders:
+        raise LearningError(
+            "no-sessions",
+            f"No session is kept in {directory}.",
+            "Hold a service first, or name the folder with --sessions.",
+        )
+    general = arguments.general or settings.learn.general
+    translate = settings.translate
+    given = CollectSettings(
+        rules=Dictionary(settings).lexicon.rules,
+        general=read_general(Path(general), translate.source, translate.target) if general else (),
+        speaker=arguments.speaker,
+        demos=arguments.demos or bool(named),
+    )
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    ) as bars:
+        task = bars.add_task("sessions", total=len(folders))
+
+        def looked(name: str) -> None:
+            bars.update(task, advance=1, description=name)
+
+        if arguments.dry_run:
+            made = collect(data, folders, given, dry_run=True, on_session=looked)
+        else:
+            with data.hold():
+                made = collect(data, folders, given, on_session=looked)
+    _tell(made, data, dry_run=arguments.dry_run)
+    return 0
+
+
+def _tell(made: Collected, data: DataFolder, *, dry_run: bool) -> None:
+    console = Console(highlight=False)
+    told = f"{len(made.new)} sessions read, {made.unchanged} unchanged, {made.sessions} in all"
+    console.print(f"{told}{'. Nothing is written (--dry-run).' if dry_run else '.'}")
+    for each in made.skipped:
+        console.print(f"  {each.session} was left out: {each.why}", markup=False)
+    table = Table(show_header=False, box=None, pad_edge=False)
+    rate = f" ({made.pairs_per_hour:g} an hour of speech)" if made.pairs_per_hour else ""
+    rows: Mapping[str, str] = {
+        "pairs to learn from": f"{made.pairs}, {_counted(made.by_tier)}{rate}",
+        "vouched for by": _counted(made.by_source),
+        "middling, for spot checks": str(made.moderate),
+        "waiting for review": str(made.waiting),
+        "accepted from a score of": f"{made.calibration.accept:g}: {made.calibration.reason}",
+    }
+    for name, value in rows.items():
+        table.add_row(name, value)
+    console.print(table)
+    if made.new_terms:
+        words = ", ".join(f"{word} ({count})" for word, count in made.new_terms)
+        console.print(f"\nNames that no rule knows: {words}", markup=False)
+    for rule in made.rules:
+        said = f'hear = ["{rule.heard}"], write = "{rule.said}"'
+        console.print(f"A rule for the dictionary? {said}  ({rule.count} times)", markup=False)
+    if not dry_run:
+        console.print(f"\nAll is in {data.path}", markup=False)
+
+
+def _remove(arguments: argparse.Namespace) -> int:
+    _, data = _opened(arguments)
+    with data.hold():
+        for name in arguments.names:
+            there = remove(data, name)
+            says = "is taken out" if there else "was not in it"
+            print(f"{name} {says}; mixes and models made of it are as they were")
+    return 0
+
+
+def _counted(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {name}" for name, count in counts.items()) or "none"

@@ -1,0 +1,51 @@
+"""`learn` as it is typed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.cli.main import main
+from pipeline.learning.folder import DataFolder
+from tests.support.services import GOOD, NAME, UNSURE, WRONG, hold
+
+PLACES = ("--sessions", "sessions", "--data", "learning")
+
+
+@pytest.fixture(autouse=True)
+def service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return hold(tmp_path / "sessions", [GOOD, UNSURE, WRONG])
+
+
+def test_collect_keeps_what_a_service_teaches_and_says_so(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["learn", "collect", *PLACES]) == 0
+    said = capsys.readouterr().out
+    assert "1 sessions read, 0 unchanged, 1 in all." in said
+    assert "1, 1 accepted" in said
+    assert [pair.text for pair in DataFolder(Path("learning")).pairs()] == [GOOD.source]
+    assert main(["learn", "collect", NAME, *PLACES]) == 0
+    assert "0 sessions read, 1 unchanged" in capsys.readouterr().out
+
+
+def test_a_dry_run_says_it_and_writes_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["learn", "collect", "--dry-run", *PLACES]) == 0
+    assert "Nothing is written" in capsys.readouterr().out
+    assert not Path("learning").exists()
+
+
+def test_remove_takes_a_service_out(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["learn", "collect", *PLACES])
+    assert main(["learn", "remove", NAME, "--data", "learning"]) == 0
+    assert "is taken out" in capsys.readouterr().out
+    assert DataFolder(Path("learning")).pairs() == []
+
+
+def test_without_sessions_it_says_what_to_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["learn", "collect", "--sessions", str(tmp_path / "none")]) == 1
+    assert "[no-sessions]" in capsys.readouterr().err
