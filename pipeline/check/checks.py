@@ -179,6 +179,13 @@ def _running(server: ServerSettings) -> str:
         connection.close()
 
 
+_SOUND = {
+    "none": "No sound is kept.",
+    "doubtful": "Sound of doubtful captions is kept to learn from: tell those who speak.",
+    "all": "All speech is kept to learn from: tell those who speak.",
+}
+
+
 def _sessions(directory: Path, settings: Settings) -> Passed:
     """Make a session folder and write in it, then remove what was not there before.
 
@@ -206,7 +213,7 @@ def _sessions(directory: Path, settings: Settings) -> Passed:
         for folder in new:
             with suppress(OSError):
                 folder.rmdir()
-    return Passed(f"{directory.resolve()} can be written.")
+    return Passed(f"{directory.resolve()} can be written. {_SOUND[settings.session.keep_audio]}")
 
 
 def _disk(directory: Path) -> Passed:

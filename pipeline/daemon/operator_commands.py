@@ -103,6 +103,7 @@ class OperatorCommands:
             off_record_s=self._facts.off_record_s,
             check=last_check(self._recorder.folder.parent),
             suggestion=self._verses.suggestion,
+            keep_audio=self._recorder.keep_audio,
         )
 
     def obey(self, command: CommandMessage) -> Awaitable[None] | None:

@@ -165,6 +165,8 @@ class ConsoleMessage:
     """The last ones, oldest first."""
     check: LastCheck | None = None
     suggestion: SuggestionMessage = SuggestionMessage()
+    keep_audio: Literal["none", "doubtful", "all"] = "none"
+    """Whose sound is kept to learn from: nobody's, that of doubtful captions, all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -37,9 +37,13 @@ from pipeline.review.store import Review
 from pipeline.server.access import LoginThrottle, is_cross_origin
 from pipeline.server.addresses import page_address, unbound
 from pipeline.server.pages import Pages, refuse, respond
+from pipeline.session.recordings import recording_path
 
 _COOKIE = "stark-review"
-_WRONG_TOKEN_S = 1.0  # delay of the answer to a wrong token
+_SOUND = "/review/sound/"
+_DIGITS = 16
+_TOKEN_FIRST = (HTTPStatus.UNAUTHORIZED, "Open /review and give the token first.")
+_WRONG_TOKEN_S = 1.0  # how long a wrong token's answer is held back
 _REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
 
 
@@ -127,11 +131,13 @@ class ReviewServer:
             case "/review/enter":
                 response = await self._enter(connection, request)
             case "/review/socket" | "/review/report" if not self._let_in(request):
-                response = refuse(HTTPStatus.UNAUTHORIZED, "Open /review and give the token first.")
+                response = refuse(*_TOKEN_FIRST)
             case "/review/socket":
                 return None
             case "/review/report":
                 response = self._report()
+            case path if path.startswith(_SOUND):
+                response = self._sound(path) if self._let_in(request) else refuse(*_TOKEN_FIRST)
             case _:
                 response = self._pages.answer(request)
         if request.method == "HEAD":
@@ -178,6 +184,17 @@ class ReviewServer:
             return refuse(HTTPStatus.INTERNAL_SERVER_ERROR, str(problem))
         policy = {"Content-Security-Policy": _REPORT_POLICY}
         return respond(HTTPStatus.OK, page, "text/html; charset=utf-8", policy)
+
+    def _sound(self, path: str) -> Response:
+        """Return the sound of an utterance, as it was kept."""
+        key = path.removeprefix(_SOUND).removesuffix(".flac")
+        if not (key.isascii() and key.isdecimal() and len(key) < _DIGITS):
+            return refuse(HTTPStatus.NOT_FOUND, "There is no such sound.")
+        try:
+            sound = recording_path(self._review.folder, int(key)).read_bytes()
+        except OSError:
+            return refuse(HTTPStatus.NOT_FOUND, "The sound of this caption was not kept.")
+        return respond(HTTPStatus.OK, sound, "audio/flac")
 
     # The socket
 

@@ -8,7 +8,7 @@ between.
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+from collections.abc import Collection
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -22,9 +22,11 @@ from pipeline.core.timestamps import utc_now
 from pipeline.core.types import Word
 from pipeline.protocol.caption import Count
 from pipeline.protocol.codec import parse_json
+from pipeline.review.priority import priority
 from pipeline.review.wording import doubt
 from pipeline.session.folders import unwritable
 from pipeline.session.reader import JOURNAL, Session, read_lines
+from pipeline.session.recordings import recording_path
 from pipeline.session.training_pairs import (
     PAIRS,
     QUEUE,
@@ -90,6 +92,8 @@ class Item:
     others: tuple[Other, ...]
     outcome: Outcome
     reviewer: str
+    has_sound: bool
+    """Whether it can be heard."""
 
 
 _REVIEWED = TypeAdapter(Reviewed)
@@ -99,13 +103,15 @@ _PAIR = TypeAdapter(Pair)
 class Review:
     """The items of one session and the decisions about them; it locks the session."""
 
-    def __init__(self, folder: Path) -> None:
-        """Read the queue and earlier decisions, and finish what a kill has interrupted.
+    def __init__(self, folder: Path, terms: Collection[str] = ()) -> None:
+        """Read the queue and earlier decisions, and mend what a kill has left behind.
 
-        Raises SessionError (session-in-use, session-unreadable, session-unwritable).
+        `terms` are the church's words: captions with them come first. Raises SessionError
+        (session-in-use, session-unreadable, session-unwritable).
         """
         self.folder = folder
-        self._lock = _hold(folder / JOURNAL)
+        self._terms = terms
+        self._lock = hold_session(folder / JOURNAL)
         try:
             queue = folder / QUEUE
             items = read_lines(queue, parse_review_item) if queue.exists() else []
@@ -140,9 +146,9 @@ class Review:
         return len(self._fitting().splitlines())
 
     def items(self) -> tuple[Item, ...]:
-        """Return every item as the page shows it: the worst, then all others as they were said."""
+        """Return every item as the page shows it: those worth most, then all as they were said."""
         spoken = sorted(self._items)
-        worst = sorted(spoken, key=lambda key: self._items[key].score or 0.0)[:WORST]
+        worst = sorted(spoken, key=self._rank)[:WORST]
         return tuple(self.item(key) for key in [*worst, *(k for k in spoken if k not in worst)])
 
     def item(self, key: int) -> Item:
@@ -168,6 +174,7 @@ class Review:
             others=tuple(other for other in others if other.text not in ("", queued.target)),
             outcome=self._outcome(queued),
             reviewer=decided.reviewer if decided else "",
+            has_sound=recording_path(self.folder, key).is_file(),
         )
 
     def decide(
@@ -203,6 +210,9 @@ class Review:
             self._fit_pairs()
         except OSError as error:
             raise unwritable(self.folder, error.strerror or str(error)) from None
+
+    def _rank(self, key: int) -> float:
+        return -priority(self._items[key], self._words.get(key, ()), self._terms)
 
     def _outcome(self, item: ReviewItem) -> Outcome:
         decided = self._decided.get(item.id)
@@ -254,7 +264,7 @@ def read_decisions(folder: Path) -> dict[int, Reviewed]:
     return {decided.id: decided for decided in every}
 
 
-def _hold(journal: Path) -> int:
+def hold_session(journal: Path) -> int:
     """Lock a session's journal, as the daemon that writes it does; return the descriptor."""
     try:
         fd = os.open(journal, os.O_RDONLY | os.O_CLOEXEC)

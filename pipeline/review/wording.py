@@ -9,6 +9,7 @@ from pipeline.records.events import (
     CommandEvent,
     EventRecord,
     FaultEvent,
+    ModelsEvent,
     OffRecordEvent,
     RecordsDroppedEvent,
     ResumedEvent,
@@ -67,6 +68,8 @@ def event_text(event: EventRecord) -> str:  # noqa: PLR0911 - one for each kind
     match event:
         case FaultEvent() | BrokenEvent():
             return f"{event.message} ({event.code})"
+        case ModelsEvent():
+            return "models: " + ", ".join(f"{each.engine} {each.setting}" for each in event.models)
         case SourceEvent():
             return f"microphone {'lost' if event.lost else 'back'}: {event.message}"
         case RungEvent():

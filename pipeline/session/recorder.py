@@ -31,7 +31,7 @@ from pipeline.records.summary import SummaryBuilder, SummaryRecord
 from pipeline.records.utterance import UtteranceRecord
 from pipeline.session.folders import make_folder, unwritable
 from pipeline.session.reader import parse_record
-from pipeline.session.recordings import Recordings
+from pipeline.session.recordings import KeepAudio, Recordings
 from pipeline.session.redact import Purges, event_of
 from pipeline.session.resume import Unfinished
 from pipeline.session.retention import prune_older
@@ -148,6 +148,11 @@ class SessionRecorder:
         if since_s and time.monotonic() - since_s > _SLOW_S:
             return "the disk does not answer; what is to be written waits"
         return f"{self.dropped} records could not be kept" if self.dropped else ""
+
+    @property
+    def keep_audio(self) -> KeepAudio:
+        """Whose sound is kept."""
+        return self._recordings.keep
 
     @property
     def unwritten(self) -> int:

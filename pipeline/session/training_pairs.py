@@ -171,7 +171,7 @@ def operator_edits(messages: Iterable[CaptionMessage]) -> dict[int, CaptionMessa
     touched: set[int] = set()
     for message in messages:
         newest[message.id] = message
-        if message.target.engine == OPERATOR:
+        if message.target.engine == OPERATOR or not message.target.text:
             touched.add(message.id)
     return {key: newest[key] for key in sorted(touched)}
 

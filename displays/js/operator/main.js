@@ -161,6 +161,7 @@ const RECEIVE = {
     operator.dictionary = message.dictionary;
     operator.suggestion = suggestion ?? {};
     operator.offRecordS = message.off_record_s;
+    showKeptSound(message.keep_audio);
     message.purged.forEach(forget);
     for (const record of records) utterances.record(record);
     for (const compare of compares) utterances.compare(compare);
@@ -184,6 +185,12 @@ const RECEIVE = {
     else refuse(message);
   },
 };
+
+function showKeptSound(kept) {
+  const says = { doubtful: "Sound of doubtful captions is kept to learn from.", all: "All speech is kept to learn from." }[kept];
+  element["keep-audio"].hidden = !says;
+  setText(element["keep-audio"], says ?? "");
+}
 
 function onDone({ undo, paused, blank, off_record: offRecord }) {
   Object.assign(operator, { undo, paused, blank, offRecord });

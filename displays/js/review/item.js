@@ -84,6 +84,16 @@ export class ReviewItem {
     return this.#source.value.trim() !== "" && this.#target.value.trim() !== "";
   }
 
+  /** Play its sound from the start, or stop it. */
+  play() {
+    const sound = this.#at(".sound");
+    if (sound.hidden) return;
+    if (sound.paused) {
+      sound.currentTime = 0;
+      sound.play();
+    } else sound.pause();
+  }
+
   edit() {
     this.#target.focus();
   }
@@ -107,7 +117,7 @@ export class ReviewItem {
   }
 
   #fill() {
-    const { start_s, reasons, source_lang, target_lang, engine, words, others } = this.#item;
+    const { start_s, reasons, source_lang, target_lang, engine, words, others, has_sound } = this.#item;
     this.element.setAttribute("aria-label", this.name);
     this.#at(".time").textContent = clock(start_s);
     for (const reason of reasons) put(this.#at(".reasons"), "li", reason);
@@ -117,6 +127,11 @@ export class ReviewItem {
     this.#source.lang = source_lang;
     this.#target.lang = target_lang;
     this.#hear(words, source_lang);
+    this.#at(".sound").hidden = !has_sound;
+    if (has_sound) {
+      this.#at(".sound").src = `/review/sound/${this.id}.flac`;
+      this.#at(".sound").setAttribute("aria-label", `Sound of the ${this.name.toLowerCase()}`);
+    }
     for (const other of others) this.#offer(other, target_lang);
   }
 

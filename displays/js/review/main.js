@@ -8,7 +8,7 @@ import { ReviewList } from "./list.js";
 const at = (id) => document.getElementById(id);
 const REVIEWER = "reviewer";
 const KEYS = "review-keys";
-const LETTERS = { a: "approve", r: "reject", e: "edit", u: "reopen" };
+const LETTERS = { a: "approve", r: "reject", e: "edit", u: "reopen", p: "play" };
 const ARROWS = { ArrowDown: 1, ArrowUp: -1 };
 const STEPS = { j: 1, k: -1 };
 const SAID = { approved: "Approved", corrected: "Corrected", rejected: "Rejected", open: "Taken back" };
@@ -62,8 +62,8 @@ function count({ left, pairs }) {
 }
 
 function act(item, what) {
-  if (what === "edit") {
-    item.edit();
+  if (what === "edit" || what === "play") {
+    item[what]();
     return;
   }
   if (what === "approve" && !item.whole) {
@@ -102,7 +102,7 @@ function onShortcut(event) {
 }
 
 function isDisabled(item, what) {
-  return !item || item.element.querySelector(`.${what}`).disabled;
+  return !item || Boolean(item.element.querySelector(`.${what}`)?.disabled);
 }
 
 function complain(text) {

@@ -14,6 +14,7 @@ from pipeline.config import schema
 from pipeline.config.schema import Settings
 from pipeline.core import logs
 from pipeline.core.errors import ServerError
+from pipeline.dictionary.store import Dictionary
 from pipeline.review.server import ReviewServer
 from pipeline.review.store import Review
 from pipeline.server.operator_token import FILE, operator_token
@@ -56,7 +57,8 @@ def review(folder: Path, settings: Settings, *, host: str = _HERE, any_port: boo
     token = settings.operator.token or operator_token(directory)
     kept = "operator.token of the settings" if settings.operator.token else str(directory / FILE)
     server = settings.server.model_copy(update={"host": host})
-    with closing(Review(folder)) as reviewed:
+    terms = [rule.write for rule in Dictionary(settings).lexicon.rules]
+    with closing(Review(folder, terms)) as reviewed:
         print(f"The page will ask for the operator's token ({kept}).", file=sys.stderr)
         asyncio.run(_serve(reviewed, server, token, any_port=any_port))
         left, name = reviewed.left, folder.name

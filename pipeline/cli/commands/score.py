@@ -18,6 +18,7 @@ from pipeline.core.files import WholeFile
 from pipeline.evaluation.comet import MODEL, CometKiwi
 from pipeline.evaluation.rescore import QualityRecord, judge_again
 from pipeline.records.quality import Decision, LogProbability, QualityEstimator
+from pipeline.review.refile import refile
 from pipeline.session.folders import unwritable
 from pipeline.session.reader import Session
 
@@ -46,6 +47,9 @@ def _score(arguments: argparse.Namespace) -> int:
     before = [record.quality.decision for record in utterances if record.quality]
     Console().print(_table(folder.name, before, judged))
     print(f"Each caption's judgement is in {_write(folder, judged)}")
+    filed = refile(folder, judged)
+    told = ", ".join(f"{count} in {name}" for name, count in sorted(filed.items()))
+    print(f"Its pairs are filed by it: {told}")
     return 0
 
 

@@ -8,6 +8,7 @@ import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import orjson
 import pytest
@@ -19,6 +20,7 @@ from pipeline.core.errors import ServerError
 from pipeline.review.server import ReviewServer
 from pipeline.review.store import Review
 from pipeline.server.access import LIMIT
+from pipeline.session.recordings import recording_path
 from scripts.support.reviewing import TOKEN, reviewable
 from tests.support.hub import Reply, closed, fetch, in_loop, receive, send
 from tests.support.reviews import outcomes, pairs
@@ -103,6 +105,25 @@ async def test_without_it_nothing_but_the_empty_page_is_had(tmp_path: Path) -> N
             with pytest.raises(InvalidStatus) as refused:
                 await desk.connect(cookie)
             assert refused.value.response.status_code == 401
+
+
+@in_loop
+async def test_sound_is_heard_by_those_who_have_the_token(tmp_path: Path) -> None:
+    async with serving(tmp_path) as desk:
+        sound = recording_path(desk.review.folder, 2)
+        sound.parent.mkdir()
+        sound.write_bytes(b"fLaC and so on")
+        page = "/review/sound/2.flac"
+        assert (await desk.get(page)).status == 401
+        reply = await desk.get("/review/enter", Authorization=HEADER)
+        cookie = reply.headers["set-cookie"].partition(";")[0]
+        heard = await desk.get(page, Cookie=cookie)
+        assert (heard.status, heard.body) == (200, b"fLaC and so on")
+        assert heard.headers["content-type"] == "audio/flac"
+        for other in ("3.flac", "..%2f..%2fcaptions.jsonl", "../captions.jsonl", "2" * 40, "", "²"):
+            reply = await desk.get(f"/review/sound/{quote(other, safe='%/.')}", Cookie=cookie)
+            assert reply.status == 404, other
+        assert [item.has_sound for item in desk.review.items()] == [True, False, False]
 
 
 @in_loop

@@ -68,6 +68,7 @@ def test_an_item_says_all_there_is_to_know(review: Review) -> None:
         ),
         "outcome": "open",
         "reviewer": "",
+        "has_sound": False,
     }
     assert (review.left, review.pairs) == (3, 1)
     assert len(review.item(3).others) == 1, "the same text is told once"

@@ -11,6 +11,8 @@ from pipeline.records.events import (
     CommandEvent,
     DictionaryEvent,
     EventRecord,
+    ModelsEvent,
+    ModelUsed,
     OffRecordEvent,
     RecordsDroppedEvent,
     ReloadedEvent,
@@ -51,6 +53,15 @@ def test_every_step_that_gives_something_up_has_words(rung: str) -> None:
     ("event", "said"),
     [
         (BrokenEvent(utc=NOW, worker="listen", code="x", message="No."), "No. (x)"),
+        (
+            ModelsEvent(
+                utc=NOW,
+                models=(
+                    ModelUsed(engine="gemma", setting="ours", file="", size_bytes=1, sha256=""),
+                ),
+            ),
+            "models: gemma ours",
+        ),
         (RecordsDroppedEvent(utc=NOW, count=3), "3 records could not be written"),
         (ResumedEvent(utc=NOW, captions=4, last_id=9), "started again; 4 captions were there"),
         (
