@@ -12,18 +12,23 @@ from rich.table import Table
 
 from pipeline.cli.options import Commands, Run, add_command, settings_of
 from pipeline.config.schema import Settings
-from pipeline.core.errors import LearningError
+from pipeline.core.errors import LearningError, UsageError
 from pipeline.dictionary.store import Dictionary
 from pipeline.learning.collect import Collected, CollectSettings, collect, remove
 from pipeline.learning.corpora import read_general
 from pipeline.learning.folder import DataFolder
+from pipeline.learning.mix import MixSettings
+from pipeline.learning.mixing import Sources, mix
 from pipeline.session.reader import find_session, sessions
 
 _SAYS = "Learn from services: collect pairs and sound, train, compare, deploy, go back."
+_NOT_IN = "pairs to measure with: nothing of them gets in"
+_STAGE = "first: Bible 70, sermon 25, glossary 5 %%; later: 50, 40, 10 (%(default)s)"
 _EPILOG = """\
 steps, in the order of a month:
   stark-translate learn collect                 after each service: pairs, sound, what is doubtful
   stark-translate review last                   correct the doubtful ones, then collect again
+  stark-translate learn mix                     once a month: what the translators are trained on
 
 docs/LEARNING.md tells the whole way.
 """
@@ -49,6 +54,27 @@ def add(commands: Commands) -> None:
     step.add_argument(
         "--dry-run", action="store_true", help="say what would be kept; write nothing"
     )
+    says = "Make a training mix of what was collected, the Bible, a glossary and general pairs."
+    step = _add(steps, "mix", _mix, says)
+    step.add_argument("--out", type=Path, metavar="DIR", help="default: mix in the data folder")
+    step.add_argument(
+        "--bible", type=Path, metavar="FILE", help="book, chapter, verse, texts (TSV)"
+    )
+    step.add_argument(
+        "--versions",
+        nargs="+",
+        default=["en_nheb:es_rv1909", "en_bbe:es_rv1909", "en_asv:es_rv1909"],
+        metavar="SOURCE:TARGET",
+        help="its columns, the most modern first (%(default)s)",
+    )
+    step.add_argument("--glossary", type=Path, metavar="FILE", help="term, a tab, its translation")
+    step.add_argument("--general", type=Path, metavar="FILE", help="modern pairs (learn.general)")
+    step.add_argument("--not-in", type=Path, nargs="*", default=[], metavar="FILE", help=_NOT_IN)
+    step.add_argument("--stage", choices=["first", "later"], default="first", help=_STAGE)
+    step.add_argument("--pairs", type=int, default=20_000, help="but the general (%(default)s)")
+    step.add_argument("--general-pairs", type=int, default=5_000, help="%(default)s")
+    step.add_argument("--seed", type=int, default=1, help="%(default)s")
+    step.add_argument("--dry-run", action="store_true", help="say what it would be; write nothing")
     step = _add(steps, "remove", _remove, "Take sessions' pairs and sound out of what is learnt.")
     step.add_argument("names", nargs="+", metavar="SESSION")
 
@@ -131,6 +157,39 @@ def _tell(made: Collected, data: DataFolder, *, dry_run: bool) -> None:
         console.print(f"A rule for the dictionary? {said}  ({rule.count} times)", markup=False)
     if not dry_run:
         console.print(f"\nAll is in {data.path}", markup=False)
+
+
+def _mix(arguments: argparse.Namespace) -> int:
+    settings, data = _opened(arguments)
+    versions = [tuple(version.split(":")) for version in arguments.versions]
+    if any(len(version) != 2 for version in versions):
+        message = "--versions names columns in pairs."
+        raise UsageError("versions-malformed", message, "Such as: en_nheb:es_rv1909")
+    named = arguments.general or settings.learn.general
+    general = Path(named) if named else None
+    sources = Sources(
+        bible=arguments.bible,
+        versions=[(version[0], version[1]) for version in versions],
+        glossary=arguments.glossary,
+        general=general,
+        not_in=arguments.not_in,
+    )
+    asked = MixSettings(
+        pairs=arguments.pairs,
+        general=arguments.general_pairs if general else 0,
+        stage=arguments.stage,
+        seed=arguments.seed,
+    )
+    langs = (settings.translate.source, settings.translate.target)
+    out: Path = arguments.out or data.path / "mix"
+    with Console(stderr=True).status("Mixing"):
+        made, held_out = mix(data, out, sources, asked, langs, dry_run=arguments.dry_run)
+    print(f"{len(made.examples)} pairs: {_counted(made.parts)}; {held_out} held out")
+    print(f"treated: {_counted(made.treated)}")
+    for part, count in made.lacking.items():
+        print(f"{count} pairs of {part} are lacking: what there is was taken as often as it may be")
+    print("Nothing is written (--dry-run)." if arguments.dry_run else f"All is in {out}")
+    return 0
 
 
 def _remove(arguments: argparse.Namespace) -> int:
