@@ -17,9 +17,9 @@ def resolve(role: Role, value: str, directory: str | Path = "") -> Path:
     """Return the folder (stt, marian) or .gguf file (gemma) that `value` names.
 
     `value` is, in this order: "starter" for the models that ship with the program, a name of the
-    registry, a path, or a hub id (`owner/name`; for gemma `owner/name/file.gguf`). What comes
-    from the hub must have been pulled into `directory`, which is `models.directory`. Raises
-    ModelError.
+    registry, a path, a name under which a model was deployed, or a hub id (`owner/name`; for gemma
+    `owner/name/file.gguf`). What comes from the hub must have been pulled into `directory`, which
+    is `models.directory`. Raises ModelError.
     """
     if value == STARTER:
         return _starter(role)
@@ -33,6 +33,8 @@ def resolve(role: Role, value: str, directory: str | Path = "") -> Path:
     path, there = _look(value)
     if there:
         return path
+    if _is_stored(store, value):
+        return _pulled(store, role, value)
     parts = hub_id(value)
     if parts is not None and (role == "gemma") == bool(parts[1]):
         return _pulled(store, role, value)
@@ -43,6 +45,16 @@ def resolve(role: Role, value: str, directory: str | Path = "") -> Path:
         "model-missing",
         f"{key}: there is no {path}, and no model is called so.",
         f'{near(value, known)} Or set {key} to "starter".',
+    )
+
+
+def _is_stored(store: Store, value: str) -> bool:
+    """Whether a model of that name was deployed into the store: no registry knows it."""
+    return (
+        hub_id(value) is None
+        and bool(value)
+        and value[0] != "."
+        and (store.manifest(value) is not None)
     )
 
 

@@ -37,11 +37,12 @@ from rich.text import Text
 
 from pipeline.core import logs
 from pipeline.core.errors import StarkError, UsageError
+from pipeline.evaluation import paired_bootstrap as comparison
+from pipeline.evaluation import sentences as data
+from pipeline.evaluation.paired_bootstrap import Difference
+from pipeline.evaluation.sentences import Sentence
 from scripts.bench.machine import machine
-from scripts.quality import comparison, sides
-from scripts.quality import sentences as data
-from scripts.quality.comparison import Difference
-from scripts.quality.sentences import Sentence
+from scripts.quality import sides
 from scripts.quality.sides import Side
 from scripts.quality.stress import SAME_WORK, Stress, stress
 

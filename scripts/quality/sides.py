@@ -17,7 +17,7 @@ from pipeline.core.errors import EngineError, UsageError
 from pipeline.core.percentiles import Spread, spread
 from pipeline.engines.factory import final_translator, partial_translator
 from pipeline.engines.protocols import Translator
-from scripts.quality.sentences import Sentence
+from pipeline.evaluation.sentences import Sentence
 
 PRESETS = {
     "marian": {"translate.final.engine": "marian"},

@@ -15,9 +15,9 @@ from pipeline.core.errors import EngineError
 from pipeline.core.standing import Standing
 from pipeline.core.types import Translation
 from pipeline.engines.protocols import never
+from pipeline.evaluation.sentences import Sentence, few, read
 from scripts.quality import evaluate as evaluate_quality
 from scripts.quality import sides
-from scripts.quality.sentences import Sentence, few, read
 from scripts.quality.stress import stress
 
 SENTENCES = read()

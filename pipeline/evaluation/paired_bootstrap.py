@@ -1,4 +1,4 @@
-"""Is one translator worse than another? Scores, and how much of a difference is chance. Pure.
+"""Is one engine worse than another? Scores, and how much of a difference is chance. Pure.
 
 BLEU: Papineni et al. 2002; chrF++: Popović 2017 (character 6-grams with word bigrams); both as
 sacrebleu computes them. The difference of two sides on the same sentences is bootstrapped in pairs:
@@ -16,7 +16,7 @@ import numpy.typing as npt
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
-from scripts.quality.sentences import Sentence
+from pipeline.evaluation.sentences import Sentence
 
 Verdict = Literal["same", "better", "worse", "cannot tell"]
 Statistics = npt.NDArray[np.float64]
@@ -84,6 +84,34 @@ def compare(
     return found
 
 
+def compare_errors(
+    a: Sequence[tuple[int, int]],
+    b: Sequence[tuple[int, int]],
+    limit: float,
+    resamples: int = RESAMPLES,
+) -> Difference:
+    """Return the difference of two recognizers on the same utterances.
+
+    `a`, `b`: wrong words and spoken words of each utterance. The scores are 100 less the WER, so
+    that more is better as with all others (Bisani and Ney 2004, "Bootstrap Estimates for
+    Confidence Intervals in ASR Performance Evaluation": utterances are drawn, not words).
+    """
+    first, second = np.asarray(a, np.float64), np.asarray(b, np.float64)
+    draws = np.random.default_rng(SEED).integers(len(a), size=(resamples, len(a)))
+    gains = [_right(second[draw].sum(axis=0)) - _right(first[draw].sum(axis=0)) for draw in draws]
+    low, high = (float(end) for end in np.percentile(gains, (2.5, 97.5)))
+    score_a, score_b = _right(first.sum(axis=0)), _right(second.sum(axis=0))
+    return Difference(
+        a=round(score_a, 2),
+        b=round(score_b, 2),
+        difference=round(score_b - score_a, 2),
+        low=round(low, 2),
+        high=round(high, 2),
+        limit=limit,
+        verdict=judge(score_b - score_a, low, high, limit),
+    )
+
+
 def judge(gain: float, low: float, high: float, limit: float) -> Verdict:
     """Return what a difference means.
 
@@ -138,6 +166,10 @@ def _of_sacrebleu(name: str, metric: Any) -> Measure:
 def _terms(texts: Sequence[str], sentences: Sequence[Sentence]) -> Statistics:
     pairs = zip(texts, sentences, strict=True)
     return np.asarray([(s.found(text), len(s.terms)) for text, s in pairs], np.float64)
+
+
+def _right(total: Statistics) -> float:
+    return float(100 - 100 * total[0] / max(1.0, total[1]))
 
 
 def _share(total: Statistics) -> float:

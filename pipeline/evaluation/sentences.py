@@ -10,9 +10,10 @@ from functools import cache
 from pathlib import Path
 
 from pipeline.core.errors import UsageError
-from pipeline.text.words import words
+from pipeline.core.resources import bundled
+from pipeline.evaluation.reference import words
 
-FILE = Path(__file__).with_name("sentences.toml")
+FILE = bundled("scripts", "quality", "sentences.toml")
 KINDS = ("general", "theological")
 
 

@@ -9,9 +9,9 @@ import orjson
 import pytest
 
 from pipeline.core.errors import UsageError
-from pipeline.text.words import words
-from scripts.quality import sentences as data
-from scripts.quality.sentences import KINDS, Sentence
+from pipeline.evaluation import sentences as data
+from pipeline.evaluation.reference import words
+from pipeline.evaluation.sentences import KINDS, Sentence
 from scripts.training.data import references
 from tests.support.paths import ROOT
 

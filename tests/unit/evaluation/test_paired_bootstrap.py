@@ -10,8 +10,8 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.significance import PairedTest
 
-from scripts.quality import comparison
-from scripts.quality.sentences import read
+from pipeline.evaluation import paired_bootstrap as comparison
+from pipeline.evaluation.sentences import read
 
 SENTENCES = read()
 GOOD = [sentence.target for sentence in SENTENCES]
@@ -120,3 +120,15 @@ def test_the_greatest_losses_come_first() -> None:
     found = comparison.losses(GOOD, worse, SENTENCES)
     assert [index for _, index in found[:2]] == [7, 2]
     assert found[0][0] < found[1][0] < found[2][0] == 0
+
+
+def test_a_recognizer_is_worse_only_where_utterances_agree() -> None:
+    spoken = [10] * 60
+    same = [(1, count) for count in spoken]
+    worse = [(2, count) for count in spoken]
+    told = comparison.compare_errors(same, worse, limit=0.0)
+    assert (told.a, told.b, told.difference, told.verdict) == (90.0, 80.0, -10.0, "worse")
+    assert comparison.compare_errors(worse, same, limit=0.0).verdict == "better"
+    one = [(9, 10), *same[1:]]
+    assert comparison.compare_errors(same, one, limit=0.0).verdict == "cannot tell"
+    assert comparison.compare_errors(same, same, limit=0.0).verdict == "same"

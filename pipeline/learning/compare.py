@@ -1,0 +1,285 @@
+"""Is the new model better than the one in use? Both answer the same, in turns, in one process.
+
+The verdict is `deploy` only if nothing is significantly worse, terms included: each measure of each
+set is bootstrapped (pipeline.evaluation.paired_bootstrap) with no loss allowed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import jiwer
+import orjson
+from pydantic import TypeAdapter
+
+from pipeline.config.loader import Loaded, load
+from pipeline.config.schema import Settings
+from pipeline.core.errors import EngineError, LearningError, SessionError
+from pipeline.core.files import GrowingFile
+from pipeline.core.percentiles import Spread, spread
+from pipeline.core.timestamps import utc_now
+from pipeline.dictionary.store import Dictionary
+from pipeline.engines.factory import final_translator, partial_translator, recognizer
+from pipeline.engines.protocols import Recognizer, Translator
+from pipeline.evaluation.paired_bootstrap import LIMITS, Difference, compare, compare_errors
+from pipeline.evaluation.reference import words
+from pipeline.learning.folder import DataFolder
+from pipeline.learning.manifest import sha256
+from pipeline.learning.measuring import SentenceSet, Spoken, read_sound
+from pipeline.models.registry import KEYS, Role
+from pipeline.models.resolve import resolve
+from pipeline.protocol.codec import parse_json
+from pipeline.session.reader import read_lines
+
+COMPARISONS = "comparisons.jsonl"
+Advice: TypeAlias = Literal["deploy", "keep"]
+_EXACT = dict.fromkeys(LIMITS, 0.0)
+_NO_TERMS = "terms, %"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """One measure of one set: the old model's score, the new one's, and what chance explains."""
+
+    set: str
+    measure: str
+    count: int
+    """Sentences or utterances."""
+    difference: Difference
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelComparison:
+    """A line of comparisons.jsonl."""
+
+    utc: str
+    role: Role
+    old: str
+    new: str
+    old_sha256: str
+    new_sha256: str
+    measured: tuple[Measured, ...]
+    old_ms: Spread | None
+    """Wall time of an answer, both in turns; ratios only mean something."""
+    new_ms: Spread | None
+    verdict: Advice
+    reasons: tuple[str, ...]
+    """What is significantly worse, or better."""
+
+
+_COMPARISON = TypeAdapter(ModelComparison)
+
+
+def compare_translators(
+    loaded: Loaded,
+    role: Literal["gemma", "marian"],
+    models: tuple[str, str],
+    sets: Sequence[SentenceSet],
+    *,
+    on_answer: Callable[[], None] = lambda: None,
+) -> ModelComparison:
+    """Return how the second of two translation models compares with the first.
+
+    Raises LearningError (nothing-to-measure), ModelError.
+    """
+    if not sets:
+        raise _nothing()
+    settings = [_with(loaded, role, model) for model in models]
+    engines = [_translator(each, role) for each in settings]
+    for engine in engines:
+        engine.load()
+    times: tuple[list[float], list[float]] = ([], [])
+    measured: list[Measured] = []
+    for each in sets:
+        texts: tuple[list[str], list[str]] = ([], [])
+        for number, sentence in enumerate(each.sentences):
+            for side in (0, 1) if number % 2 else (1, 0):
+                text, ms = _timed(engines[side], sentence.source)
+                texts[side].append(text)
+                times[side].append(ms)
+            on_answer()
+        found = compare(*texts, each.sentences, _EXACT)
+        if not any(sentence.terms for sentence in each.sentences):
+            del found[_NO_TERMS]
+        measured += [
+            Measured(set=each.name, measure=name, count=len(each.sentences), difference=difference)
+            for name, difference in found.items()
+        ]
+    return _comparison(role, models, settings, measured, times)
+
+
+def compare_recognizers(
+    loaded: Loaded,
+    models: tuple[str, str],
+    sound: Sequence[Spoken],
+    *,
+    on_answer: Callable[[], None] = lambda: None,
+) -> ModelComparison:
+    """Return how the second of two recognizers compares with the first, by WER.
+
+    Raises LearningError (nothing-to-measure), ModelError, AudioError.
+    """
+    if not sound:
+        raise _nothing()
+    settings = [_with(loaded, "stt", model) for model in models]
+    engines = [recognizer(each, Dictionary(each)) for each in settings]
+    for engine in engines:
+        engine.load()
+    times: tuple[list[float], list[float]] = ([], [])
+    errors: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])
+    for number, spoken in enumerate(sound):
+        pcm = read_sound(spoken.file)
+        for side in (0, 1) if number % 2 else (1, 0):
+            began_s = time.perf_counter()
+            heard = _heard(engines[side], pcm)
+            times[side].append((time.perf_counter() - began_s) * 1000)
+            errors[side].append(_errors(spoken.text, heard))
+        on_answer()
+    difference = compare_errors(*errors, limit=0.0)
+    measured = [
+        Measured(set="own sound", measure="100 - WER", count=len(sound), difference=difference)
+    ]
+    return _comparison("stt", models, settings, measured, times)
+
+
+def keep(data: DataFolder, comparison: ModelComparison) -> None:
+    """Append a comparison to the data folder. Raises LearningError."""
+    try:
+        data.path.mkdir(parents=True, exist_ok=True)
+        file = GrowingFile(data.path / COMPARISONS, sync=True, keep=True)
+        try:
+            file.append(orjson.dumps(comparison, option=orjson.OPT_APPEND_NEWLINE))
+        finally:
+            file.close()
+    except OSError as error:
+        raise data.unwritable(error) from None
+
+
+def read_comparisons(data: DataFolder) -> list[ModelComparison]:
+    """Return all comparisons, the oldest first. Raises LearningError."""
+    path = data.path / COMPARISONS
+    try:
+        return read_lines(path, _parse) if path.exists() else []
+    except SessionError as error:
+        raise LearningError("comparisons-unreadable", error.message, error.fix) from None
+
+
+def weights_of(model: Path) -> Path:
+    """Return the file of weights of a model: itself, or model.bin in its folder."""
+    return model / "model.bin" if model.is_dir() else model
+
+
+def advise(measured: Sequence[Measured]) -> tuple[Advice, tuple[str, ...]]:
+    """Return what to do, and what speaks for it."""
+    worse = [each for each in measured if each.difference.verdict == "worse"]
+    told = worse or [each for each in measured if each.difference.verdict == "better"]
+    reasons = tuple(
+        f"{each.measure} of {each.set} {each.difference.difference:+.1f}"
+        f" ({each.difference.low:+.1f} to {each.difference.high:+.1f})"
+        for each in told
+    )
+    return ("keep" if worse else "deploy"), reasons
+
+
+def _comparison(
+    role: Role,
+    models: tuple[str, str],
+    settings: Sequence[Settings],
+    measured: Sequence[Measured],
+    times: tuple[list[float], list[float]],
+) -> ModelComparison:
+    verdict, reasons = advise(measured)
+    hashes = [
+        sha256(weights_of(resolve(role, model, each.models.directory)))
+        for model, each in zip(models, settings, strict=True)
+    ]
+    return ModelComparison(
+        utc=utc_now(),
+        role=role,
+        old=models[0],
+        new=models[1],
+        old_sha256=hashes[0],
+        new_sha256=hashes[1],
+        measured=tuple(measured),
+        old_ms=spread(times[0]),
+        new_ms=spread(times[1]),
+        verdict=verdict,
+        reasons=reasons,
+    )
+
+
+def _with(loaded: Loaded, role: Role, model: str) -> Settings:
+    """Return the settings with another model for a role. Raises ConfigError."""
+    flags: dict[str, Any] = {**loaded.flags, KEYS[role]: model}
+    if role == "gemma":
+        flags |= {"translate.final.engine": "gemma", "translate.final.deadline_s": 60}
+    return load(loaded.file, flags).settings
+
+
+def _translator(settings: Settings, role: Role) -> Translator:
+    made = final_translator(settings) if role == "gemma" else partial_translator(settings)
+    if made is None:
+        message = "translate.partial.engine is none: there is no Marian to compare."
+        raise LearningError("role-unused", message, 'Set translate.partial.engine = "marian".')
+    return made
+
+
+def _timed(engine: Translator, source: str) -> tuple[str, float]:
+    began_s = time.perf_counter()
+    try:
+        text = engine.translate(source).text
+    except EngineError:
+        text = ""  # as a service has it: nothing came
+    return text, round((time.perf_counter() - began_s) * 1000, 2)
+
+
+def _heard(engine: Recognizer, pcm: Any) -> str:
+    try:
+        return engine.recognize(pcm, final=True).text
+    except EngineError:
+        return ""
+
+
+def _errors(said: str, heard: str) -> tuple[int, int]:
+    """Return how many words are wrong, and how many were spoken."""
+    reference, told = " ".join(words(said)), " ".join(words(heard))
+    if not reference:
+        return len(told.split()), 0
+    aligned = jiwer.process_words(reference, told)
+    wrong = aligned.substitutions + aligned.deletions + aligned.insertions
+    return int(wrong), len(reference.split())
+
+
+def _nothing() -> LearningError:
+    return LearningError(
+        "nothing-to-measure",
+        "There is no held-out text or sound to compare the models with.",
+        "Review captions and collect, or name files with --set or --audio.",
+    )
+
+
+def _parse(line: bytes) -> ModelComparison:
+    return parse_json(_COMPARISON, line)
+
+
+def table_rows(comparison: ModelComparison) -> list[Mapping[str, str]]:
+    """Return a comparison's rows as people read them."""
+    return [
+        {
+            "set": each.set,
+            "measure": each.measure,
+            "of": str(each.count),
+            "old": f"{each.difference.a:.1f}",
+            "new": f"{each.difference.b:.1f}",
+            "difference": f"{each.difference.difference:+.1f}",
+            "95 %": f"{each.difference.low:+.1f} to {each.difference.high:+.1f}",
+            "verdict": "no difference"
+            if each.difference.verdict in ("same", "cannot tell")
+            else each.difference.verdict,
+        }
+        for each in comparison.measured
+    ]

@@ -1,0 +1,248 @@
+"""Putting a new model into service, and taking it out again.
+
+A deployed model is copied into the store of models under a name of its own, whole or not at all;
+the model that was in use stays where it is. Then one key of config.toml is changed. A running
+service reads it at its next start only. `deployed.jsonl` in the data folder tells who was in
+service when, so that one command goes back.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import orjson
+from pydantic import TypeAdapter
+
+from pipeline.config import editor
+from pipeline.config.loader import Loaded, leaves
+from pipeline.core.errors import LearningError, SessionError
+from pipeline.core.files import GrowingFile
+from pipeline.core.timestamps import utc_now
+from pipeline.learning.compare import read_comparisons, weights_of
+from pipeline.learning.folder import DataFolder
+from pipeline.learning.manifest import sha256
+from pipeline.models.registry import KEYS, Role
+from pipeline.models.store import Manifest, Store, StoredFile, directory_of, nobody
+from pipeline.protocol.codec import parse_json
+from pipeline.session.reader import read_lines
+
+DEPLOYED = "deployed.jsonl"
+SOURCE = "learn deploy"
+"""What a deployed model's manifest says of where it came from."""
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
+_SPARE_BYTES = 200_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deployment:
+    """A line of deployed.jsonl: keys of config.toml before and after."""
+
+    utc: str
+    role: Role
+    name: str
+    sha256: str
+    before: Mapping[str, str]
+    after: Mapping[str, str]
+    rollback: bool = False
+    """Whether it takes an earlier one back."""
+
+
+_DEPLOYMENT = TypeAdapter(Deployment)
+
+
+def deploy(
+    loaded: Loaded,
+    data: DataFolder,
+    role: Role,
+    model: Path,
+    name: str,
+    *,
+    prompt: str = "",
+    force: bool = False,
+    on_bytes: Callable[[int], None] = nobody,
+) -> Deployment:
+    """Copy a model into the store as `name` and have the next start use it.
+
+    `model` is a .gguf file, or a folder of CTranslate2. `prompt` is how a Gemma is asked, "" as
+    now. Unless `force`, it must have been compared with the one in use and not be worse. Raises
+    LearningError (model-missing, name-malformed, not-compared, worse, config-missing), ModelError,
+    ConfigError; then everything is as it was.
+    """
+    weights = weights_of(model)
+    if not weights.is_file():
+        raise LearningError(
+            "model-missing",
+            f"{weights} is not there.",
+            "Name a .gguf file for Gemma, else a folder with model.bin.",
+        )
+    if not _NAME.fullmatch(name):
+        message = f"{name!r} can be no name of a model."
+        raise LearningError("name-malformed", message, "Use letters, digits, dots and hyphens.")
+    config = _config(loaded)
+    digest = sha256(weights)
+    if not force:
+        _require_verdict(data, role, digest)
+    store = Store(directory_of(loaded.settings.models.directory).absolute())
+    _copy(store, role, model, name, on_bytes)
+    after = {KEYS[role]: name} | ({"translate.final.prompt": prompt} if prompt else {})
+    return _switch(data, config, loaded, role=role, name=name, digest=digest, after=after)
+
+
+def rollback(loaded: Loaded, data: DataFolder, role: Role) -> Deployment:
+    """Have the next start use what was in use before the last deployment of a role.
+
+    Raises LearningError (nothing-deployed), ConfigError.
+    """
+    history = [each for each in read_deployments(data) if each.role == role]
+    left: list[Deployment] = []
+    for each in history:
+        if each.rollback:
+            left = left[:-1]
+        else:
+            left.append(each)
+    if not left:
+        message = f"No model for {KEYS[role]} was deployed that could be taken back."
+        raise LearningError("nothing-deployed", message, f"Set {KEYS[role]} in config.toml.")
+    last = left[-1]
+    config = _config(loaded)
+    name = last.before.get(KEYS[role], "")
+    return _switch(
+        data, config, loaded, role=role, name=name, digest="", after=last.before, taken_back=True
+    )
+
+
+def read_deployments(data: DataFolder) -> list[Deployment]:
+    """Return all deployments, the oldest first. Raises LearningError."""
+    path = data.path / DEPLOYED
+    try:
+        return read_lines(path, _parse) if path.exists() else []
+    except SessionError as error:
+        raise LearningError("deployed-unreadable", error.message, error.fix) from None
+
+
+def _require_verdict(data: DataFolder, role: Role, digest: str) -> None:
+    told = [
+        each for each in read_comparisons(data) if (each.role, each.new_sha256) == (role, digest)
+    ]
+    if not told:
+        raise LearningError(
+            "not-compared",
+            "This model was not compared with the one in use.",
+            "Run `stark-translate learn compare` first, or give --force.",
+        )
+    if told[-1].verdict == "keep":
+        raise LearningError(
+            "worse",
+            f"This model is worse: {'; '.join(told[-1].reasons)}.",
+            "Keep the one in use, or give --force.",
+        )
+
+
+def _copy(
+    store: Store, role: Role, model: Path, name: str, on_bytes: Callable[[int], None]
+) -> None:
+    """Copy a model into the store. Raises LearningError (models-unwritable), ModelError."""
+    files = sorted(p for p in model.rglob("*") if p.is_file()) if model.is_dir() else [model]
+    root = model if model.is_dir() else model.parent
+    try:
+        with store.lock(name):
+            store.require_place(name)
+            place = store.partial(name) / "new"
+            shutil.rmtree(place, ignore_errors=True)
+            place.mkdir(parents=True)
+            wanted = sum(file.stat().st_size for file in files)
+            if shutil.disk_usage(place).free < wanted + _SPARE_BYTES:
+                raise LearningError(
+                    "disk-short",
+                    f"{wanted / 1e9:.1f} GB do not fit where {store.directory} is.",
+                    "Make room; the model in use is as it was.",
+                )
+            stored = [_stored(file, root, place, on_bytes) for file in files]
+            manifest = Manifest(
+                name=name,
+                role=role,
+                repository="",
+                revision="",
+                pulled_utc=utc_now(),
+                source=SOURCE,
+                files=tuple(stored),
+            )
+            store.adopt(place, manifest)
+    except OSError as error:
+        raise LearningError(
+            "models-unwritable",
+            f"{store.directory} cannot be written: {error.strerror or error}.",
+            "Make room, or set models.directory; the model in use is as it was.",
+        ) from None
+
+
+def _stored(file: Path, root: Path, place: Path, on_bytes: Callable[[int], None]) -> StoredFile:
+    target = place / file.relative_to(root)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(file, target)
+    size = target.stat().st_size
+    on_bytes(size)
+    path = file.relative_to(root).as_posix()
+    return StoredFile(path=path, size_bytes=size, sha256=sha256(target))
+
+
+def _config(loaded: Loaded) -> Path:
+    """Return the file whose key is changed. Raises LearningError (config-missing)."""
+    if loaded.file is None:
+        raise LearningError(
+            "config-missing",
+            "There is no config.toml in which the model could be named.",
+            "Make one (`stark-translate config` shows all keys), or name it with --config.",
+        )
+    return loaded.file
+
+
+def _switch(
+    data: DataFolder,
+    config: Path,
+    loaded: Loaded,
+    *,
+    role: Role,
+    name: str,
+    digest: str,
+    after: Mapping[str, str],
+    taken_back: bool = False,
+) -> Deployment:
+    """Tell the history, then the settings: a kill in between is mended by doing it again."""
+    now = dict(leaves(loaded.settings.model_dump()))
+    made = Deployment(
+        utc=utc_now(),
+        role=role,
+        name=name,
+        sha256=digest,
+        before={key: str(now[key]) for key in after},
+        after=after,
+        rollback=taken_back,
+    )
+    for key in after:
+        if loaded.origins[key] in ("environment", "command line"):
+            raise LearningError(
+                "key-overridden",
+                f"{key} comes from the {loaded.origins[key]}, which wins over config.toml.",
+                "Remove it there first.",
+            )
+    try:
+        data.path.mkdir(parents=True, exist_ok=True)
+        file = GrowingFile(data.path / DEPLOYED, sync=True, keep=True)
+        try:
+            file.append(orjson.dumps(made, option=orjson.OPT_APPEND_NEWLINE))
+        finally:
+            file.close()
+    except OSError as error:
+        raise data.unwritable(error) from None
+    editor.write(config, dict(after), datetime.now(UTC))
+    return made
+
+
+def _parse(line: bytes) -> Deployment:
+    return parse_json(_DEPLOYMENT, line)

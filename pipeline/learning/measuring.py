@@ -1,0 +1,112 @@
+"""What engines are measured with: sentences with a reference, and sound with its words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import orjson
+
+from pipeline.audio.file import AudioFile
+from pipeline.core.errors import LearningError
+from pipeline.core.resources import bundled
+from pipeline.core.types import Pcm
+from pipeline.evaluation.sentences import Sentence
+from pipeline.evaluation.sentences import read as read_gate
+from pipeline.learning.audio_folder import FOLDER, METADATA
+from pipeline.learning.corpora import read_general
+from pipeline.learning.folder import DataFolder
+from pipeline.learning.mixing import is_held_out
+from pipeline.learning.pairs import LearningPair
+
+PREACHING = ("scripts", "training", "data", "sermon_test.tsv")
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceSet:
+    """Sentences of one kind, under a name."""
+
+    name: str
+    sentences: tuple[Sentence, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """A file of sound and what is said in it."""
+
+    file: Path
+    text: str
+
+
+def sentence_sets(
+    data: DataFolder, langs: tuple[str, str], more: Iterable[tuple[str, Path]] = ()
+) -> list[SentenceSet]:
+    """Return all there is to measure translators with, empty sets left out.
+
+    These are the church's own held-out pairs, the project's sentences of general and theological
+    speech with their terms, its sentences of modern preaching, and `more` files of pairs by name.
+    Raises LearningError, UsageError.
+    """
+    held_out = [pair for pair in data.pairs() if is_held_out(pair)]
+    sets = [SentenceSet("own sermons", _sentences("sermon", held_out, langs))]
+    if langs == ("en", "es"):
+        gate = read_gate()
+        sets += [
+            SentenceSet(f"gate, {kind}", tuple(each for each in gate if each.kind == kind))
+            for kind in dict.fromkeys(each.kind for each in gate)
+        ]
+        preaching = read_general(bundled(*PREACHING), *langs)
+        sets.append(SentenceSet("preaching", _sentences("preaching", preaching, langs)))
+    sets += [
+        SentenceSet(name, _sentences(name, read_general(file, *langs), langs))
+        for name, file in more
+    ]
+    return [each for each in sets if each.sentences]
+
+
+def sound_set(data: DataFolder, folder: Path | None = None) -> list[Spoken]:
+    """Return the sound to measure recognizers with: a folder with metadata.jsonl.
+
+    Without one, the data folder's own sound of pairs that are held out. Raises LearningError.
+    """
+    if folder is None:
+        held_out = {pair.audio for pair in data.pairs() if pair.audio and is_held_out(pair)}
+        every = _read_metadata(data.path / FOLDER) if held_out else []
+        return [each for each in every if each.file.name in held_out]
+    return _read_metadata(folder)
+
+
+def read_sound(path: Path) -> Pcm:
+    """Return all samples of a file at 16 kHz. Raises AudioError."""
+    source = AudioFile(path, channel=0, pace="fast")
+    source.open()
+    try:
+        blocks = [block.pcm for block in source.blocks()]
+    finally:
+        source.close()
+    return np.concatenate(blocks) if blocks else np.zeros(0, np.float32)
+
+
+def _sentences(
+    kind: str, pairs: Sequence[LearningPair], langs: tuple[str, str]
+) -> tuple[Sentence, ...]:
+    return tuple(
+        Sentence(kind, pair.text, pair.translation, ())
+        for pair in pairs
+        if (pair.source_lang, pair.target_lang) == langs
+    )
+
+
+def _read_metadata(folder: Path) -> list[Spoken]:
+    path = folder / METADATA
+    try:
+        lines = [orjson.loads(line) for line in path.read_bytes().splitlines()]
+        return [Spoken(folder / line["file_name"], line["transcription"]) for line in lines]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise LearningError(
+            "sound-unreadable",
+            f"{path} cannot be used: {error}.",
+            "It needs file_name and transcription in each line.",
+        ) from None

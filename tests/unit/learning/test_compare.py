@@ -1,0 +1,110 @@
+"""Two models measured in turns, and what is made of it."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from pipeline.config.loader import load
+from pipeline.core.errors import LearningError
+from pipeline.core.resources import bundled
+from pipeline.evaluation.paired_bootstrap import Difference, Verdict
+from pipeline.evaluation.sentences import few, read
+from pipeline.learning.compare import (
+    Measured,
+    advise,
+    compare_recognizers,
+    compare_translators,
+    keep,
+    read_comparisons,
+    table_rows,
+)
+from pipeline.learning.folder import DataFolder
+from pipeline.learning.measuring import SentenceSet, Spoken
+
+GATE = SentenceSet("gate", few(read(), 3))
+MARIAN = bundled("models", "starter", "marian")
+
+
+def measured(verdict: Verdict, name: str = "chrF++") -> Measured:
+    told = Difference(50.0, 51.0, 1.0, 0.5, 1.5, 0.0, verdict)
+    return Measured(set="gate", measure=name, count=100, difference=told)
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "advice"),
+    [
+        (("same", "better"), "deploy"),
+        (("same", "cannot tell"), "deploy"),
+        (("better", "better", "worse"), "keep"),
+    ],
+)
+def test_nothing_may_be_significantly_worse(verdicts: tuple[Verdict, ...], advice: str) -> None:
+    told, reasons = advise([measured(verdict) for verdict in verdicts])
+    assert told == advice
+    assert bool(reasons) == bool({"better", "worse"} & set(verdicts))
+
+
+@pytest.mark.slow
+def test_a_model_is_as_good_as_itself_and_the_comparison_is_kept(tmp_path: Path) -> None:
+    copy = tmp_path / "marian"
+    shutil.copytree(MARIAN, copy)
+    answers = []
+    loaded = load(flags={"session.directory": str(tmp_path)})
+    models = ("starter", str(copy))
+    made = compare_translators(
+        loaded, "marian", models, [GATE], on_answer=lambda: answers.append(1)
+    )
+    assert len(answers) == 6
+    assert made.verdict == "deploy"
+    assert {each.measure for each in made.measured} == {"BLEU", "chrF++", "terms, %"}
+    assert all(each.difference.difference == 0 for each in made.measured)
+    assert made.old_sha256 == made.new_sha256 != ""
+    data = DataFolder(tmp_path / "learning")
+    keep(data, made)
+    assert read_comparisons(data) == [made]
+    assert table_rows(made)[0]["verdict"] == "no difference"
+
+
+@pytest.mark.slow
+def test_a_broken_model_is_worse(tmp_path: Path) -> None:
+    """A Marian that is asked in the target language: it was trained for the other direction."""
+    spoiled = SentenceSet("gate", tuple(read()[:30]))
+    loaded = load(flags={"session.directory": str(tmp_path)})
+    made = compare_translators(loaded, "gemma", ("starter", str(shuffled(tmp_path))), [spoiled])
+    assert made.verdict == "keep"
+    assert any("chrF++ of gate -" in reason for reason in made.reasons)
+
+
+def shuffled(tmp_path: Path) -> Path:
+    """Return a copy of the starter Gemma with a stretch of its weights put to nothing."""
+    (weights,) = bundled("models", "starter", "gemma").glob("*.gguf")
+    copy = tmp_path / weights.name
+    content = bytearray(weights.read_bytes())
+    size = len(content)
+    content[size // 2 : size // 2 + size // 20] = bytes(size // 20)
+    copy.write_bytes(content)
+    return copy
+
+
+@pytest.mark.slow
+def test_recognizers_are_compared_by_their_wrong_words(tmp_path: Path) -> None:
+    loaded = load(flags={"session.directory": str(tmp_path)})
+    sound = [Spoken(bundled("demo", "golden.flac"), "whatever was not said here at all")] * 2
+    made = compare_recognizers(loaded, ("starter", "starter"), sound)
+    (told,) = made.measured
+    assert told.difference.a == told.difference.b < 50
+    assert made.verdict == "deploy"
+
+
+def test_nothing_to_measure_is_told(tmp_path: Path) -> None:
+    loaded = load(flags={"session.directory": str(tmp_path)})
+    for compared in (
+        lambda: compare_translators(loaded, "gemma", ("starter", "starter"), []),
+        lambda: compare_recognizers(loaded, ("starter", "starter"), []),
+    ):
+        with pytest.raises(LearningError) as told:
+            compared()
+        assert told.value.code == "nothing-to-measure"

@@ -1,0 +1,172 @@
+"""A new model into service and out again; the one in use is never touched."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pipeline.config.loader import Loaded, load
+from pipeline.core.errors import LearningError
+from pipeline.core.resources import bundled
+from pipeline.learning.compare import Advice, ModelComparison, keep
+from pipeline.learning.deploy import deploy, read_deployments, rollback
+from pipeline.learning.folder import DataFolder
+from pipeline.learning.manifest import sha256
+from pipeline.models.resolve import resolve
+from pipeline.models.store import Store
+
+CONFIG = """\
+[translate.final]
+model = "starter"        # ours
+[models]
+directory = "{models}"
+"""
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    path = tmp_path / "config.toml"
+    path.write_text(CONFIG.format(models=tmp_path / "models"))
+    return path
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    (weights,) = bundled("models", "starter", "gemma").glob("*.gguf")
+    copy = tmp_path / "trained.gguf"
+    shutil.copyfile(weights, copy)
+    return copy
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> DataFolder:
+    return DataFolder(tmp_path / "learning")
+
+
+def compared(data: DataFolder, model: Path, verdict: Advice) -> None:
+    told = ModelComparison(
+        utc="2026-11-22T09:30:00.000+00:00",
+        role="gemma",
+        old="starter",
+        new=str(model),
+        old_sha256="",
+        new_sha256=sha256(model),
+        measured=(),
+        old_ms=None,
+        new_ms=None,
+        verdict=verdict,
+        reasons=("chrF++ of gate -3.0 (-4.0 to -2.0)",) if verdict == "keep" else (),
+    )
+    keep(data, told)
+
+
+def again(config: Path) -> Loaded:
+    return load(config)
+
+
+def test_the_next_start_uses_it_and_one_command_goes_back(
+    config: Path, model: Path, data: DataFolder, tmp_path: Path
+) -> None:
+    before = config.read_text()
+    compared(data, model, "deploy")
+    made = deploy(again(config), data, "gemma", model, "ours-1")
+    assert made.before == {"translate.final.model": "starter"}
+    settings = again(config).settings
+    assert settings.translate.final.model == "ours-1"
+    used = resolve("gemma", "ours-1", settings.models.directory)
+    assert used.read_bytes() == model.read_bytes()
+    assert "# ours" in config.read_text()
+    manifest = Store(tmp_path / "models").manifest("ours-1")
+    assert manifest is not None
+    assert (manifest.role, manifest.source) == ("gemma", "learn deploy")
+    rollback(again(config), data, "gemma")
+    assert config.read_text() == before
+    assert used.exists(), "it is kept"
+    with pytest.raises(LearningError) as told:
+        rollback(again(config), data, "gemma")
+    assert told.value.code == "nothing-deployed"
+
+
+def test_two_deployments_are_taken_back_one_after_the_other(
+    config: Path, model: Path, data: DataFolder
+) -> None:
+    for name in ("ours-1", "ours-2"):
+        deploy(again(config), data, "gemma", model, name, prompt="starter", force=True)
+    assert again(config).settings.translate.final.prompt == "starter"
+    rollback(again(config), data, "gemma")
+    assert again(config).settings.translate.final.model == "ours-1"
+    rollback(again(config), data, "gemma")
+    final = again(config).settings.translate.final
+    assert (final.model, final.prompt) == ("starter", "auto")
+    assert [each.rollback for each in read_deployments(data)] == [False, False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "code"), [(None, "not-compared"), ("keep", "worse")], ids=["none", "worse"]
+)
+def test_a_model_that_was_not_found_good_stays_out(
+    config: Path, model: Path, data: DataFolder, verdict: Advice | None, code: str
+) -> None:
+    if verdict is not None:
+        compared(data, model, verdict)
+    before = config.read_bytes()
+    with pytest.raises(LearningError) as told:
+        deploy(again(config), data, "gemma", model, "ours")
+    assert told.value.code == code
+    assert config.read_bytes() == before
+    assert deploy(again(config), data, "gemma", model, "ours", force=True).name == "ours"
+
+
+def test_a_folder_of_ctranslate2_is_deployed_whole(config: Path, data: DataFolder) -> None:
+    marian = bundled("models", "starter", "marian")
+    deploy(again(config), data, "marian", marian, "ours-marian", force=True)
+    settings = again(config).settings
+    used = resolve("marian", settings.translate.partial.model, settings.models.directory)
+    names = {path.name for path in marian.iterdir()}
+    assert {path.name for path in used.iterdir()} == names | {"manifest.json"}
+
+
+def test_what_cannot_be_deployed_changes_nothing(
+    config: Path, model: Path, data: DataFolder
+) -> None:
+    wrong = {("../out", model): "name-malformed", ("ours", Path("none.gguf")): "model-missing"}
+    for (name, file), code in wrong.items():
+        with pytest.raises(LearningError) as told:
+            deploy(again(config), data, "gemma", file, name, force=True)
+        assert told.value.code == code
+    assert again(config).settings.translate.final.model == "starter"
+
+
+def test_a_full_disk_leaves_the_model_in_use(
+    config: Path, model: Path, data: DataFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("pipeline.learning.deploy.shutil.copyfile", full)
+    with pytest.raises(LearningError) as told:
+        deploy(again(config), data, "gemma", model, "ours", force=True)
+    assert told.value.code == "models-unwritable"
+    assert again(config).settings.translate.final.model == "starter"
+    assert read_deployments(data) == []
+
+
+def test_a_key_that_something_else_sets_is_told(
+    config: Path, model: Path, data: DataFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STARK_TRANSLATE__TRANSLATE__FINAL__MODEL", "starter")
+    with pytest.raises(LearningError) as told:
+        deploy(again(config), data, "gemma", model, "ours", force=True)
+    assert told.value.code == "key-overridden"
+
+
+def test_without_a_file_of_settings_it_is_told(
+    model: Path, data: DataFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded = replace(load(flags={"models.directory": str(tmp_path / "models")}), file=None)
+    with pytest.raises(LearningError) as told:
+        deploy(loaded, data, "gemma", model, "ours", force=True)
+    assert told.value.code == "config-missing"

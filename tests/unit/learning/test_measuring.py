@@ -1,0 +1,70 @@
+"""What engines are measured with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.core.errors import LearningError
+from pipeline.core.resources import bundled
+from pipeline.learning.folder import PAIRS, DataFolder
+from pipeline.learning.measuring import read_sound, sentence_sets, sound_set
+from pipeline.learning.mixing import is_held_out
+from pipeline.learning.pairs import LearningPair
+
+
+def reviewed(number: int) -> LearningPair:
+    return LearningPair(
+        session_id="s",
+        id=number,
+        source_lang="en",
+        text=f"Sentence {number}.",
+        target_lang="es",
+        translation=f"Frase {number}.",
+        source="review",
+        status="accepted",
+        audio=f"s-{number}.flac",
+    )
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> DataFolder:
+    made = DataFolder(tmp_path / "learning")
+    (made.path / "audio").mkdir(parents=True)
+    made.write_pairs(PAIRS, [reviewed(n) for n in range(40)])
+    lines = [f'{{"file_name":"s-{n}.flac","transcription":"Sentence {n}."}}\n' for n in range(40)]
+    (made.path / "audio" / "metadata.jsonl").write_text("".join(lines))
+    return made
+
+
+def test_the_church_is_measured_with_what_it_held_out(data: DataFolder, tmp_path: Path) -> None:
+    (tmp_path / "bible.tsv").write_text("In the beginning.\tEn el principio.\n")
+    sets = sentence_sets(data, ("en", "es"), [("bible", tmp_path / "bible.tsv")])
+    held_out = [pair for pair in data.pairs() if is_held_out(pair)]
+    counts = {each.name: len(each.sentences) for each in sets}
+    assert counts == {
+        "own sermons": len(held_out),
+        "gate, general": 50,
+        "gate, theological": 50,
+        "preaching": 60,
+        "bible": 1,
+    }
+    assert sum(len(s.terms) for each in sets if "gate" in each.name for s in each.sentences) > 300
+    assert {spoken.file.stem for spoken in sound_set(data)} == {f"s-{p.id}" for p in held_out}
+
+
+def test_other_languages_have_their_own_sets_only(data: DataFolder) -> None:
+    assert sentence_sets(data, ("fr", "de")) == []
+
+
+def test_sound_is_read_whole() -> None:
+    pcm = read_sound(bundled("demo", "golden.flac"))
+    assert 3 * 16_000 < len(pcm) < 60 * 16_000
+    assert abs(pcm).max() > 0.05
+
+
+def test_sound_without_metadata_is_told(tmp_path: Path) -> None:
+    with pytest.raises(LearningError) as told:
+        sound_set(DataFolder(tmp_path), tmp_path)
+    assert told.value.code == "sound-unreadable"
