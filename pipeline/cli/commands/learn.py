@@ -103,9 +103,7 @@ def add(commands: Commands) -> None:
     _add_role(step)
     step.add_argument("--prompt", default="", help="how a Gemma is asked (translate.final.prompt)")
     step.add_argument("--force", action="store_true", help="also without a comparison that says so")
-    step.add_argument(
-        "--dry-run", action="store_true", help="change nothing, say what would"
-    )
+    step.add_argument("--dry-run", action="store_true", help="change nothing, say what would")
     says = "Have the next start use what was in use before the last deploy."
     step = _add(steps, "rollback", _rollback, says)
     _add_role(step)
