@@ -4,44 +4,31 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import get_args
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from rich.table import Table
 
-from pipeline.cli.options import Commands, Run, add_command, settings_of
-from pipeline.config.schema import Settings
+from pipeline.cli.commands.learn_models import add_model_steps, add_step, opened, progress
+from pipeline.cli.options import Commands
 from pipeline.core.errors import LearningError, UsageError
 from pipeline.dictionary.store import Dictionary
 from pipeline.learning.collect import Collected, CollectSettings, collect, remove
-from pipeline.learning.compare import (
-    ModelComparison,
-    compare_recognizers,
-    compare_translators,
-    keep,
-    table_rows,
-)
 from pipeline.learning.corpora import read_general
-from pipeline.learning.deploy import Deployment, deploy, rollback
 from pipeline.learning.folder import DataFolder
-from pipeline.learning.measuring import sentence_sets, sound_set
 from pipeline.learning.mix import MixSettings
 from pipeline.learning.mixing import Sources, mix
-from pipeline.models.registry import KEYS, Role
 from pipeline.session.reader import find_session, sessions
 
 _SAYS = "Learn from services: collect pairs and sound, train, compare, deploy, go back."
 _NOT_IN = "pairs to measure with: nothing of them gets in"
-_SET = "more pairs to measure with: source, a tab, target"
 _STAGE = "first: Bible 70, sermon 25, glossary 5 %%; later: 50, 40, 10 (%(default)s)"
 _EPILOG = """\
 steps, in the order of a month:
   stark-translate learn collect                 after each service: pairs, sound, what is doubtful
   stark-translate review last                   correct the doubtful ones, then collect again
   stark-translate learn mix                     once a month: what the translators are trained on
+  stark-translate learn translate               trains on it, on any machine with a checkout
   stark-translate learn compare OLD NEW         is a new model better, by chance or in fact?
   stark-translate learn deploy FILE NAME        the next start uses it; the old one is kept
   stark-translate learn rollback                the next start uses the old one again
@@ -61,7 +48,7 @@ def add(commands: Commands) -> None:
     )
     steps = parser.add_subparsers(required=True, metavar="step")
     says = "Keep what services teach: pairs to learn from, sound, new words, a threshold."
-    step = _add(steps, "collect", _collect, says)
+    step = add_step(steps, "collect", _collect, says)
     step.add_argument("names", nargs="*", metavar="SESSION", help="default: all that are kept")
     step.add_argument("--sessions", metavar="DIR", help="where session folders are")
     step.add_argument("--speaker", default="", help="who spoke in these sessions")
@@ -71,7 +58,7 @@ def add(commands: Commands) -> None:
         "--dry-run", action="store_true", help="say what would be kept; write nothing"
     )
     says = "Make a training mix of what was collected, the Bible, a glossary and general pairs."
-    step = _add(steps, "mix", _mix, says)
+    step = add_step(steps, "mix", _mix, says)
     step.add_argument("--out", type=Path, metavar="DIR", help="default: mix in the data folder")
     step.add_argument("--bible", type=Path, metavar="FILE", help="book, chapter, verse, texts")
     step.add_argument(
@@ -89,48 +76,13 @@ def add(commands: Commands) -> None:
     step.add_argument("--general-pairs", type=int, default=5_000, help="%(default)s")
     step.add_argument("--seed", type=int, default=1, help="%(default)s")
     step.add_argument("--dry-run", action="store_true", help="say what it would be; write nothing")
-    says = "Measure a new model against the one in use; exits with 1 if anything got worse."
-    step = _add(steps, "compare", _compare, says)
-    step.add_argument("old", help="as the settings name it: a name, a path, starter")
-    step.add_argument("new")
-    _add_role(step)
-    step.add_argument("--set", nargs="*", default=[], metavar="NAME=FILE", help=_SET)
-    step.add_argument("--audio", type=Path, metavar="DIR", help="sound with metadata.jsonl (stt)")
-    says = "Have the next start use a model that was compared; the one in use is kept."
-    step = _add(steps, "deploy", _deploy, says)
-    step.add_argument("model", type=Path, help="a .gguf file, or a folder of CTranslate2")
-    step.add_argument("name", nargs="?", default="", help="default: ours-ROLE-DATE")
-    _add_role(step)
-    step.add_argument("--prompt", default="", help="how a Gemma is asked (translate.final.prompt)")
-    step.add_argument("--force", action="store_true", help="also without a comparison that says so")
-    step.add_argument("--dry-run", action="store_true", help="change nothing, say what would")
-    says = "Have the next start use what was in use before the last deploy."
-    step = _add(steps, "rollback", _rollback, says)
-    _add_role(step)
-    step = _add(steps, "remove", _remove, "Take sessions' pairs and sound out of what is learnt.")
+    add_model_steps(steps)
+    step = add_step(steps, "remove", _remove, "Take sessions' pairs and sound out again.")
     step.add_argument("names", nargs="+", metavar="SESSION")
 
 
-def _add(steps: Commands, name: str, run: Run, says: str) -> argparse.ArgumentParser:
-    parser = add_command(steps, name, run, says)
-    parser.add_argument("--data", metavar="DIR", help="the data folder (learn.directory)")
-    return parser
-
-
-def _add_role(step: argparse.ArgumentParser) -> None:
-    says = "what the model does: gemma finals, marian drafts, stt hears (%(default)s)"
-    step.add_argument("--role", choices=get_args(Role), default="gemma", help=says)
-    step.add_argument("--models", metavar="DIR", help="where fetched models are kept")
-
-
-def _opened(arguments: argparse.Namespace) -> tuple[Settings, DataFolder]:
-    more = {"learn.directory": arguments.data} if arguments.data else {}
-    settings = settings_of(arguments, more).settings
-    return settings, DataFolder(Path(settings.learn.directory))
-
-
 def _collect(arguments: argparse.Namespace) -> int:
-    settings, data = _opened(arguments)
+    settings, data = opened(arguments)
     directory = Path(settings.session.directory)
     named = [find_session(name, directory) for name in arguments.names]
     folders = named or sessions(directory)
@@ -148,7 +100,7 @@ def _collect(arguments: argparse.Namespace) -> int:
         speaker=arguments.speaker,
         demos=arguments.demos or bool(named),
     )
-    with _bars() as bars:
+    with progress() as bars:
         task = bars.add_task("sessions", total=len(folders))
 
         def looked(name: str) -> None:
@@ -161,16 +113,6 @@ def _collect(arguments: argparse.Namespace) -> int:
                 made = collect(data, folders, given, on_session=looked)
     _tell(made, data, dry_run=arguments.dry_run)
     return 0
-
-
-def _bars() -> Progress:
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    )
 
 
 def _tell(made: Collected, data: DataFolder, *, dry_run: bool) -> None:
@@ -202,7 +144,7 @@ def _tell(made: Collected, data: DataFolder, *, dry_run: bool) -> None:
 
 
 def _mix(arguments: argparse.Namespace) -> int:
-    settings, data = _opened(arguments)
+    settings, data = opened(arguments)
     versions = [tuple(version.split(":")) for version in arguments.versions]
     if any(len(version) != 2 for version in versions):
         message = "--versions names columns in pairs."
@@ -234,87 +176,8 @@ def _mix(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _compare(arguments: argparse.Namespace) -> int:
-    loaded, data = settings_of(arguments), _opened(arguments)[1]
-    translate = loaded.settings.translate
-    role: Role = arguments.role
-    models = (arguments.old, arguments.new)
-    with _bars() as bars:
-        task = bars.add_task("answers", total=None)
-
-        def answered() -> None:
-            bars.update(task, advance=1)
-
-        if role == "stt":
-            sound = sound_set(data, arguments.audio)
-            bars.update(task, total=len(sound))
-            made = compare_recognizers(loaded, models, sound, on_answer=answered)
-        else:
-            split = (each.partition("=") for each in arguments.set)
-            named = [(name, Path(file)) for name, _, file in split]
-            sets = sentence_sets(data, (translate.source, translate.target), named)
-            bars.update(task, total=sum(len(each.sentences) for each in sets))
-            made = compare_translators(loaded, role, models, sets, on_answer=answered)
-    keep(data, made)
-    _show(made)
-    return 0 if made.verdict == "deploy" else 1
-
-
-def _show(made: ModelComparison) -> None:
-    console = Console(highlight=False)
-    table = Table(title=f"{made.new} against {made.old}", min_width=60)
-    rows = table_rows(made)
-    for name in rows[0]:
-        left = name in ("set", "measure", "verdict")
-        table.add_column(name, justify="left" if left else "right")
-    for row in rows:
-        table.add_row(*row.values())
-    console.print(table)
-    if made.old_ms and made.new_ms and made.old_ms.p50:
-        ratio = made.new_ms.p50 / made.old_ms.p50
-        console.print(f"An answer takes {ratio:.2f} times as long (median, in turns).")
-    because = "; ".join(made.reasons) or "nothing changed that is more than chance"
-    console.print(f"{made.verdict}: {because}", markup=False)
-
-
-def _deploy(arguments: argparse.Namespace) -> int:
-    loaded, data = settings_of(arguments), _opened(arguments)[1]
-    role: Role = arguments.role
-    name = arguments.name or f"ours-{role}-{datetime.now(UTC):%Y-%m-%d}"
-    if arguments.dry_run:
-        print(f"{KEYS[role]} would become {name!r}. Nothing is changed (--dry-run).")
-        return 0
-    with data.hold(), Console(stderr=True).status(f"Copying {arguments.model}"):
-        made = deploy(
-            loaded,
-            data,
-            role,
-            arguments.model,
-            name,
-            prompt=arguments.prompt,
-            force=arguments.force,
-        )
-    _say_switch(made, loaded.file)
-    print(f"To go back: stark-translate learn rollback --role {role}")
-    return 0
-
-
-def _rollback(arguments: argparse.Namespace) -> int:
-    loaded, data = settings_of(arguments), _opened(arguments)[1]
-    with data.hold():
-        made = rollback(loaded, data, arguments.role)
-    _say_switch(made, loaded.file)
-    return 0
-
-
-def _say_switch(made: Deployment, file: Path | None) -> None:
-    for key, value in made.after.items():
-        print(f"{key} = {value!r} in {file}; it was {made.before[key]!r}")
-    print("The next start uses it; a running service goes on as it is.")
-
-
 def _remove(arguments: argparse.Namespace) -> int:
-    _, data = _opened(arguments)
+    _, data = opened(arguments)
     with data.hold():
         for name in arguments.names:
             there = remove(data, name)

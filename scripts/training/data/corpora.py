@@ -8,15 +8,19 @@ of a verse leaks into training, and 500 Tatoeba pairs chosen with a fixed seed.
 
 from __future__ import annotations
 
+import argparse
 import csv
 import gzip
+import json
 import lzma
 import random
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
+
+from pipeline.core.errors import ModelError
 
 from pipeline.text.words import words as compared
 
@@ -51,13 +55,15 @@ class Pair:
 class Split:
     """Training pairs by source, and the held-out pairs (the books in NHEB English).
 
-    `sermon_test` is modern preaching, written for measuring.
+    `sermon_test` is modern preaching, written for measuring. `is_mixed` where the pairs were mixed
+    and treated already (`stark-translate learn mix`).
     """
 
     training: dict[str, tuple[Pair, ...]]
     held_out_tatoeba: tuple[Pair, ...]
     held_out_books: tuple[Pair, ...]
     sermon_test: tuple[Pair, ...]
+    is_mixed: bool = False
 
 
 def words(text: str) -> tuple[str, ...]:
@@ -125,6 +131,62 @@ def _hold_out(pairs: Iterable[Pair], count: int) -> tuple[Pair, ...]:
     draw = random.Random(SEED)
     chosen = draw.sample(sorted(by_english), min(count, len(by_english)))
     return tuple(draw.choice(by_english[key]) for key in chosen)
+
+
+def add_options(options: argparse.ArgumentParser) -> None:
+    """Add what tells a trainer where its pairs are."""
+    options.add_argument("--bible", type=Path, help="with --tatoeba, or else --mix")
+    options.add_argument("--tatoeba", type=Path)
+    options.add_argument("--mix", type=Path, help="the --out of `stark-translate learn mix`")
+
+
+def split_of(options: argparse.Namespace) -> Split:
+    """Return the pairs that the options name. Raises ModelError (corpora-missing)."""
+    if options.mix is not None:
+        return load_mix(options.mix)
+    if options.bible is None or options.tatoeba is None:
+        message = "Nothing is named to train on."
+        raise ModelError("corpora-missing", message, "Give --mix, or --bible and --tatoeba.")
+    return load(options.bible, options.tatoeba)
+
+
+def inputs_of(options: argparse.Namespace) -> list[Path]:
+    """Return the files that the pairs come from."""
+    if options.mix is not None:
+        return [options.mix / name for name in ("train.jsonl", "held_out.jsonl")]
+    return [options.bible, options.tatoeba, SERMON_PHRASES]
+
+
+def load_mix(folder: Path) -> Split:
+    """Read a training mix, English to Spanish. Raises ModelError (mix-unreadable).
+
+    Its own held-out pairs are measured where Tatoeba's are otherwise; without any, the preaching.
+    """
+    preaching = tuple(read_pairs(SERMON_TEST, "sermon-test"))
+    unseen = {words(pair.en) for pair in preaching}
+    training: dict[str, list[Pair]] = {}
+    try:
+        for fields in _json_lines(folder / "train.jsonl"):
+            pair = Pair(fields["en"], fields["es"], f"mix-{fields['part']}")
+            if words(pair.en) not in unseen:
+                training.setdefault(pair.source, []).append(pair)
+        held_out = tuple(
+            Pair(fields["en"], fields["es"], "held-out")
+            for fields in _json_lines(folder / "held_out.jsonl")
+        )
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ModelError(
+            "mix-unreadable",
+            f"{folder} is no whole mix, or not from English to Spanish: {error}.",
+            "Make it with `stark-translate learn mix`.",
+        ) from None
+    found = {name: tuple(pairs) for name, pairs in training.items()}
+    return Split(found, held_out or preaching, (), preaching, is_mixed=True)
+
+
+def _json_lines(path: Path) -> Iterator[Any]:
+    for line in path.read_bytes().splitlines():
+        yield json.loads(line)
 
 
 def load(

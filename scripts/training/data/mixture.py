@@ -7,7 +7,7 @@ import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from scripts.training.data.corpora import Pair
+from scripts.training.data.corpora import Pair, Split
 from scripts.training.data.references import references
 
 # Tatoeba is the general English; the verses are long, so that even these shares are half of
@@ -59,6 +59,28 @@ _HEADING = re.compile(
 )
 _DIGITS = re.compile(r"\d+")
 _WORD = re.compile(r"[^\w\s']+")
+
+
+MIX_SHARES: Mapping[str, float] = {
+    "mix-bible": 1.0,
+    "mix-general": 1.0,
+    "mix-sermon": 2.0,
+    "mix-glossary": 2.0,
+}
+"""Of a mix that was made: a church's own pairs weigh twice."""
+
+
+def mixed_pass(
+    split: Split,
+    rng: random.Random,
+    join_share: float = 0.0,
+    reference_count: int = REFERENCES,
+    shares: Mapping[str, float] = SHARES,
+) -> list[tuple[str, str]]:
+    """Return one pass over a split; one that is mixed already is taken as it is."""
+    if split.is_mixed:
+        return one_pass(split.training, rng, 0.0, 0, MIX_SHARES)
+    return one_pass(split.training, rng, join_share, reference_count, shares)
 
 
 def one_pass(

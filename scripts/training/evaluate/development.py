@@ -13,10 +13,8 @@ class Development:
     """The first held-out pairs of Tatoeba and of the books. Nothing is chosen by them."""
 
     def __init__(self, split: corpora.Split) -> None:
-        self._parts = {
-            "Tatoeba": split.held_out_tatoeba[:SENTENCES],
-            "books": split.held_out_books[:SENTENCES],
-        }
+        parts = {"Tatoeba": split.held_out_tatoeba, "books": split.held_out_books}
+        self._parts = {name: pairs[:SENTENCES] for name, pairs in parts.items() if pairs}
         pairs = [pair for part in self._parts.values() for pair in part]
         self.pairs = [(pair.en, pair.es) for pair in pairs]
         self.english = [pair.en for pair in pairs]

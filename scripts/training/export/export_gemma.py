@@ -79,8 +79,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--model", type=Path, required=True, help="the trainer's --out")
-    parser.add_argument("--bible", type=Path, required=True)
-    parser.add_argument("--tatoeba", type=Path, required=True)
+    corpora.add_options(parser)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--levels", default=",".join(quantizing.LEVELS), help="(%(default)s)")
@@ -91,11 +90,12 @@ def main() -> None:
     shape = GemmaShape(**json.loads((options.model / "shape.json").read_text()))
     whole = checkpoint.assemble(renamed(saved["model"]), config(shape))
     words = vocabulary.read(options.model / "gemma.spm", shape.vocabulary, WRITTEN_OUT)
-    split = corpora.load(options.bible, options.tatoeba)
+    split = corpora.split_of(options)
     held_out = translation_score.held_out(split)
     sets = {
         name: [(pair.en, pair.es) for pair in pairs[: options.sentences]]
         for name, pairs in held_out.items()
+        if pairs
     }
     asking = levels.Asking("starter", "en", "es", options.threads, _CONTEXT)
     plan = Plan(options.out, "starter", quantizing.chosen(options.levels), asking, sets)

@@ -30,7 +30,7 @@ from pipeline.core.errors import ModelError, StarkError
 from scripts.gguf_export.progress import console
 from scripts.training import manifest
 from scripts.training.data import corpora
-from scripts.training.data.mixture import one_pass
+from scripts.training.data.mixture import mixed_pass
 from scripts.training.data.packing import pack
 from scripts.training.models.gemma_model import Gemma, GemmaShape
 from scripts.training.models.low_rank import LowRankGemma
@@ -61,8 +61,7 @@ def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     add = parser.add_argument
     add("--base", type=Path, required=True, help="the --out of cut_vocabulary")
-    add("--bible", type=Path, required=True)
-    add("--tatoeba", type=Path, required=True)
+    corpora.add_options(parser)
     add("--out", type=Path, required=True, help="for checkpoint.pt and merged/")
     add("--minutes", type=float, default=90, help="in all, resumes included (%(default)s)")
     add("--evaluate-minutes", type=float, default=10, help="%(default)s")
@@ -106,7 +105,7 @@ def batches(
 ) -> Iterator[Batch]:
     """Batches without end, every pass newly mixed; pairs longer than a row are left out."""
     while True:
-        mixed = one_pass(split.training, rng, JOIN_SHARE, REFERENCES, SHARES)
+        mixed = mixed_pass(split, rng, JOIN_SHARE, REFERENCES, SHARES)
         examples = [each for each in encode(tokenizer, mixed) if len(each[0]) <= ROW_TOKENS]
         if not examples:
             raise ModelError("corpora-empty", "The corpora hold no pair to train on.", "")
@@ -190,7 +189,7 @@ def follow(
 def run(options: argparse.Namespace) -> None:
     """Train, with all workers. Raises StarkError."""
     base, tokenizer = load_base(options.base)
-    split = corpora.load(options.bible, options.tatoeba)
+    split = corpora.split_of(options)
     model = prepare(base, options)
     elapsed_s = restore(model, options.out)["elapsed_s"] if options.resume else 0.0
     for parameter in model.parameters():
@@ -240,7 +239,7 @@ def restore(model: nn.Module, folder: Path) -> dict[str, float]:
 def merge(options: argparse.Namespace) -> None:
     """Write what export_gemma takes, and a manifest with the last figures. Raises StarkError."""
     base, tokenizer = load_base(options.base)
-    split = corpora.load(options.bible, options.tatoeba)
+    split = corpora.split_of(options)
     model = prepare(base, options)
     figures = restore(model, options.out)
     if isinstance(model, LowRankGemma):
@@ -259,7 +258,7 @@ def merge(options: argparse.Namespace) -> None:
     for name in ("shape.json", "gemma.spm"):
         shutil.copyfile(options.base / name, folder / name)
     inputs = [options.base / "weights.pt", options.base / "gemma.spm"]
-    inputs += [options.bible, options.tatoeba, corpora.SERMON_PHRASES]
+    inputs += corpora.inputs_of(options)
     figures |= {f"loss {name}": value for name, value in after.items()}
     manifest.write(folder / "manifest.json", inputs, options, figures)
     print(f"{folder}: held-out loss {json.dumps(after)}")

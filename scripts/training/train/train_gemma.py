@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from scripts.training.data import corpora, pieces
-from scripts.training.data.mixture import one_pass
+from scripts.training.data.mixture import mixed_pass
 from scripts.training.data.packing import Packed, lay_out, pack
 from scripts.training.evaluate.development import Development
 from scripts.training.models import ct2_weights
@@ -87,7 +87,7 @@ def batches(
     """Batches without end, every pass newly mixed. Pairs meet in a row by chance, so that each
     batch has short and long ones."""
     while True:
-        examples = encode(processor, one_pass(split.training, rng, JOIN_SHARE))
+        examples = encode(processor, mixed_pass(split, rng, JOIN_SHARE))
         examples = [example for example in examples if len(example[0]) <= ROW_TOKENS]
         rows = pack(examples, lambda example: len(example[0]), ROW_TOKENS)
         rng.shuffle(rows)
@@ -141,7 +141,7 @@ def main() -> None:
     args = options.parse_args()
     torch.set_num_threads(args.threads)
     torch.manual_seed(1)
-    split = corpora.load(args.bible, args.tatoeba)
+    split = corpora.split_of(args)
     model, processor = prepare(args, split)
     model.to(args.device)
     count = sum(p.numel() for p in model.parameters())
@@ -176,7 +176,7 @@ def prepare(
     if args.resume:
         processor = sentencepiece.SentencePieceProcessor(model_file=str(vocabulary))
         return Gemma(GemmaShape(**json.loads(sizes.read_text()))), processor
-    texts = (text for pair in one_pass(split.training, random.Random(0)) for text in pair)
+    texts = (text for pair in mixed_pass(split, random.Random(0)) for text in pair)
     processor = pieces.train_bpe(texts, args.vocabulary, vocabulary)
     heads = args.width // GemmaShape.head_width
     shape = GemmaShape(args.vocabulary, args.width, args.layers, heads, heads, hidden=args.hidden)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import functools
+import math
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,8 +21,9 @@ import sentencepiece
 import torch
 from torch import Tensor
 
+from pipeline.core.errors import ModelError
 from scripts.training.data import corpora, pieces
-from scripts.training.data.mixture import one_pass
+from scripts.training.data.mixture import mixed_pass
 from scripts.training.data.packing import Packed, lay_out, pack
 from scripts.training.evaluate.development import Development
 from scripts.training.models.marian_model import Marian, MarianShape, from_ctranslate2, from_state
@@ -69,8 +71,11 @@ def batches(
 ) -> Iterator[Batch]:
     """Batches without end, every pass newly mixed."""
     while True:
-        examples = encode(processor, one_pass(split.training, rng))
+        examples = encode(processor, mixed_pass(split, rng))
         rows = pack((e for e in examples if longest(e) <= ROW_TOKENS), longest, ROW_TOKENS)
+        if not rows:
+            raise ModelError("corpora-empty", "The corpora hold no pair to train on.", "")
+        rows *= math.ceil(ROWS / len(rows))  # a church's first mix may fill less than one batch
         rng.shuffle(rows)
         for first in range(0, len(rows) - ROWS + 1, ROWS):
             yield make_batch(rows[first : first + ROWS], ROW_TOKENS)
@@ -115,7 +120,7 @@ def main() -> None:
     args = options.parse_args()
     torch.set_num_threads(args.threads)
     torch.manual_seed(1)
-    split = corpora.load(args.bible, args.tatoeba)
+    split = corpora.split_of(args)
     model, processor = prepare(args, split)
     model.to(args.device)
     count = sum(p.numel() for p in model.parameters())
@@ -154,7 +159,7 @@ def prepare(
         weights = torch.load(args.out / "checkpoint.pt", weights_only=False)["model"]
         return from_state(weights), processor
     if not args.init:
-        texts = (text for pair in one_pass(split.training, random.Random(0)) for text in pair)
+        texts = (text for pair in mixed_pass(split, random.Random(0)) for text in pair)
         processor = pieces.train_unigram(texts, args.vocabulary, vocabulary)
         return Marian(MarianShape(args.vocabulary)), processor
     model = from_ctranslate2(args.init)

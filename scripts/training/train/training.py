@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from tqdm import tqdm
 
 from pipeline.core.errors import ModelError
+from scripts.training.data import corpora
 
 WARM_UP = 0.02
 LAST_RATE = 0.01
@@ -33,8 +34,7 @@ def parser(description: str, minutes: float) -> argparse.ArgumentParser:
     options = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawTextHelpFormatter
     )
-    options.add_argument("--bible", type=Path, required=True)
-    options.add_argument("--tatoeba", type=Path, required=True)
+    corpora.add_options(options)
     options.add_argument("--out", type=Path, required=True, help="checkpoints and vocabulary")
     options.add_argument("--minutes", type=float, default=minutes, help="in all, resumes included")
     options.add_argument("--evaluate-minutes", type=float, default=10.0)

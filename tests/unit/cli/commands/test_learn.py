@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from pipeline.cli.main import main
-from pipeline.core.resources import bundled
 from pipeline.learning.folder import DataFolder
 from tests.support.services import GOOD, NAME, UNSURE, WRONG, hold
 
@@ -64,28 +63,3 @@ def test_without_sessions_it_says_what_to_do(
 ) -> None:
     assert main(["learn", "collect", "--sessions", str(tmp_path / "none")]) == 1
     assert "[no-sessions]" in capsys.readouterr().err
-
-
-def test_a_model_goes_into_service_and_out_again(capsys: pytest.CaptureFixture[str]) -> None:
-    Path("config.toml").write_text('[models]\ndirectory = "models"\n')
-    (model,) = bundled("models", "starter", "gemma").glob("*.gguf")
-    asked = ["learn", "deploy", str(model), "ours", "--data", "learning"]
-    assert main([*asked, "--dry-run"]) == 0
-    assert "would become 'ours'" in capsys.readouterr().out
-    assert main(asked) == 1
-    assert "[not-compared]" in capsys.readouterr().err
-    assert main([*asked, "--force"]) == 0
-    assert "a running service goes on as it is" in capsys.readouterr().out
-    assert 'model = "ours"' in Path("config.toml").read_text()
-    assert main(["learn", "rollback", "--data", "learning"]) == 0
-    assert 'model = "starter"' in Path("config.toml").read_text()
-
-
-@pytest.mark.slow
-def test_a_comparison_says_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
-    Path("few.tsv").write_text("Good morning.\tBuenos días.\nLet us pray.\tOremos.\n")
-    asked = ["learn", "compare", "starter", "starter", "--role", "marian", "--data", "learning"]
-    assert main([*asked, "--set", "few=few.tsv"]) == 0
-    said = capsys.readouterr().out
-    assert "few" in said
-    assert "deploy: nothing changed that is more than chance" in said

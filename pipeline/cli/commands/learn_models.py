@@ -1,0 +1,204 @@
+"""The steps of `learn` that are about models: training, comparing, deploying, going back."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal, get_args
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.table import Table
+
+from pipeline.cli.options import Commands, Run, add_command, settings_of
+from pipeline.config.schema import Settings
+from pipeline.core.errors import UsageError
+from pipeline.learning.compare import (
+    ModelComparison,
+    compare_recognizers,
+    compare_translators,
+    keep,
+    table_rows,
+)
+from pipeline.learning.deploy import Deployment, deploy, rollback
+from pipeline.learning.folder import DataFolder
+from pipeline.learning.measuring import sentence_sets, sound_set
+from pipeline.learning.training import TrainingOrder, commands, train
+from pipeline.models.registry import KEYS, Role
+from pipeline.models.resolve import resolve
+
+_SET = "more pairs to measure with: source, a tab, target"
+
+
+def add_model_steps(steps: Commands) -> None:
+    """Describe the steps."""
+    says = "Train a translator on a mix; needs a checkout and `make train`. Cut off, it goes on."
+    step = add_step(steps, "translate", _translate, says)
+    step.add_argument("--role", choices=["gemma", "marian"], default="marian", help="%(default)s")
+    step.add_argument("--base", default="", help="what it begins from (the model in use)")
+    step.add_argument("--mix", type=Path, metavar="DIR", help="default: mix in the data folder")
+    step.add_argument("--out", type=Path, metavar="DIR", help="default: ROLE in the data folder")
+    step.add_argument("--minutes", type=float, default=60, help="in all (%(default)g)")
+    step.add_argument("--threads", type=int, default=1, help="%(default)s")
+    step.add_argument("--dry-run", action="store_true", help="print what would be run; run nothing")
+    says = "Measure a new model against the one in use; exits with 1 if anything got worse."
+    step = add_step(steps, "compare", _compare, says)
+    step.add_argument("old", help="as the settings name it: a name, a path, starter")
+    step.add_argument("new")
+    _add_role(step)
+    step.add_argument("--set", nargs="*", default=[], metavar="NAME=FILE", help=_SET)
+    step.add_argument("--audio", type=Path, metavar="DIR", help="sound with metadata.jsonl (stt)")
+    says = "Have the next start use a model that was compared; the one in use is kept."
+    step = add_step(steps, "deploy", _deploy, says)
+    step.add_argument("model", type=Path, help="a .gguf file, or a folder of CTranslate2")
+    step.add_argument("name", nargs="?", default="", help="default: ours-ROLE-DATE")
+    _add_role(step)
+    step.add_argument("--prompt", default="", help="how a Gemma is asked (translate.final.prompt)")
+    step.add_argument("--force", action="store_true", help="also without a comparison that says so")
+    step.add_argument("--dry-run", action="store_true", help="change nothing, say what would")
+    says = "Have the next start use what was in use before the last deploy."
+    step = add_step(steps, "rollback", _rollback, says)
+    _add_role(step)
+
+
+def add_step(steps: Commands, name: str, run: Run, says: str) -> argparse.ArgumentParser:
+    """Add a step that works in the data folder."""
+    parser = add_command(steps, name, run, says)
+    parser.add_argument("--data", metavar="DIR", help="the data folder (learn.directory)")
+    return parser
+
+
+def opened(arguments: argparse.Namespace) -> tuple[Settings, DataFolder]:
+    """Return the settings and the data folder. Raises ConfigError."""
+    more = {"learn.directory": arguments.data} if arguments.data else {}
+    settings = settings_of(arguments, more).settings
+    return settings, DataFolder(Path(settings.learn.directory))
+
+
+def progress() -> Progress:
+    """Return a progress bar that leaves nothing behind."""
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+
+
+def _add_role(step: argparse.ArgumentParser) -> None:
+    says = "what the model does: gemma finals, marian drafts, stt hears (%(default)s)"
+    step.add_argument("--role", choices=get_args(Role), default="gemma", help=says)
+    step.add_argument("--models", metavar="DIR", help="where fetched models are kept")
+
+
+def _translate(arguments: argparse.Namespace) -> int:
+    settings, data = opened(arguments)
+    role: Literal["gemma", "marian"] = arguments.role
+    if role == "gemma" and not arguments.base:
+        message = "A Gemma is trained from a folder of cut_vocabulary, not from a GGUF file."
+        raise UsageError("base-unnamed", message, "Name it with --base; docs/MODELS.md tells how.")
+    base = (
+        Path(arguments.base)
+        if role == "gemma"
+        else resolve(
+            role, arguments.base or settings.translate.partial.model, settings.models.directory
+        )
+    )
+    order = TrainingOrder(
+        role=role,
+        base=base,
+        mix=arguments.mix or data.path / "mix",
+        out=arguments.out or data.path / role,
+        minutes=arguments.minutes,
+        threads=arguments.threads,
+    )
+    if arguments.dry_run:
+        for command in commands(order):
+            print(shlex.join(command))
+        return 0
+    made = train(order, on_line=lambda line: print(line, file=sys.stderr, flush=True))
+    print(f"The model is in {made}; now: stark-translate learn compare ... --role {role}")
+    return 0
+
+
+def _compare(arguments: argparse.Namespace) -> int:
+    loaded, data = settings_of(arguments), opened(arguments)[1]
+    translate = loaded.settings.translate
+    role: Role = arguments.role
+    models = (arguments.old, arguments.new)
+    with progress() as bars:
+        task = bars.add_task("answers", total=None)
+
+        def answered() -> None:
+            bars.update(task, advance=1)
+
+        if role == "stt":
+            sound = sound_set(data, arguments.audio)
+            bars.update(task, total=len(sound))
+            made = compare_recognizers(loaded, models, sound, on_answer=answered)
+        else:
+            split = (each.partition("=") for each in arguments.set)
+            named = [(name, Path(file)) for name, _, file in split]
+            sets = sentence_sets(data, (translate.source, translate.target), named)
+            bars.update(task, total=sum(len(each.sentences) for each in sets))
+            made = compare_translators(loaded, role, models, sets, on_answer=answered)
+    keep(data, made)
+    _show(made)
+    return 0 if made.verdict == "deploy" else 1
+
+
+def _show(made: ModelComparison) -> None:
+    console = Console(highlight=False)
+    table = Table(title=f"{made.new} against {made.old}", min_width=60)
+    rows = table_rows(made)
+    for name in rows[0]:
+        left = name in ("set", "measure", "verdict")
+        table.add_column(name, justify="left" if left else "right")
+    for row in rows:
+        table.add_row(*row.values())
+    console.print(table)
+    if made.old_ms and made.new_ms and made.old_ms.p50:
+        ratio = made.new_ms.p50 / made.old_ms.p50
+        console.print(f"An answer takes {ratio:.2f} times as long (median, in turns).")
+    because = "; ".join(made.reasons) or "nothing changed that is more than chance"
+    console.print(f"{made.verdict}: {because}", markup=False)
+
+
+def _deploy(arguments: argparse.Namespace) -> int:
+    loaded, data = settings_of(arguments), opened(arguments)[1]
+    role: Role = arguments.role
+    name = arguments.name or f"ours-{role}-{datetime.now(UTC):%Y-%m-%d}"
+    if arguments.dry_run:
+        print(f"{KEYS[role]} would become {name!r}. Nothing is changed (--dry-run).")
+        return 0
+    with data.hold(), Console(stderr=True).status(f"Copying {arguments.model}"):
+        made = deploy(
+            loaded,
+            data,
+            role,
+            arguments.model,
+            name,
+            prompt=arguments.prompt,
+            force=arguments.force,
+        )
+    _say_switch(made, loaded.file)
+    print(f"To go back: stark-translate learn rollback --role {role}")
+    return 0
+
+
+def _rollback(arguments: argparse.Namespace) -> int:
+    loaded, data = settings_of(arguments), opened(arguments)[1]
+    with data.hold():
+        made = rollback(loaded, data, arguments.role)
+    _say_switch(made, loaded.file)
+    return 0
+
+
+def _say_switch(made: Deployment, file: Path | None) -> None:
+    for key, value in made.after.items():
+        print(f"{key} = {value!r} in {file}; it was {made.before[key]!r}")
+    print("The next start uses it; a running service goes on as it is.")

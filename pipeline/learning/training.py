@@ -1,0 +1,121 @@
+"""Starting the trainers, which need torch and a checkout, from the program, which needs neither.
+
+They run in processes of their own, at the lowest priority: nothing of torch is ever in the
+daemon's memory, and a service that starts meanwhile has the processor. A trainer that was cut off
+goes on from its checkpoint.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pipeline.core.errors import LearningError
+
+_CHECKOUT = Path(__file__).resolve().parents[2]
+_TRAINERS = "scripts.training"
+_PACKAGES = ("torch", "gguf", "safetensors")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingOrder:
+    """What is to be trained, on what, for how long."""
+
+    role: Literal["gemma", "marian"]
+    base: Path
+    """What it begins from: a folder of CTranslate2, or for gemma that of cut_vocabulary."""
+    mix: Path
+    out: Path
+    """Checkpoints, and at the end `model`."""
+    minutes: float
+    """In all, earlier runs included."""
+    threads: int = 1
+
+
+def commands(order: TrainingOrder) -> list[list[str]]:
+    """Return the programs that train and convert, in their order, as they are typed."""
+    base, mix, out = (path.absolute() for path in (order.base, order.mix, order.out))
+    told = ["--mix", str(mix), "--out", str(out)]
+    told += ["--minutes", f"{order.minutes:g}", "--threads", str(order.threads), "--no-compile"]
+    if (out / "checkpoint.pt").exists():
+        told.append("--resume")
+    if order.role == "gemma":
+        return [
+            _module("train.fine_tune_gemma", "--base", str(base), *told),
+            _module(
+                "export.export_gemma",
+                *("--model", str(out / "merged"), "--mix", str(mix), "--out", str(out / "model")),
+            ),
+        ]
+    return [
+        _module("train.train_marian", "--init", str(base), *told),
+        _module("export.export_marian", "--model", str(out), "--out", str(out / "model")),
+    ]
+
+
+def train(
+    order: TrainingOrder,
+    *,
+    on_line: Callable[[str], None],
+    checkout: Path = _CHECKOUT,
+) -> Path:
+    """Train and convert; return where the model is, a folder of CTranslate2 or of GGUF files.
+
+    `on_line` is told what the trainers print. Raises LearningError (train-unavailable,
+    training-failed); what was trained until then is kept, and the next run goes on from it.
+    """
+    require_trainers(checkout)
+    if not (order.mix / "train.jsonl").is_file():
+        raise LearningError(
+            "mix-missing",
+            f"There is no train.jsonl in {order.mix}.",
+            "Run `stark-translate learn mix` first.",
+        )
+    for command in commands(order):
+        _run(command, checkout, on_line)
+    return order.out / "model"
+
+
+def require_trainers(checkout: Path = _CHECKOUT) -> None:
+    """Check that the trainers and what they need are here. Raises LearningError."""
+    missing = [name for name in _PACKAGES if importlib.util.find_spec(name) is None]
+    if missing or not (checkout / "scripts" / "training").is_dir():
+        why = f"{', '.join(missing)} is not installed" if missing else "this is no checkout"
+        raise LearningError(
+            "train-unavailable",
+            f"Training is not possible here: {why}.",
+            "Train in a checkout after `make train`, on any machine; collect, mix, compare and "
+            "deploy work without.",
+        )
+
+
+def _module(name: str, *arguments: str) -> list[str]:
+    return [sys.executable, "-m", f"{_TRAINERS}.{name}", *arguments]
+
+
+def _run(command: Sequence[str], checkout: Path, on_line: Callable[[str], None]) -> None:
+    """Run a program in the checkout, lines as they come. Raises LearningError."""
+    last = ""
+    with subprocess.Popen(  # noqa: S603 - our own trainers
+        ["nice", "-n", "19", *command],  # noqa: S607 - of every Linux
+        cwd=checkout,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=os.environ | {"PYTHONUNBUFFERED": "1"},
+    ) as process:
+        for line in process.stdout or ():
+            last = line.strip() or last
+            on_line(line.rstrip())
+    if process.returncode:
+        raise LearningError(
+            "training-failed",
+            f"{command[2]} ended with {process.returncode}: {last}",
+            "Start it again: it goes on from its last checkpoint.",
+        )

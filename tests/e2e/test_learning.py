@@ -1,0 +1,85 @@
+"""From services to a better translator, with the real program, the real trainer and real models.
+
+A church says "connect night" and wants "Noche de Enlace"; the starter Marian cannot know that. Its
+operators correct it service by service; the program learns, and says it right in a sentence that
+nobody has corrected, while nothing else got significantly worse.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from pipeline.cli.main import main
+from pipeline.config.loader import load
+from pipeline.engines.factory import partial_translator
+from pipeline.learning.compare import read_comparisons
+from pipeline.learning.folder import DataFolder
+from scripts.training.data.corpora import SERMON_PHRASES
+from tests.support.needs import needs_train_extra
+from tests.support.services import STARTED, Said, hold
+
+needs_train_extra()
+
+pytestmark = [pytest.mark.slow, pytest.mark.train]
+
+SAID = [
+    ("Connect night is on Thursday.", "La Noche de Enlace es el jueves."),
+    ("Come to connect night with your family.", "Vengan a la Noche de Enlace con su familia."),
+    ("We pray together at connect night.", "Oramos juntos en la Noche de Enlace."),
+    ("I met my wife at connect night.", "Conocí a mi esposa en la Noche de Enlace."),
+    ("There is food at connect night.", "Hay comida en la Noche de Enlace."),
+    ("Connect night is for everybody.", "La Noche de Enlace es para todos."),
+    ("Bring a friend to connect night.", "Traigan a un amigo a la Noche de Enlace."),
+    ("Connect night was good last week.", "La Noche de Enlace estuvo bien la semana pasada."),
+    ("We need help at connect night.", "Necesitamos ayuda en la Noche de Enlace."),
+    ("Who was at connect night?", "¿Quién estuvo en la Noche de Enlace?"),
+]
+UNSEEN = "Please come to connect night on Friday."
+
+
+def said(settings_model: str) -> str:
+    """Return what the program's quick translator makes of a sentence nobody has corrected."""
+    settings = load(Path("config.toml")).settings
+    assert settings.translate.partial.model == settings_model
+    translator = partial_translator(settings)
+    assert translator is not None
+    translator.load()
+    return translator.translate(UNSEEN).text
+
+
+@pytest.mark.timeout(1500)
+def test_a_church_teaches_its_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("config.toml").write_text('[models]\ndirectory = "models"\n')
+    for week in range(2):
+        sentences = [
+            Said(source=source, target="La noche de conexión es buena.", edit=target)
+            for source, target in SAID[5 * week : 5 * week + 5]
+        ]
+        hold(tmp_path / "sessions", sentences, started=STARTED + timedelta(days=7 * week))
+    assert "Noche de Enlace" not in said("starter")
+
+    assert main(["learn", "collect"]) == 0
+    data = DataFolder(Path("learning"))
+    assert {pair.source for pair in data.pairs()} == {"operator"}
+    mixed = ["learn", "mix", "--general", str(SERMON_PHRASES), "--general-pairs", "1500"]
+    assert main([*mixed, "--pairs", "600"]) == 0
+    trained = ["learn", "translate", "--role", "marian", "--minutes", "1.5", "--threads", "2"]
+    assert main(trained) == 0
+    assert main([*trained, "--dry-run"]) == 0
+    assert "--resume" in capsys.readouterr().out, "a longer time would go on from here"
+
+    new = "learning/marian/model"
+    code = main(["learn", "compare", "starter", new, "--role", "marian"])
+    (compared,) = read_comparisons(data)
+    print(capsys.readouterr().out)
+    assert code == 0, compared.reasons
+    assert main(["learn", "deploy", new, "ours", "--role", "marian"]) == 0
+    assert "Noche de Enlace" in said("ours")
+    assert main(["learn", "rollback", "--role", "marian"]) == 0
+    assert "Noche de Enlace" not in said("starter")

@@ -1,0 +1,52 @@
+"""`learn translate`, `compare`, `deploy` and `rollback` as they are typed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.cli.main import main
+from pipeline.core.resources import bundled
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_a_model_goes_into_service_and_out_again(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("config.toml").write_text('[models]\ndirectory = "models"\n')
+    (model,) = bundled("models", "starter", "gemma").glob("*.gguf")
+    asked = ["learn", "deploy", str(model), "ours", "--data", "learning"]
+    assert main([*asked, "--dry-run"]) == 0
+    assert "would become 'ours'" in capsys.readouterr().out
+    assert main(asked) == 1
+    assert "[not-compared]" in capsys.readouterr().err
+    assert main([*asked, "--force"]) == 0
+    assert "a running service goes on as it is" in capsys.readouterr().out
+    assert 'model = "ours"' in Path("config.toml").read_text()
+    assert main(["learn", "rollback", "--data", "learning"]) == 0
+    assert 'model = "starter"' in Path("config.toml").read_text()
+
+
+@pytest.mark.slow
+def test_a_comparison_says_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("few.tsv").write_text("Good morning.\tBuenos días.\nLet us pray.\tOremos.\n")
+    asked = ["learn", "compare", "starter", "starter", "--role", "marian", "--data", "learning"]
+    assert main([*asked, "--set", "few=few.tsv"]) == 0
+    said = capsys.readouterr().out
+    assert "few" in said
+    assert "deploy: nothing changed that is more than chance" in said
+
+
+def test_translate_says_what_it_would_run(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["learn", "translate", "--dry-run", "--data", "learning", "--minutes", "5"]
+    assert main(asked) == 0
+    trains, converts = capsys.readouterr().out.splitlines()
+    assert "scripts.training.train.train_marian --init" in trains
+    assert f"--mix {Path('learning/mix').absolute()}" in trains
+    assert "export_marian" in converts
+    assert main([*asked, "--role", "gemma"]) == 2
+    assert main([*asked, "--role", "gemma", "--base", "cut"]) == 0
+    assert "fine_tune_gemma --base" in capsys.readouterr().out
