@@ -42,6 +42,7 @@ MODULES = {
         for name in (
             *("desk", "reload", "devices", "models", "verses", "tune", "config", "check"),
             *("export", "replay", "review", "score", "report", "sessions", "learn"),
+            "dashboard",
         )
     },
 }

@@ -101,6 +101,33 @@ def stacked(columns: Sequence[Column], height: int = 240) -> Markup:
     return _svg(height + _AXIS, "Latency of each utterance by stage", content)
 
 
+def columns(
+    values: Sequence[tuple[str, float | None]], top: float, says: str, height: int = 180
+) -> Markup:
+    """Return a column for each (label, value), none where the value is None.
+
+    `top` is the least height of the axis, in the values' unit.
+    """
+    top = max([top, *(value for _, value in values if value is not None)])
+    content: list[Markup] = []
+    for share in (0.0, 0.5, 1.0):
+        y = height - share * (height - 20)
+        content.append(_line(_LEFT, y, _LEFT + _PLOT, y, "grid"))
+        content.append(_label(_LEFT - 10, y + 4, f"{share * top:.3g}", "end"))
+    pitch = _PLOT / max(1, len(values))
+    width = min(60.0, pitch * 0.8)
+    every = math.ceil(len(values) / 10)
+    for number, (label, value) in enumerate(values):
+        x = _LEFT + (number + 0.5) * pitch
+        if value is not None:
+            tall = value / top * (height - 20)
+            box = _box(x - width / 2, height - tall, width, tall, "count")
+            content.append(_linked(f"{label}: {value:.3g}", None, [box]))
+        if number % every == 0:
+            content.append(_label(x, height + 16, label, "middle"))
+    return _svg(height + _AXIS, says, content)
+
+
 def histogram(
     values_ms: Sequence[float], marks: Mapping[str, float], height: int = 180, bins: int = 40
 ) -> Markup:

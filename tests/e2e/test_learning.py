@@ -67,9 +67,10 @@ def test_a_church_teaches_its_words(
     assert main(["learn", "collect"]) == 0
     data = DataFolder(Path("learning"))
     assert {pair.source for pair in data.pairs()} == {"operator"}
-    mixed = ["learn", "mix", "--general", str(SERMON_PHRASES), "--general-pairs", "1500"]
-    assert main([*mixed, "--pairs", "600"]) == 0
-    trained = ["learn", "translate", "--role", "marian", "--minutes", "1.5", "--threads", "2"]
+    Path("glossary.tsv").write_text("connect night\tNoche de Enlace\n")
+    mixed = ["learn", "mix", "--general", str(SERMON_PHRASES), "--general-pairs", "300"]
+    assert main([*mixed, "--pairs", "600", "--glossary", "glossary.tsv"]) == 0
+    trained = ["learn", "translate", "--role", "marian", "--minutes", "3", "--threads", "2"]
     assert main(trained) == 0
     assert main([*trained, "--dry-run"]) == 0
     assert "--resume" in capsys.readouterr().out, "a longer time would go on from here"

@@ -1,0 +1,36 @@
+"""`dashboard`: all services as one web page."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from pipeline.cli.options import Commands, add_command, settings_of, write_out
+from pipeline.core.errors import SessionError
+from pipeline.learning.dashboard import dashboard
+from pipeline.learning.folder import DataFolder
+from pipeline.session.reader import sessions
+
+_SAYS = "Make one web page of all services: are they getting better, with which models?"
+
+
+def add(commands: Commands) -> None:
+    """Describe the command."""
+    parser = add_command(commands, "dashboard", _dashboard, _SAYS)
+    parser.add_argument("--sessions", metavar="DIR", help="where session folders are")
+    parser.add_argument("--last", type=int, default=26, help="so many services (%(default)s)")
+    parser.add_argument("--out", type=Path, metavar="FILE", help="default: dashboard.html there")
+
+
+def _dashboard(arguments: argparse.Namespace) -> int:
+    settings = settings_of(arguments).settings
+    directory = Path(settings.session.directory)
+    folders = sessions(directory)[-max(1, arguments.last) :]
+    if not folders:
+        message = f"No session is kept in {directory}."
+        raise SessionError("session-missing", message, "Name the folder with --sessions.")
+    out: Path = arguments.out or directory / "dashboard.html"
+    write_out(out, dashboard(folders, DataFolder(Path(settings.learn.directory))))
+    print(f"{len(folders)} services are in {out}", file=sys.stderr)
+    return 0

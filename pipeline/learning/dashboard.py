@@ -1,0 +1,163 @@
+"""All services on one page: are they getting better, and which models were in use?
+
+Told from the sessions' records and the data folder of learning. Like a session's report it is one
+file without scripts, and whatever people or engines have said is text.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import jiwer
+
+from pipeline.core.errors import SessionError
+from pipeline.core.percentiles import spread
+from pipeline.evaluation.reference import words
+from pipeline.learning.compare import ModelComparison, read_comparisons
+from pipeline.learning.deploy import Deployment, read_deployments
+from pipeline.learning.folder import DataFolder
+from pipeline.records.events import BrokenEvent, FaultEvent
+from pipeline.review.rendering import render_page
+from pipeline.review.store import Reviewed, read_decisions
+from pipeline.review.svg import columns
+from pipeline.session.reader import Session
+
+_BINS = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceFigures:
+    """A session in figures; None where there is nothing to say."""
+
+    name: str
+    minutes: float
+    captions: int
+    p50_s: float | None
+    p95_s: float | None
+    """From the last syllable to the caption."""
+    accepted: float | None
+    """Share of the captions that the score accepts, 0..1."""
+    wer: float | None
+    """Of what a person has reviewed: words that were heard wrongly, 0..1 and above."""
+    reviewed_minutes: float
+    dictionary: int
+    """Corrections by the dictionary."""
+    faults: int
+    memory_mb: float | None
+    """The most there was."""
+    estimates: tuple[float, ...]
+    """Of each translation, 0..1."""
+
+
+def figures(folder: Path) -> ServiceFigures:
+    """Return a session's figures. Raises SessionError."""
+    session = Session(folder)
+    shown = session.shown
+    decided = [each for each in read_decisions(folder).values() if each.outcome != "open"]
+    took = spread(record.last_syllable_to_final_ms for record in shown)
+    decisions = Counter(record.quality.decision for record in shown if record.quality)
+    lengths = {record.id: record.end_s - record.start_s for record in shown}
+    estimates = [record.quality.parts.estimate for record in shown if record.quality]
+    troubles = [event for event in session.events if isinstance(event, FaultEvent | BrokenEvent)]
+    return ServiceFigures(
+        name=folder.name,
+        minutes=round((session.heard_s or sum(lengths.values())) / 60, 1),
+        captions=len(shown),
+        p50_s=took and round(took.p50 / 1000, 2),
+        p95_s=took and round(took.p95 / 1000, 2),
+        accepted=decisions["accept"] / decisions.total() if decisions else None,
+        wer=_wer(session, decided),
+        reviewed_minutes=round(sum(lengths.get(each.id, 0.0) for each in decided) / 60, 1),
+        dictionary=sum(len(record.corrections) for record in session.utterances),
+        faults=len(troubles),
+        memory_mb=max((record.memory_mb for record in session.health), default=None),
+        estimates=tuple(each for each in estimates if each is not None),
+    )
+
+
+def dashboard(folders: Sequence[Path], data: DataFolder) -> str:
+    """Return the page of these sessions, the oldest first. Raises LearningError.
+
+    A session that cannot be read is named on the page and left out.
+    """
+    services: list[ServiceFigures] = []
+    unread: list[str] = []
+    for folder in folders:
+        try:
+            services.append(figures(folder))
+        except SessionError as error:
+            unread.append(str(error))
+    return render_page(
+        "dashboard.html",
+        services=services,
+        unread=unread,
+        charts=_charts(services),
+        models=_in_force(read_deployments(data)),
+        comparisons=_newest(read_comparisons(data)),
+        minutes=round(sum(each.minutes for each in services)),
+        reviewed=round(sum(each.reviewed_minutes for each in services), 1),
+        pairs=len(data.pairs()),
+    )
+
+
+def _charts(services: Sequence[ServiceFigures]) -> list[tuple[str, str, object]]:
+    """Return (title, what it says, drawing) of each chart that has anything to draw."""
+    told: list[tuple[str, str, list[float | None], float]] = [
+        (
+            "Words misheard",
+            "Of what people have reviewed: the share of words that were heard wrongly.",
+            [None if each.wer is None else 100 * each.wer for each in services],
+            10.0,
+        ),
+        (
+            "How quickly",
+            "From the last syllable to the caption: 95 of 100 were there within so many seconds.",
+            [each.p95_s for each in services],
+            2.0,
+        ),
+        (
+            "Accepted",
+            "The share of captions whose pair the score accepts, in percent.",
+            [None if each.accepted is None else 100 * each.accepted for each in services],
+            100.0,
+        ),
+    ]
+    names = [each.name[:10] for each in services]
+    made: list[tuple[str, str, object]] = [
+        (title, says, columns(list(zip(names, values, strict=True)), top, title))
+        for title, says, values, top in told
+        if any(value is not None for value in values)
+    ]
+    estimates = [value for each in services for value in each.estimates]
+    if estimates:
+        counts = Counter(min(_BINS - 1, int(value * _BINS)) for value in estimates)
+        bins: list[tuple[str, float | None]] = [
+            (f"{number / _BINS:.1f}", float(counts[number])) for number in range(_BINS)
+        ]
+        says = "How many translations have which estimate of their quality, from 0 to 1."
+        made.append(("Estimates", says, columns(bins, 10.0, "Estimates")))
+    return made
+
+
+def _wer(session: Session, decided: Sequence[Reviewed]) -> float | None:
+    """Return the WER of what was heard against what a reviewer left standing."""
+    said, heard = [], []
+    for each in decided:
+        record = session.by_id.get(each.id)
+        spoken = " ".join(words(each.source))
+        if record is not None and spoken and each.outcome in ("approved", "corrected"):
+            said.append(spoken)
+            heard.append(" ".join(words(record.text)))
+    return round(float(jiwer.wer(said, heard)), 4) if said else None
+
+
+def _in_force(history: Sequence[Deployment]) -> list[Deployment]:
+    """Return the last change of each role."""
+    return list({each.role: each for each in history}.values())
+
+
+def _newest(comparisons: Sequence[ModelComparison]) -> list[ModelComparison]:
+    return list(reversed(comparisons[-5:]))

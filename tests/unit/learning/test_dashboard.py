@@ -1,0 +1,72 @@
+"""The page of all services, from real sessions."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from pipeline.learning.compare import ModelComparison, keep
+from pipeline.learning.dashboard import dashboard, figures
+from pipeline.learning.folder import DataFolder
+from tests.support.services import GOOD, NAME, STARTED, UNSURE, WRONG, decide, hold
+
+HOSTILE = "<script>alert(1)</script>"
+
+
+@pytest.fixture
+def folders(tmp_path: Path) -> list[Path]:
+    made = [hold(tmp_path, [GOOD, UNSURE, WRONG])]
+    decide(made[0], 1, "approved", GOOD.source, GOOD.target)
+    decide(made[0], 2, "corrected", "Turn with me to the book of Esther.", UNSURE.target)
+    made.append(hold(tmp_path, [GOOD], started=STARTED + timedelta(days=7)))
+    return made
+
+
+def test_a_service_in_figures(folders: list[Path]) -> None:
+    told = figures(folders[0])
+    assert (told.name, told.captions, told.minutes) == (NAME, 3, 15.0)
+    assert told.accepted == pytest.approx(1 / 3)
+    assert told.wer == pytest.approx(1 / 14, abs=1e-3), "Ezra was said for Esther"
+    assert told.reviewed_minutes == pytest.approx(0.1)
+    assert len(told.estimates) == 3
+    assert figures(folders[1]).wer is None
+
+
+def test_the_page_tells_of_all_services_and_models(folders: list[Path], tmp_path: Path) -> None:
+    data = DataFolder(tmp_path / "learning")
+    compared = ModelComparison(
+        utc="2026-11-22T09:30:00.000+00:00",
+        role="gemma",
+        old="starter",
+        new=HOSTILE,
+        old_sha256="",
+        new_sha256="",
+        measured=(),
+        old_ms=None,
+        new_ms=None,
+        verdict="keep",
+        reasons=("chrF++ of gate -3.0 (-4.0 to -2.0)",),
+    )
+    keep(data, compared)
+    page = dashboard(folders, data)
+    for said in (NAME, "2 services", "Words misheard", "Estimates", "7.1 %", "keep", "chrF++"):
+        assert said in page
+    assert "<script" not in page
+    assert "&lt;script&gt;" in page
+    assert "default-src &#39;none&#39;" in page or "default-src 'none'" in page
+
+
+def test_a_broken_session_is_named_and_left_out(folders: list[Path], tmp_path: Path) -> None:
+    records = folders[1] / "diagnostics.jsonl"
+    records.write_bytes(b'{"type":"utterance"}\n' + records.read_bytes())
+    page = dashboard(folders, DataFolder(tmp_path / "learning"))
+    assert "1 services" in page
+    assert "diagnostics.jsonl, line 1" in page
+
+
+def test_a_service_without_speech_has_no_figures(tmp_path: Path) -> None:
+    silent = hold(tmp_path, [])
+    told = figures(silent)
+    assert (told.captions, told.p95_s, told.accepted, told.estimates) == (0, None, None, ())
