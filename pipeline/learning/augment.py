@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 
 from pipeline.dictionary.rules import key
 from pipeline.learning.terms import Confusion
+from pipeline.text.words import WORD
 
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _END = re.compile(r"[.!?…]+[\"”’»)]*$")
 _LEAST_PREFIX = 3
 """Words; fewer say too little to be translated."""
@@ -116,7 +116,7 @@ def joined(examples: Sequence[Example]) -> Example:
 
 def _places(text: str, phrases: Mapping[str, str]) -> list[tuple[int, int, str]]:
     """Return (start, end, value) of the phrases in a text, the longest first, none over another."""
-    spans = [(match.start(), match.end(), key(match[0])) for match in _WORD.finditer(text)]
+    spans = [(match.start(), match.end(), key(match[0])) for match in WORD.finditer(text)]
     longest = max((len(phrase.split()) for phrase in phrases), default=0)
     found: list[tuple[int, int, str]] = []
     at = 0

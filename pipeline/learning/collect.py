@@ -35,7 +35,7 @@ from pipeline.learning.tiers import TierShares, select
 from pipeline.review.store import REVIEWED
 from pipeline.session.reader import JOURNAL, RECORDS
 from pipeline.session.resume import in_use
-from pipeline.text.repetition import words
+from pipeline.text.words import words
 
 _INPUTS = (JOURNAL, RECORDS, REVIEWED, SCORED)
 

@@ -15,10 +15,9 @@ kill at any moment costs one session's work, and nothing is ever in twice.
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -26,7 +25,7 @@ import orjson
 from pydantic import TypeAdapter
 
 from pipeline.core.errors import LearningError, SessionError
-from pipeline.core.files import GrowingFile, write_whole
+from pipeline.core.files import GrowingFile, try_lock, write_whole
 from pipeline.learning.harvest import Harvest, read_harvest
 from pipeline.learning.pairs import LearningPair, read_pairs, write_pairs
 from pipeline.protocol.codec import parse_json
@@ -73,13 +72,12 @@ class DataFolder:
         except OSError as error:
             raise self.unwritable(error) from None
         try:
-            try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
+            is_free = True
+            with suppress(OSError):  # of a file system that knows no locks
+                is_free = try_lock(fd)
+            if not is_free:
                 message = f"{self.path} is in use by another step of learning."
-                raise LearningError("learning-busy", message, "Wait until it is done.") from None
-            except OSError:
-                pass  # a file system that knows no locks
+                raise LearningError("learning-busy", message, "Wait until it is done.")
             yield
         finally:
             os.close(fd)

@@ -24,7 +24,7 @@ from pipeline.learning.augment import (
 )
 from pipeline.learning.corpora import Verse
 from pipeline.learning.terms import Confusion
-from pipeline.text.repetition import words
+from pipeline.text.words import words
 
 Stage: TypeAlias = Literal["first", "later"]
 SHARES: Mapping[Stage, Mapping[str, float]] = {

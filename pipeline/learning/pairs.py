@@ -18,7 +18,7 @@ from pipeline.core.errors import LearningError, ProtocolError
 from pipeline.core.files import write_whole
 from pipeline.protocol.codec import parse_json
 from pipeline.records.quality import Flag
-from pipeline.text.repetition import words
+from pipeline.text.words import words
 
 Origin: TypeAlias = Literal["auto", "operator", "review", "general"]
 """Who vouches for a pair: the score, an operator's edit, a review, or a corpus from elsewhere."""

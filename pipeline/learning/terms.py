@@ -6,15 +6,14 @@ as a correction or a rule of the dictionary shows it.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from pipeline.dictionary.rules import key
+from pipeline.text.words import WORD
 
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _LONGEST = 3
 """Words on a side; longer differences are another sentence, not a misheard word."""
 _OFTEN = 2
@@ -40,7 +39,7 @@ def confusions(spoken: Iterable[tuple[str, str]]) -> list[Confusion]:
     """Return what differs in pairs of (heard, said), the most frequent first."""
     counts: Counter[tuple[str, str]] = Counter()
     for heard, said in spoken:
-        counts.update(_differences(_WORD.findall(heard), _WORD.findall(said)))
+        counts.update(_differences(WORD.findall(heard), WORD.findall(said)))
     ranked = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
     return [Confusion(said, heard, count) for (said, heard), count in ranked]
 
@@ -54,7 +53,7 @@ def new_terms(texts: Iterable[str], known: Iterable[str], most: int = 30) -> lis
     small: set[str] = set()
     for text in texts:
         first = True
-        for match in _WORD.finditer(text):
+        for match in WORD.finditer(text):
             word = match[0]
             if word.islower():
                 small.add(word)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 
 from pipeline.learning.pairs import LearningPair
-from pipeline.text.repetition import words
+from pipeline.text.words import words
 
 _TRUST = {"review": 2, "operator": 1, "auto": 0, "general": -1}
 _SEED = 20261122

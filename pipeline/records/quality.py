@@ -12,12 +12,11 @@ The score is a weighted mean of three parts, each 0..1, over those that exist:
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, get_args
 
-from pipeline.text.words import words
+from pipeline.text.words import WORD, words
 
 Flag = Literal[
     "avg-logprob:flag",
@@ -87,7 +86,6 @@ class Thresholds:
 THRESHOLDS = Thresholds()
 _COPIED_WORDS = 3
 """Short words such as "a", "no" and "me" are words of both languages."""
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -241,7 +239,7 @@ def _is_copied(source: str, target: str) -> bool:
     """Whether a target repeats its source, or a good part of it."""
     if words(source) == words(target):
         return True
-    given, made = set(_WORD.findall(source)), _WORD.findall(target)
+    given, made = set(WORD.findall(source)), WORD.findall(target)
     names = {word for word in given if not word.islower()}
     own = [word.casefold() for word in made if word not in names]
     copied = sum(word in set(words(source)) for word in own)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from pipeline.core.types import Word
 from pipeline.session.training_pairs import Pair
-from pipeline.text.repetition import words
+from pipeline.text.words import words
 
 _LEAST = 0.05
 """No factor is nothing: a caption with a church term is worth a look although all seems well."""

@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from pipeline.core.errors import ModelError
-
 from pipeline.text.words import words as compared
 
 HELD_OUT_BOOKS = ("Philippians", "Ruth", "I John")
