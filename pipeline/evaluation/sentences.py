@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pipeline.core.errors import UsageError
 from pipeline.core.resources import bundled
-from pipeline.evaluation.reference import words
+from pipeline.text.words import words
 
 FILE = bundled("scripts", "quality", "sentences.toml")
 KINDS = ("general", "theological")

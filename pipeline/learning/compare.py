@@ -26,7 +26,6 @@ from pipeline.dictionary.store import Dictionary
 from pipeline.engines.factory import final_translator, partial_translator, recognizer
 from pipeline.engines.protocols import Recognizer, Translator
 from pipeline.evaluation.paired_bootstrap import LIMITS, Difference, compare, compare_errors
-from pipeline.evaluation.reference import words
 from pipeline.learning.folder import DataFolder
 from pipeline.learning.manifest import sha256
 from pipeline.learning.measuring import SentenceSet, Spoken, read_sound
@@ -34,6 +33,7 @@ from pipeline.models.registry import KEYS, Role
 from pipeline.models.resolve import resolve
 from pipeline.protocol.codec import parse_json
 from pipeline.session.reader import read_lines
+from pipeline.text.words import words
 
 COMPARISONS = "comparisons.jsonl"
 Advice: TypeAlias = Literal["deploy", "keep"]

@@ -15,7 +15,6 @@ import jiwer
 
 from pipeline.core.errors import SessionError
 from pipeline.core.percentiles import spread
-from pipeline.evaluation.reference import words
 from pipeline.learning.compare import ModelComparison, read_comparisons
 from pipeline.learning.deploy import Deployment, read_deployments
 from pipeline.learning.folder import DataFolder
@@ -24,6 +23,7 @@ from pipeline.review.rendering import render_page
 from pipeline.review.store import Reviewed, read_decisions
 from pipeline.review.svg import columns
 from pipeline.session.reader import Session
+from pipeline.text.words import words
 
 _BINS = 10
 
@@ -66,8 +66,8 @@ def figures(folder: Path) -> ServiceFigures:
         name=folder.name,
         minutes=round((session.heard_s or sum(lengths.values())) / 60, 1),
         captions=len(shown),
-        p50_s=took and round(took.p50 / 1000, 2),
-        p95_s=took and round(took.p95 / 1000, 2),
+        p50_s=round(took.p50 / 1000, 2) if took else None,
+        p95_s=round(took.p95 / 1000, 2) if took else None,
         accepted=decisions["accept"] / decisions.total() if decisions else None,
         wer=_wer(session, decided),
         reviewed_minutes=round(sum(lengths.get(each.id, 0.0) for each in decided) / 60, 1),

@@ -10,8 +10,8 @@ import pytest
 
 from pipeline.core.errors import UsageError
 from pipeline.evaluation import sentences as data
-from pipeline.evaluation.reference import words
 from pipeline.evaluation.sentences import KINDS, Sentence
+from pipeline.text.words import words
 from scripts.training.data import references
 from tests.support.paths import ROOT
 
