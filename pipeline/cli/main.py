@@ -27,6 +27,7 @@ examples:
   stark-translate reload                     have the running one read its settings again
   stark-translate report last                after it: one page about the service
   stark-translate review last                correct its doubtful captions, to learn from them
+  stark-translate sessions                   the services that are kept; "last sunday" finds one
   stark-translate learn collect              keep what the services teach
   stark-translate export last --out sermon.srt
 
@@ -41,8 +42,8 @@ MODULES = {
         name: name
         for name in (
             *("desk", "reload", "devices", "models", "verses", "tune", "config", "check"),
-            *("export", "replay", "review", "score", "report", "sessions", "learn"),
-            "dashboard",
+            *("export", "replay", "review", "score", "report", "sessions"),
+            *("learn", "dashboard"),
         )
     },
 }

@@ -38,6 +38,7 @@ from pipeline.daemon.sinks import Screen
 from pipeline.daemon.supervisor import Supervisor
 from pipeline.dictionary.store import Dictionary
 from pipeline.models.identity import used_models
+from pipeline.models.integrity import BackgroundHashing
 from pipeline.records.events import BrokenEvent, EndEvent, ModelsEvent
 from pipeline.server.operator_token import token_place
 from pipeline.session.folders import incomplete

@@ -1,4 +1,4 @@
-"""What is done to pairs before they are learnt from, so that training looks like a service. Pure.
+"""What is done to pairs before they are learnt from, so that training looks like a service.
 
 Each function takes a source of chance and gives a new pair; none changes what it was given.
 """

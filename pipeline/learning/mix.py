@@ -1,4 +1,4 @@
-"""A training mix: so much of the Bible, of sermons, of the glossary, treated like a service. Pure.
+"""A training mix: so much of the Bible, of sermons, of the glossary, treated like a service.
 
 At first 70 % Bible, 25 % sermon, 5 % glossary, later 50, 40 and 10, and modern everyday pairs
 beside them, so that nobody's register becomes that of 1909. A part that has too few pairs is
