@@ -14,6 +14,8 @@ from tests.support.needs import needs_train_extra
 
 needs_train_extra()
 
+pytestmark = pytest.mark.train
+
 
 @pytest.fixture
 def order(tmp_path: Path) -> TrainingOrder:
