@@ -6,12 +6,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import orjson
 import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from playwright.sync_api import Browser, Page, ViewportSize, expect
 
+from pipeline.audio.flac import write_flac
 from pipeline.review.store import REVIEWED
+from pipeline.session.recordings import recording_path
 from pipeline.session.training_pairs import QUEUE
 from scripts.support.display_server import DisplayServer
 from scripts.support.reviewing import TOKEN, Reviewing, reviewable
@@ -87,6 +90,18 @@ def test_every_doubtful_caption_is_there_with_its_reasons(visit: Open) -> None:
     expect(page.locator("#count")).to_have_text("0 of 3 reviewed, 3 left")
     assert page.url.endswith("/review"), "the token is gone from the address"
     assert TOKEN not in page.content()
+
+
+def test_the_sound_that_was_kept_can_be_played(visit: Open, folder: Path) -> None:
+    sound = recording_path(folder, 2)
+    sound.parent.mkdir()
+    write_flac(sound, np.zeros(16_000, np.float32))
+    page = visit()
+    first, second = items(page).nth(0).locator(".sound"), items(page).nth(1).locator(".sound")
+    expect(first).to_be_visible()
+    expect(second).to_be_hidden()
+    page.keyboard.press("p")
+    until(page, "document.querySelector('.sound').duration === 1")
 
 
 def test_approve_reject_and_correct_with_the_mouse(
