@@ -86,7 +86,8 @@ def test_what_operators_correct_becomes_a_model_and_goes_again(
     assert compared.old_sha256 != compared.new_sha256
     asked = ["learn", "deploy", new, "ours", "--role", "marian"]
     assert main(asked) == code
-    assert main([*asked, "--force"]) == 0
+    if code:
+        assert main([*asked, "--force"]) == 0
     assert "noche" in said("ours").lower()
     assert main(["learn", "rollback", "--role", "marian"]) == 0
     assert said("starter") == before
