@@ -61,7 +61,13 @@ def translate(
     `spell_references`: the translator gets Bible references as they are printed.
     """
     start_s = clock()
-    text = spelled(transcript.text, transcript.lang) if spell_references else transcript.text
+    text = transcript.text
+    # What stands is counted in characters of the text as it was heard.
+    is_free = standing is None or (
+        transcript.utterance.is_whole and not (standing.source or standing.pieces)
+    )
+    if spell_references and is_free:
+        text = spelled(text, transcript.lang)
     translation = translator.translate(text, on_text, draft, standing)
     return Caption(
         transcript=transcript,
