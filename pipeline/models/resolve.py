@@ -54,6 +54,7 @@ def _is_stored(store: Store, value: str) -> bool:
         hub_id(value) is None
         and bool(value)
         and value[0] != "."
+        and "\0" not in value
         and (store.manifest(value) is not None)
     )
 
