@@ -146,7 +146,7 @@ class App:
 
     def _start_record(self) -> None:
         self._context.recorder.start()
-        used = used_models(self._reload.settings)
+        used = self._context.facts.models = used_models(self._reload.settings)
         self._context.recorder.record(ModelsEvent(utc=utc_now(), models=used))
 
     def _stop_record(self) -> None:

@@ -104,6 +104,7 @@ class OperatorCommands:
             check=last_check(self._recorder.folder.parent),
             suggestion=self._verses.suggestion,
             keep_audio=self._recorder.keep_audio,
+            models=self._facts.models,
         )
 
     def obey(self, command: CommandMessage) -> Awaitable[None] | None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from pipeline.core.types import Mode, State
 from pipeline.daemon.sinks import Sink
+from pipeline.records.events import ModelUsed
 from pipeline.session.recorder import SessionRecorder
 from pipeline.workers.degradation import REASON, Degradation, Rung
 
@@ -39,6 +40,8 @@ class DaemonState:
     is_speaking: bool = False
     paused: bool = False
     blank: bool = False
+    models: tuple[ModelUsed, ...] = ()
+    """What the engines have been told to load."""
     off_record: bool = False
     """Nothing is heard, shown or kept. Only `on-record` ends it."""
 

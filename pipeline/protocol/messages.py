@@ -14,6 +14,7 @@ from pydantic import Field
 from pipeline.core.types import CommandName, Kind, Mode, State
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.records.comparison import CompareRecord
+from pipeline.records.events import ModelUsed
 from pipeline.records.health import HealthRecord
 from pipeline.records.utterance import UtteranceRecord
 
@@ -167,6 +168,8 @@ class ConsoleMessage:
     suggestion: SuggestionMessage = SuggestionMessage()
     keep_audio: Literal["none", "doubtful", "all"] = "none"
     """Whose sound is kept to learn from: nobody's, that of doubtful captions, all."""
+    models: tuple[ModelUsed, ...] = ()
+    """What the engines run on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

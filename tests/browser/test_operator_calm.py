@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from pipeline.records.events import ModelUsed
 from scripts.support.operator_server import OperatorServer
 from tests.browser.conftest import Visit
 from tests.support.console import opened, row
@@ -111,3 +113,21 @@ def test_no_button_breaks_inside_a_word_at_any_width(visit: Visit, hall: Operato
             page.locator("#blank").click()
             expect(page.locator("#blank .word")).to_have_text("Unblank")
     assert found == {}
+
+
+def test_nobody_runs_a_service_on_the_starter_models_without_seeing_it(
+    hall: OperatorServer, visit: Visit
+) -> None:
+    starter = ModelUsed(
+        engine="whisper", setting="starter", file="model.bin", size_bytes=1, sha256="ab" * 32
+    )
+    hall.facts.models = (starter, replace(starter, engine="gemma", setting="translategemma"))
+    page = opened(visit)
+    expect(page.locator("#starter")).to_contain_text("not for a service")
+    expect(page.locator("#models")).to_have_text(
+        "Recognizerstarter, model.bin, ababababFinal translatortranslategemma, model.bin, abababab"
+    )
+    hall.facts.models = (replace(starter, setting="whisper-base"),)
+    page.reload()
+    expect(page.locator("#models")).to_contain_text("whisper-base")
+    expect(page.locator("#starter")).to_be_hidden()

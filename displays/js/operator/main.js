@@ -10,6 +10,7 @@ import { EditDialog } from "./edit_dialog.js";
 import { needHold } from "./hold.js";
 import { List } from "./list.js";
 import { Meter } from "./meter.js";
+import { showModels } from "./models.js";
 import { listenForDetails, Panel } from "./panel.js";
 import { RuleDialog } from "./rule_dialog.js";
 import { listenForKeys } from "./shortcuts.js";
@@ -162,6 +163,7 @@ const RECEIVE = {
     operator.suggestion = suggestion ?? {};
     operator.offRecordS = message.off_record_s;
     showKeptSound(message.keep_audio);
+    showModels(message.models, element.models, element.starter);
     message.purged.forEach(forget);
     for (const record of records) utterances.record(record);
     for (const compare of compares) utterances.compare(compare);

@@ -1,0 +1,19 @@
+// Which models the engines run on. A service on those that ship is a mistake that must be seen.
+
+const ENGINES = { whisper: "Recognizer", marian: "Quick translator", gemma: "Final translator" };
+const HASH_DIGITS = 8;
+
+/** Show the models in a list of facts, and the band if any of them is a starter. */
+export function showModels(models, list, band) {
+  band.hidden = !models.some(({ setting }) => setting === "starter");
+  list.replaceChildren(...models.flatMap(({ engine, setting, file, sha256 }) => [
+    tag("dt", ENGINES[engine] ?? engine),
+    tag("dd", [setting, file, sha256.slice(0, HASH_DIGITS)].filter(Boolean).join(", ")),
+  ]));
+}
+
+function tag(name, text) {
+  const made = document.createElement(name);
+  made.textContent = text;
+  return made;
+}
