@@ -103,11 +103,11 @@ class EngineProcess(KeptProcess):
 
 def _await(channel: Channel, is_cancelled: Callable[[], bool], patience: Patience) -> bool:
     """Wait for a message; return True instead as soon as the request is cancelled."""
-    while not channel.has_message(_LOOK_S):
-        if is_cancelled():
-            return True
+    while not is_cancelled():  # first: a quick translator's words leave no time without a message
+        if channel.has_message(_LOOK_S):
+            return False
         patience.spend(_LOOK_S)
-    return False
+    return True
 
 
 class RecognizerProcess(EngineProcess):

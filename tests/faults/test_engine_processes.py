@@ -108,7 +108,7 @@ def test_auto_goes_on_with_the_next_recognizer_when_one_crashes_whenever_it_is_l
     env["STARK_TRANSLATE__MODELS__DIRECTORY"] = str(models)
     with playing(tmp_path, **env) as program:
         program.wait_for("recognizer given up")
-        program.until(program.journal, what="caption")
+        program.wait_for("caption")
         assert program.stop() == 0
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from pipeline.audio.file import AudioFile
+from pipeline.core import logs
 from pipeline.core.errors import AudioError
 from pipeline.core.types import BLOCK_SAMPLES
 
@@ -42,6 +43,7 @@ def play(path: Path) -> str:
 
 
 if __name__ == "__main__":
+    logs.configure("error", "auto")  # standard output is for what came of the files
     for each in sorted(Path(sys.argv[1]).iterdir()):
         print(each.name, flush=True)
         print(f"    {play(each)}", flush=True)

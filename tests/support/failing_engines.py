@@ -79,14 +79,14 @@ DIES_OVER_THE_THIRD_FINAL = """
     import os, pathlib
     from pipeline.engines.whisper import Whisper
     recognize = Whisper.recognize
-    def fatal(self, pcm, *, final):
+    def fatal(self, pcm, *, final, prefix=()):
         if final and self._telling:
             calls = pathlib.Path({calls!r})
             with calls.open("a") as file:
                 file.write("x")
             if calls.stat().st_size in (3, 4):
                 os.kill(os.getpid(), 11)
-        return recognize(self, pcm, final=final)
+        return recognize(self, pcm, final=final, prefix=prefix)
     load = Whisper.load
     def load_first(self):
         self._telling = False

@@ -217,7 +217,8 @@ def test_all_that_is_live_reaches_its_part(tmp_path: Path) -> None:
             assert (told["next_utterance"], told["restart"]) == ([], [])
             untested = {key for key, effect in EFFECT.items() if effect == "live"} - {
                 *told["live"],
-                *("operator.off_record_s", "session.keep_mb"),
+                *("operator.off_record_s", "session.keep_mb", "session.keep_audio"),
+                *("learn.directory", "learn.general"),  # read by a command of its own
             }
             assert untested == {"dictionary.enabled"}
             assert told["rules"] == len(service.app._reload._dictionary.lexicon.rules)

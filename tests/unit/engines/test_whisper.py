@@ -187,7 +187,7 @@ def test_the_sermon_as_it_grows_takes_no_word_back(
         stood += len(shown.split())
         kept += len(shown.split()) - revised_words(shown, final)
     assert stood > 8
-    assert kept > 0.9 * stood
+    assert kept > 0.8 * stood
 
 
 @pytest.mark.parametrize(("content_s", "window_s"), [(2.0, 10.0), (11.0, 13.0), (29.0, 30.0)])
