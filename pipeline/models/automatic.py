@@ -20,6 +20,11 @@ FIRST = "whisper-base"
 """The recognizer of human voices that any machine can run: what `auto` takes before any tuning."""
 _KEPT_UP = "tuned.json"
 _KeptUp = TypeAdapter(dict[str, bool])
+_FOR_PEOPLE: dict[Role, str] = {
+    "stt": "recognizer",
+    "marian": "quick translator",
+    "gemma": "final translator",
+}
 _STARTER_LANGUAGES: dict[Role, tuple[str, ...]] = {
     "stt": ("en",),
     "marian": ("en-es",),
@@ -45,15 +50,20 @@ def recognizer_name(settings: Settings) -> str:
     return FIRST if untried else STARTER
 
 
-def names_in_use(settings: Settings) -> dict[str, str]:
-    """Return the model of each engine that these settings load, by the engine's name for people."""
+def models_in_use(settings: Settings) -> dict[Role, str]:
+    """Return the name of each model that captions are made with, by its role."""
     translate = settings.translate
-    names = {"recognizer": recognizer_name(settings)}
+    names: dict[Role, str] = {"stt": recognizer_name(settings)}
     if translate.partial.engine == "marian":
-        names["quick translator"] = translate.partial.model
+        names["marian"] = translate.partial.model
     if translate.final.engine == "gemma":
-        names["final translator"] = translate.final.model
+        names["gemma"] = translate.final.model
     return names
+
+
+def names_in_use(settings: Settings) -> dict[str, str]:
+    """Return the same by the engine's name for people."""
+    return {_FOR_PEOPLE[role]: name for role, name in models_in_use(settings).items()}
 
 
 def remember(settings: Settings, name: str, *, keeps_up: bool) -> None:

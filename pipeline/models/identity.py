@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 
 from pipeline.config.schema import Settings
 from pipeline.core.errors import ModelError
-from pipeline.models.automatic import recognizer_name
+from pipeline.models.automatic import models_in_use
 from pipeline.models.registry import Role, read_registry
 from pipeline.models.resolve import STARTER, resolve
 from pipeline.models.store import Store, digest, directory_of, nobody
@@ -26,34 +25,31 @@ def fingerprint(model: Path) -> str:
 
     `model` is a .gguf file, whose name tells its level, or the folder of a CTranslate2 model.
     """
-    weights = model / "model.bin" if model.is_dir() else model
+    weights = _weights(model)
     try:
         if weights.stat().st_size > _MOST_BYTES:
             return weights.name
-        with weights.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        hashed = digest(weights, "sha256", nobody)
     except OSError:  # the engine will say what is wrong with it
         return weights.name
-    return f"{weights.name}, SHA-256 {digest[:_DIGITS]}"
+    return f"{weights.name}, SHA-256 {hashed[:_DIGITS]}"
 
 
 def used_models(settings: Settings) -> tuple[ModelUsed, ...]:
     """Return the models that these settings load; one that cannot be found is left out."""
-    translate = settings.translate
-    wanted: list[tuple[Role, str]] = [("stt", recognizer_name(settings))]
-    if translate.partial.engine == "marian":
-        wanted.append(("marian", translate.partial.model))
-    if translate.final.engine == "gemma":
-        wanted.append(("gemma", translate.final.model))
-    found = (_used(role, name, settings.models.directory) for role, name in wanted)
+    directory, wanted = settings.models.directory, models_in_use(settings)
+    found = (_used(role, name, directory) for role, name in wanted.items())
     return tuple(each for each in found if each is not None)
+
+
+def _weights(model: Path) -> Path:
+    return model / "model.bin" if model.is_dir() else model
 
 
 def _used(role: Role, name: str, directory: str) -> ModelUsed | None:
     engine = "whisper" if role == "stt" else role
     try:
-        model = resolve(role, name, directory)
-        weights = model / "model.bin" if model.is_dir() else model
+        weights = _weights(resolve(role, name, directory))
         size = weights.stat().st_size
         known = Store(directory_of(directory)).manifest(name) if name != STARTER else None
     except (ModelError, OSError):
