@@ -7,9 +7,10 @@ from pathlib import Path
 from pipeline.config.schema import Settings
 from pipeline.core.errors import ModelError
 from pipeline.models.automatic import models_in_use
+from pipeline.models.integrity import known_files
 from pipeline.models.registry import Role, read_registry
 from pipeline.models.resolve import STARTER, resolve
-from pipeline.models.store import Store, digest, directory_of, nobody
+from pipeline.models.store import digest, directory_of, nobody
 from pipeline.records.events import ModelUsed
 
 _AT_A_START_BYTES = 64_000_000
@@ -49,13 +50,12 @@ def _weights(model: Path) -> Path:
 def _used(role: Role, name: str, directory: str) -> ModelUsed | None:
     engine = "whisper" if role == "stt" else role
     try:
-        weights = _weights(resolve(role, name, directory))
+        model = resolve(role, name, directory)
+        weights = _weights(model)
         size = weights.stat().st_size
-        known = Store(directory_of(directory)).manifest(name) if name != STARTER else None
     except (ModelError, OSError):
         return None
-    told = {file.path: file.sha256 for file in known.files} if known else {}
-    hashed = told.get(weights.name, "")
+    hashed = {file: known.sha256 for file, known in known_files(model)}.get(weights, "")
     if not hashed and size <= _AT_A_START_BYTES:
         hashed = digest(weights, "sha256", nobody)
     return ModelUsed(engine=engine, setting=name, file=weights.name, size_bytes=size, sha256=hashed)

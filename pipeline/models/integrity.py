@@ -36,7 +36,7 @@ def shipped_files(folder: Path) -> tuple[StoredFile, ...]:
 
 def wrong_sizes(model: Path) -> list[str]:
     """Return what is wrong with a model's files, in words, by their sizes alone."""
-    return [said for file, known in _known(model) if (said := _wrong_size(file, known))]
+    return [said for file, known in known_files(model) if (said := _wrong_size(file, known))]
 
 
 def wrong_files(model: Path, on_bytes: Callable[[int], None] = nobody) -> list[str]:
@@ -45,7 +45,7 @@ def wrong_files(model: Path, on_bytes: Callable[[int], None] = nobody) -> list[s
     `on_bytes` is told how many bytes were read since it was told last.
     """
     found = []
-    for file, known in _known(model):
+    for file, known in known_files(model):
         said = _wrong_size(file, known)
         if not said and digest(file, "sha256", on_bytes) != known.sha256:
             said = f"{file} has other content than it was made with"
@@ -95,7 +95,7 @@ class BackgroundHashing:
             raise _StoppedError
 
 
-def _known(model: Path) -> list[tuple[Path, StoredFile]]:
+def known_files(model: Path) -> list[tuple[Path, StoredFile]]:
     """Return the files of a model with what is known of each."""
     folder = model if model.is_dir() else model.parent
     starter = bundled("models", "starter")
