@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 import socket
+from contextlib import AsyncExitStack
 from dataclasses import asdict
 
 import orjson
@@ -243,11 +244,15 @@ async def test_displays_that_never_read_cost_the_others_nothing() -> None:
         async with service.connect() as display:
             assert (await receive(display))["seq"] == 0
             for seq in range(1, count + 1):
-                assert (await receive(display))["seq"] == seq
+                # Where the machine is busy, a sign of life comes between two captions.
+                while (message := await receive(display))["type"] == "alive":
+                    pass
+                assert message["seq"] == seq
                 got[number] = seq
 
-    async with serving() as service:
-        stones = [deaf(service) for _ in range(20)]
+    async with serving() as service, AsyncExitStack() as closing:
+        for _ in range(20):
+            closing.enter_context(deaf(service))
         async with asyncio.TaskGroup() as displays:
             for number in range(180):
                 displays.create_task(follow(service, number))
@@ -268,8 +273,6 @@ async def test_displays_that_never_read_cost_the_others_nothing() -> None:
         assert service.sample("stark_slow_clients_total") == 20
         assert buffered <= BACKLOG_BYTES + 7000  # and one message
         await until(lambda: not len(service.hub._clients))
-        for stone in stones:
-            stone.close()
 
 
 @pytest.mark.slow
