@@ -6,15 +6,17 @@ import struct
 from pathlib import Path
 
 from pipeline.core.errors import ModelError
+from pipeline.engines.specification import setting
 
 _KINDS = {b"WhisperSpec": "Whisper", b"TransformerSpec": "translation"}
 
 
-def require(folder: Path, names: tuple[str, ...], key: str, kind: str) -> None:
+def require(folder: Path, names: tuple[str, ...], section: str, kind: str) -> None:
     """Check that a folder holds a model of this kind with these files. Raises ModelError.
 
-    `key` names the setting, `kind` is "Whisper" or "translation".
+    `section` is the table of the settings that names it, `kind` is "Whisper" or "translation".
     """
+    key = setting(section, "model")
     if not folder.exists():
         fix = f'Correct {key}, or set it to "starter".'
         raise ModelError("model-missing", f"{key}: there is no {folder}.", fix)
@@ -52,26 +54,26 @@ def kind_of(weights: Path) -> str:
     return _KINDS.get(head[6 : 6 + length].rstrip(b"\0"), "")
 
 
-def explain(error: Exception, model: str | Path, key: str, kind: str) -> ModelError:
+def explain(error: Exception, model: str | Path, section: str, kind: str) -> ModelError:
     """Return the ModelError for what was raised while `model`, meant to be a `kind`, was loaded.
 
-    `key` is the setting that names the model, such as `stt.model`.
+    `section` is the table of the settings that names the model, such as `stt`.
     """
     said = " ".join(str(error).split()).rstrip(".")
-    section = key.rpartition(".")[0]
+    key = setting(section, "model")
     if "not a Whisper model" in said or "cannot be used as" in said:
         return _wrong_kind(model, key, kind)
     if "compute type" in said:
         return ModelError(
             "compute-type-unsupported",
-            f"{section}.compute_type: {said}.",
+            f"{setting(section, 'compute_type')}: {said}.",
             "int8 and float32 run everywhere.",
         )
     if "CUDA" in said:
         return ModelError(
             "gpu-unavailable",
             f"{model}: no GPU to run on: {said}.",
-            f'Set {section}.device = "cpu".',
+            f'Set {setting(section, "device")} = "cpu".',
         )
     fix = "Copy, pull or convert it again."
     return ModelError("model-broken", f"{key}: {model}: {said}.", fix)

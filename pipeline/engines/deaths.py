@@ -11,7 +11,7 @@ from typing import Final
 import psutil
 
 from pipeline.core.errors import EngineError, ModelCrashError
-from pipeline.engines.specification import EngineSpec, Part
+from pipeline.engines.specification import EngineSpec, Part, setting
 from pipeline.models.crash_history import LOAD_CRASHES, Crashes
 
 _NOT_AGAIN = (
@@ -21,12 +21,6 @@ _NOT_AGAIN = (
 
 
 OUT_OF_MEMORY_CODE: Final = "engine-out-of-memory"
-_SMALLER: dict[str, str] = {
-    "whisper": 'a smaller stt.model, or stt.compute_type = "int8", needs less',
-    "marian": 'translate.partial.compute_type = "int8" needs less',
-    "gemma": "a smaller translate.final.model or translate.final.context needs less",
-}
-"""Which setting lowers what an engine needs, by the engine's kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +44,21 @@ def explained(cause: Cause, spec: EngineSpec) -> Cause:
 def without_memory(cause: Cause, spec: EngineSpec, free_bytes: int) -> Cause:
     """Return the cause with the memory that there was, and what would need less."""
     needed = f"its model's files alone have {_size_bytes(spec.model) / 1e9:.2f} GB"
-    facts = f"{free_bytes / 1e9:.2f} GB were free, {needed}; {_SMALLER[spec.kind]}"
+    facts = f"{free_bytes / 1e9:.2f} GB were free, {needed}; {_smaller(spec)}"
     return Cause(cause.code, f"{cause.words} ({facts})")
+
+
+def _smaller(spec: EngineSpec) -> str:
+    """Return which setting lowers what an engine needs."""
+    model, compute_type, context = (
+        setting(spec.section, key) for key in ("model", "compute_type", "context")
+    )
+    match spec.kind:
+        case "whisper":
+            return f'a smaller {model}, or {compute_type} = "int8", needs less'
+        case "marian":
+            return f'{compute_type} = "int8" needs less'
+    return f"a smaller {model} or {context} needs less"
 
 
 def _free_bytes() -> int:

@@ -14,7 +14,6 @@ from pipeline.audio.microphone import Microphone
 from pipeline.audio.protocols import AudioSource, SpeechDetector
 from pipeline.audio.silero_vad import Silero
 from pipeline.config.schema import Compare, Final, Partial, Settings
-from pipeline.core.errors import ConfigError, ModelError
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.process import EngineProcess, RecognizerProcess, TranslatorProcess
 from pipeline.engines.prompts import Style, style_for
@@ -22,10 +21,12 @@ from pipeline.engines.protocols import Recognizer, Translator
 from pipeline.engines.specification import FINAL, QUICK, RECOGNIZER, SECOND, EngineSpec, Part
 from pipeline.models.automatic import recognizer_name, require_languages
 from pipeline.models.crash_history import crash_history
-from pipeline.models.registry import read_registry
+from pipeline.models.registry import Role, read_registry
 from pipeline.models.resolve import resolve
 from pipeline.models.store import directory_of
 from pipeline.models.windows import own_window_s
+
+_PARTIAL, _FINAL, _COMPARE = "translate.partial", "translate.final", "translate.compare"
 
 _TEST_HANG_S = 120.0
 """In a test an engine may be as slow as it likes: the test says how slow."""
@@ -79,19 +80,19 @@ def recognizer_spec(settings: Settings) -> EngineSpec:
         "window_s": stt.window_s or own_window_s(model, settings.models.directory),
         "word_probabilities": stt.word_probabilities,
     }
-    return EngineSpec("whisper", f"whisper:{model.name}", model, arguments)
+    return EngineSpec("whisper", f"whisper:{model.name}", model, arguments, section="stt")
 
 
 def partial_spec(settings: Settings) -> EngineSpec | None:
     """Return the description of the partial pass's translator, if any. Raises ModelError."""
     partial = settings.translate.partial
-    return None if partial.engine == "none" else _marian(settings, partial)
+    return None if partial.engine == "none" else _marian(settings, partial, _PARTIAL)
 
 
 def final_spec(settings: Settings) -> EngineSpec | None:
     """Return the description of the final pass's translator, if any. Raises ModelError."""
     final = settings.translate.final
-    return None if final.engine == "marian" else _gemma(settings, final, draft=final.draft)
+    return None if final.engine == "marian" else _gemma(settings, final, _FINAL, draft=final.draft)
 
 
 def compare_spec(settings: Settings) -> EngineSpec | None:
@@ -100,14 +101,11 @@ def compare_spec(settings: Settings) -> EngineSpec | None:
     Raises ModelError.
     """
     compare = settings.translate.compare
-    try:
-        match compare.engine:
-            case "gemma":
-                return _gemma(settings, compare)
-            case "marian":
-                return _marian(settings, compare)
-    except (ModelError, ConfigError) as error:
-        raise of_compare(error) from None
+    match compare.engine:
+        case "gemma":
+            return _gemma(settings, compare, _COMPARE)
+        case "marian":
+            return _marian(settings, compare, _COMPARE)
     return None
 
 
@@ -180,16 +178,14 @@ def _process_options(settings: Settings, *, restarts: bool) -> dict[str, Any]:
     }
 
 
-def _marian(settings: Settings, chosen: Partial | Compare) -> EngineSpec:
-    require_languages("marian", chosen.model, settings)
-    model = resolve("marian", chosen.model, settings.models.directory)
+def _marian(settings: Settings, chosen: Partial | Compare, section: str) -> EngineSpec:
+    model = _model("marian", chosen.model, settings, section)
     arguments = {"compute_type": chosen.compute_type, "threads": chosen.threads}
-    return EngineSpec("marian", "marian", model, arguments)
+    return EngineSpec("marian", "marian", model, arguments, section)
 
 
-def _gemma(settings: Settings, chosen: Final | Compare, draft: int = 0) -> EngineSpec:
-    require_languages("gemma", chosen.model, settings)
-    model = resolve("gemma", chosen.model, settings.models.directory)
+def _gemma(settings: Settings, chosen: Final | Compare, section: str, draft: int = 0) -> EngineSpec:
+    model = _model("gemma", chosen.model, settings, section)
     arguments = {
         "prompt": _style(settings, chosen) if chosen.prompt == "auto" else chosen.prompt,
         "source": settings.translate.source,
@@ -202,21 +198,16 @@ def _gemma(settings: Settings, chosen: Final | Compare, draft: int = 0) -> Engin
         "flash_attention": chosen.flash_attention,
         "deadline_s": chosen.deadline_s,
     }
-    return EngineSpec("gemma", "gemma", model, arguments)
+    return EngineSpec("gemma", "gemma", model, arguments, section)
+
+
+def _model(role: Role, name: str, settings: Settings, section: str) -> Path:
+    key = f"{section}.model"
+    require_languages(role, name, settings, key=key)
+    return resolve(role, name, settings.models.directory, key=key)
 
 
 def _style(settings: Settings, chosen: Final | Compare) -> Style:
     """Return how the model is asked: as the registry has it, else as it looks."""
     model = read_registry(directory_of(settings.models.directory)).get(chosen.model)
     return (model.prompt if model else "") or style_for(chosen.model)
-
-
-def of_compare(error: ModelError | ConfigError) -> ModelError | ConfigError:
-    """Return the error with the keys of `translate.compare` for those of the other translators."""
-
-    def ours(text: str) -> str:
-        for theirs in ("translate.final.", "translate.partial."):
-            text = text.replace(theirs, "translate.compare.")
-        return text
-
-    return type(error)(error.code, ours(error.message), ours(error.fix))

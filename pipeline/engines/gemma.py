@@ -17,12 +17,12 @@ from pipeline.engines import llama, prompts
 from pipeline.engines import speculative as drafting
 from pipeline.engines.output import WholeWords, join, one_line
 from pipeline.engines.protocols import never
+from pipeline.engines.specification import setting
 from pipeline.engines.speculative import Bias, Draft
 from pipeline.text import repetition, sentences
 
 log = structlog.get_logger()
 
-_KEY = "translate.final.model"
 _WARM_UP = "Grace to you and peace."
 
 
@@ -44,7 +44,7 @@ class Gemma:
     is tried first (0..1), `context` in tokens,
     `batch` how many are evaluated at once, `draft` how many tokens of a draft are checked at once
     (0: none). A translation that takes longer than `deadline_s` is given up.
-    `on_step` hears of every retreat
+    `section`: see `EngineSpec`. `on_step` hears of every retreat
     from the GPU while the model is loaded; without it the log does.
     """
 
@@ -66,9 +66,11 @@ class Gemma:
         flash_attention: bool = True,
         draft: int = 0,
         deadline_s: float = 8.0,
+        section: str = "",
         on_step: Callable[[str], None] | None = None,
     ) -> None:
         self._path = path
+        self._section = section
         self._style = prompts.style_for(path) if prompt == "auto" else prompt
         self._source = source
         self._target = target
@@ -91,17 +93,18 @@ class Gemma:
 
         Raises ModelError, or ConfigError for a language that the prompt cannot name.
         """
-        prompt = prompts.render(self._style, "", self._source, self._target)
+        prompt = prompts.render(self._style, "", self._source, self._target, self._section)
+        key = setting(self._section, "model")
         self._ends_at_line = prompt.end == "\n"
         if self._path.is_dir():
             raise ModelError(
                 "model-wrong-kind",
-                f"{_KEY}: {self._path} is a folder, not a GGUF model.",
+                f"{key}: {self._path} is a folder, not a GGUF model.",
                 "Give a .gguf file.",
             )
         if not self._path.is_file():
             raise ModelError(
-                "model-missing", f"{_KEY}: there is no file {self._path}.", "Give a .gguf file."
+                "model-missing", f"{key}: there is no file {self._path}.", "Give a .gguf file."
             )
         try:
             steps = self._steps()
@@ -117,10 +120,11 @@ class Gemma:
                     self.gpu_layers = step
                     return
         except (llama.LlamaError, EngineError) as error:
+            context = setting(self._section, "context")
             raise ModelError(
                 "model-broken",
-                f"{_KEY}: {self._path} cannot be loaded: {error}.",
-                "Copy or pull it again; if memory is short, lower translate.final.context.",
+                f"{key}: {self._path} cannot be loaded: {error}.",
+                f"Copy or pull it again; if memory is short, lower {context}.",
             ) from error
 
     @property

@@ -15,10 +15,10 @@ from pipeline.core.types import Translation
 from pipeline.engines.ctranslate2_errors import explain, require
 from pipeline.engines.output import join
 from pipeline.engines.protocols import never
+from pipeline.engines.specification import setting
 from pipeline.text import repetition, sentences
 from pipeline.text.target_commit import regrouped
 
-_KEY = "translate.partial.model"
 _FILES = ("model.bin", "config.json", "source.spm", "target.spm")
 _MAX_PIECES = 80
 """Longest source handed over at once. Models have 256 positions or more; the cap stays below."""
@@ -44,8 +44,12 @@ class Marian:
     gpu_layers = 0
     deadline_s = math.inf
 
-    def __init__(self, path: Path, *, compute_type: str = "int8", threads: int = 1) -> None:
+    def __init__(
+        self, path: Path, *, compute_type: str = "int8", threads: int = 1, section: str = ""
+    ) -> None:
+        """Take the settings. `section`: see `EngineSpec`."""
         self._path = path
+        self._section = section
         self._compute_type = compute_type
         self._threads = threads
         self._translator: Any = None
@@ -56,7 +60,7 @@ class Marian:
 
     def load(self) -> None:
         """Load the model and translate a word. Raises ModelError."""
-        require(self._path, _FILES, _KEY, "translation")
+        require(self._path, _FILES, self._section, "translation")
         import ctranslate2  # noqa: PLC0415 - heavy
         import sentencepiece  # noqa: PLC0415 - heavy
 
@@ -74,9 +78,10 @@ class Marian:
             self._end = [] if self._adds_end() else ["</s>"]
             self.translate("Amen.")
         except EngineError as error:
-            raise ModelError("model-broken", f"{_KEY}: {error.message}") from error
+            key = setting(self._section, "model")
+            raise ModelError("model-broken", f"{key}: {error.message}") from error
         except Exception as error:
-            raise explain(error, self._path, _KEY, "translation") from error
+            raise explain(error, self._path, self._section, "translation") from error
 
     def translate(
         self,

@@ -12,6 +12,7 @@ from typing import Literal
 from pipeline.core import languages
 from pipeline.core.errors import ConfigError
 from pipeline.core.resources import bundled
+from pipeline.engines.specification import setting
 
 Style = Literal["translategemma", "starter", "examples"]
 
@@ -44,15 +45,15 @@ class Prompt:
     end: str = END_OF_TURN
 
 
-def render(style: Style, text: str, source: str, target: str) -> Prompt:
+def render(style: Style, text: str, source: str, target: str, section: str = "") -> Prompt:
     """Return the prompt that asks for `text` in the language `target`.
 
     `source` and `target` are codes such as `en`. Raises ConfigError for one without a name here,
-    or without examples in the style that needs them.
+    or without examples in the style that needs them; `section` is that of the style's setting.
     """
     names = {"source": language(source), "target": language(target)}
     if style == "examples":
-        return _by_examples(text, source, target)
+        return _by_examples(text, source, target, section)
     if style == "starter":
         head = "<start_of_turn>user\n"
     else:
@@ -60,13 +61,14 @@ def render(style: Style, text: str, source: str, target: str) -> Prompt:
     return Prompt(head, text.strip(), f"{END_OF_TURN}\n<start_of_turn>model\n")
 
 
-def _by_examples(text: str, source: str, target: str) -> Prompt:
+def _by_examples(text: str, source: str, target: str, section: str) -> Prompt:
     """Return translations with the text as the last, whose translation is still to come."""
     for code in (source, target):
         if not languages.language(code).examples:
+            key = setting(section, "prompt")
             raise ConfigError(
                 "prompt-examples",
-                f'translate.final.prompt = "examples": there are none in {language(code)}.',
+                f'{key} = "examples": there are none in {language(code)}.',
                 "Choose a model that was trained to translate, such as a TranslateGemma.",
             )
     examples = (languages.language(code).examples for code in (source, target))
@@ -88,6 +90,6 @@ def language(code: str) -> str:
 
 
 def style_for(model: str | Path) -> Style:
-    """Return the style that fits `translate.final.model`: the bundled starter has its own."""
+    """Return the style that fits a model: the bundled starter has its own."""
     own = str(model) == "starter" or bundled("models", "starter") in Path(model).absolute().parents
     return "starter" if own else "translategemma"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,6 +19,11 @@ GPU_SHARES: Mapping[Kind, tuple[float, ...]] = {
 """What of the GPU work that the settings ask for is tried in turn when a GPU fails."""
 
 
+def setting(section: str, key: str) -> str:
+    """Return the name of a setting for messages; an engine without a section has none."""
+    return f"{section}.{key}" if section else key
+
+
 @dataclass(frozen=True, slots=True)
 class EngineSpec:
     """An engine's kind, its model and the other arguments of its constructor (JSON values)."""
@@ -28,6 +33,8 @@ class EngineSpec:
     """As records name it."""
     model: Path
     arguments: Mapping[str, Any]
+    section: str = ""
+    """The table of the settings that asks for it, such as "translate.compare", for messages."""
 
     @property
     def wants_gpu(self) -> bool:
@@ -44,7 +51,7 @@ class EngineSpec:
         elif share < 1 and self.wants_gpu:
             # Whisper is on a GPU whole or not at all, and float16 is for GPUs only.
             arguments |= {"device": "cpu", "compute_type": "int8"}
-        return EngineSpec(self.kind, self.name, self.model, arguments)
+        return replace(self, arguments=arguments)
 
     def make(self) -> Recognizer | Translator:
         """Return the engine, not yet loaded."""
@@ -55,17 +62,17 @@ class EngineSpec:
         # A process for one engine imports that one only.
         from pipeline.engines.whisper import Whisper  # noqa: PLC0415
 
-        return Whisper(self.model, **self.arguments)
+        return Whisper(self.model, section=self.section, **self.arguments)
 
     def make_translator(self) -> Translator:
         """Return the engine, which is a translator, not yet loaded."""
         if self.kind == "marian":
             from pipeline.engines.marian import Marian  # noqa: PLC0415
 
-            return Marian(self.model, **self.arguments)
+            return Marian(self.model, section=self.section, **self.arguments)
         from pipeline.engines.gemma import Gemma  # noqa: PLC0415
 
-        return Gemma(self.model, **self.arguments)
+        return Gemma(self.model, section=self.section, **self.arguments)
 
     def as_json(self) -> dict[str, Any]:
         """Return the values for another process."""
@@ -74,12 +81,13 @@ class EngineSpec:
             "name": self.name,
             "model": str(self.model),
             "arguments": dict(self.arguments),
+            "section": self.section,
         }
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> EngineSpec:
         """Return what `as_json` was made of."""
-        return cls(values["kind"], values["name"], Path(values["model"]), values["arguments"])
+        return cls(**{**values, "model": Path(values["model"])})
 
 
 @dataclass(frozen=True, slots=True)

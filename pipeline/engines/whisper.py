@@ -25,11 +25,11 @@ from pipeline.engines.lost_tail import (
     joined,
     last_word,
 )
+from pipeline.engines.specification import setting
 from pipeline.engines.word_probabilities import choices, words
 
 log = structlog.get_logger()
 
-_KEY = "stt.model"
 _FRAMES_A_SECOND = 100
 _HOP = 160
 """Samples in a frame of features."""
@@ -69,7 +69,7 @@ class Whisper:
     `model` is the folder of a CTranslate2 model, `lang` the spoken language,
     `window_s` the shortest stretch that is encoded, `hotwords` words to listen for (they may be
     changed between calls; the model sees the first 223 tokens of them). With `word_probabilities`
-    finals tell how sure the model is of each word.
+    finals tell how sure the model is of each word. `section`: see `EngineSpec`.
     """
 
     setback = ""
@@ -85,8 +85,10 @@ class Whisper:
         window_s: float = 10.0,
         hotwords: str = "",
         word_probabilities: bool = True,
+        section: str = "",
     ) -> None:
         self._path = model
+        self._section = section
         self._settings = {"device": device, "compute_type": compute_type, "cpu_threads": threads}
         self._lang = lang
         self._window_s = window_s
@@ -110,7 +112,8 @@ class Whisper:
 
     def load(self) -> None:
         """Load the model and transcribe a second of silence. Raises ModelError."""
-        require(self._path, ("model.bin", "tokenizer.json"), _KEY, "Whisper")
+        require(self._path, ("model.bin", "tokenizer.json"), self._section, "Whisper")
+        key = setting(self._section, "model")
         import faster_whisper  # noqa: PLC0415 - heavy
         from faster_whisper.tokenizer import Tokenizer  # noqa: PLC0415
         from faster_whisper.transcribe import get_suppressed_tokens  # noqa: PLC0415
@@ -120,11 +123,11 @@ class Whisper:
                 str(self._path), num_workers=1, local_files_only=True, **self._settings
             )
         except Exception as error:
-            raise explain(error, self._path, _KEY, "Whisper") from error
+            raise explain(error, self._path, self._section, "Whisper") from error
         if self._lang not in model.supported_languages:
             raise ModelError(
                 "model-wrong-lang",
-                f"{_KEY}: {self._path} does not know the language {self._lang!r}.",
+                f"{key}: {self._path} does not know the language {self._lang!r}.",
                 "Set translate.source to one it knows, or give a multilingual model.",
             )
         self._model = model
@@ -134,7 +137,7 @@ class Whisper:
         try:
             self.recognize(np.zeros(SAMPLE_RATE, np.float32), final=True)
         except EngineError as error:
-            raise ModelError("model-broken", f"{_KEY}: {error.message}") from error
+            raise ModelError("model-broken", f"{key}: {error.message}") from error
         self.has_alignment = self._try_alignment()
 
     def recognize(self, pcm: Pcm, *, final: bool, prefix: Sequence[int] = ()) -> Recognition:

@@ -75,10 +75,11 @@ def remember(settings: Settings, name: str, *, keeps_up: bool) -> None:
         write_whole(store.directory / _KEPT_UP, _KeptUp.dump_json(results, indent=1))
 
 
-def require_languages(role: Role, name: str, settings: Settings) -> None:
+def require_languages(role: Role, name: str, settings: Settings, *, key: str = "") -> None:
     """Check that a model was made for the languages of the settings.
 
-    Of a path or a hub id nobody knows. Raises ConfigError (lang-unsupported), ModelError.
+    Of a path or a hub id nobody knows. `key` as for `resolve`.
+    Raises ConfigError (lang-unsupported), ModelError.
     """
     translate = settings.translate
     model = read_registry(directory_of(settings.models.directory)).get(name)
@@ -88,7 +89,7 @@ def require_languages(role: Role, name: str, settings: Settings) -> None:
         does = "hears" if role == "stt" else "translates"
         raise ConfigError(
             "lang-unsupported",
-            f"{KEYS[role]}: {name} {does} {', '.join(made_for)}, "
+            f"{key or KEYS[role]}: {name} {does} {', '.join(made_for)}, "
             f"and translate.source and target ask for {wanted}.",
             "Choose another model (`stark-translate models list`), or correct the languages.",
         )

@@ -13,31 +13,33 @@ from pipeline.models.store import Store, again, directory_of
 STARTER = "starter"
 
 
-def resolve(role: Role, value: str, directory: str | Path = "") -> Path:
+def resolve(role: Role, value: str, directory: str | Path = "", *, key: str = "") -> Path:
     """Return the folder (stt, marian) or .gguf file (gemma) that `value` names.
 
     `value` is, in this order: "starter" for the models that ship with the program, a name of the
     registry, a path, a name under which a model was deployed, or a hub id (`owner/name`; for gemma
     `owner/name/file.gguf`). What comes from the hub must have been pulled into `directory`, which
-    is `models.directory`. Raises ModelError.
+    is `models.directory`. `key` is the setting that holds `value`, for messages; without it that of
+    the role. Raises ModelError.
     """
+    key = key or KEYS[role]
     if value == STARTER:
-        return _starter(role)
-    store, key = Store(directory_of(str(directory))), KEYS[role]
+        return _starter(role, key)
+    store = Store(directory_of(str(directory)))
     known = read_registry(store.directory)
     if model := known.get(value):
         if model.role != role:
-            raise _wrong_role(role, value, model.role)
-        return _pulled(store, role, value)
+            raise _wrong_role(role, value, model.role, key)
+        return _pulled(store, role, value, key)
     # A path before a hub id, which looks the same: "models/own" may be a folder here.
     path, there = _look(value)
     if there:
         return path
     if _is_stored(store, value):
-        return _pulled(store, role, value)
+        return _pulled(store, role, value, key)
     parts = hub_id(value)
     if parts is not None and (role == "gemma") == bool(parts[1]):
-        return _pulled(store, role, value)
+        return _pulled(store, role, value, key)
     if parts is not None and role == "gemma":
         fix = f"Name the file in it too: {value}/<file>.gguf"
         raise ModelError("model-missing", f"{key}: {value} is a repository, not a file.", fix)
@@ -68,15 +70,15 @@ def _look(value: str) -> tuple[Path, bool]:
         return Path(value), False
 
 
-def _pulled(store: Store, role: Role, name: str) -> Path:
+def _pulled(store: Store, role: Role, name: str, key: str) -> Path:
     """Return the path of a pulled model; every file must be there in full size."""
-    key, manifest = KEYS[role], store.manifest(name)
+    manifest = store.manifest(name)
     if manifest is None:
         raise ModelError(
             "model-not-pulled", f"{key}: {name} is not in {store.directory}.", again(name)
         )
     if manifest.role != role:
-        raise _wrong_role(role, name, manifest.role)
+        raise _wrong_role(role, name, manifest.role, key)
     path, faults = store.path(manifest), store.faults(manifest)
     # A damaged Gemma is left for its engine to find: then the daemon goes on with Marian alone.
     if faults and not (role == "gemma" and path.is_file()):
@@ -85,15 +87,15 @@ def _pulled(store: Store, role: Role, name: str) -> Path:
     return path
 
 
-def _wrong_role(role: Role, name: str, made_for: Role) -> ModelError:
+def _wrong_role(role: Role, name: str, made_for: Role, key: str) -> ModelError:
     return ModelError(
         "model-wrong-kind",
-        f"{KEYS[role]}: {name} is a model for {KEYS[made_for]}.",
+        f"{key}: {name} is a model for {KEYS[made_for]}.",
         f"`stark-translate models list` shows those for {KEYS[role]}.",
     )
 
 
-def _starter(role: Role) -> Path:
+def _starter(role: Role, key: str) -> Path:
     folder = bundled("models", "starter", role)
     files = sorted(folder.glob("*.gguf" if role == "gemma" else "model.bin"))
     if not files:
@@ -106,5 +108,5 @@ def _starter(role: Role) -> Path:
     # A broken Gemma is the engine's to find: then the daemon goes on with Marian alone.
     if role != "gemma" and (wrong := wrong_sizes(path)):
         fix = "Install the program again, or check out the repository anew."
-        raise ModelError("model-broken", f"{KEYS[role]}: {'; '.join(wrong)}.", fix)
+        raise ModelError("model-broken", f"{key}: {'; '.join(wrong)}.", fix)
     return path

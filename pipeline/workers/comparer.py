@@ -14,7 +14,6 @@ from pathlib import Path
 from pipeline.core.errors import EngineError, EngineGoneError, ModelError
 from pipeline.core.reports import Emit, Fault
 from pipeline.core.types import Caption, Comparison, Span
-from pipeline.engines.factory import of_compare
 from pipeline.engines.protocols import Translator
 from pipeline.workers.base import UNUSABLE, Worker
 
@@ -54,10 +53,9 @@ class Compare(Worker):
         try:
             self._translator.load()
         except ModelError as error:
-            problem = of_compare(error)
             if error.code not in UNUSABLE:
-                raise problem from None  # a mistake in the settings
-            self.emit(Fault(self.name, problem.code, problem.message))
+                raise  # a mistake in the settings
+            self.emit(Fault(self.name, error.code, error.message))
             self._useless = True
 
     def work(self) -> None:

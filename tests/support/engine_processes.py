@@ -28,10 +28,12 @@ def spec(part: str, **arguments: Any) -> EngineSpec:
     needs_file(bundled("models", "starter"))
     match part:
         case "stt":
-            return EngineSpec("whisper", "whisper:starter", resolve("stt", "starter"), arguments)
+            model = resolve("stt", "starter")
+            return EngineSpec("whisper", "whisper:starter", model, arguments, "stt")
         case "partial":
-            return EngineSpec("marian", "marian", resolve("marian", "starter"), arguments)
-    return EngineSpec("gemma", "gemma", resolve("gemma", "starter"), arguments)
+            model = resolve("marian", "starter")
+            return EngineSpec("marian", "marian", model, arguments, "translate.partial")
+    return EngineSpec("gemma", "gemma", resolve("gemma", "starter"), arguments, "translate.final")
 
 
 class Kept:

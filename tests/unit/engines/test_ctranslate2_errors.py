@@ -10,19 +10,19 @@ from pipeline.engines.ctranslate2_errors import explain, kind_of, require
 
 def test_a_whole_folder_is_accepted(tmp_path: Path) -> None:
     (tmp_path / "model.bin").touch()
-    require(tmp_path, ("model.bin",), "stt.model", "Whisper")
+    require(tmp_path, ("model.bin",), "stt", "Whisper")
 
 
 def test_missing_files_are_named(tmp_path: Path) -> None:
     (tmp_path / "model.bin").touch()
     with pytest.raises(ModelError, match=r"stt\.model: .* lacks a\.spm, b\.spm.*\[model-missing\]"):
-        require(tmp_path, ("model.bin", "a.spm", "b.spm"), "stt.model", "Whisper")
+        require(tmp_path, ("model.bin", "a.spm", "b.spm"), "stt", "Whisper")
 
 
 def test_a_file_is_not_a_folder(tmp_path: Path) -> None:
     (tmp_path / "model.bin").touch()
     with pytest.raises(ModelError, match=r"holds model\.bin.*\[model-wrong-kind\]"):
-        require(tmp_path / "model.bin", ("model.bin",), "stt.model", "Whisper")
+        require(tmp_path / "model.bin", ("model.bin",), "stt", "Whisper")
 
 
 @pytest.mark.parametrize(
@@ -40,10 +40,10 @@ def test_weights_say_what_they_are(tmp_path: Path, head: bytes, kind: str) -> No
     assert kind_of(tmp_path / "model.bin") == kind
     for wanted in ("Whisper", "translation"):
         if kind in ("", wanted):
-            require(tmp_path, (), "stt.model", wanted)
+            require(tmp_path, (), "stt", wanted)
         else:
             with pytest.raises(ModelError, match=rf"not a {wanted} model.*\[model-wrong-kind\]"):
-                require(tmp_path, ("tokenizer.json",), "stt.model", wanted)
+                require(tmp_path, ("tokenizer.json",), "stt", wanted)
 
 
 def test_no_weights_say_nothing(tmp_path: Path) -> None:
@@ -61,7 +61,7 @@ def test_no_weights_say_nothing(tmp_path: Path) -> None:
     ],
 )
 def test_every_error_gets_its_code_and_fix(said: Exception, code: str, fix: str) -> None:
-    error = explain(said, "/models/x", "stt.model", "Whisper")
+    error = explain(said, "/models/x", "stt", "Whisper")
     assert error.code == code
     assert fix in error.fix
     assert "/models/x" in error.message or "stt.compute_type" in error.message

@@ -46,7 +46,7 @@ def test_too_little_memory_says_what_there_is_what_is_needed_and_what_lowers_it(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "model.bin").write_bytes(bytes(20_000_000))
-    spec = EngineSpec("whisper", "whisper", tmp_path, {})
+    spec = EngineSpec("whisper", "whisper", tmp_path, {}, "stt")
     cause = without_memory(Cause(OUT_OF_MEMORY_CODE, "got no more memory"), spec, 300_000_000)
     assert "0.30 GB were free" in cause.words
     assert "its model's files alone have 0.02 GB" in cause.words
@@ -56,11 +56,20 @@ def test_too_little_memory_says_what_there_is_what_is_needed_and_what_lowers_it(
     assert "other programs" in error.fix
 
 
-def test_every_kind_of_engine_names_settings_that_exist() -> None:
+def test_every_engine_names_settings_that_exist_and_are_its_own() -> None:
     every = {path for path, _ in leaves(Settings().model_dump())}
-    for kind in get_args(Kind):
-        spec = EngineSpec(kind, kind, Path("/nowhere"), {})
+    engines: list[tuple[Kind, str]] = [
+        ("whisper", "stt"),
+        ("marian", "translate.partial"),
+        ("marian", "translate.compare"),
+        ("gemma", "translate.final"),
+        ("gemma", "translate.compare"),
+    ]
+    assert {kind for kind, _ in engines} == set(get_args(Kind))
+    for kind, section in engines:
+        spec = EngineSpec(kind, kind, Path("/nowhere"), {}, section)
         words = without_memory(Cause(OUT_OF_MEMORY_CODE, ""), spec, 0).words
         named = set(re.findall(r"(?:stt|translate)\.[\w.]*\w", words))
         assert named
         assert named <= every
+        assert all(name.startswith(f"{section}.") for name in named)

@@ -12,12 +12,13 @@ from pipeline.audio.microphone import Microphone
 from pipeline.audio.silero_vad import Silero
 from pipeline.config.loader import load
 from pipeline.config.schema import Settings
-from pipeline.core.errors import ModelError
+from pipeline.core.errors import ConfigError, ModelError
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines import factory
 from pipeline.engines.gemma import Gemma
 from pipeline.engines.marian import Marian
 from pipeline.engines.whisper import Whisper
+from pipeline.models.resolve import resolve
 
 
 def settings(tmp_path: Path, **flags: Any) -> Settings:
@@ -49,3 +50,42 @@ def test_passes_can_be_left_out(tmp_path: Path) -> None:
 def test_a_model_that_is_not_there_is_told_at_once(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="model-missing"):
         factory.final_translator(settings(tmp_path, translate__final__model="/nowhere.gguf"))
+
+
+@pytest.mark.parametrize(
+    ("engine", "model"),
+    [
+        ("gemma", "/nowhere.gguf"),
+        ("gemma", "small.en"),  # a recognizer of the registry
+        ("gemma", str(resolve("marian", "starter"))),
+        ("marian", "/nowhere"),
+        ("marian", str(resolve("stt", "starter"))),
+        ("marian", "gemma-3-270m"),
+    ],
+)
+def test_a_wrong_model_is_told_by_the_key_that_names_it(
+    engine: str, model: str, tmp_path: Path
+) -> None:
+    section = "translate.partial" if engine == "marian" else "translate.final"
+    usual = settings(tmp_path, **{f"{section}.model": model})
+    other = settings(tmp_path, translate__compare__engine=engine, translate__compare__model=model)
+    specs = [(factory.partial_spec if engine == "marian" else factory.final_spec, usual, section)]
+    specs.append((factory.compare_spec, other, "translate.compare"))
+    for make_spec, chosen, wanted in specs:
+        with pytest.raises((ModelError, ConfigError)) as caught:
+            make_spec(chosen).make_translator().load()  # type: ignore[union-attr]
+        assert caught.value.message.startswith(f"{wanted}.model: ")
+
+
+def test_a_prompt_that_cannot_be_made_is_told_by_its_key(tmp_path: Path) -> None:
+    chosen = settings(
+        tmp_path,
+        translate__target="fr",
+        translate__compare__engine="gemma",
+        translate__compare__model=str(resolve("gemma", "starter")),
+        translate__compare__prompt="examples",
+    )
+    spec = factory.compare_spec(chosen)
+    assert spec is not None
+    with pytest.raises(ConfigError, match=r"^translate\.compare\.prompt"):
+        spec.make_translator().load()

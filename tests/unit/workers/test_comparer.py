@@ -14,7 +14,6 @@ from pipeline.core.errors import EngineGoneError, ModelCrashError, ModelError
 from pipeline.core.reports import Fault, Report, WorkerEnded, WorkerReady
 from pipeline.core.types import Caption, Comparison, Translation
 from pipeline.engines import factory
-from pipeline.engines.factory import of_compare
 from pipeline.workers.base import FAULTS_IN_A_ROW
 from pipeline.workers.comparer import LIMIT, Compare
 from pipeline.workers.steps import as_final
@@ -93,7 +92,7 @@ class Broken(FakeTranslator):
     code = "model-broken"
 
     def load(self) -> None:
-        raise ModelError(self.code, "translate.final.model: /x is damaged.", "Set it anew.")
+        raise ModelError(self.code, "translate.compare.model: /x is damaged.", "Set it anew.")
 
 
 def test_while_its_process_is_away_nothing_is_compared_and_it_is_tried_again() -> None:
@@ -120,7 +119,7 @@ def test_a_model_that_crashes_whenever_it_is_loaded_ends_nothing() -> None:
     assert reports[-1] == WorkerEnded("compare", None)
 
 
-def test_a_broken_model_is_reported_under_its_own_key() -> None:
+def test_a_broken_model_is_reported() -> None:
     reports = run(Broken("other"), 2)
     assert compared(reports) == []
     told = [r for r in reports if isinstance(r, Fault)]
@@ -140,11 +139,6 @@ def test_a_mistake_in_the_settings_ends_the_rehearsal() -> None:
     assert (
         str(ended.error) == "translate.compare.model: /x is damaged. Set it anew. [model-missing]"
     )
-
-
-def test_errors_name_the_keys_of_compare() -> None:
-    error = of_compare(ModelError("m", "translate.partial.model: no.", "See translate.final.x."))
-    assert str(error) == "translate.compare.model: no. See translate.compare.x. [m]"
 
 
 def test_handing_over_never_waits() -> None:
