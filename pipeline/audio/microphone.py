@@ -43,7 +43,7 @@ class Microphone:
         self._name = device or "default recording device"
         self._closed = threading.Event()
         self._stream: Any = None
-        self._inbox = CaptureQueue(SAMPLE_RATE)
+        self._capture = CaptureQueue(SAMPLE_RATE)
         self._cutter: BlockResampler | None = None
         self._expected = 0
         self._earlier_overflows = 0
@@ -69,7 +69,7 @@ class Microphone:
     @property
     def overflows(self) -> int:
         """How often the driver has said that it lost audio."""
-        return self._earlier_overflows + self._inbox.overflows
+        return self._earlier_overflows + self._capture.overflows
 
     def open(self) -> None:
         """Find the device by name and start recording; also again, after AudioLostError.
@@ -86,13 +86,13 @@ class Microphone:
         `start_sample` jumps by what was lost, and after a new `open` by the time in between. Raises
         AudioLostError (audio-lost) when the device stops or is silent for a second.
         """
-        inbox = self._inbox
+        capture = self._capture
         quiet_s = 0.0
         while not self._closed.is_set():
             # Several short waits instead of one: if the whole program was stopped for seconds, only
             # one of them has run out, and the device is not blamed.
             try:
-                chunk = inbox.get(_WAIT_S)
+                chunk = capture.get(_WAIT_S)
             except queue.Empty:
                 quiet_s += _WAIT_S
                 if quiet_s < (_LOST_S if self._expected else _FIRST_S):
@@ -105,7 +105,7 @@ class Microphone:
                 raise self._lost("the device stopped")
             if self._cutter is None:
                 self._cutter = self._new_cutter(
-                    inbox.rate, chunk.arrived_s - chunk.end / inbox.rate
+                    capture.rate, chunk.arrived_s - chunk.end / capture.rate
                 )
             if chunk.position > self._expected:
                 self._lost_samples += self._cutter.skip(chunk.position - self._expected)
@@ -116,7 +116,7 @@ class Microphone:
     def close(self) -> None:
         """End `blocks` and let go of the device, from any thread, within two seconds."""
         self._closed.set()
-        self._inbox.finish()
+        self._capture.finish()
         # A hanging sound server keeps PortAudio from closing. Nothing is lost by giving up, and the
         # program must be able to end.
         with contextlib.suppress(AudioError):
@@ -132,14 +132,14 @@ class Microphone:
                 f"Set audio.channel to 1..{device.input_channels}, or to 0 to mix them.",
             )
         how = {"device": device.index, "channels": channels_to_open(device, self._channel)}
-        inbox = CaptureQueue(_rate(sounddevice, device, how))
+        capture = CaptureQueue(_rate(sounddevice, device, how))
         try:
             stream = sounddevice.InputStream(
-                samplerate=inbox.rate,
+                samplerate=capture.rate,
                 dtype="float32",
                 latency=_LATENCY_S,
-                callback=inbox.callback,
-                finished_callback=inbox.finish,
+                callback=capture.callback,
+                finished_callback=capture.finish,
                 **how,
             )
             live.add(stream)
@@ -152,8 +152,8 @@ class Microphone:
                 f"{device.name} cannot be opened: {error}.",
                 "Another program may be holding it.",
             ) from None
-        self._earlier_overflows += self._inbox.overflows
-        self._inbox, self._name = inbox, device.name
+        self._earlier_overflows += self._capture.overflows
+        self._capture, self._name = capture, device.name
         self._cutter, self._expected = None, 0
 
     def _discard(self, _sounddevice: Any) -> None:

@@ -185,7 +185,7 @@ class CaptionBoard:
             return self.snapshot()
         return Snapshot(tuple(m for m in self._sorted() if m.seq > seq), resumed=True)
 
-    def keep(self, history: int) -> None:
+    def set_history(self, history: int) -> None:
         """Keep so many final captions from now on."""
         self._history = history
         self._forget()

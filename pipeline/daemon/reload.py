@@ -69,7 +69,7 @@ class Reload:
             message = f"Not reloaded: {error.message} {error.fix}".rstrip()
             raise ProtocolError(error.code, message)
 
-    def look(self) -> None:
+    def check_dictionary(self) -> None:
         """Have the dictionary read again if a file of it has changed."""
         if self._dictionary.changed():
             self._rules_again.request()
@@ -123,12 +123,12 @@ class Reload:
         old, self.settings = self.settings, settings
         self._group.configure(settings)
         self._hub.configure(settings.server)
-        self._board.keep(settings.server.history)
+        self._board.set_history(settings.server.history)
         self._facts.off_record_s = settings.operator.off_record_s
         if settings.log != old.log:
             logs.configure(settings.log.level, settings.log.format)
         if settings.session != old.session:
-            self._recorder.limit(settings.session)
+            self._recorder.configure(settings.session)
 
     def _tell_rules(self) -> None:
         rules = len(self._dictionary.lexicon.rules)

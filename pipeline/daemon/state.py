@@ -67,7 +67,7 @@ class StateAnnouncer:
         """The state to show, and why."""
         facts, rung = self._facts, self._degradation.rung
         purging = OFF_RECORD_OWED if self._recorder.purging else ""
-        disk = self._recorder.setback
+        disk = self._recorder.degraded_reason
         reason = _all(REASON[rung] or facts.degraded_reason, purging, disk)
         lost = _all(facts.source_lost, disk)
         gravest_first: list[tuple[object, State, str]] = [

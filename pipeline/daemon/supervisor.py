@@ -61,7 +61,7 @@ class Supervisor:
                 self._recorder.record(self._health.record())
             if now_s - dictionary_at_s >= self._reload.settings.dictionary.watch_s:
                 dictionary_at_s = now_s
-                self._reload.look()
+                self._reload.check_dictionary()
             if self._group.is_listening(now_s) and now_s >= next_alive_s:
                 next_alive_s = now_s + self._notifier.watchdog_s
                 self._notifier.alive()

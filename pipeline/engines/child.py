@@ -147,7 +147,7 @@ def _grower(channel: Channel) -> Callable[[str], None]:
 def _facts(engine: Any) -> dict[str, Any]:
     """Return what the other process cannot know: what loading made of the settings."""
     return {
-        "setback": engine.setback,
+        "degraded_reason": engine.degraded_reason,
         "gpu_layers": engine.gpu_layers,
         "kernels": getattr(engine, "kernels", ""),
     }

@@ -84,7 +84,7 @@ class Gemma:
         self.deadline_s = deadline_s
         self.is_cancelled = never
         self._on_step = on_step or (lambda step: log.warning("gpu", step=step))
-        self.setback = ""
+        self.degraded_reason = ""
         self.gpu_layers = 0
         """Layers that are on the GPU, once it has loaded."""
 
@@ -301,7 +301,7 @@ class Gemma:
         self._part(_WARM_UP, lambda: None, lambda _: None)
 
     def _retreat(self, step: str) -> None:
-        self.setback = step
+        self.degraded_reason = step
         self._on_step(step)
 
     def _steps(self) -> list[int]:

@@ -106,8 +106,8 @@ class KeptProcess:
         return ready.pid if ready else None
 
     @property
-    def setback(self) -> str:
-        """What is not as it should be, empty when all is. Any thread may ask."""
+    def degraded_reason(self) -> str:
+        """Why it is degraded, "" when it is not. Any thread may ask."""
         return "; ".join(filter(None, (self._away, self._less_gpu, self._from_loading)))
 
     def cpu_s(self) -> float:
@@ -269,7 +269,7 @@ class KeptProcess:
         if self._crashes is not None:
             self._crashes.forget(self.spec.model)
         self.memory_bytes = self.loaded_bytes = child.memory_bytes()
-        self._from_loading, before = facts["setback"], self._less_gpu
+        self._from_loading, before = facts["degraded_reason"], self._less_gpu
         self.kernels = facts["kernels"]
         if self._supervision.gpu_share < 1:
             where = f"{layers} layers are on it now" if layers else "it runs on the CPU alone now"

@@ -55,13 +55,13 @@ class Llama:
             settings.use_extra_bufts = False
         model = c.llama_model_load_from_file(str(path).encode(), settings)
         if not model:
-            raise LlamaError(said())
+            raise LlamaError(error_lines())
         self._context = c.llama_init_from_model(
             model, self._context_settings(threads, context, batch, flash_attention)
         )
         if not self._context:
             c.llama_model_free(model)
-            raise LlamaError(said())
+            raise LlamaError(error_lines())
         # Not at exit: a thread may still be inside, and the memory goes with the process anyway.
         weakref.finalize(self, _free, c, self._context, model).atexit = False
         self._memory = c.llama_get_memory(self._context)
@@ -204,7 +204,7 @@ def layers(path: Path) -> int:
     settings.vocab_only = True
     model = c.llama_model_load_from_file(str(path).encode(), settings)
     if not model:
-        raise LlamaError(said())
+        raise LlamaError(error_lines())
     try:
         buffer = ctypes.create_string_buffer(64)
         c.llama_model_meta_val_str(model, b"general.architecture", buffer, len(buffer))
@@ -248,7 +248,7 @@ def library() -> Any:
     return llama_cpp
 
 
-def said() -> str:
+def error_lines() -> str:
     """Return llama.cpp's own error lines since loading began, in one."""
     return "; ".join(_errors) or "llama.cpp gave no reason"
 

@@ -40,7 +40,7 @@ class Marian:
     """
 
     name = "marian"
-    setback = ""
+    degraded_reason = ""
     gpu_layers = 0
     deadline_s = math.inf
 

@@ -29,8 +29,8 @@ class Recognizer(Protocol):
         """Engine and model, for records."""
 
     @property
-    def setback(self) -> str:
-        """What is not as it should be; empty when all is."""
+    def degraded_reason(self) -> str:
+        """Why the engine is degraded, "" when it is not."""
 
     def load(self) -> None:
         """Load the model and warm it up. Raises ModelError."""
@@ -58,8 +58,8 @@ class Translator(Protocol):
         """Short engine name: `marian`, `gemma`."""
 
     @property
-    def setback(self) -> str:
-        """What is not as it should be, such as a GPU that could not be used; empty when all is."""
+    def degraded_reason(self) -> str:
+        """Why the engine is degraded, such as a GPU that could not be used; "" when it is not."""
 
     def load(self) -> None:
         """Load the model and warm it up. Raises ModelError."""

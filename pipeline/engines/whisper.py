@@ -72,7 +72,7 @@ class Whisper:
     finals tell how sure the model is of each word. `section`: see `EngineSpec`.
     """
 
-    setback = ""
+    degraded_reason = ""
 
     def __init__(
         self,

@@ -43,7 +43,7 @@ class TokenBucket:
 
 
 class ConnectionLimiter:
-    """Counts connections and requests by client network (see `holder`).
+    """Counts connections and requests by client network (see `client_network`).
 
     At most `most` connections are open in total and `per_address` of each address; both may be
     changed while it runs.

@@ -41,14 +41,14 @@ class Transport:
     def __init__(
         self,
         settings: schema.Server,
-        door: ConnectionLimiter,
+        limiter: ConnectionLimiter,
         *,
         handler: Callable[[ServerConnection], Awaitable[None]],
         answer: Callable[[ServerConnection, Request], Response | None],
     ) -> None:
         """`answer` answers a request, or returns None for a socket, which `handler` serves."""
         self._settings = settings
-        self._door = door
+        self._limiter = limiter
         self._handler = handler
         self._answer = answer
         self._connections: dict[
@@ -121,7 +121,7 @@ class Transport:
 
     def _kind(self) -> type[ServerConnection]:
         """Return the class of connections, which needs this transport's limiter and headers."""
-        door, connections = self._door, self._connections
+        limiter, connections = self._limiter, self._connections
         headers = SECURITY | (_STRICT if self._certificate else {})
 
         class Connection(ServerConnection):
@@ -142,11 +142,11 @@ class Transport:
             def connection_made(self, transport: asyncio.BaseTransport) -> None:
                 super().connection_made(transport)
                 connections[self] = address_of(self)
-                if not door.enter(connections[self]):
+                if not limiter.enter(connections[self]):
                     self.transport.abort()
 
             def connection_lost(self, exc: Exception | None) -> None:
-                door.leave(connections.pop(self))
+                limiter.leave(connections.pop(self))
                 super().connection_lost(exc)
 
         return Connection

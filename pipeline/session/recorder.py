@@ -140,8 +140,8 @@ class SessionRecorder:
         return self._full + self._diagnostics.lost + self._journal.lost
 
     @property
-    def setback(self) -> str:
-        """What is not as it should be with the files, empty when all is."""
+    def degraded_reason(self) -> str:
+        """Why writing is degraded, "" when it is not."""
         if self._failing:
             return "the disk cannot be written; what is missing waits"
         since_s = self._busy_since_s  # read once: it may be done meanwhile
@@ -182,7 +182,7 @@ class SessionRecorder:
         """Keep a caption in the journal only until its utterance's record comes: it may go on."""
         self._put(_Hold(caption_id))
 
-    def limit(self, keeping: SessionSettings) -> None:
+    def configure(self, keeping: SessionSettings) -> None:
         """Remove what older sessions are past these limits, and keep sound as they say from now."""
         self._recordings.keep = keeping.keep_audio
         self._put(keeping)
@@ -203,7 +203,7 @@ class SessionRecorder:
     @property
     def purging(self) -> bool:
         """Whether what has to go may still be in a file."""
-        return self._purges.owed
+        return self._purges.has_pending
 
     def close(self, timeout_s: float) -> bool:
         """Write what waits, for `timeout_s` at most; return whether everything is on disk."""

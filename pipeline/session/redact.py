@@ -56,7 +56,7 @@ class Purges:
         self._files = files
         self._mark = WholeFile(folder / MARK)
         self._asked: deque[Redaction] = deque()
-        self._owed: deque[RedactionFilter] = deque()
+        self._pending: deque[RedactionFilter] = deque()
         self._known: deque[RedactionFilter] = deque(maxlen=_REMEMBERED)
         self.marked = threading.Event()
         """Set once the mark of the latest removal is on the disk."""
@@ -67,9 +67,9 @@ class Purges:
         self._asked.append(purge)
 
     @property
-    def owed(self) -> bool:
+    def has_pending(self) -> bool:
         """True while words to be removed may still be in a file."""
-        return bool(self._asked or self._owed)
+        return bool(self._asked or self._pending)
 
     def takes(self, record: CaptionMessage | Record) -> bool:
         """Return whether a late record belongs to a removed utterance."""
@@ -83,7 +83,7 @@ class Purges:
             for file in self._files:
                 file.sift(sweep.line)
             self._known.append(sweep)
-            self._owed.append(sweep)  # before popleft, so that `owed` is true throughout
+            self._pending.append(sweep)  # before popleft, so that `has_pending` is true throughout
             self._asked.popleft()
             new = True
         return new
@@ -94,18 +94,18 @@ class Purges:
         `note` is called for each removal once its lines are gone, to rewrite the transcripts and to
         record the event. Then the mark is deleted. Raises OSError; then all is done again later.
         """
-        if not self._owed:
+        if not self._pending:
             return False
-        self._mark.content = orjson.dumps([asdict(sweep.purge) for sweep in self._owed])
+        self._mark.content = orjson.dumps([asdict(sweep.purge) for sweep in self._pending])
         self._mark.flush()
         if not self._asked:
             self.marked.set()
-        for sweep in self._owed:
+        for sweep in self._pending:
             _sweep(self._folder, sweep, self._files)
-        for sweep in self._owed:
+        for sweep in self._pending:
             note(sweep)
         (self._folder / MARK).unlink(missing_ok=True)
-        self._owed.clear()
+        self._pending.clear()
         return True
 
 

@@ -158,8 +158,8 @@ class Tuning:
     def _check(self, role: Role, engine: EngineProcess) -> None:
         """Test the engine with the golden sentence, which warms it up too. Raises EngineError."""
         golden, translate = self._golden, self._settings.translate
-        if engine.setback:
-            raise EngineError("gpu-unavailable", f"It does not fit: {engine.setback}.")
+        if engine.degraded_reason:
+            raise EngineError("gpu-unavailable", f"It does not fit: {engine.degraded_reason}.")
         lang = translate.source if role == "stt" else translate.target
         if translate.source not in golden.text:
             return

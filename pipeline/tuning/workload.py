@@ -112,7 +112,7 @@ def hearing(settings: Settings) -> Work:
         for each in heard
     ]
     speech_s = sum(each.end_s - each.start_s for each in last_finals(utterances))
-    return Work(fair(jobs), speech_s)
+    return Work(interleaved(jobs), speech_s)
 
 
 def quick_translating(settings: Settings) -> Work:
@@ -123,7 +123,7 @@ def quick_translating(settings: Settings) -> Work:
         for sentence in sentences
         for text, final in growing(sentence, settings.vad.partial_ms / 1000)
     ]
-    return Work(fair(jobs), _spoken_s(sentences))
+    return Work(interleaved(jobs), _spoken_s(sentences))
 
 
 def translating(drafts: Sequence[str] = ()) -> Work:
@@ -131,7 +131,7 @@ def translating(drafts: Sequence[str] = ()) -> Work:
     sentences = sermon()
     drafts = drafts or [""] * len(sentences)
     jobs = [Translating(s.source, draft=draft) for s, draft in zip(sentences, drafts, strict=True)]
-    return Work(fair(jobs), _spoken_s(sentences))
+    return Work(interleaved(jobs), _spoken_s(sentences))
 
 
 def sermon() -> tuple[Sentence, ...]:
@@ -150,7 +150,7 @@ def growing(sentence: Sentence, partial_s: float) -> list[tuple[str, bool]]:
     ]
 
 
-def fair(jobs: Sequence[T]) -> tuple[T, ...]:
+def interleaved(jobs: Sequence[T]) -> tuple[T, ...]:
     """Order jobs by bit-reversed index, so that any prefix is an even sample.
 
     Finals and partials alternate as long as there are both.

@@ -84,7 +84,7 @@ class WorkerGroup:
         # A file played as fast as possible has no clock to fall behind: then queues wait instead
         # of giving anything up.
         self.may_shed = not (settings.audio.input and settings.audio.pace == "fast")
-        self._mailbox = UtteranceQueue()
+        self._utterances = UtteranceQueue()
         self._drafts = DraftQueue(DRAFT_LIMIT)
         self._segmenter = Segmenter(settings.vad, last_id=last_id)
         self._detector = FallbackDetector(engines.detector, emit)
@@ -94,8 +94,8 @@ class WorkerGroup:
             segmenter=self._segmenter,
             origin_s=origin_s,
             zeros_mean_lost=not settings.audio.input,
-            mailbox=self._mailbox,
-            ladder=degradation,
+            utterances=self._utterances,
+            degradation=degradation,
             emit=emit,
         )
         self._transcribe = Transcribe(
@@ -103,9 +103,9 @@ class WorkerGroup:
             recognizer=engines.recognizer,
             partial=engines.partial,
             dictionary=dictionary,
-            mailbox=self._mailbox,
+            utterances=self._utterances,
             drafts=self._drafts if engines.final else None,
-            ladder=degradation,
+            degradation=degradation,
             emit=self._emit_checked,
             shed=self.may_shed,
         )
@@ -115,9 +115,9 @@ class WorkerGroup:
                 settings=settings,
                 translator=engines.final,
                 drafts=self._drafts,
-                ladder=degradation,
+                degradation=degradation,
                 emit=self._emit_checked,
-                is_stale=self._mailbox.is_stale,
+                is_stale=self._utterances.is_stale,
             )
         workers = (self.listen, self._transcribe, self._translate)
         self._workers: list[Worker] = [worker for worker in workers if worker is not None]
@@ -166,7 +166,7 @@ class WorkerGroup:
         It told nobody behind it that the end has come, and made no room for those before it.
         """
         if {"listen", "transcribe"} & set(self.ended):
-            self._mailbox.close()
+            self._utterances.close()
         if "transcribe" in self.ended:
             with suppress(queue.Full):
                 self._drafts.put_nowait(None)
@@ -207,10 +207,10 @@ class WorkerGroup:
     @property
     def degraded_reason(self) -> str:
         """Why the engines are not at their best, empty when all are."""
-        translate = "" if self._translate is None else self._translate.setback
+        translate = "" if self._translate is None else self._translate.degraded_reason
         if self.translator_hangs:
             translate = "the final translator hangs"
-        reasons = (self._detector.setback, self._transcribe.setback, translate)
+        reasons = (self._detector.degraded_reason, self._transcribe.degraded_reason, translate)
         return "; ".join(filter(None, reasons))
 
     def check_translator(self, now_s: float) -> bool:
@@ -248,8 +248,8 @@ class WorkerGroup:
 
     def take_unfinished(self) -> list[Caption]:
         """Take what the final translator has not finished, as finals."""
-        rescued = self._translate.rescue() if self._translate else []
-        return [checked(caption, self._church) for caption in rescued]
+        unfinished = self._translate.take_unfinished() if self._translate else []
+        return [checked(caption, self._church) for caption in unfinished]
 
     def settle(self) -> None:
         """Let what is said from now on be a caption of its own."""
@@ -261,7 +261,7 @@ class WorkerGroup:
         new = controls.off_record and not self.listen.off_record
         self.listen.off_record = controls.off_record
         if new:
-            self._mailbox.discard()
+            self._utterances.discard()
             self.take_unfinished()
 
     @property
@@ -280,11 +280,11 @@ class WorkerGroup:
     def queues(self) -> dict[str, int]:
         """Return what waits in each queue."""
         drafts = self._translate.waiting if self._translate else 0
-        return {"mailbox": len(self._mailbox), "drafts": drafts}
+        return {"mailbox": len(self._utterances), "drafts": drafts}
 
     def dropped(self) -> dict[str, int]:
         """Return what was given up so far: partials never recognized, finals never sent on."""
         return {
-            "partials": self._mailbox.replaced_partials,
+            "partials": self._utterances.replaced_partials,
             "drafts": self._transcribe.full_drafts,
         }

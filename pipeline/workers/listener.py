@@ -1,4 +1,4 @@
-"""The listen thread: audio source -> voice activity -> segmenter -> mailbox."""
+"""The listen thread: audio source -> voice activity -> segmenter -> queue of utterances."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ class Listen(Worker):
         source: AudioSource,
         detector: SpeechDetector,
         segmenter: Segmenter,
-        mailbox: UtteranceQueue,
-        ladder: Degradation,
+        utterances: UtteranceQueue,
+        degradation: Degradation,
         emit: Emit,
         origin_s: float = 0.0,
         zeros_mean_lost: bool = False,
@@ -51,8 +51,8 @@ class Listen(Worker):
         self._source = source
         self._detector = detector
         self._segmenter = segmenter
-        self._mailbox = mailbox
-        self._ladder = ladder
+        self._utterances = utterances
+        self._degradation = degradation
         self._stopping = threading.Event()
         self._held_partials = 0
         self._resumable: int | None = None
@@ -115,7 +115,7 @@ class Listen(Worker):
                         self.emit(SourceChanged(lost=True, message=str(lost), muted=muted))
                     self._reopen()
         finally:
-            with closing(self._mailbox):  # also when the source broke: what was said is kept
+            with closing(self._utterances):  # also when the source broke: what was said is kept
                 self._send(self._segmenter.flush(), 0.0)
 
     def _reopen(self) -> None:
@@ -199,7 +199,7 @@ class Listen(Worker):
             stamped = replace(utterance, spoken_s=spoken_s, closed_s=closed_s)
             if stamped.final or stamped.cause == "resumed":
                 self.emit(stamped)
-            self._mailbox.put(stamped)
+            self._utterances.put(stamped)
             if stamped.cause == "resumed":
                 self._resumable = None
         self._tell_settled()
@@ -213,14 +213,14 @@ class Listen(Worker):
     def _is_held(self, utterance: Utterance) -> bool:
         """Whether the machine is too far behind for this one. A final's time comes later."""
         if utterance.cause == "eager":
-            return self._ladder.rung is not Rung.FULL
+            return self._degradation.rung is not Rung.FULL
         return utterance.cause == "partial" and self._hold_partial()
 
     def _hold_partial(self) -> bool:
-        if self._ladder.rung >= Rung.NO_PARTIALS:
+        if self._degradation.rung >= Rung.NO_PARTIALS:
             return True
         self._held_partials += 1
-        return self._ladder.rung is Rung.FEWER_PARTIALS and self._held_partials % 2 == 1
+        return self._degradation.rung is Rung.FEWER_PARTIALS and self._held_partials % 2 == 1
 
     def _measure(self, block: AudioBlock) -> None:
         self._meter.append(block)

@@ -39,9 +39,9 @@ class Transcribe(Worker):
         recognizer: Recognizer,
         partial: Translator | None,
         dictionary: Dictionary,
-        mailbox: UtteranceQueue,
+        utterances: UtteranceQueue,
         drafts: DraftQueue | None,
-        ladder: Degradation,
+        degradation: Degradation,
         emit: Emit,
         shed: bool,
     ) -> None:
@@ -51,9 +51,9 @@ class Transcribe(Worker):
         self._recognizer = recognizer
         self._partial = partial
         self._dictionary = dictionary
-        self._mailbox = mailbox
+        self._utterances = utterances
         self._drafts = drafts
-        self._ladder = ladder
+        self._degradation = degradation
         self._shed = shed
         self._commits = Commitments()
         self._free_s = 0.0
@@ -65,12 +65,12 @@ class Transcribe(Worker):
         """Finals made from the partial translator because the queue behind was full."""
 
     @property
-    def setback(self) -> str:
-        """What is not as it should be with either engine, empty when all is."""
-        partial = self._partial.setback if self._partial is not None else ""
+    def degraded_reason(self) -> str:
+        """Why an engine is degraded, "" when both are well."""
+        partial = self._partial.degraded_reason if self._partial is not None else ""
         if self._backoff.is_exhausted:
             partial = "the quick translator failed; the spoken words stand in for its captions"
-        return "; ".join(filter(None, (self._recognizer.setback, partial)))
+        return "; ".join(filter(None, (self._recognizer.degraded_reason, partial)))
 
     def load(self) -> None:
         """Load recognizer and partial translator. One that only crashes is done without."""
@@ -84,9 +84,9 @@ class Transcribe(Worker):
             self._backoff.give_up()
 
     def work(self) -> None:
-        """Take utterances until the mailbox is closed and empty."""
+        """Take utterances until their queue is closed and empty."""
         try:
-            while (utterance := self._mailbox.get()) is not None:
+            while (utterance := self._utterances.get()) is not None:
                 self._take(utterance)
                 self._free_s = time.monotonic()
         finally:
@@ -94,10 +94,10 @@ class Transcribe(Worker):
                 self._drafts.put(None)
 
     def _take(self, utterance: Utterance) -> None:
-        if self._mailbox.is_stale(utterance):
+        if self._utterances.is_stale(utterance):
             return
         transcript = self._transcript(utterance)
-        if self._mailbox.is_stale(utterance):
+        if self._utterances.is_stale(utterance):
             return  # speech has returned meanwhile: there will be another text of it
         if transcript.filtered:
             self._commits.heard_nothing_of_use(utterance)
@@ -191,7 +191,7 @@ class Transcribe(Worker):
         now = time.monotonic()
         keeps = self.settings.translate.final.stability == "calm"
         standing = self._commits.heard(transcript, keeps=keeps)
-        idle = self._backoff.is_active(now) or self._ladder.rung >= Rung.SOURCE_CAPTIONS
+        idle = self._backoff.is_active(now) or self._degradation.rung >= Rung.SOURCE_CAPTIONS
         if self._partial is not None and not idle:
             try:
                 made = translate(
@@ -226,7 +226,7 @@ class Transcribe(Worker):
         if (
             self._drafts is None
             or self.final_engine_lost
-            or self._ladder.rung >= Rung.PARTIAL_ENGINE_FINALS
+            or self._degradation.rung >= Rung.PARTIAL_ENGINE_FINALS
         ):
             self.emit(as_final(caption))
             return

@@ -37,7 +37,7 @@ class Translate(Worker):
         settings: Settings,
         translator: Translator,
         drafts: DraftQueue,
-        ladder: Degradation,
+        degradation: Degradation,
         emit: Emit,
         is_stale: Callable[[Utterance], bool] = lambda _: False,
     ) -> None:
@@ -48,7 +48,7 @@ class Translate(Worker):
         self._lang = settings.translate.target
         self._translator = translator
         self._drafts = drafts
-        self._ladder = ladder
+        self._degradation = degradation
         self._free_s = 0.0
         self._backoff = Backoff(after=FAULTS_IN_A_ROW, first_s=_REST_S[0], most_s=_REST_S[1])
         self._is_stale = is_stale
@@ -67,11 +67,11 @@ class Translate(Worker):
         return self._drafts.qsize()
 
     @property
-    def setback(self) -> str:
-        """What is not as it should be with the translator, empty when all is."""
+    def degraded_reason(self) -> str:
+        """Why the translator is degraded, "" when it is not."""
         if self._backoff.is_exhausted:
             return "the final translator failed; the quick one makes the finals"
-        return self._translator.setback
+        return self._translator.degraded_reason
 
     @property
     def _resting(self) -> bool:
@@ -87,8 +87,8 @@ class Translate(Worker):
             self.emit(Fault(self.name, error.code, error.message))
             self._backoff.give_up()
             return
-        if self._translator.setback:
-            self.emit(Fault(self.name, "gpu-unavailable", self._translator.setback))
+        if self._translator.degraded_reason:
+            self.emit(Fault(self.name, "gpu-unavailable", self._translator.degraded_reason))
 
     def work(self) -> None:
         """Take drafts until the end comes."""
@@ -101,7 +101,7 @@ class Translate(Worker):
             self.doing = None
             self._free_s = time.monotonic()
 
-    def rescue(self) -> list[Caption]:
+    def take_unfinished(self) -> list[Caption]:
         """Take every draft, the one being worked on first, as a final: the translator hangs."""
         doing = self.doing  # read once: the engine may come back meanwhile
         taken = [doing] if doing else []
@@ -120,7 +120,7 @@ class Translate(Worker):
 
     def _final(self, draft: Caption, handed_s: float) -> Caption | None:
         """Return the final caption of a draft, None if it is not wanted any more."""
-        if self._resting or self._ladder.rung >= Rung.PARTIAL_ENGINE_FINALS:
+        if self._resting or self._degradation.rung >= Rung.PARTIAL_ENGINE_FINALS:
             return as_final(draft)
         start_s, final = time.monotonic(), self.settings.translate.final
         try:

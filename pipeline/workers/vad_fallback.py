@@ -31,8 +31,8 @@ class FallbackDetector:
         self._backoff = Backoff(after=1, first_s=_REST_S[0], most_s=_REST_S[1])
 
     @property
-    def setback(self) -> str:
-        """What is not as it should be, empty when all is. Any thread may ask."""
+    def degraded_reason(self) -> str:
+        """Why it is degraded, "" when it is not. Any thread may ask."""
         if not self._backoff.is_exhausted:
             return ""
         return "the voice activity model failed; loudness decides what is speech"

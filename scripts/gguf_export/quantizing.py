@@ -85,7 +85,7 @@ def quantize(source: Path, target: Path, level: str, threads: int) -> list[str]:
         if code:
             raise ModelError(
                 "quantize-failed",
-                f"{source} cannot be quantized to {level}: {llama.said()}.",
+                f"{source} cannot be quantized to {level}: {llama.error_lines()}.",
                 "Is there room on the disk?",
             )
         fresh.replace(target)

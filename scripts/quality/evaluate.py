@@ -124,7 +124,7 @@ def side(what: Sequence[str], sentences: Sequence[Sentence], options: argparse.N
         label=label,
         engine=translator.name,
         settings=settings.translate.model_dump(mode="json"),
-        setback=translator.setback,
+        setback=translator.degraded_reason,
         answers=answers[:count],
         repeated=answers[count:],
     )

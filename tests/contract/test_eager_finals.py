@@ -60,7 +60,7 @@ class Numbers:
     """A recognizer that tells the first and the last block it hears, as a word."""
 
     name = "numbers"
-    setback = ""
+    degraded_reason = ""
     hotwords = ""
 
     def __init__(self) -> None:
@@ -115,10 +115,10 @@ class Line:
                 sinks=(RecordSink(self.recorder), self.screen),
             )
         )
-        self.inbox: list[Report] = []
+        self.reports: list[Report] = []
         """What engines' threads have reported and the main thread has not seen yet."""
-        self.ladder = Degradation()
-        self.mailbox, self.drafts = UtteranceQueue(), DraftQueue(0)
+        self.degradation = Degradation()
+        self.utterances, self.drafts = UtteranceQueue(), DraftQueue(0)
         self.recognizer = Numbers()
         self.closed: list[Utterance] = []
         in_force = Settings(vad=VAD)
@@ -126,8 +126,8 @@ class Line:
             source=FakeSource(np.zeros(0, np.float32)),
             detector=Scripted(probabilities),
             segmenter=Segmenter(VAD),
-            mailbox=self.mailbox,
-            ladder=self.ladder,
+            utterances=self.utterances,
+            degradation=self.degradation,
             emit=self.take,
         )
         self.transcribe = Transcribe(
@@ -135,19 +135,19 @@ class Line:
             recognizer=self.recognizer,
             partial=FakeTranslator("quick"),
             dictionary=Dictionary(in_force),
-            mailbox=self.mailbox,
+            utterances=self.utterances,
             drafts=self.drafts,
-            ladder=self.ladder,
-            emit=self.inbox.append,
+            degradation=self.degradation,
+            emit=self.reports.append,
             shed=True,
         )
         self.translate = Translate(
             settings=in_force,
             translator=FakeTranslator("best"),
             drafts=self.drafts,
-            ladder=self.ladder,
-            emit=self.inbox.append,
-            is_stale=self.mailbox.is_stale,
+            degradation=self.degradation,
+            emit=self.reports.append,
+            is_stale=self.utterances.is_stale,
         )
 
     def take(self, report: Report) -> None:
@@ -170,9 +170,9 @@ class Line:
         self.listen._take(AudioBlock(index * BLOCK_SAMPLES, pcm, 1.0 + index * 0.032))
 
     def recognize(self) -> bool:
-        if not len(self.mailbox) and self.mailbox._partial is None:
+        if not len(self.utterances) and self.utterances._partial is None:
             return False
-        utterance = self.mailbox.get()
+        utterance = self.utterances.get()
         if utterance is not None:
             self.transcribe._take(utterance)
         return True
@@ -186,12 +186,12 @@ class Line:
         self.translate.doing = draft
         caption = None if self.translate._is_cancelled() else self.translate._final(*draft)
         if caption is not None:
-            self.inbox.append(caption)
+            self.reports.append(caption)
         return True
 
     def deliver(self) -> bool:
-        while self.inbox:
-            self.take(self.inbox.pop(0))
+        while self.reports:
+            self.take(self.reports.pop(0))
         return True
 
     def end(self) -> None:
@@ -223,7 +223,7 @@ def check(runs: list[tuple[float, int]], work: list[str], rung: Rung) -> None:
     probabilities = [p for p, count in runs for _ in range(count)]
     with TemporaryDirectory() as folder:
         line = Line(Path(folder), probabilities)
-        line.ladder.rung = rung
+        line.degradation.rung = rung
         for index in range(len(probabilities)):
             line.hear(index)
             for each in work[index % len(work)]:

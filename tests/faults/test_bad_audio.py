@@ -34,7 +34,7 @@ class Ears:
 
     name = "ears"
     hotwords = ""
-    setback = ""
+    degraded_reason = ""
 
     def load(self) -> None: ...
 

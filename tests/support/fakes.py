@@ -108,7 +108,7 @@ class FakeRecognizer:
     delay_s: float = 0.0
     calls: int = 0
     hotwords: str = ""
-    setback: str = ""
+    degraded_reason: str = ""
 
     def load(self) -> None: ...
 
@@ -139,7 +139,7 @@ class FakeTranslator:
     """When given, `translate` waits for it."""
     streams: bool = False
     calls: int = 0
-    setback: str = ""
+    degraded_reason: str = ""
     deadline_s: float = 8.0
 
     def __post_init__(self) -> None:

@@ -31,7 +31,7 @@ class Scripted:
     says: Callable[[Sentence], str]
     leak_mb: int = 0
     name: str = "scripted"
-    setback: str = ""
+    degraded_reason: str = ""
     deadline_s: float = 8.0
     kept: list[bytearray] = field(default_factory=list)
 

@@ -15,16 +15,16 @@ def frames(value: float = 0.0, count: int = 400) -> NDArray[np.float32]:
     return np.full((count, 2), value, np.float32)
 
 
-def drained(inbox: CaptureQueue) -> list[Chunk]:
-    inbox.finish()
-    return list(iter(lambda: inbox.get(1.0), None))
+def drained(capture: CaptureQueue) -> list[Chunk]:
+    capture.finish()
+    return list(iter(lambda: capture.get(1.0), None))
 
 
 def test_chunks_come_out_in_order_with_their_positions() -> None:
-    inbox = CaptureQueue(16_000)
+    capture = CaptureQueue(16_000)
     for value in (1.0, 2.0, 3.0):
-        inbox.put(frames(value), value, overflowed=False)
-    chunks = drained(inbox)
+        capture.put(frames(value), value, overflowed=False)
+    chunks = drained(capture)
     assert [chunk.position for chunk in chunks] == [0, 400, 800]
     assert [chunk.arrived_s for chunk in chunks] == [1.0, 2.0, 3.0]
     assert [float(chunk.frames[0, 0]) for chunk in chunks] == [1.0, 2.0, 3.0]
@@ -32,44 +32,44 @@ def test_chunks_come_out_in_order_with_their_positions() -> None:
 
 
 def test_when_full_the_oldest_makes_room_and_leaves_a_hole() -> None:
-    inbox = CaptureQueue(16_000)
+    capture = CaptureQueue(16_000)
     for index in range(500):  # 12.5 s
-        inbox.put(frames(), index * 0.025, overflowed=False)
-    chunks = drained(inbox)
+        capture.put(frames(), index * 0.025, overflowed=False)
+    chunks = drained(capture)
     assert [chunk.position for chunk in chunks] == [400 * i for i in range(100, 500)]
 
 
 def test_an_overflow_leaves_a_hole_as_long_as_the_time_that_is_missing() -> None:
-    inbox = CaptureQueue(16_000)
-    inbox.put(frames(), 100.000, overflowed=False)
-    inbox.put(frames(), 100.525, overflowed=True)
-    inbox.put(frames(), 100.550, overflowed=False)
-    assert [chunk.position for chunk in drained(inbox)] == [0, 400 + 8000, 800 + 8000]
-    assert inbox.overflows == 1
+    capture = CaptureQueue(16_000)
+    capture.put(frames(), 100.000, overflowed=False)
+    capture.put(frames(), 100.525, overflowed=True)
+    capture.put(frames(), 100.550, overflowed=False)
+    assert [chunk.position for chunk in drained(capture)] == [0, 400 + 8000, 800 + 8000]
+    assert capture.overflows == 1
 
 
 def test_an_overflow_leaves_a_hole_even_when_the_clock_shows_none() -> None:
-    inbox = CaptureQueue(48_000)
-    inbox.put(frames(), 100.0, overflowed=True)
-    inbox.put(frames(), 100.001, overflowed=True)
-    assert [chunk.position for chunk in drained(inbox)] == [0, 400 + 1536]
-    assert inbox.overflows == 2
+    capture = CaptureQueue(48_000)
+    capture.put(frames(), 100.0, overflowed=True)
+    capture.put(frames(), 100.001, overflowed=True)
+    assert [chunk.position for chunk in drained(capture)] == [0, 400 + 1536]
+    assert capture.overflows == 2
 
 
 def test_the_callback_copies_because_portaudio_uses_its_buffer_again() -> None:
-    inbox = CaptureQueue(16_000)
+    capture = CaptureQueue(16_000)
     buffer = frames(1.0)
     began_s = time.monotonic()
-    inbox.callback(buffer, 400, None, SimpleNamespace(input_overflow=False))
+    capture.callback(buffer, 400, None, SimpleNamespace(input_overflow=False))
     buffer[:] = 9.0
-    (chunk,) = drained(inbox)
+    (chunk,) = drained(capture)
     assert float(chunk.frames.max()) == 1.0
     assert began_s <= chunk.arrived_s <= time.monotonic()
 
 
 def test_nothing_for_a_while_is_told_from_the_end() -> None:
-    inbox = CaptureQueue(16_000)
+    capture = CaptureQueue(16_000)
     with pytest.raises(queue.Empty):
-        inbox.get(0.01)
-    inbox.finish()
-    assert inbox.get(0.01) is None
+        capture.get(0.01)
+    capture.finish()
+    assert capture.get(0.01) is None

@@ -219,10 +219,10 @@ def test_a_new_bound_holds_at_once_and_both_ways() -> None:
     screen = board(history=5)
     for key in range(1, 8):
         shown(screen, key, "amen", "amén", final=True)
-    screen.keep(2)
+    screen.set_history(2)
     assert [message.id for message in screen.snapshot().messages] == [6, 7]
     assert not screen.since(screen.seq - 4).resumed  # what it missed is gone
-    screen.keep(4)
+    screen.set_history(4)
     for key in range(8, 12):
         shown(screen, key, "amen", "amén", final=True)
     assert [message.id for message in screen.snapshot().messages] == [8, 9, 10, 11]

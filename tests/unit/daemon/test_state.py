@@ -69,7 +69,7 @@ def test_a_disk_that_cannot_be_written_is_a_reason_whatever_the_state(
     facts = setting.facts
     facts.has_begun = True
     facts.degraded_reason = "the final translator hangs"
-    monkeypatch.setattr(SessionRecorder, "setback", "the disk is full")
+    monkeypatch.setattr(SessionRecorder, "degraded_reason", "the disk is full")
     assert setting.state == ("listening", "the final translator hangs; the disk is full")
     facts.paused = True
     assert setting.state == ("paused", "paused by the operator; the disk is full")

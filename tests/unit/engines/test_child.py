@@ -104,7 +104,7 @@ def test_samples_come_as_they_were_and_words_go_back(monkeypatch: pytest.MonkeyP
     pcm = np.linspace(-1, 1, 1000, dtype=np.float32)
     request = {"do": "recognize", "final": True, "prefix": [7], "hotwords": "Habakkuk"}
     loaded, done = ask("stt", (request, pcm.tobytes()))
-    assert loaded == {"is": "loaded", "setback": "", "gpu_layers": 0, "kernels": ""}
+    assert loaded == {"is": "loaded", "degraded_reason": "", "gpu_layers": 0, "kernels": ""}
     assert done["value"]["text"] == "Amen."
     assert done["value"]["avg_logprob"] == -0.5
     assert done["value"]["words"] == [{"text": "Amen.", "probability": 0.9}]

@@ -67,7 +67,7 @@ def test_one_that_dies_is_replaced_at_once_and_told(
     assert kept.ask() == text
     assert kept.codes == [code]
     assert number.name in kept.faults[0][1]
-    assert kept.process.setback == ""
+    assert kept.process.degraded_reason == ""
     assert not psutil.pid_exists(before)
 
 
@@ -297,7 +297,7 @@ class TestCrashesWhileLoading:
         assert "free(): invalid pointer" in caught.value.message
         assert str(kept.process.spec.model) in caught.value.message
         assert kept.codes == ["engine-crashed"] * 2
-        assert "is given up" in kept.process.setback
+        assert "is given up" in kept.process.degraded_reason
         again = keep(part, crashes=history)  # as after a restart by systemd
         with pytest.raises(ModelCrashError, match="is not loaded: on 20"):
             again.process.load()
@@ -361,7 +361,7 @@ def test_a_gpu_that_fails_gets_the_same_once_more_then_fewer_layers_then_none(
     assert layers[2] > 0
     assert kept.ask()
     assert (
-        kept.process.setback
+        kept.process.degraded_reason
         == "the final translator failed on the GPU; it runs on the CPU alone now"
     )
     reduced = [message for code, message in kept.faults if code == "gpu-reduced"]

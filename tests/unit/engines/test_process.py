@@ -107,4 +107,4 @@ def test_a_translation_that_is_cancelled_stops_and_the_process_goes_on(
     process.is_cancelled = lambda: False
     assert process.translate(TEXT).text == whole.text
     assert process.pid == pid
-    assert process.setback == ""
+    assert process.degraded_reason == ""

@@ -254,9 +254,9 @@ def test_nobody_waits_for_a_recorder_that_hangs(
             made.record(dictionary_event(number))
         assert time.monotonic() - began_s < 0.5
         assert made.dropped == 500
-        assert "500 records" in made.setback
+        assert "500 records" in made.degraded_reason
         monkeypatch.setattr("pipeline.session.recorder._SLOW_S", 0.0)
-        assert "does not answer" in made.setback
+        assert "does not answer" in made.degraded_reason
         assert not made.close(0.1)
         blocked.set()
         assert not made.close(5.0)
@@ -276,14 +276,14 @@ def test_a_full_disk_costs_nothing_that_fits_later(tmp_path: Path) -> None:
             made.caption(message(id, "Peace be with you all", "La paz sea con ustedes", seq=id + 1))
             made.record(spoken(id, quality=judged_as("accept")))
         wait_for(lambda: made.unwritten > 300)
-        assert "cannot be written" in made.setback
+        assert "cannot be written" in made.degraded_reason
         assert (made.folder / "transcript.es.txt").read_text().startswith("Gracia\n")
         assert [fault.code for fault in faults] == ["session-unwritable"]
         assert str(made.folder) in faults[0].message
         assert journal.read_bytes().endswith(b"}\n")  # nothing torn
         filler.unlink()
         made.caption(message(400, "Amen", "Amén", seq=401))
-        wait_for(lambda: made.setback == "")
+        wait_for(lambda: made.degraded_reason == "")
         assert made.close(5.0)
         assert [line["seq"] for line in lines(made.folder, "captions.jsonl")] == list(range(1, 402))
         ids = [line["id"] for line in kept(made.folder, "utterance")]

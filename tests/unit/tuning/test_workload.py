@@ -11,9 +11,9 @@ from pipeline.evaluation.reference import Sentence
 from pipeline.tuning.workload import (
     Hearing,
     Translating,
-    fair,
     growing,
     hearing,
+    interleaved,
     quick_translating,
     sermon,
     translating,
@@ -37,7 +37,7 @@ def test_a_sentence_grows_with_every_partial_and_ends_whole() -> None:
 @given(st.lists(st.booleans(), max_size=40))
 def test_a_fair_order_loses_nothing_and_takes_turns(finals: list[bool]) -> None:
     jobs = [Translating(str(n), final=final) for n, final in enumerate(finals)]
-    ordered = fair(jobs)
+    ordered = interleaved(jobs)
     assert sorted(ordered, key=lambda job: int(job.text)) == jobs
     both = min(finals.count(True), finals.count(False))
     assert [job.final for job in ordered[: 2 * both]] == [True, False] * both
@@ -45,7 +45,7 @@ def test_a_fair_order_loses_nothing_and_takes_turns(finals: list[bool]) -> None:
 
 @pytest.mark.parametrize("count", [8, 13, 64])
 def test_every_beginning_is_spread_over_the_whole(count: int) -> None:
-    ordered = [int(job.text) for job in fair([Translating(str(n)) for n in range(count)])]
+    ordered = [int(job.text) for job in interleaved([Translating(str(n)) for n in range(count)])]
     for length in (4, 8):
         share = sum(place < count / 2 for place in ordered[:length]) / length
         assert 0.25 <= share <= 0.75

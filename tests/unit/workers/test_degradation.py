@@ -1,4 +1,4 @@
-"""The ladder: up at once, down with patience."""
+"""The degradation ladder: up at once, down with patience."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from pipeline.workers.degradation import CALM_S, LIMIT_S, REASON, Degradation, R
     [(0.5, 0), (2.1, 1), (4.1, 2), (6.1, 3), (12.1, 4), (20.1, 5), (900.0, 5)],
 )
 def test_lag_leads_straight_to_its_rung(lag_s: float, rung: int) -> None:
-    ladder = Degradation()
-    assert ladder.observe(lag_s, 0.0) is (rung > 0)
-    assert ladder.rung == rung
+    degradation = Degradation()
+    assert degradation.observe(lag_s, 0.0) is (rung > 0)
+    assert degradation.rung == rung
 
 
 def test_it_steps_back_one_rung_after_calm_only() -> None:
-    ladder = Degradation()
-    ladder.observe(6.1, 0.0)
-    assert not ladder.observe(0.1, 1.0)
-    assert not ladder.observe(0.1, 1.0 + CALM_S - 0.1)
-    assert ladder.observe(0.1, 1.0 + CALM_S)
-    assert int(ladder.rung) == Rung.NO_PARTIALS
-    assert ladder.observe(0.1, 1.0 + 2 * CALM_S)
-    assert ladder.observe(0.1, 1.0 + 3 * CALM_S)
-    assert not ladder.observe(0.1, 1.0 + 9 * CALM_S)
-    assert int(ladder.rung) == Rung.FULL
+    degradation = Degradation()
+    degradation.observe(6.1, 0.0)
+    assert not degradation.observe(0.1, 1.0)
+    assert not degradation.observe(0.1, 1.0 + CALM_S - 0.1)
+    assert degradation.observe(0.1, 1.0 + CALM_S)
+    assert int(degradation.rung) == Rung.NO_PARTIALS
+    assert degradation.observe(0.1, 1.0 + 2 * CALM_S)
+    assert degradation.observe(0.1, 1.0 + 3 * CALM_S)
+    assert not degradation.observe(0.1, 1.0 + 9 * CALM_S)
+    assert int(degradation.rung) == Rung.FULL
 
 
 def test_a_restless_time_starts_the_patience_anew() -> None:
-    ladder = Degradation()
-    ladder.observe(2.1, 0.0)
-    ladder.observe(0.1, 1.0)
-    ladder.observe(1.5, 8.0)  # over half of the rung's limit
-    ladder.observe(0.1, 9.0)
-    assert not ladder.observe(0.1, 9.0 + CALM_S - 0.1)
-    assert ladder.observe(0.1, 9.0 + CALM_S)
+    degradation = Degradation()
+    degradation.observe(2.1, 0.0)
+    degradation.observe(0.1, 1.0)
+    degradation.observe(1.5, 8.0)  # over half of the rung's limit
+    degradation.observe(0.1, 9.0)
+    assert not degradation.observe(0.1, 9.0 + CALM_S - 0.1)
+    assert degradation.observe(0.1, 9.0 + CALM_S)
 
 
 def test_every_rung_has_a_limit_and_a_reason() -> None:
@@ -50,7 +50,7 @@ def test_every_rung_has_a_limit_and_a_reason() -> None:
 
 @given(st.lists(st.floats(0, 100), max_size=60))
 def test_the_rung_is_never_below_what_the_lag_asks_for(lags: list[float]) -> None:
-    ladder = Degradation()
+    degradation = Degradation()
     for second, lag_s in enumerate(lags):
-        ladder.observe(lag_s, float(second))
-        assert all(ladder.rung >= rung for rung, limit in LIMIT_S.items() if lag_s > limit)
+        degradation.observe(lag_s, float(second))
+        assert all(degradation.rung >= rung for rung, limit in LIMIT_S.items() if lag_s > limit)

@@ -23,20 +23,20 @@ SCRIPT = [Speech(0.5, 2.5, "one two three"), Speech(3.5, 5.0, "four five")]
 
 
 def listen(
-    source: AudioSource, ladder: Degradation | None = None, *, zeros_mean_lost: bool = False
+    source: AudioSource, degradation: Degradation | None = None, *, zeros_mean_lost: bool = False
 ) -> tuple[Listen, UtteranceQueue, list[Report]]:
     reports: list[Report] = []
-    mailbox = UtteranceQueue()
+    utterances = UtteranceQueue()
     worker = Listen(
         source=source,
         detector=FakeDetector(),
         segmenter=Segmenter(Vad(partial_ms=500)),
-        mailbox=mailbox,
-        ladder=ladder or Degradation(),
+        utterances=utterances,
+        degradation=degradation or Degradation(),
         emit=reports.append,
         zeros_mean_lost=zeros_mean_lost,
     )
-    return worker, mailbox, reports
+    return worker, utterances, reports
 
 
 def run(worker: Listen) -> None:
@@ -51,9 +51,9 @@ def closed(reports: list[Report]) -> list[Utterance]:
 
 
 def test_finals_reach_the_mailbox_stamped_and_are_reported() -> None:
-    worker, mailbox, reports = listen(FakeSource(pcm_of(SCRIPT, 6.0)))
+    worker, utterances, reports = listen(FakeSource(pcm_of(SCRIPT, 6.0)))
     run(worker)
-    taken = [mailbox.get(), mailbox.get(), mailbox.get()]
+    taken = [utterances.get(), utterances.get(), utterances.get()]
     finals = [u for u in taken if u is not None]
     assert [u.id for u in finals] == [1, 2] == [u.id for u in closed(reports)]
     assert taken[2] is None  # closed at the end
@@ -64,18 +64,18 @@ def test_finals_reach_the_mailbox_stamped_and_are_reported() -> None:
 
 @pytest.mark.slow
 def test_in_real_time_the_last_syllable_lies_one_silence_before_the_close() -> None:
-    worker, mailbox, _ = listen(FakeSource(pcm_of(SCRIPT[:1], 4.0), speed=1.0))
+    worker, utterances, _ = listen(FakeSource(pcm_of(SCRIPT[:1], 4.0), speed=1.0))
     run(worker)
-    final = mailbox.get()
+    final = utterances.get()
     assert final is not None
     assert final.closed_s - final.spoken_s == pytest.approx(0.416, abs=0.2)
 
 
 def test_speech_open_at_the_end_becomes_a_final() -> None:
-    worker, mailbox, _ = listen(FakeSource(pcm_of(SCRIPT, 4.5)))
+    worker, utterances, _ = listen(FakeSource(pcm_of(SCRIPT, 4.5)))
     run(worker)
-    mailbox.get()
-    last = mailbox.get()
+    utterances.get()
+    last = utterances.get()
     assert last is not None
     assert last.cause == "end"
 
@@ -92,20 +92,22 @@ def test_levels_tell_when_someone_speaks() -> None:
 def test_a_rung_holds_partials_back(rung: Rung) -> None:
     counts = {}
     for at in (Rung.FULL, rung):
-        ladder = Degradation()
-        ladder.rung = at
-        worker, mailbox, _ = listen(FakeSource(pcm_of([Speech(0.5, 9.5, "x")], 11.0)), ladder)
+        degradation = Degradation()
+        degradation.rung = at
+        worker, utterances, _ = listen(
+            FakeSource(pcm_of([Speech(0.5, 9.5, "x")], 11.0)), degradation
+        )
         run(worker)
-        counts[at] = mailbox.replaced_partials  # nobody reads: each is replaced by the next
+        counts[at] = utterances.replaced_partials  # nobody reads: each is replaced by the next
     assert counts[rung] == (counts[Rung.FULL] // 2 if rung is Rung.FEWER_PARTIALS else 0)
     assert counts[Rung.FULL] > 10
 
 
 def test_paused_it_reads_on_and_hands_nothing_on() -> None:
-    worker, mailbox, reports = listen(FakeSource(pcm_of(SCRIPT, 6.0)))
+    worker, utterances, reports = listen(FakeSource(pcm_of(SCRIPT, 6.0)))
     worker.paused = True
     run(worker)
-    assert mailbox.get() is None
+    assert utterances.get() is None
     assert closed(reports) == []
     assert worker.heard_s > 5.9
 
@@ -193,7 +195,7 @@ def test_a_silent_file_and_a_pause_are_no_muted_microphone() -> None:
 
 
 def test_stop_ends_a_source_that_would_go_on() -> None:
-    worker, mailbox, _ = listen(FakeSource(pcm_of(SCRIPT, 3.0), hold=True))
+    worker, utterances, _ = listen(FakeSource(pcm_of(SCRIPT, 3.0), hold=True))
     worker.start()
     worker.begin()
     while worker.heard_s < 2.9:
@@ -201,7 +203,7 @@ def test_stop_ends_a_source_that_would_go_on() -> None:
     worker.stop()
     worker.join(5)
     assert not worker.is_alive()
-    assert mailbox.get() is not None
+    assert utterances.get() is not None
 
 
 def test_a_missing_device_is_told_before_anything_runs() -> None:
@@ -226,13 +228,13 @@ def test_an_audio_system_that_hangs_ends_the_worker() -> None:
                 raise AudioError("audio-stuck", "PortAudio does not answer.")
 
     source = Stuck(pcm_of(SCRIPT, 6.0))
-    worker, mailbox, reports = listen(source)
+    worker, utterances, reports = listen(source)
     run(worker)
     ended = reports[-1]
     assert isinstance(ended, WorkerEnded)
     assert isinstance(ended.error, AudioError)
     assert source.opened == 3
-    assert mailbox.get() is not None  # what was said before is not lost
+    assert utterances.get() is not None  # what was said before is not lost
 
 
 def test_off_the_record_what_is_open_is_thrown_away_even_if_it_is_over_at_once() -> None:
@@ -248,21 +250,21 @@ def test_off_the_record_what_is_open_is_thrown_away_even_if_it_is_over_at_once()
                         assert worker.off_record is off
                 yield block
 
-    worker, mailbox, reports = listen(Switched(pcm_of(SCRIPT, 6.0)))
+    worker, utterances, reports = listen(Switched(pcm_of(SCRIPT, 6.0)))
     run(worker)
     finals = closed(reports)
     assert [round(u.start_s, 1) for u in finals] == [1.5, 4.5]
     assert [round(u.end_s, 1) for u in finals] == [2.5, 5.0]
-    taken = [u.id for u in iter(mailbox.get, None) if u and u.final]
+    taken = [u.id for u in iter(utterances.get, None) if u and u.final]
     assert taken == [u.id for u in finals]
 
 
 def test_a_source_that_ends_off_the_record_leaves_nothing() -> None:
-    worker, mailbox, reports = listen(FakeSource(pcm_of([Speech(0.5, 5.0, "private")], 2.0)))
+    worker, utterances, reports = listen(FakeSource(pcm_of([Speech(0.5, 5.0, "private")], 2.0)))
     worker.off_record = True
     run(worker)
     assert closed(reports) == []
-    assert mailbox.get() is None
+    assert utterances.get() is None
     assert not any(r.speaking for r in reports if isinstance(r, Level))
 
 
@@ -270,7 +272,7 @@ GOES_ON = [Speech(0.5, 1.5, "ask not"), Speech(1.9, 3.0, "what your country")]
 
 
 def test_speech_that_returns_is_reported_before_what_follows_and_settles_later() -> None:
-    worker, mailbox, reports = listen(FakeSource(pcm_of(GOES_ON, 5.0)))
+    worker, utterances, reports = listen(FakeSource(pcm_of(GOES_ON, 5.0)))
     run(worker)
     told = [
         ("settled", r.id) if isinstance(r, Settled) else (r.cause, r.id)
@@ -278,7 +280,7 @@ def test_speech_that_returns_is_reported_before_what_follows_and_settles_later()
         if isinstance(r, Utterance | Settled)
     ]
     assert told == [("silence", 1), ("resumed", 1), ("silence", 1), ("settled", 1)]
-    (final,) = [u for u in iter(mailbox.get, None) if u and u.final]
+    (final,) = [u for u in iter(utterances.get, None) if u and u.final]
     assert final.start_s < 0.5
     assert final.end_s == pytest.approx(3.0, abs=0.05)
 
@@ -322,9 +324,9 @@ class Noted(UtteranceQueue):
     [(Rung.FULL, ["eager", "silence"]), (Rung.FEWER_PARTIALS, ["silence"])],
 )
 def test_a_machine_that_is_behind_prepares_nothing(rung: Rung, causes: list[str]) -> None:
-    ladder = Degradation()
-    ladder.rung = rung
-    worker, _, _ = listen(FakeSource(pcm_of(GOES_ON[:1], 3.0)), ladder)
+    degradation = Degradation()
+    degradation.rung = rung
+    worker, _, _ = listen(FakeSource(pcm_of(GOES_ON[:1], 3.0)), degradation)
     worker._mailbox = noted = Noted()
     run(worker)
     assert noted.causes == causes

@@ -53,17 +53,17 @@ class Bench:
     ) -> None:
         self.reports: list[Report] = []
         self.drafts: DraftQueue | None = DraftQueue(drafts) if drafts else None
-        mailbox, ladder = UtteranceQueue(), Degradation()
-        ladder.rung = rung
+        mailbox, degradation = UtteranceQueue(), Degradation()
+        degradation.rung = rung
         settings = Settings()
         self.worker = Transcribe(
             settings=settings,
             recognizer=recognizer or FakeRecognizer(SCRIPT),
             partial=translator,
             dictionary=dictionary or Dictionary(settings),
-            mailbox=mailbox,
+            utterances=mailbox,
             drafts=self.drafts,
-            ladder=ladder,
+            degradation=degradation,
             emit=self.reports.append,
             shed=shed,
         )
@@ -133,7 +133,7 @@ def test_a_full_queue_makes_the_draft_final() -> None:
     bench.worker.begin()
     assert bench.drafts is not None
     # run() would wait to put the end into the full queue: take the work only
-    while (utterance := bench.worker._mailbox.get()) is not None:
+    while (utterance := bench.worker._utterances.get()) is not None:
         bench.worker._take(utterance)
     assert [f for _, f, _ in bench.captions] == [False, False, False, True]
     assert bench.worker.full_drafts == 1
@@ -227,13 +227,13 @@ def test_a_recognizer_that_is_given_up_ends_the_worker() -> None:
 def test_while_the_quick_translators_process_is_away_the_spoken_words_stand_in() -> None:
     class Away(FakeTranslator):
         def translate(self, *_: object) -> Translation:
-            self.setback = "the quick translator crashed"
+            self.degraded_reason = "the quick translator crashed"
             raise EngineGoneError("engine-gone", "It is not there.")
 
     bench = Bench(*[final(number) for number in range(1, 8)], translator=Away("es"), drafts=20)
     assert {c.engine for c in bench.handed} == {"source"}
     assert [r for r in bench.reports if isinstance(r, Fault)] == []
-    assert bench.worker.setback == "the quick translator crashed"
+    assert bench.worker.degraded_reason == "the quick translator crashed"
 
 
 def test_a_quick_translator_that_crashes_whenever_it_is_loaded_is_done_without() -> None:
@@ -281,17 +281,17 @@ def test_a_partial_translator_that_fails_in_a_row_rests_and_comes_back(
         bench.worker._take(final(number))
     assert failing.calls == 5, "the rest of them cost no time"
     assert {engine for engine, _ in engines(bench)} == {"source"}
-    assert "quick translator failed" in bench.worker.setback
+    assert "quick translator failed" in bench.worker.degraded_reason
     assert [r.code for r in bench.reports if isinstance(r, Fault)] == ["final-failed"] * 5
     time.sleep(0.25)
     bench.worker._take(final(9))  # tried once: it fails again, and rests again
     bench.worker._take(final(10))
     assert failing.calls == 6
-    assert bench.worker.setback
+    assert bench.worker.degraded_reason
     time.sleep(0.25)
     bench.worker._take(final(11))
     assert engines(bench)[-1] == ("es", True)
-    assert bench.worker.setback == ""
+    assert bench.worker.degraded_reason == ""
 
 
 def engines(bench: Bench) -> list[tuple[str, bool]]:
@@ -443,7 +443,7 @@ def test_what_was_heard_of_an_utterance_that_speech_returned_to_is_dropped() -> 
 
     resumed = replace(final(revision=9), final=False, cause="resumed")
     bench = Bench(recognizer=Resumes(SCRIPT), read_all=False)
-    mailbox = bench.worker._mailbox
+    mailbox = bench.worker._utterances
     bench.worker._take(eager())
     assert bench.reports == []
     assert bench.drafts is not None

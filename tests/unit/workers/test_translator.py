@@ -46,13 +46,13 @@ def worker(
     for number in range(1, count + 1):
         drafts.put((draft(number), time.monotonic()))
     drafts.put(None)
-    ladder = Degradation()
-    ladder.rung = rung
+    degradation = Degradation()
+    degradation.rung = rung
     return Translate(
         settings=Settings(),
         translator=translator,
         drafts=drafts,
-        ladder=ladder,
+        degradation=degradation,
         emit=reports.append,
         is_stale=is_stale,
     )
@@ -86,12 +86,12 @@ def test_after_errors_in_a_row_the_engine_rests_and_finals_go_on() -> None:
     failing = FakeTranslator("gemma", fails=lambda _: True)
     reports: list[Report] = []
     made = worker(failing, reports, count=FAULTS_IN_A_ROW + 4)
-    assert made.setback == ""
+    assert made.degraded_reason == ""
     made.begin()
     made.run()
     assert len(finals(reports)) == FAULTS_IN_A_ROW + 4
     assert failing.calls == FAULTS_IN_A_ROW
-    assert "failed" in made.setback
+    assert "failed" in made.degraded_reason
 
 
 class Broken(FakeTranslator):
@@ -106,7 +106,7 @@ class Away(FakeTranslator):
 
     def translate(self, *_: object) -> Translation:
         self.calls += 1
-        self.setback = "the final translator crashed"
+        self.degraded_reason = "the final translator crashed"
         raise EngineGoneError("engine-gone", "It is not there.")
 
 
@@ -121,13 +121,13 @@ def test_while_its_process_is_away_drafts_become_finals_without_a_rest_or_a_faul
     ]
     assert away.calls == FAULTS_IN_A_ROW + 3, "it is asked again at once when it is back"
     assert [r for r in reports if isinstance(r, Fault)] == [], "its keeper tells"
-    assert made.setback == "the final translator crashed"
+    assert made.degraded_reason == "the final translator crashed"
 
 
 def test_a_model_that_crashes_whenever_it_is_loaded_is_done_without() -> None:
     class Crashes(FakeTranslator):
         def load(self) -> None:
-            self.setback = "the final translator is given up"
+            self.degraded_reason = "the final translator is given up"
             raise ModelCrashError("model-crashes", "It crashes whenever it is loaded.")
 
     reports = run(Crashes("gemma"))
@@ -199,14 +199,14 @@ def test_garbage_in_a_row_lets_the_engine_rest_and_it_is_tried_again(
     made.begin()
     made.run()
     assert engine.calls == FAULTS_IN_A_ROW
-    assert "failed" in made.setback
+    assert "failed" in made.degraded_reason
     time.sleep(0.25)
-    assert "failed" in made.setback, "until it has worked again"
+    assert "failed" in made.degraded_reason, "until it has worked again"
     made._drafts.put((draft(99), time.monotonic()))
     made._drafts.put(None)
     made.work()
     assert finals(reports)[-1] == (99, "amen-gemma brother-gemma", "gemma")
-    assert made.setback == ""
+    assert made.degraded_reason == ""
 
 
 def test_control_tokens_are_not_streamed_either() -> None:
@@ -301,7 +301,7 @@ def test_words_streamed_over_a_draft_in_the_spoken_language_are_not_mixed_with_i
     assert (final.text, final.lang, final.final) == ("Amén, hermano", "es", True)
 
 
-def test_rescue_takes_what_a_hanging_engine_holds() -> None:
+def test_what_is_unfinished_is_what_a_hanging_engine_holds() -> None:
     hang = threading.Event()
     reports: list[Report] = []
     made = worker(FakeTranslator("gemma", hang=hang), reports, count=3)
@@ -309,7 +309,7 @@ def test_rescue_takes_what_a_hanging_engine_holds() -> None:
     made.begin()
     while made.doing is None:
         time.sleep(0.01)
-    assert [(c.id, c.final) for c in made.rescue()] == [(1, True), (2, True), (3, True)]
+    assert [(c.id, c.final) for c in made.take_unfinished()] == [(1, True), (2, True), (3, True)]
     assert made.waiting == 1  # the end
     hang.set()
     made.join(5)
@@ -317,21 +317,23 @@ def test_rescue_takes_what_a_hanging_engine_holds() -> None:
     assert made.doing is None
 
 
-def test_rescue_may_meet_an_engine_that_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_taking_what_is_unfinished_may_meet_an_engine_that_comes_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     made = worker(FakeTranslator("gemma"), [], count=0)
     reads = iter([(draft(1), 0.0), None])
     monkeypatch.setattr(Translate, "doing", property(lambda _: next(reads)), raising=False)
-    assert [c.id for c in made.rescue()] == [1]
+    assert [c.id for c in made.take_unfinished()] == [1]
 
 
 def test_a_retreat_from_the_gpu_is_told_and_the_engine_used() -> None:
-    engine = FakeTranslator("gemma", setback="all layers on the GPU: out of memory")
+    engine = FakeTranslator("gemma", degraded_reason="all layers on the GPU: out of memory")
     reports: list[Report] = []
     made = worker(engine, reports)
     made.begin()
     made.run()
     assert [r.code for r in reports if isinstance(r, Fault)] == ["gpu-unavailable"]
-    assert "out of memory" in made.setback
+    assert "out of memory" in made.degraded_reason
     assert finals(reports)[0][2] == "gemma"
 
 
@@ -408,4 +410,4 @@ def test_a_translation_that_is_not_wanted_any_more_stops_between_two_words() -> 
     assert [key for key, *_ in finals(reports)] == [2]
     assert translator.said == 3 + 100
     assert [r for r in reports if isinstance(r, Fault)] == [], "it is no error"
-    assert made.setback == ""
+    assert made.degraded_reason == ""

@@ -39,12 +39,12 @@ def test_loudness_decides_while_the_model_fails_and_it_is_told_once() -> None:
     reports: list[Report] = []
     failing = Failing()
     steady = FallbackDetector(failing, reports.append)
-    assert steady.setback == ""
+    assert steady.degraded_reason == ""
     heard = [steady.probability(pcm) for pcm in (LOUD, QUIET, LOUD, LOUD, QUIET)]
     assert heard == [1.0, 0.0, 1.0, 1.0, 0.0]
     assert failing.calls == failing.resets == 1, "it is left alone for a while, with a new memory"
     assert reports == [Fault("listen", "vad-failed", "It was told to fail.")]
-    assert "loudness" in steady.setback
+    assert "loudness" in steady.degraded_reason
 
 
 def test_it_is_tried_again_and_used_as_soon_as_it_works(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,7 +59,7 @@ def test_it_is_tried_again_and_used_as_soon_as_it_works(monkeypatch: pytest.Monk
     failing.fails = False
     time.sleep(0.12)
     assert steady.probability(LOUD) == 0.25
-    assert steady.setback == ""
+    assert steady.degraded_reason == ""
 
 
 def test_one_that_works_is_used_as_it_is() -> None:
