@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from pipeline.text.words import word_set
+
 
 @dataclass(frozen=True, slots=True)
 class NumberContext:
@@ -25,30 +27,28 @@ class NumberContext:
     """What alone may be something else: a room, a beer, a part of a minute."""
 
 
-def _set(words: str) -> frozenset[str]:
-    return frozenset(words.split())
-
-
 WORDS: Mapping[str, NumberContext] = {
     "en": NumberContext(
-        half=_set("half"),
-        quarter=_set("quarter"),
-        past=_set("past after"),
-        to=_set("to till before"),
-        before_time=_set("at by until till around about"),
-        after_time=_set("o'clock oclock am pm a.m p.m"),
+        half=word_set("half"),
+        quarter=word_set("quarter"),
+        past=word_set("past after"),
+        to=word_set("to till before"),
+        before_time=word_set("at by until till around about"),
+        after_time=word_set("o'clock oclock am pm a.m p.m"),
         meaning={
-            2: _set("both twice double couple pair either two-thirds half twin twins second other"),
-            3: _set("triple thrice threefold triplets trinity"),
-            4: _set("quarter fourfold"),
-            12: _set("dozen dozens"),
-            20: _set("score"),
-            14: _set("fortnight"),
-            100: _set("century hundreds hundredfold percent"),
-            1000: _set("thousands grand millennium thousandfold"),
-            15: _set("fortnight"),
-            10: _set("decade tithe tenths"),
-            10**6: _set("millions"),
+            2: word_set(
+                "both twice double couple pair either two-thirds half twin twins second other"
+            ),
+            3: word_set("triple thrice threefold triplets trinity"),
+            4: word_set("quarter fourfold"),
+            12: word_set("dozen dozens"),
+            20: word_set("score"),
+            14: word_set("fortnight"),
+            100: word_set("century hundreds hundredfold percent"),
+            1000: word_set("thousands grand millennium thousandfold"),
+            15: word_set("fortnight"),
+            10: word_set("decade tithe tenths"),
+            10**6: word_set("millions"),
         },
         idioms=re.compile(
             r"\b(?:a|one|per) (?:hundred|million|thousand) (?:times|percent|thanks)\b"
@@ -56,35 +56,35 @@ WORDS: Mapping[str, NumberContext] = {
             r"|\bcloud nine\b",
             re.IGNORECASE,
         ),
-        unsure=_set("second seconds third thirds quarter fourth fifth tenth"),
+        unsure=word_set("second seconds third thirds quarter fourth fifth tenth"),
     ),
     "es": NumberContext(
-        half=_set("media"),
-        quarter=_set("cuarto"),
-        past=_set("y"),
-        to=_set("menos"),
-        before_time=_set("las la"),
-        after_time=_set("am pm a.m p.m"),
+        half=word_set("media"),
+        quarter=word_set("cuarto"),
+        past=word_set("y"),
+        to=word_set("menos"),
+        before_time=word_set("las la"),
+        after_time=word_set("am pm a.m p.m"),
         meaning={
-            2: _set(
+            2: word_set(
                 "ambos ambas doble dobles par pareja segunda segundo medio media mitad otro otra"
             ),
-            3: _set("triple trinidad trillizos"),
-            4: _set("cuarto cuarta"),
-            12: _set("docena docenas mediodia medianoche"),
-            14: _set("quincena"),
-            15: _set("quincena"),
-            10: _set("decada diezmo decena decenas"),
-            7: _set("semana"),
-            100: _set("siglo cientos centenar centenares centenario"),
-            1000: _set("miles milenio millar millares"),
-            10**6: _set("millones"),
+            3: word_set("triple trinidad trillizos"),
+            4: word_set("cuarto cuarta"),
+            12: word_set("docena docenas mediodia medianoche"),
+            14: word_set("quincena"),
+            15: word_set("quincena"),
+            10: word_set("decada diezmo decena decenas"),
+            7: word_set("semana"),
+            100: word_set("siglo cientos centenar centenares centenario"),
+            1000: word_set("miles milenio millar millares"),
+            10**6: word_set("millones"),
         },
         idioms=re.compile(
             r"\b(?:mil|un millón de) (?:gracias|veces)\b|\bcien por cien(?:to)?\b|\bpor ciento\b"
             r"|\btercera edad\b|\bde dos en dos\b|\bonce varas\b",
             re.IGNORECASE,
         ),
-        unsure=_set("segundo segundos segunda cuarto cuartos quinto octavo primo sexto decimo"),
+        unsure=word_set("segundo segundos segunda cuarto cuartos quinto octavo primo sexto decimo"),
     ),
 }

@@ -10,32 +10,11 @@ from pipeline.church.books import NAMES, PRINTED
 from pipeline.church.mention import Reference
 from pipeline.church.reference_reader import Reader
 from pipeline.church.tokens import Tokens, plain
+from pipeline.text.words import word_set
 
 _NUMBERS = re.compile(r"[\s,]*\d+(?:[:.,\-–]\d+)*(?![\w%])")
 _WORD_BEFORE = re.compile(r"([^\W\d_]+)\s+$")
-_SMALL = frozenset(
-    [
-        "el",
-        "la",
-        "los",
-        "las",
-        "en",
-        "a",
-        "al",
-        "de",
-        "del",
-        "y",
-        "e",
-        "lean",
-        "leemos",
-        "the",
-        "in",
-        "to",
-        "of",
-        "and",
-        "read",
-    ]
-)
+_SMALL = word_set("el la los las en a al de del y e lean leemos the in to of and read")
 """Words behind which a name is missing. Any other word before a bare "3:16" may be the name."""
 _ALIKE = 0.6
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from pipeline.text.words import word_set
+
 
 @dataclass(frozen=True, slots=True)
 class ReferenceWords:
@@ -29,26 +31,22 @@ class ReferenceWords:
     zero: frozenset[str] = frozenset()
 
 
-def _set(words: str) -> frozenset[str]:
-    return frozenset(words.split())
-
-
 WORDS: Mapping[str, ReferenceWords] = {
     "en": ReferenceWords(
-        chapter=_set("chapter chap"),
-        verse=_set("verse verses v vv vs"),
-        until=_set("through to thru until till"),
+        chapter=word_set("chapter chap"),
+        verse=word_set("verse verses v vv vs"),
+        until=word_set("through to thru until till"),
         both="and",
-        of=_set("of in from"),
-        articles=_set("the"),
-        fillers=_set("book letter epistle of to the paul paul's st saint"),
-        cues=_set("in from read reading gospel book scripture turn"),
-        follow=_set(
+        of=word_set("of in from"),
+        articles=word_set("the"),
+        fillers=word_set("book letter epistle of to the paul paul's st saint"),
+        cues=word_set("in from read reading gospel book scripture turn"),
+        follow=word_set(
             "says say said tells reads teaches is was and where when we which that it he you i the "
             "in on for with because so but as our this paul jesus god verse verses promises talks "
             "shows reminds gives describes goes begins ends speaks has together again if there all"
         ),
-        counted=_set(
+        counted=word_set(
             "am pm o'clock oclock times time years year days day weeks week months "
             "month hours hour minutes minute seconds people men women children dollars euros cents "
             "miles percent points point "
@@ -56,28 +54,30 @@ WORDS: Mapping[str, ReferenceWords] = {
             "pounds kids boys girls brothers sisters friends big little new old good things of or "
             "weeks ago million thousand hundred sharp degrees inches kilometers members families"
         ),
-        people=_set("meet met see saw call called told tell ask asked gave give by at around with"),
-        zero=_set("oh o zero"),
+        people=word_set(
+            "meet met see saw call called told tell ask asked gave give by at around with"
+        ),
+        zero=word_set("oh o zero"),
     ),
     "es": ReferenceWords(
-        chapter=_set("capitulo cap"),
-        verse=_set("versiculo versiculos verso versos v vv"),
-        until=_set("al a hasta"),
+        chapter=word_set("capitulo cap"),
+        verse=word_set("versiculo versiculos verso versos v vv"),
+        until=word_set("al a hasta"),
         both="y",
-        of=_set("de del en"),
-        articles=_set("el la los las"),
-        fillers=_set("carta epistola libro de del a los las la el san pablo"),
-        cues=_set("en leer lean leamos leemos evangelio libro lectura segun san"),
-        follow=_set(
+        of=word_set("de del en"),
+        articles=word_set("el la los las"),
+        fillers=word_set("carta epistola libro de del a los las la el san pablo"),
+        cues=word_set("en leer lean leamos leemos evangelio libro lectura segun san"),
+        follow=word_set(
             "dice dijo nos ensena es y donde cuando que el la los en para con porque pero como "
             "este pablo jesus dios versiculo versiculos promete habla muestra recuerda "
             "comienza termina"
         ),
-        counted=_set(
+        counted=word_set(
             "anos ano veces vez dias dia semanas semana meses mes horas hora minutos personas "
             "hombres mujeres ninos dolares euros millas por puntos paginas ovejas mas otros "
             "manana hoy pies de"
         ),
-        people=_set("vi vio ver llame llamo dijo dije con a"),
+        people=word_set("vi vio ver llame llamo dijo dije con a"),
     ),
 }

@@ -11,6 +11,7 @@ from typing import Final
 import psutil
 
 from pipeline.core.errors import EngineError, ModelCrashError
+from pipeline.core.sizes import human_size
 from pipeline.engines.specification import EngineSpec, Part, setting
 from pipeline.models.crash_history import LOAD_CRASHES, Crashes
 
@@ -43,8 +44,8 @@ def explained(cause: Cause, spec: EngineSpec) -> Cause:
 
 def without_memory(cause: Cause, spec: EngineSpec, free_bytes: int) -> Cause:
     """Return the cause with the memory that there was, and what would need less."""
-    needed = f"its model's files alone have {_size_bytes(spec.model) / 1e9:.2f} GB"
-    facts = f"{free_bytes / 1e9:.2f} GB were free, {needed}; {_smaller(spec)}"
+    needed = f"its model's files alone have {human_size(_size_bytes(spec.model))}"
+    facts = f"{human_size(free_bytes)} were free, {needed}; {_smaller(spec)}"
     return Cause(cause.code, f"{cause.words} ({facts})")
 
 

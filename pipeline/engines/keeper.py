@@ -18,6 +18,7 @@ import structlog
 
 from pipeline.core import errors
 from pipeline.core.errors import EngineGoneError, StarkError
+from pipeline.core.sizes import human_size
 from pipeline.engines.channel import Patience
 from pipeline.engines.child_process import ChildProcess
 from pipeline.engines.deaths import Cause, crashed_before, crashes_always, died, sentence
@@ -293,7 +294,7 @@ class KeptProcess:
             self.memory_bytes = child.memory_bytes()
             grown = self.memory_bytes - self.loaded_bytes
             if self._growth_bytes and grown > self._growth_bytes:
-                words = f"had grown by {grown / 1e6:.0f} MB and was ended"
+                words = f"had grown by {human_size(grown)} and was ended"
                 child.kill(Cause("engine-too-large", words))
         self.memory_bytes = 0
 

@@ -22,6 +22,7 @@ from pipeline.config import editor
 from pipeline.config.loader import Loaded, leaves
 from pipeline.core.errors import LearningError, SessionError
 from pipeline.core.files import GrowingFile
+from pipeline.core.sizes import human_size
 from pipeline.core.timestamps import utc_now
 from pipeline.learning.compare import read_comparisons, weights_of
 from pipeline.learning.folder import DataFolder
@@ -159,7 +160,7 @@ def _copy(
             if shutil.disk_usage(place).free < wanted + _SPARE_BYTES:
                 raise LearningError(
                     "disk-short",
-                    f"{wanted / 1e9:.1f} GB do not fit where {store.directory} is.",
+                    f"{human_size(wanted)} do not fit where {store.directory} is.",
                     "Make room; the model in use is as it was.",
                 )
             stored = [_stored(file, root, place, on_bytes) for file in files]

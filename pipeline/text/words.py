@@ -27,6 +27,11 @@ def words(text: str) -> list[str]:
     return [word.replace("’", "'") for word in WORD.findall(text.casefold())]
 
 
+def word_set(line: str) -> frozenset[str]:
+    """Return the words of a line with spaces between them, as tables of words are written."""
+    return frozenset(line.split())
+
+
 def is_unspaced(text: str) -> bool:
     """Whether a text holds a letter of a script that is written without spaces."""
     return _UNSPACED_LETTER.search(text) is not None

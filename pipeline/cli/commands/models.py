@@ -21,7 +21,7 @@ from pipeline.core import logs
 from pipeline.core.errors import ModelError, UsageError
 from pipeline.core.resources import bundled
 from pipeline.core.sizes import human_size
-from pipeline.models.automatic import recognizer_name
+from pipeline.models.automatic import models_in_use
 from pipeline.models.catalog import State, rows, state
 from pipeline.models.registry import KEYS, Role, hub_id, read_registry
 from pipeline.models.resolve import STARTER
@@ -219,15 +219,7 @@ def _opened(arguments: argparse.Namespace) -> tuple[Settings, Store]:
 
 
 def _used(settings: Settings) -> list[tuple[Role, str]]:
-    """Return the role and the value of each model that these settings load."""
-    translate = settings.translate
-    translators = (translate.partial, translate.final, translate.compare)
-    asked = {translator.engine for translator in translators}
-    used: list[tuple[Role, str]] = [("stt", recognizer_name(settings))]
-    if "marian" in asked:
-        used.append(("marian", translate.partial.model))
-    if translate.final.engine == "gemma":
-        used.append(("gemma", translate.final.model))
-    if translate.compare.engine != "none":
-        used.append((translate.compare.engine, translate.compare.model))
-    return used
+    """Return the role and the value of each model that these settings load, rehearsals included."""
+    compare = settings.translate.compare
+    second = [] if compare.engine == "none" else [(compare.engine, compare.model)]
+    return [*models_in_use(settings).items(), *second]

@@ -72,7 +72,7 @@ def test_what_it_died_of_is_told_with_the_librarys_last_words(
     found = ended(does(tmp_path, monkeypatch, code))
     assert found.code == cause.code
     assert found.words.partition(" (")[0] == cause.words.partition(" (")[0]
-    assert ("GB were free" in found.words) == (cause.code == "engine-out-of-memory")
+    assert ("B were free" in found.words) == (cause.code == "engine-out-of-memory")
 
 
 def test_the_stack_that_python_prints_is_no_last_word(

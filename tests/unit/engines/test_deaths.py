@@ -49,7 +49,7 @@ def test_too_little_memory_says_what_there_is_what_is_needed_and_what_lowers_it(
     spec = EngineSpec("whisper", "whisper", tmp_path, {}, "stt")
     cause = without_memory(Cause(OUT_OF_MEMORY_CODE, "got no more memory"), spec, 300_000_000)
     assert "0.30 GB were free" in cause.words
-    assert "its model's files alone have 0.02 GB" in cause.words
+    assert "its model's files alone have 20 MB" in cause.words
     assert "stt.model" in cause.words
     error = crashes_always(spec, RECOGNIZER, cause)
     assert (error.code, error.exit_code) == ("engine-out-of-memory", 70)

@@ -138,7 +138,7 @@ def test_too_little_memory_to_load_is_named_and_not_held_against_the_model(
     with pytest.raises(ModelCrashError) as caught:
         kept.process.load()
     assert caught.value.code == "engine-out-of-memory"
-    assert "GB were free" in caught.value.message
+    assert "B were free" in caught.value.message
     assert "stt.model" in caught.value.message
     assert crashes.of(kept.process.spec.model) is None
 

@@ -1,0 +1,172 @@
+"""The built wheel, installed: what the program reads through files travels with it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tomllib
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
+import pytest
+
+from pipeline.core.languages import LANGUAGES
+from tests.support.needs import needs_program, without
+from tests.support.paths import ROOT
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
+UV = Path(sys.executable).with_name("uv")
+BUNDLE = "pipeline/bundle/"
+
+
+@dataclass(frozen=True)
+class Installed:
+    """A virtual environment with the wheel in it, and a folder to work in."""
+
+    folder: Path
+
+    def run(self, *command: str, timeout_s: float = 120) -> subprocess.CompletedProcess[str]:
+        """Run a program of the environment, with nothing of the checkout in reach."""
+        own = ("PYTHONPATH", "VIRTUAL_ENV")
+        kept = {
+            key: value
+            for key, value in os.environ.items()
+            if key not in own and not key.startswith("STARK_TRANSLATE__")
+        }
+        work = self.folder / "work"
+        work.mkdir(exist_ok=True)
+        return subprocess.run(
+            [self.folder / "venv" / "bin" / command[0], *command[1:]],
+            cwd=work,
+            env=kept | {"XDG_DATA_HOME": str(work / "data"), "HF_HUB_OFFLINE": "1"},
+            capture_output=True,
+            text=True,
+            timeout=timeout_s,
+            check=False,
+        )
+
+    def ask(self, code: str) -> str:
+        """Return what a line of Python writes."""
+        done = self.run("python", "-c", code)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the wheel as `make wheel` does; hatchling comes from the package index."""
+    needs_program(str(UV))
+    into = tmp_path_factory.mktemp("wheel")
+    built = subprocess.run(
+        [UV, "build", "--wheel", "--quiet", "--out-dir", into, ROOT],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if built.returncode and "hatchling" in built.stderr and "fetch" in built.stderr:
+        without("hatchling cannot be had: no package index")
+    assert built.returncode == 0, built.stderr
+    (made,) = into.glob("*.whl")
+    return made
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    """Install the wheel without its dependencies, and lay those of this environment beside it."""
+    folder = tmp_path_factory.mktemp("installed")
+    venv = folder / "venv"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True)
+    installing = [UV, "pip", "install", "--quiet", "--no-deps", "--offline"]
+    subprocess.run([*installing, "--python", venv / "bin" / "python", wheel], check=True)
+    (packages,) = (venv / "lib").glob("python*/site-packages")
+    # A path in a .pth file is searched, but .pth files in it are not read: so the editable
+    # installation of the checkout, which is one, stays out of reach.
+    (packages / "dependencies.pth").write_text(f"{Path(pytest.__file__).parents[1]}\n")
+    made = Installed(folder)
+    assert str(venv) in made.ask("import pipeline; print(pipeline.__file__)")
+    return made
+
+
+def test_the_wheel_holds_every_file_that_the_program_finds(wheel: Path) -> None:
+    needs_program("git")
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    tracked = [name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    carried = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+    wanted = {name: name for name in tracked if name.startswith("pipeline/")}
+    for source, place in carried.items():
+        wanted |= {
+            name: place + name.removeprefix(source)
+            for name in tracked
+            if name == source or name.startswith(f"{source}/")
+        }
+    with zipfile.ZipFile(wheel) as archive:
+        held = {each.filename: each.file_size for each in archive.infolist()}
+        assert [name for name in wanted.values() if name not in held] == []
+        changed = [
+            name
+            for name, place in wanted.items()
+            if held[place] != (ROOT / name).stat().st_size
+            or archive.read(place) != (ROOT / name).read_bytes()
+        ]
+    assert changed == []
+    assert len(wanted) > 300
+    others = {name.split("/")[0] for name in held if ".dist-info/" not in name}
+    assert others == {"pipeline"}, "no tests or scripts at the top of site-packages"
+
+
+def test_every_command_is_there(installed: Installed) -> None:
+    done = installed.run("stark-translate", "--help")
+    assert done.returncode == 0, done.stderr
+    for command in ("run", "check", "report", "verses", "learn"):
+        assert command in done.stdout
+
+
+def test_the_languages_are_those_of_the_checkout(installed: Installed) -> None:
+    told = installed.ask("from pipeline.core.languages import LANGUAGES; print(*LANGUAGES)")
+    assert told.split() == list(LANGUAGES)
+
+
+def test_what_ships_is_found_in_the_wheel(installed: Installed) -> None:
+    models = installed.run("stark-translate", "models", "list", "--json")
+    assert models.returncode == 0, models.stderr
+    starters = [each for each in orjson.loads(models.stdout) if each["name"] == "starter"]
+    assert {each["role"] for each in starters} == {"stt", "marian", "gemma"}
+    verses = installed.run("stark-translate", "verses", "list")
+    assert verses.returncode == 0, verses.stderr
+    assert "the program" in verses.stdout
+    rules = (
+        "from pipeline.config.schema import Settings; "
+        "from pipeline.dictionary.store import Dictionary; "
+        "print(len(Dictionary(Settings()).lexicon.rules))"
+    )
+    assert int(installed.ask(rules)) > 50
+
+
+def test_the_checks_before_a_service_pass(installed: Installed) -> None:
+    done = installed.run("stark-translate", "check", "--json", "--no-audio", "--port", "0")
+    results = {each["name"]: each for each in orjson.loads(done.stdout)["results"]}
+    files = ("settings", "dictionary", "pages", "model-stt", "model-marian", "model-gemma")
+    assert {name: results[name]["message"] for name in files if not results[name]["ok"]} == {}
+    assert {"golden-stt", "golden-marian", "golden-gemma"} <= set(results), "golden.json is found"
+
+
+def test_a_service_and_its_report(installed: Installed) -> None:
+    sound = installed.ask(
+        "from pipeline.core.resources import bundled; print(bundled('demo', 'golden.flac'))"
+    )
+    assert BUNDLE in sound
+    run = installed.run("stark-translate", "run", "--input", sound, "--pace", "fast", "--port", "0")
+    assert run.returncode == 0, run.stderr
+    (session,) = (installed.folder / "work" / "sessions").glob("2*")
+    assert (session / "transcript.es.txt").read_text("utf-8").strip()
+    report = installed.run("stark-translate", "report", "last", "--out", "report.html")
+    assert report.returncode == 0, report.stderr
+    page = (installed.folder / "work" / "report.html").read_text("utf-8")
+    assert "<svg" in page
