@@ -213,7 +213,7 @@ class KeptProcess:
             if decision.given_up:
                 self._give_up(crashes_always(self.spec, self.part, life.cause))
                 return
-            self._mourn(life, decision)
+            self._tell_of_death(life, decision)
             self._closing.wait(decision.delay_s)
 
     def _live(self) -> _Life:
@@ -298,7 +298,7 @@ class KeptProcess:
                 child.kill(Cause("engine-too-large", words))
         self.memory_bytes = 0
 
-    def _mourn(self, life: _Life, decision: Decision) -> None:
+    def _tell_of_death(self, life: _Life, decision: Decision) -> None:
         """Say what has happened, and what follows."""
         when = "" if life.has_loaded else " while it loaded its model"
         then = f"in {decision.delay_s:.0f} s" if decision.delay_s else "at once"
@@ -309,12 +309,11 @@ class KeptProcess:
 
     def _give_up(self, error: StarkError) -> None:
         """Start no process any more."""
-        has_served = self.loaded_bytes > 0
         self._away = f"{self.part.name} is given up [{error.code}]; {self.part.meanwhile}"
         with self._changed:
             self._given_up = error
             self._changed.notify_all()
-        if has_served and self._restarts:  # else `load` tells
+        if self.loaded_bytes and self._restarts:  # else `load` tells
             self._report(error.code, error.message)
 
     def _report(self, code: str, message: str) -> None:
