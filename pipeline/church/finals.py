@@ -37,6 +37,7 @@ def checked(caption: Caption, church: Church) -> Caption:
     if church.references:
         text, found = _with_references(said, text, (source, target))
         checks += found
+    # The numbers of a reference that is missing would be reported once more.
     if church.numbers and not any(check.outcome == "doubtful" for check in checks):
         text, found = _with_numbers(said, text, (source, target))
         checks += found
@@ -78,6 +79,7 @@ def _with_references(said: str, text: str, langs: tuple[str, str]) -> tuple[str,
             Check("reference", "written" if is_equal else "repaired", words, text[start:end], new)
         )
         changes.append((start, end, new))
+    # From the end, so that the places of those before stay right.
     for start, end, new in sorted(changes, reverse=True):
         text = text[:start] + new + text[end:]
     return text, checks

@@ -120,6 +120,7 @@ def read(tokens: Tokens, at: int, lang: str) -> Number | None:
     total, limit, end, cursor = 0, 0, at, at
     while cursor < len(tokens):
         part = _part(tokens, cursor, words, is_first=not limit)
+        # Each scale is smaller than the one before: "two thousand three thousand" is two numbers.
         if part is None or (limit and part.value >= limit):
             break
         scale = _scale(tokens, cursor, part, words)
@@ -196,6 +197,7 @@ def _below_100(  # noqa: PLR0911 - form by form
         if not (tokens.is_joined(at) and tokens.word(after) == words.tens_join):
             return Number(value, after)
         after += 1
+    # "Treinta y" without a unit: there the "y" joins something else.
     if not tokens.is_joined(after - 1):
         return Number(value, at + 1)
     unit = tokens.word(after)

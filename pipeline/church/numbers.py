@@ -65,7 +65,9 @@ def find(text: str, lang: str, skip: Collection[Stretch] = ()) -> tuple[Quantity
             taken.append((quantity.start, quantity.end))
             found.append(quantity)
 
+    # Times and decimals first: their digits would be numbers of their own.
     for match in _CLOCK.finditer(text):
+        # A dot is a decimal sign unless am or pm follows.
         is_clock = ":" in match.group() or match.group(3) is not None
         if is_clock:
             minutes = int(match.group(1)) % 12 * 60 + int(match.group(2))
@@ -94,6 +96,7 @@ def compare(
     for quantity in said:
         equal = next((other for other in left if _equal(quantity, other)), None)
         if equal is not None:
+            # One number of the translation stands for one that was said.
             left.remove(equal)
         else:
             missing.append(quantity)
@@ -142,6 +145,7 @@ def _equal(said: Quantity, other: Quantity) -> bool:
         return said.value == other.value
     if "time" in (said.kind, other.kind):
         time, plain = (said, other) if said.kind == "time" else (other, said)
+        # "At three" may be said as a bare number: the full hour, of any half of the day.
         return time.value % 60 == 0 and time.value // 60 == plain.value % 12
     return said.value == other.value
 
@@ -181,6 +185,8 @@ def _number(tokens: Tokens, at: int, lang: str) -> tuple[Quantity, int] | None:
 
 def _year(tokens: Tokens, hundreds: int, end: int) -> tuple[int, int] | None:
     """Return the year that is said in two halves: "nineteen eighty-four", "twenty oh five"."""
+    # From "eleven oh two" to "twenty ninety-nine"; with the second half in digits it is chapter
+    # and verse.
     if not 11 <= hundreds <= 20 or not tokens.is_joined(end - 1) or tokens.word(end).isdecimal():
         return None
     is_zero = tokens.word(end) in ("oh", "o")
@@ -215,6 +221,7 @@ def _english_time(tokens: Tokens, at: int, words: NumberContext) -> tuple[int, i
         return None
     joint = tokens.word(end)
     if minutes < 60 and joint in words.past | words.to and (hour := read(tokens, end + 1, "en")):
+        # "Ten to three" may be a range as well; with "past" it is a time.
         sure = word in words.half | words.quarter or joint == "past"
         if sure and 1 <= hour.value <= 12 and not hour.ordinal:
             sign = 1 if joint in words.past else -1
@@ -226,6 +233,7 @@ def _english_time(tokens: Tokens, at: int, words: NumberContext) -> tuple[int, i
     second = read(tokens, end, "en") if tokens.is_joined(end - 1) else None
     if second is None or not 10 <= second.value < 60 or second.ordinal:
         return None
+    # "Three thirty" alone may be a chapter and its verse.
     is_cued = (
         tokens.word(at - 1) in words.before_time or tokens.word(second.end) in words.after_time
     )

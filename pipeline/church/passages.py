@@ -115,6 +115,7 @@ class Passages:
         self._meant += [(m.reference, end_s) for m in references.find(text, self._lang)]
         before = [word for said in self._said for word in said.words][-_MOST_WORDS:]
         self._said.append(_Said(tuple(words), end_s))
+        # Pairs of words are looked up, and one word is none.
         if len(words) < 2:
             return Heard()
         window = [*before, *words]

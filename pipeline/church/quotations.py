@@ -84,6 +84,8 @@ def _rank(quotation: Quotation) -> tuple[float, float]:
 
 def _align(index: Index, said: Sequence[int], number: int) -> Quotation | None:
     verse = index.text(number)
+    # autojunk would leave out frequent words, of which verses are made; the last block is a mark of
+    # length 0.
     blocks = SequenceMatcher(None, said, verse, autojunk=False).get_matching_blocks()[:-1]
     if not blocks or not verse:
         return None
@@ -94,6 +96,7 @@ def _align(index: Index, said: Sequence[int], number: int) -> Quotation | None:
         if at:
             before = blocks[at - 1]
             gap = max(block.a - before.a - before.size, block.b - before.b - before.size)
+        # As in Kadane's algorithm: a stretch that brings less than the gap costs begins anew.
         if score - _GAP * gap <= 0:
             first, score = at, 0.0
         else:

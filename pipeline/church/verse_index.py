@@ -87,6 +87,7 @@ class VerseIndex:
         lists = [each for each in lists if len(each) <= _COMMON]
         if not lists:
             return []
+        # The rarer a pair, the more it tells: inverse document frequency.
         weights = [np.log(len(self.verses) / len(each)) for each in lists]
         found, place = np.unique(np.concatenate(lists), return_inverse=True)
         per_text = np.repeat(weights, [len(each) for each in lists])
@@ -110,7 +111,9 @@ def build(editions: Sequence[Edition], folder: Path) -> VerseIndex:
     lengths = np.array([len(text) for text in texts])
     words = np.concatenate(texts)
     owners = np.repeat(np.arange(len(texts), dtype=np.int32), lengths)
+    # The last word of a text and the first of the next one are no pair.
     is_pair = owners[:-1] == owners[1:]
+    # Two numbers below 2^20 do not fit into 32 bits.
     keys = (words[:-1].astype(np.int64) * _WORDS + words[1:])[is_pair]
     order = np.argsort(keys, kind="stable")
     unique, first = np.unique(keys[order], return_index=True)
@@ -138,7 +141,7 @@ def _write(
         facts = {"format": _FORMAT, "editions": editions, "words": words}
         (partial / "index.json").write_text(json.dumps(facts), encoding="utf-8")
         shutil.rmtree(folder, ignore_errors=True)
-        partial.rename(folder)
+        partial.rename(folder)  # a kill leaves a partial folder, never half an index
     except OSError as error:
         message = f"The index of verses cannot be written to {folder}: {error.strerror}."
         raise VersesError(

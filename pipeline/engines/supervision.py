@@ -62,6 +62,7 @@ class Supervision:
         if self._loaded_s is not None and now_s - self._loaded_s >= _CALM_S:
             self._deaths = self._gpu_deaths = 0
         self._loaded_s = None
+        # With nothing of the GPU left to give up it is a death like any other.
         if on_gpu and self._step + 1 < len(self._shares):
             return self._died_on_gpu()
         if loading:
@@ -83,4 +84,5 @@ class Supervision:
 
 def _wait_s(deaths: int) -> float:
     """Return 0 for none, then 1, 2, 4 ... seconds."""
+    # The inner limit keeps the power from overflowing after days of deaths.
     return min(_MOST_S, _FIRST_S * 2.0 ** min(deaths - 1, 32)) if deaths > 0 else 0.0

@@ -29,6 +29,7 @@ _DOUBTFUL_WORD = 0.5
 
 def recording_path(session: Path, key: int) -> Path:
     """Return where the sound of an utterance is, if it was kept."""
+    # Six digits, so that file names sort as the utterances were spoken.
     return session / FOLDER / f"{key:06}.flac"
 
 

@@ -59,6 +59,7 @@ class CommitPolicy:
             return Commit(tokens, ())
         same = _common(self.committed, tokens)
         before, self._before = self._before, tokens
+        # It was forced to begin so and does not: to believe it would take back what people have read.
         if same < len(self.committed):
             return Commit(self.committed, tokens[same:], "the text does not begin as committed")
         reason = "" if self._policy == "agreement" else _unusable(tokens, ends_s, audio_s)
@@ -78,6 +79,7 @@ def _unusable(tokens: Sequence[Token], ends_s: Sequence[float], audio_s: float) 
         return "the recognizer tells no times"
     if not all(map(math.isfinite, (*ends_s, audio_s))):
         return "a time is no number"
+    # Forced alignment does so with words that were not spoken.
     if any(later < earlier for earlier, later in pairwise(ends_s)):
         return "times go backwards"
     return ""

@@ -41,6 +41,7 @@ def longest(items: Sequence[Hashable], max_period: int = MAX_PERIOD) -> Loop:
     best = Loop()
     for period in range(1, min(max_period, len(items) // 2) + 1):
         run = 0
+        # One step past the end closes a run that reaches it.
         for index in range(period, len(items) + 1):
             if index < len(items) and items[index] == items[index - period]:
                 run += 1
@@ -58,6 +59,7 @@ def at_end(items: Sequence[Hashable], allowed: int) -> Loop | None:
     `allowed`: how often the source itself repeats something. A loop runs away when it is at least
     12 items long and goes round 4 times and twice more than that.
     """
+    # A longer period cannot have gone round often enough yet.
     for period in range(1, min(MAX_PERIOD, len(items) // _MIN_COUNT) + 1):
         last = items[len(items) - period :]
         count = 1

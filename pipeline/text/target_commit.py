@@ -58,6 +58,7 @@ class TargetCommit:
                 break
             counts.append(self._count(part, len(old), before[place] if place < len(before) else ()))
             kept[place : place + 1] = [part.pieces[: counts[-1]]]
+            # Behind a part that may still change nothing can stand.
             if not part.is_whole:
                 break
             self.closed += 1
@@ -68,6 +69,7 @@ class TargetCommit:
         """Return how many pieces of a part stand, of which `least` have stood before."""
         if part.is_whole:
             return len(part.pieces)
+        # A few pieces correlate by chance.
         if len(part.looked_at) >= _ENOUGH:
             self.attention_follows = follows(part.looked_at)
         if part.looked_at and self.attention_follows:
@@ -96,6 +98,7 @@ def follows(looked_at: Sequence[int]) -> bool:
 
     One that always looks at the same place, or at any, would commit everything at once, or never.
     """
+    # The correlation with a constant is nan.
     if len(set(looked_at)) < 2:
         return False
     return bool(np.corrcoef(range(len(looked_at)), looked_at)[0, 1] >= _FOLLOWS)
@@ -107,6 +110,7 @@ def _characters(parts: Sequence[TargetPart], counts: Sequence[int]) -> int:
     for part, count in zip(parts, counts, strict=False):
         if count:
             end = start + part.until[count - 1]
+        # A part without text takes no space either.
         if part.until and part.until[-1]:
             start += part.until[-1] + 1
     return end

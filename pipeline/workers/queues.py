@@ -52,6 +52,7 @@ class UtteranceQueue:
     def put(self, utterance: Utterance) -> None:
         """Add a final or an eager one, waiting for room, or replace the partial."""
         with self._changed:
+            # What comes has all of the waiting partial in it, or follows its end.
             if self._partial is not None:
                 self.replaced_partials += 1
             self._partial = None
@@ -73,6 +74,7 @@ class UtteranceQueue:
         self._eager = None
         self._resumed[utterance.id] = utterance.revision
         if len(self._resumed) > _RESUMED:
+            # A dict keeps its order, so the first is the oldest.
             del self._resumed[next(iter(self._resumed))]
         kept = [each for each in self._finals if each.id != utterance.id]
         self._finals = deque(kept)
@@ -82,6 +84,7 @@ class UtteranceQueue:
         eager, self._eager = self._eager, None
         if eager is None or eager.id != final.id or not final.final:
             return False
+        # One that does not wait any more is being worked on: its text is the final's.
         for at, each in enumerate(self._finals):
             if each is eager:
                 self._finals[at] = final
@@ -93,7 +96,7 @@ class UtteranceQueue:
             self._changed.wait_for(lambda: self._finals or self._partial or self._closed)
             if self._finals:
                 self._changed.notify_all()
-                return self._finals.popleft()
+                return self._finals.popleft()  # `put` may wait for the room
             partial, self._partial = self._partial, None
             return partial
 
