@@ -42,6 +42,7 @@ class Reader:
         """Yield what stands in the text, left to right."""
         at = 0
         while at < len(self._tokens):
+            # The longest form first: "verse 3 of chapter 2 of John" holds the two others.
             found = self._verse_first(at) or self._chapter_first(at) or self._book_first(at)
             if found is None:
                 at += 1
@@ -137,6 +138,7 @@ class Reader:
     def _book(self, at: int) -> tuple[BookName, int] | None:
         """Return the book whose name begins at a token, and the token behind it."""
         ordinal, end = self._ordinal(at)
+        # "First John" before "John": the ordinal may as well belong to the words before.
         for start, number in ((end, ordinal), (at, 0)) if ordinal else ((at, 0),):
             for name in NAMES[self._lang].get(self._word(start), ()):
                 after = start + len(name.words)
@@ -148,11 +150,13 @@ class Reader:
     def _ordinal(self, at: int) -> tuple[int, int]:
         """Return the number before "Corinthians" and the token where that name must begin."""
         word, end = self._word(at), at + 1
+        # "1st" and "2nd" are two tokens without a gap.
         if word.isdecimal() and at < len(self._tokens) and self._tokens.gap(at) == "":
             word, end = word + self._word(at + 1), at + 2
         number = ORDINALS[self._lang].get(word, 0)
         if not number or not self._is_spaced(end - 1):
             return 0, at
+        # Only "the first letter to ..." takes words between; "1 the Corinthians" nobody says.
         if len(word) > 3 or word not in (
             "i",
             "ii",
@@ -180,6 +184,7 @@ class Reader:
         if at >= len(self._tokens) or not _LIGHT.fullmatch(self._tokens.gap(at - 1)):
             return None
         word, words = self._word(at), self._words
+        # "Jude verse 3": a book of one chapter is quoted without it.
         if word in words.verse and chapters(book) == 1:
             verse = self._number(at + 1)
             return self._checked(book, 1, verse.value, verse.end) if verse else None
@@ -270,6 +275,7 @@ class Reader:
         number = self._number(at)
         if number is None or number.value <= verse:
             return 0, end
+        # "Verses 3 and 4" are a stretch; "verse 3 and 10 people" are not.
         if self._word(end) == words.both and not (is_plural and number.value == verse + 1):
             return 0, end
         return number.value, number.end
@@ -284,12 +290,14 @@ class Reader:
         behind = self._word(place.end) if self._is_spaced(place.end - 1) else ""
         rest = tokens.gap(place.end - 1)
         is_time = _TIME.match(tokens.text, tokens.spans[place.end - 1][1])
+        # "Mark three times", "Acts 5 pm", "Numbers 3 %".
         if behind in words.counted or is_time or rest.startswith(("%", ":")):
             return False
         before = self._word(at - 1) if at and self._is_light(at - 1) else ""
         if before in words.of and self._word(at - 2) in words.cues:
             before = self._word(at - 2)
         is_end = place.end == len(tokens) or _STOP.match(rest) is not None
+        # Mark, Job, Acts, Numbers, Ruth: names of people and plain words as well.
         if name.is_common and not name.ordinal:
             is_apart = not self._is_spaced(at + len(name.words) - 1)
             if is_apart or not tokens.is_capital(at) or before in words.people:

@@ -97,6 +97,7 @@ class Tracks:
     def resume(self, utterance: Utterance) -> None:
         """Speech has returned: nothing of what was made before this revision counts."""
         track = self.of(utterance.id)
+        # Nothing was closed yet, so only an eager run was in vain.
         if track.closed is None and track.record is None:
             track.cancelled += 1
         else:
@@ -127,6 +128,7 @@ class Tracks:
         if utterance.final:
             return utterance
         track = self.of(utterance.id)
+        # The pause is not over: the final waits for its utterance to be closed.
         if track.closed is None:
             track.prepared = made
         track.is_eager = True

@@ -70,6 +70,7 @@ def last_word(
     last = first = spoken[-1]
     while first > 0 and not pieces[first][:1].isspace():
         first -= 1
+    # A mark behind the word is no part of it: the time that it gets is silence.
     frames = [frame for token, frame in path if first <= token <= last]
     if not frames:
         return None
@@ -103,6 +104,7 @@ def joined(first: Recognition, rest: Recognition) -> Recognition:
     """Return two recognitions as one. Words heard twice at the cut, three at most, stand once."""
     texts = first.text.split(), rest.text.split()
     begin = _repeated(*texts)
+    # A mean over tokens, roughly: the longer text counts for more.
     weights = [max(1, len(text)) for text in texts]
     logprobs = [part.avg_logprob for part in (first, rest) if part.avg_logprob is not None]
     return replace(

@@ -135,6 +135,7 @@ def find_session(name: str, directory: Path) -> Path:
     if name == "last" and there:
         spoken = [folder for folder in there if (folder / JOURNAL).stat().st_size]
         return (spoken or there)[-1]
+    # A name in the folder of sessions is likelier meant than a path of the same name.
     for folder in (directory / name, Path(name)):
         if name and (folder / JOURNAL).is_file():
             return folder
@@ -160,6 +161,7 @@ def sessions(directory: Path) -> list[Path]:
     except OSError:
         return []
     first = datetime.min.replace(tzinfo=UTC)
+    # By time and not by name: when clocks go back, the names do, too.
     return sorted(folders, key=lambda folder: (started(folder.name) or first, folder.name))
 
 
@@ -236,7 +238,7 @@ def parse_record(line: str | bytes) -> Record | SummaryRecord | None:
     try:
         return parse_json(_LINE, line)
     except ProtocolError as error:
-        if error.code == "unknown-type":
+        if error.code == "unknown-type":  # written by a later version
             return None
         raise
 

@@ -186,6 +186,7 @@ def parse_pair(line: str | bytes) -> Pair:
     fields = orjson.loads(line)
     if not isinstance(fields, dict):
         raise ProtocolError("bad-json", "This line is no pair.")
+    # A line of the review queue has reasons, which a pair has no field for.
     known = {name: fields[name] for name in _FIELDS if name in fields}
     return parse_json(_PAIR, orjson.dumps(known))
 
@@ -254,6 +255,7 @@ class Pairs:
 
     def follow(self, message: CaptionMessage) -> None:
         """Take a final caption; only what an operator did, or undid, changes anything."""
+        # An undo brings the translator's own text back, under an id that is in the list.
         if message.target.engine == OPERATOR or message.id in self._edits:
             self._edits[message.id] = message
             self._changed.add(message.id)
@@ -290,6 +292,7 @@ class Pairs:
             home, told = file_pair(kept)
             if home == name:
                 return pair_line(told)
+            # Added only below: a rewrite that fails must not leave the pair in two files.
             leaving[pair.id] = home, told
             return b""
 

@@ -62,7 +62,7 @@ class _Subtitles:
         while self.waiting:
             self.file.append(self._one(self._cues + 1, self.waiting[0]).encode())
             self._cues += 1
-            del self.waiting[0]
+            del self.waiting[0]  # only now: what could not be written is tried again
 
 
 class Transcripts:
@@ -102,6 +102,7 @@ class Transcripts:
         if message.id in self._held:
             self._held[message.id] = message
             return
+        # Ids grow as utterances end; a caption with a lower one is a change to what is written.
         latest = message.id > self._newest_id
         self._newest_id = max(self._newest_id, message.id)
         self._newest_seq = max(self._newest_seq, message.seq)
@@ -155,6 +156,7 @@ class Transcripts:
             messages = read_journal(self._folder)
         except SessionError as error:
             raise OSError(errno.EIO, error.message) from None
+        # A journal that could not be written lacks captions that the files have.
         if max((message.seq for message in messages), default=-1) < self._newest_seq:
             raise OSError(errno.EIO, "the journal is not written yet")
         messages = [message for message in messages if message.id not in self._held]

@@ -59,7 +59,8 @@ class CommitPolicy:
             return Commit(tokens, ())
         same = _common(self.committed, tokens)
         before, self._before = self._before, tokens
-        # It was forced to begin so and does not: to believe it would take back what people have read.
+        # It was forced to begin so, and does not. To believe it would take back what people have
+        # read.
         if same < len(self.committed):
             return Commit(self.committed, tokens[same:], "the text does not begin as committed")
         reason = "" if self._policy == "agreement" else _unusable(tokens, ends_s, audio_s)
