@@ -64,6 +64,7 @@ class CaptionBoard:
         later is not shown. Neither is a repeat, or a late partial of a forgotten caption.
         """
         old = self._messages.get(caption.id)
+        # A final that late is shown all the same: it was said, and nobody has seen it yet.
         if old is None and not caption.final and caption.id <= self._forgotten_id:
             return None
         utterance = caption.transcript.utterance
@@ -83,6 +84,7 @@ class CaptionBoard:
         if old and old.final:
             self._pass_over(message)
             return None
+        # Engines say the same twice; displays and `seq` need not know.
         if old and (message.final, message.stable, message.source.text, message.target.text) == (
             old.final,
             old.stable,
@@ -111,6 +113,7 @@ class CaptionBoard:
         """Replace a caption's target text by an operator's. Raises ProtocolError."""
         old = self.message(caption_id)
         target = TargetText(self.target, text, "operator")
+        # An edit takes a printed verse away, so with one it changes something.
         if old.final and old.target == target and old.verse is None:
             return None
         return self._put(self._revised(old, old.source, target, len(text)))
@@ -146,6 +149,7 @@ class CaptionBoard:
         """
         gone = [
             old
+            # Displays may still show what the board has long dropped.
             for old in (*self._left, *self._sorted())
             if not old.final or purge.takes(old.id, old.start_s, old.end_s)
         ]
@@ -156,7 +160,7 @@ class CaptionBoard:
             sent.append(self._withdrawn(old, ""))
             self.seq = sent[-1].seq
             self._forgotten_id = max(self._forgotten_id, old.id)
-            self._forgotten_seq = self.seq
+            self._forgotten_seq = self.seq  # a display that was away gets everything anew
         return sent
 
     def put_back(self, earlier: CaptionMessage) -> CaptionMessage:
@@ -208,6 +212,7 @@ class CaptionBoard:
     def _pass_over(self, message: CaptionMessage) -> None:
         """Keep what the pipeline says of a caption that an operator has changed, for an undo."""
         known = self._passed_over.get(message.id)
+        # A late partial must not take the place of the final.
         if not (known and known.final) and self._messages[message.id].target.engine == "operator":
             self._passed_over[message.id] = message
 

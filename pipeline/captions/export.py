@@ -72,6 +72,7 @@ def _txt(captions: Sequence[CaptionMessage], sides: Sequence[Side]) -> str:
         txt(Cue(message.start_s, message.end_s, text) for _, text in _texts(message, sides))
         for message in captions
     ]
+    # With two languages an empty line parts the pairs.
     return ("\n" if len(sides) > 1 else "").join(filter(None, blocks))
 
 

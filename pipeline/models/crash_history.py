@@ -26,6 +26,7 @@ FILE = "model-crashes.json"
 LOAD_CRASHES = 3
 """Crashes in a row while loading after which a model is given up."""
 
+# A reboot may have cured it: memory that was short, a driver that hung.
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 
 
@@ -70,6 +71,7 @@ class CrashHistory:
             before = self.of(model)
             crashes = Crashes((before.count if before else 0) + 1, utc, reason)
             entry = {"state": _state(model), "crashes": asdict(crashes)}
+            # Read again: several engines have one file.
             self._write(self._entries() | {str(model): entry})
 
     def forget(self, model: Path) -> None:

@@ -143,6 +143,7 @@ def order(source: Source) -> Order:
             raise hub_errors.missing_file(repository, asked, file.path)
     card: Any = info.card_data
     commit = info.sha or asked
+    # By commit: a branch may move between two files.
     base = f"{hub_errors.endpoint()}/{repository}/resolve/{commit}"
     licence = getattr(card, "license", None) or (model.licence if model else "not stated")
     return Order(
@@ -205,5 +206,6 @@ def _described(sibling: Any, base: str, wanted: ModelFile) -> HubFile:
         path=sibling.rfilename,
         size_bytes=wanted.size_bytes or sibling.size or 0,
         sha256=wanted.sha256 or announced,
+        # Small files are no LFS objects; all that the hub tells of them is git's own hash.
         blob="" if lfs or wanted.sha256 else sibling.blob_id or "",
     )

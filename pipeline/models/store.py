@@ -124,6 +124,7 @@ class Store:
     def halves(self) -> list[str]:
         """Return the names of pulls that were begun and not finished."""
         folders = [file for file in (self.directory / _PARTIAL).glob("*") if file.is_dir()]
+        # The name of a hub id, `owner/name`, cannot be that of a folder.
         return sorted(folder.name.replace("--", "/") for folder in folders)
 
     def path(self, manifest: Manifest) -> Path:

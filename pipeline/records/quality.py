@@ -51,6 +51,7 @@ class Limit:
 
     def passed(self, value: float | None) -> Literal["flag", "reject"] | None:
         """Return the worse of the limits that a value has passed; reaching it is not passing."""
+        # So that one comparison does for limits from above and from below.
         sign = 1.0 if self.reject > self.flag else -1.0
         if value is None or sign * value <= sign * self.flag:
             return None
@@ -240,6 +241,7 @@ def _is_copied(source: str, target: str) -> bool:
     if words(source) == words(target):
         return True
     given, made = set(WORD.findall(source)), WORD.findall(target)
+    # Names stay the same in every language, and are no sign of a copy.
     names = {word for word in given if not word.islower()}
     own = [word.casefold() for word in made if word not in names]
     copied = sum(word in set(words(source)) for word in own)

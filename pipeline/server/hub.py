@@ -105,8 +105,8 @@ class Hub:
             on_command=self._obey,
             on_operator=self._let_in,
         )
-        self._door = ConnectionLimiter(settings.max_clients, settings.max_per_address)
-        self._port = Transport(settings, self._door, handler=self._serve, answer=self._answer)
+        self._limiter = ConnectionLimiter(settings.max_clients, settings.max_per_address)
+        self._port = Transport(settings, self._limiter, handler=self._serve, answer=self._answer)
         self._timers: dict[Callable[[], None], asyncio.TimerHandle] = {}
 
     async def start(
@@ -156,6 +156,7 @@ class Hub:
     def publish(self, message: CaptionMessage) -> None:
         """Send a caption that the board has just made."""
         self._glass.published(message.seq, time.monotonic())
+        # In a rehearsal the audience is told to stand by, and sees nothing of it.
         recipients = self._clients.authorized() if self._mode == "dry-run" else self._clients
         self._clients.send(recipients, encode(message))
 
@@ -176,15 +177,15 @@ class Hub:
 
     def _take_limits(self) -> None:
         most = self._settings.max_clients + _REQUESTS_OPEN
-        self._door.most = descriptors.allow(most)
-        self._door.per_address = self._settings.max_per_address
-        if self._door.most < self._settings.max_clients:
-            log.warning("few displays", code="descriptors-few", most=self._door.most)
+        self._limiter.most = descriptors.allow(most)
+        self._limiter.per_address = self._settings.max_per_address
+        if self._limiter.most < self._settings.max_clients:
+            log.warning("few displays", code="descriptors-few", most=self._limiter.most)
 
     # Requests
 
     def _answer(self, connection: ServerConnection, request: Request) -> Response | None:
-        refusal = self._door.refusal(address_of(connection), time.monotonic())
+        refusal = self._limiter.refusal(address_of(connection), time.monotonic())
         if refusal:
             self._metrics.refused.labels(refusal).inc()
             return refuse(HTTPStatus.TOO_MANY_REQUESTS, _REFUSED[refusal], {"Retry-After": "10"})
@@ -212,6 +213,7 @@ class Hub:
         """Call a function for as long as the server lives. What it raises, the log tells."""
 
         def again() -> None:
+            # First, so that an error of `act` does not end the series.
             self._every(period_s, act)
             act()
 
@@ -254,6 +256,7 @@ class Hub:
 
     def _welcome(self, client: Client, wanted: Subscription) -> None:
         """Send `hello`. The caller must not await between this and registering the client."""
+        # `since` counts changes of one session; of another one it means nothing.
         ours = wanted.session in ("", self._board.session)
         secret = self._mode == "dry-run" and not client.authorized
         snapshot = self._board.since(wanted.since if ours else None)
@@ -261,6 +264,7 @@ class Hub:
             snapshot = Snapshot((), resumed=False)
         captions, earlier = snapshot.messages, b""
         if wanted.history is not None and not snapshot.resumed:
+            # The newest first, in `hello`: a phone draws them while the rest is on its way.
             first = max(0, len(captions) - wanted.history)
             earlier = encode(EarlierMessage(captions=captions[:first]))
             captions = captions[first:]

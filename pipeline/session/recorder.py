@@ -253,6 +253,7 @@ class SessionRecorder:
     def _take(self, item: _Item) -> None:
         match item:
             case CaptionMessage():
+                # A caption may come after its stretch of time was taken off the record.
                 if not self._purges.takes(item):
                     self._journal.add(encode(item) + b"\n")
                     self._transcripts.add(item)
@@ -296,6 +297,7 @@ class SessionRecorder:
     def _write(self) -> None:
         self._tell_dropped()
         failed: OSError | None = None
+        # First what has to go; then every file, since one that fails must not cost the others.
         for step in (self._purge, *(file.flush for file in self._files)):
             try:
                 step()
@@ -314,6 +316,7 @@ class SessionRecorder:
             self._transcripts.remake()
         if self._purges.do(self._note):
             self._tally = SummaryBuilder()
+            # Counters cannot be counted down, so the summary is made again of what is left.
             for line in self._diagnostics.lines():
                 if record := parse_record(line):
                     self._tally.add(record)
