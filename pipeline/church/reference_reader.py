@@ -12,12 +12,14 @@ from pipeline.church.number_words import Number, read
 from pipeline.church.reference_numbers import Place, combined, resolved
 from pipeline.church.reference_words import WORDS
 from pipeline.church.tokens import Tokens
+from pipeline.text.words import word_set
 
 _LIGHT = re.compile(r"\s+|\s*,\s*")  # between a book, its chapter and its verse as they are said
 _VERSE_GAP = re.compile(r"\s*:\s*|\.|\s+|\s*,\s*|[-‐‑]")
 _SIGN = re.compile(r"\s*:\s*|\.")
 _DASH = re.compile(r"\s*[-–—‐‑]\s*")
 _TIME = re.compile(r"\s*[ap]\.?\s?m\b", re.IGNORECASE)
+_BARE = word_set("i ii iii 1 2 3 one two uno dos")
 _STOP = re.compile(r"\s*[.,;:!?…)\]\"”’»—–]")
 
 
@@ -157,18 +159,7 @@ class Reader:
         if not number or not self._is_spaced(end - 1):
             return 0, at
         # Only "the first letter to ..." takes words between; "1 the Corinthians" nobody says.
-        if len(word) > 3 or word not in (
-            "i",
-            "ii",
-            "iii",
-            "1",
-            "2",
-            "3",
-            "one",
-            "two",
-            "uno",
-            "dos",
-        ):
+        if len(word) > 3 or word not in _BARE:
             end = self._past(end, self._words.fillers)
         return number, end
 

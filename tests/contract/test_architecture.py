@@ -144,7 +144,12 @@ def test_every_name_in_these_lists_exists() -> None:
 
 
 def test_modules_stay_small() -> None:
-    sizes = {place(path): len(path.read_text().splitlines()) for path in MODULES}
+    """In lines that are not comments: to say why must not cost a module its room."""
+    lines = {place(path): path.read_text().splitlines() for path in MODULES}
+    sizes = {
+        name: sum(not line.lstrip().startswith("#") for line in each)
+        for name, each in lines.items()
+    }
     assert {name: size for name, size in sizes.items() if size > 330} == {}
 
 

@@ -80,7 +80,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installe
     folder = tmp_path_factory.mktemp("installed")
     venv = folder / "venv"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", venv], check=True)
-    installing = [UV, "pip", "install", "--quiet", "--no-deps", "--offline"]
+    installing: list[str | Path] = [UV, "pip", "install", "--quiet", "--no-deps", "--offline"]
     subprocess.run([*installing, "--python", venv / "bin" / "python", wheel], check=True)
     (packages,) = (venv / "lib").glob("python*/site-packages")
     # A path in a .pth file is searched, but .pth files in it are not read: so the editable

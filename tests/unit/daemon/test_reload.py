@@ -225,7 +225,7 @@ def test_all_that_is_live_reaches_its_part(tmp_path: Path) -> None:
             assert (await until(socket, lambda m: m["type"] == "done"))["name"] == "reload"
             assert service.app._context.hub.audience_address == "https://captions.example.org/"
             hub = service.app._context.hub
-            assert hub._door.per_address == 77
+            assert hub._limiter.per_address == 77
             assert len(hub._board.snapshot().messages) <= 2 + 1
             with pytest.raises(Exception, match="503"):
                 await service.connect()

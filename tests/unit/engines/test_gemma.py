@@ -257,7 +257,7 @@ def test_a_listener_that_raises_costs_one_translation(gemma: Gemma) -> None:
 
 def test_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(
-        ModelError, match=r"translate\.final\.model: .*none\.gguf.*\[model-missing\]"
+        ModelError, match=r"^model: .*none\.gguf.*\[model-missing\]"
     ):
         Gemma(tmp_path / "none.gguf").load()
     with pytest.raises(ModelError, match=r"is a folder.*\[model-wrong-kind\]"):
@@ -368,7 +368,7 @@ def test_every_step_fails(gguf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     steps: list[str] = []
     monkeypatch.setattr(llama_cpp, "llama_supports_gpu_offload", lambda: True)
     monkeypatch.setattr(llama_cpp, "llama_init_from_model", lambda *_: None)
-    with pytest.raises(ModelError, match=r"translate\.final\.context.*\[model-broken\]"):
+    with pytest.raises(ModelError, match=r"lower context.*\[model-broken\]"):
         Gemma(gguf, gpu_layers=-1, on_step=steps.append).load()
     assert len(steps) == 2
 

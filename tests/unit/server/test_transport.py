@@ -59,7 +59,7 @@ async def test_one_address_leaves_room_for_the_others(monkeypatch: pytest.Monkey
         for each in idle:
             each.close()
         await two.close()
-        await until(lambda: service.hub._door.total == 1)
+        await until(lambda: service.hub._limiter.total == 1)
         async with service.connect() as again:
             assert (await receive(again))["type"] == "hello"
 
@@ -123,7 +123,7 @@ async def test_no_more_descriptors_is_told_once_and_over_when_somebody_leaves() 
         await receive(display)
         spare = [socket.socket() for _ in range(30)]
         waiting = socket.create_connection(("127.0.0.1", service.hub.port))
-        await until(lambda: service.hub._door.total == 2)
+        await until(lambda: service.hub._limiter.total == 2)
         highest = max(each.fileno() for each in [*spare, waiting])
         with capture_logs() as told:
             resource.setrlimit(resource.RLIMIT_NOFILE, (spare[0].fileno(), hard))
@@ -139,7 +139,7 @@ async def test_no_more_descriptors_is_told_once_and_over_when_somebody_leaves() 
             finally:
                 resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
         assert [line["code"] for line in told] == ["descriptors-exhausted"]
-        await until(lambda: service.hub._door.total == 2 + len(spare))
+        await until(lambda: service.hub._limiter.total == 2 + len(spare))
         for each in [*spare, waiting]:
             each.close()
     assert highest < soft
@@ -214,9 +214,9 @@ async def test_pages_and_socket_over_tls(tmp_path: Path) -> None:
             service.say(1)
             assert (await receive(display))["type"] == "console"
             assert (await receive(display))["type"] == "caption"
-            assert service.hub._door._inside == {"127.0.0.1": 1}
-        await until(lambda: service.hub._door.total == 0)
-        assert service.hub._door._inside == {}
+            assert service.hub._limiter._inside == {"127.0.0.1": 1}
+        await until(lambda: service.hub._limiter.total == 0)
+        assert service.hub._limiter._inside == {}
 
 
 @in_loop

@@ -50,7 +50,7 @@ def closed(reports: list[Report]) -> list[Utterance]:
     return [r for r in reports if isinstance(r, Utterance)]
 
 
-def test_finals_reach_the_mailbox_stamped_and_are_reported() -> None:
+def test_finals_reach_the_queue_stamped_and_are_reported() -> None:
     worker, utterances, reports = listen(FakeSource(pcm_of(SCRIPT, 6.0)))
     run(worker)
     taken = [utterances.get(), utterances.get(), utterances.get()]
@@ -327,6 +327,6 @@ def test_a_machine_that_is_behind_prepares_nothing(rung: Rung, causes: list[str]
     degradation = Degradation()
     degradation.rung = rung
     worker, _, _ = listen(FakeSource(pcm_of(GOES_ON[:1], 3.0)), degradation)
-    worker._mailbox = noted = Noted()
+    worker._utterances = noted = Noted()
     run(worker)
     assert noted.causes == causes

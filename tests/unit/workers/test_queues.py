@@ -63,7 +63,7 @@ def test_get_wakes_up_when_closed() -> None:
     assert taken == [None]
 
 
-def test_a_full_mailbox_makes_the_listener_wait_and_loses_nothing() -> None:
+def test_a_full_queue_makes_the_listener_wait_and_loses_nothing() -> None:
     utterances = UtteranceQueue(limit=2)
     done = threading.Event()
 
