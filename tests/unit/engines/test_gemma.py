@@ -256,9 +256,7 @@ def test_a_listener_that_raises_costs_one_translation(gemma: Gemma) -> None:
 
 
 def test_a_missing_file(tmp_path: Path) -> None:
-    with pytest.raises(
-        ModelError, match=r"^model: .*none\.gguf.*\[model-missing\]"
-    ):
+    with pytest.raises(ModelError, match=r"^model: .*none\.gguf.*\[model-missing\]"):
         Gemma(tmp_path / "none.gguf").load()
     with pytest.raises(ModelError, match=r"is a folder.*\[model-wrong-kind\]"):
         Gemma(tmp_path).load()

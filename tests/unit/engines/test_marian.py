@@ -204,9 +204,7 @@ def test_a_model_that_loads_and_does_not_work(monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize("name", ["model.bin", "config.json", "source.spm", "target.spm"])
 def test_an_incomplete_model(copy: Path, name: str) -> None:
     (copy / name).unlink()
-    with pytest.raises(
-        ModelError, match=rf"^model: .* lacks {name}.*\[model-missing\]"
-    ):
+    with pytest.raises(ModelError, match=rf"^model: .* lacks {name}.*\[model-missing\]"):
         Marian(copy).load()
 
 
@@ -234,7 +232,5 @@ def test_a_model_of_another_kind(copy: Path) -> None:
 
 def test_a_compute_type_that_does_not_exist() -> None:
     needs_file(STARTER)
-    with pytest.raises(
-        ModelError, match=r"^compute_type.*\[compute-type-unsupported\]"
-    ):
+    with pytest.raises(ModelError, match=r"^compute_type.*\[compute-type-unsupported\]"):
         Marian(STARTER, compute_type="int7").load()
