@@ -20,6 +20,7 @@ examples:
   stark-translate run --input sermon.wav     caption a recording
   stark-translate dry-run                    rehearse: nothing reaches the audience
   stark-translate tune                       once: the settings that suit this machine
+  stark-translate budget                     which models fit this machine, without measuring
   stark-translate models list                which models there are; `models pull` fetches them
   stark-translate verses build               once: printed verses for what is read
   stark-translate check                      before the service: will it work?
@@ -41,7 +42,7 @@ MODULES = {
     **{
         name: name
         for name in (
-            *("desk", "reload", "devices", "models", "verses", "tune", "config", "check"),
+            *("desk", "reload", "devices", "models", "verses", "tune", "budget", "config", "check"),
             *("export", "replay", "review", "score", "report", "sessions"),
             *("learn", "dashboard"),
         )

@@ -44,7 +44,7 @@ PURE = {
     "protocol",
     *("church/edition_formats", "church/quotations"),
     *("review/markup", "review/svg", "review/wording", "server/rate_limits", "tuning/plan"),
-    "tuning/verdicts",
+    *("tuning/budget", "tuning/verdicts"),
     *("church/finals", "church/mention", "church/negation", "church/number_context"),
     *("church/number_words", "church/numbers", "church/reference_numbers"),
     *("church/reference_reader", "church/reference_slots", "church/reference_words"),

@@ -1,0 +1,237 @@
+"""`budget`: which models this machine has memory for, worked out in a second."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+
+import orjson
+import psutil
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from pipeline.cli.options import Commands, add_command, settings_of
+from pipeline.config.schema import Settings
+from pipeline.core.errors import UsageError
+from pipeline.core.sizes import human_size
+from pipeline.models.automatic import recognizer_name
+from pipeline.models.registry import Role, read_registry
+from pipeline.models.resolve import resolve
+from pipeline.models.store import directory_of
+from pipeline.tuning.budget import (
+    GPUS,
+    RAM_BANDWIDTH,
+    SERVICE_BYTES,
+    KnownGpu,
+    Level,
+    Need,
+    Place,
+    Writing,
+    fits,
+    hearing_needs,
+    known_gpu,
+    level_of,
+    quick_needs,
+    total,
+    writing_needs,
+)
+from pipeline.tuning.hardware import gpus
+from pipeline.tuning.plan import Gpu
+
+_SAYS = "Say without measuring what the models need of memory, and which fit this machine."
+_EPILOG = """\
+examples:
+  stark-translate budget                      this machine
+  stark-translate budget --gpu "RTX 3060"     one that you think of buying
+  stark-translate budget --all-gpus           every level on every GPU that is known
+
+Sizes are those of the files, the rest is worked out: `tune` measures. Speeds are what llama.cpp
+reaches of a memory's bandwidth as others report it.
+exit codes: 0 the models of the settings fit, 1 they do not
+"""
+
+
+_LARGE = 1_000_000_000
+"""Smaller ones fit every GPU."""
+
+
+def add(commands: Commands) -> None:
+    """Describe the command."""
+    parser = add_command(commands, "budget", _budget, _SAYS)
+    parser.epilog = _EPILOG
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--gpu", metavar="NAME", help="a GPU that is not in this machine")
+    which.add_argument("--all-gpus", action="store_true", help="all GPUs that are known")
+    parser.add_argument("--bandwidth", type=float, metavar="GB/S", help="of the memory, on paper")
+    parser.add_argument("--json", action="store_true", help="one JSON object")
+
+
+def _budget(arguments: argparse.Namespace) -> int:
+    settings = settings_of(arguments).settings
+    if arguments.bandwidth is not None and not 0 < arguments.bandwidth < 1e6:
+        message = f"--bandwidth {arguments.bandwidth:g} is no number of GB a second."
+        raise UsageError("option-bad-value", message, "Give one above 0, such as 40.")
+    models = _Models(settings)
+    needs = models.needs(models.final) if models.final else models.others(on_gpu=None)
+    if arguments.all_gpus:
+        return _compare(models, arguments)
+    places = _places(arguments)
+    levels = {place.name: models.levels(place) for place in places}
+    here = places[0]
+    ok = fits(needs, ram_bytes=here.ram_bytes, gpu_bytes=here.gpu_bytes)
+    if arguments.json:
+        report = {
+            "ok": ok,
+            "needs": [asdict(need) for need in needs],
+            "places": [asdict(place) | {"levels": levels[place.name]} for place in places],
+        }
+        sys.stdout.write(orjson.dumps(report, option=orjson.OPT_INDENT_2).decode() + "\n")
+        return 0 if ok else 1
+    console = Console(highlight=False)
+    console.print(_parts(needs, here, ok=ok))
+    for place in places:
+        console.print(_table(place, levels[place.name]))
+    return 0 if ok else 1
+
+
+def _compare(models: _Models, arguments: argparse.Namespace) -> int:
+    """Show every level on every GPU that is known."""
+    ram = psutil.virtual_memory().available
+    rows = {gpu: models.levels(_bought(gpu, ram, arguments.bandwidth), _LARGE) for gpu in GPUS}
+    if arguments.json:
+        report = {gpu.name: [asdict(level) for level in levels] for gpu, levels in rows.items()}
+        sys.stdout.write(orjson.dumps(report, option=orjson.OPT_INDENT_2).decode() + "\n")
+        return 0
+    table = Table(
+        "GPU", "memory", caption="tokens/s, or what does not fit, with all else on the same GPU"
+    )
+    for title in ("GPU", "memory"):
+        table.add_column(title, no_wrap=True)
+    for level in next(iter(rows.values())):
+        name = level.model.removeprefix("translategemma-").replace("-", "\n", 1)
+        table.add_column(Text(name), justify="right", no_wrap=True)
+    for gpu, levels in rows.items():
+        cells = [_pace(level) if level.fits else Text("no", "red") for level in levels]
+        table.add_row(gpu.name, f"{gpu.memory_gb:g} GB", *cells)
+    Console(highlight=False).print(table)
+    return 0
+
+
+class _Models:
+    """The models of the settings, and every final translator that is known."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._known = read_registry(directory_of(settings.models.directory))
+        final = settings.translate.final
+        self.final = self._writing(final.model) if final.engine == "gemma" else None
+
+    def others(self, *, on_gpu: bool | None) -> list[Need]:
+        """Return what recognizer and quick translator need; None: as the settings have them."""
+        stt, partial = self._settings.stt, self._settings.translate.partial
+        name = recognizer_name(self._settings)
+        there = stt.device == "cuda" if on_gpu is None else on_gpu
+        size = self._size("stt", name)
+        needs = list(hearing_needs(name, size, stt.compute_type, on_gpu=there))
+        if not there and name in self._known:  # what loading takes for a moment counts
+            needs = [Need(needs[0].what, self._known[name].memory_bytes, "ram")]
+        if partial.engine == "marian":
+            model = self._known.get(partial.model)
+            needs += quick_needs(model) if model else [self._quick(partial.model)]
+        return needs
+
+    def needs(self, final: Writing) -> list[Need]:
+        """Return what everything needs as the settings have it."""
+        return [*self.others(on_gpu=None), *writing_needs(final)]
+
+    def levels(self, place: Place, least_bytes: int = 0) -> list[Level]:
+        """Return the final translators of at least that size, with all else beside each."""
+        others = self.others(on_gpu=place.has_gpu)
+        return [
+            level_of(self._writing(model.name, on_gpu=place.has_gpu), others, place)
+            for model in self._known.values()
+            if model.role == "gemma" and model.size_bytes >= least_bytes
+        ]
+
+    def _writing(self, name: str, *, on_gpu: bool | None = None) -> Writing:
+        final = self._settings.translate.final
+        there = final.gpu_layers != 0 if on_gpu is None else on_gpu
+        return Writing(name, self._size("gemma", name), final.context, final.batch, there)
+
+    def _quick(self, name: str) -> Need:
+        size = self._size("marian", name)
+        return Need(f"quick translator: {name}", size * 3 // 2 + 30_000_000, "ram")
+
+    def _size(self, role: Role, name: str) -> int:
+        if model := self._known.get(name):
+            return model.size_bytes
+        path = resolve(role, name, self._settings.models.directory)
+        files = [path] if path.is_file() else [each for each in path.iterdir() if each.is_file()]
+        return sum(file.stat().st_size for file in files)
+
+
+def _places(arguments: argparse.Namespace) -> list[Place]:
+    """Return the machines that are asked about, the first of them for the settings' models."""
+    ram = psutil.virtual_memory().available
+    asked = arguments.bandwidth
+    if arguments.gpu:
+        gpu = known_gpu(arguments.gpu)
+        if gpu is None:
+            names = ", ".join(each.name for each in GPUS)
+            message = f"--gpu: nothing is known of {arguments.gpu!r}."
+            raise UsageError("gpu-unknown", message, f"Known are {names}.")
+        return [_bought(gpu, ram, asked)]
+    here = [_installed(gpu, ram, asked) for gpu in gpus()[:1]]
+    return [*here, Place("the processor", 0, ram, asked or RAM_BANDWIDTH, has_gpu=False)]
+
+
+def _bought(gpu: KnownGpu, ram: int, bandwidth: float | None) -> Place:
+    return Place(gpu.name, round(gpu.memory_gb * 1e9), ram, bandwidth or gpu.bandwidth, True)
+
+
+def _installed(gpu: Gpu, ram: int, bandwidth: float | None) -> Place:
+    known = known_gpu(gpu.name)
+    pace = bandwidth or (known.bandwidth if known else None)
+    return Place(gpu.name, gpu.free_bytes, ram, pace, has_gpu=True)
+
+
+def _parts(needs: Sequence[Need], here: Place, *, ok: bool) -> Table:
+    """Return the table of what the settings' models need."""
+    table = Table("with these settings", title="Needed, worked out", title_justify="left")
+    for place in ("GPU", "RAM"):
+        table.add_column(place, justify="right")
+    for need in (*needs, Need("the service itself", SERVICE_BYTES, "ram")):
+        cells = [human_size(need.bytes) if need.where == at else "" for at in ("gpu", "ram")]
+        table.add_row(Text(need.what), *cells)
+    sums = [human_size(total(needs, "gpu")), human_size(total(needs, "ram") + SERVICE_BYTES)]
+    table.add_section()
+    table.add_row(Text("together", "bold"), *sums)
+    free = [human_size(here.gpu_bytes) if here.has_gpu else "no GPU", human_size(here.ram_bytes)]
+    table.add_row("free", *free)
+    table.add_row(Text("fits", "green") if ok else Text("does not fit", "bold red"))
+    return table
+
+
+def _table(place: Place, levels: Sequence[Level]) -> Table:
+    """Return the table of all final translators at one place."""
+    free = human_size(place.gpu_bytes if place.has_gpu else place.ram_bytes)
+    title = f"All on {place.name}, {free} {'of memory' if place.has_gpu else 'free'}"
+    table = Table("final translator", title=title, title_justify="left")
+    table.add_column("needs", justify="right")
+    table.add_column("fits")
+    table.add_column("tokens/s", justify="right")
+    for level in levels:
+        need = level.gpu_bytes if place.has_gpu else level.ram_bytes
+        fit = Text("yes", "green") if level.fits else Text("no", "red")
+        slow = "" if level.keeps_up else ", too slow"
+        table.add_row(Text(level.model), human_size(need), fit, f"{_pace(level)}{slow}")
+    return table
+
+
+def _pace(level: Level) -> str:
+    speed = level.tokens_per_second
+    return "not known" if speed is None else f"{speed[0]:.0f}-{speed[1]:.0f}"

@@ -1,0 +1,224 @@
+"""Work out, without measuring, what models need of memory and how fast a translator writes. Pure.
+
+Weights are known from the files; the rest is arithmetic with a model's layers and the settings.
+Bytes count in thousands: 1 GB is 10^9 bytes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from pipeline.models.registry import Model
+
+Where = Literal["gpu", "ram"]
+
+CUDA_CONTEXT_BYTES: Final = 400_000_000
+"""What CUDA itself takes of a GPU for each process that uses it. Each engine is a process."""
+SERVICE_BYTES: Final = 300_000_000
+"""The daemon itself: displays, history, the voice detector."""
+TOKENS_NEEDED: Final = 5.3
+"""Tokens a second that keep up with fluent speech (docs/MODELS.md)."""
+
+_WHISPER_SHARES: Final[Mapping[str, float]] = {
+    **dict.fromkeys(("int8", "int8_float16", "int8_float32", "int8_bfloat16"), 0.5),
+    **dict.fromkeys(("float16", "bfloat16", "default", "auto"), 1.0),
+    "float32": 2.0,
+}
+"""Memory of the weights by compute type, for each byte of the file, which holds 16 bits each."""
+_WHISPER_WORK_BYTES = 140_000_000
+"""Encoder states and buffers of one utterance: the largest model and a window of 30 s."""
+_LOGITS_BYTES = 262_144 * 4
+"""What one token of a batch takes in Gemma's last layer: a number for each word it knows."""
+_GEMMA_WORK_BYTES = 50_000_000
+_KEY_AND_VALUE_BYTES = 2 * 2  # both of 16 bits
+_EFFICIENCY = (0.15, 0.8)
+"""Share of the memory's bandwidth that llama.cpp reaches while it writes token by token. With the
+2 ms below the upper is what is cited for RTX 3090 and 4090 (189 and 195 tokens a second of Gemma 3
+4B, Q4_K_M), the lower the least that was reported of llama-cpp-python on RTX 2070, 3060 and A2000.
+"""
+_STEP_S = 0.002
+"""What a token takes however small the model."""
+RAM_BANDWIDTH: Final = 40.0
+"""GB a second on paper of two channels of DDR4-2400..2666, assumed where nobody has said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What the cache of a decoder depends on."""
+
+    layers: int
+    heads: int
+    """That keep keys and values, in each layer."""
+    head_size: int
+
+    def cache_bytes(self, context: int) -> int:
+        """Return the size of the cache for `context` tokens, all layers at full length."""
+        return _KEY_AND_VALUE_BYTES * self.layers * self.heads * self.head_size * context
+
+
+_SHAPES: Final[Mapping[str, Shape]] = {
+    "270m": Shape(18, 1, 256),
+    "1b": Shape(26, 1, 256),
+    "4b": Shape(34, 4, 256),
+    "12b": Shape(48, 8, 256),
+    "27b": Shape(62, 16, 128),
+}
+"""Gemma 3, TranslateGemma among them, by the number in their names."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownGpu:
+    """A GPU as its maker describes it: memory in GB, GB a second of bandwidth."""
+
+    name: str
+    memory_gb: float
+    bandwidth: float
+
+
+GPUS: Final = (
+    KnownGpu("RTX 2070", 8, 448),
+    KnownGpu("RTX 3060", 12, 360),
+    KnownGpu("RTX 4060", 8, 272),
+    KnownGpu("RTX A2000", 6, 288),
+    KnownGpu("T4", 16, 320),
+    KnownGpu("RTX 4070", 12, 504),
+    KnownGpu("RTX 3090", 24, 936),
+    KnownGpu("RTX 4090", 24, 1008),
+    KnownGpu("L4", 24, 300),
+    KnownGpu("A100", 40, 1555),
+    KnownGpu("H100", 80, 3350),
+    KnownGpu("H200", 141, 4800),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """One part of what is needed, and where."""
+
+    what: str
+    bytes: int
+    where: Where
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """How a final translator is set up."""
+
+    model: str
+    size_bytes: int
+    context: int
+    batch: int
+    on_gpu: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where models are to fit: on a GPU with what cannot be there in RAM, or in RAM alone."""
+
+    name: str
+    gpu_bytes: int
+    ram_bytes: int
+    bandwidth: float | None
+    """Of the memory that holds the weights, GB a second on paper; None if not known."""
+    has_gpu: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """A final translator at one place, with all else that a service needs beside it."""
+
+    model: str
+    gpu_bytes: int
+    ram_bytes: int
+    fits: bool
+    tokens_per_second: tuple[float, float] | None
+    """The least and the most to expect, None where the memory's bandwidth is not known."""
+
+    @property
+    def keeps_up(self) -> bool:
+        """Whether it may be quick enough for fluent speech."""
+        speed = self.tokens_per_second
+        return speed is None or speed[1] >= TOKENS_NEEDED
+
+
+def shape_of(name: str) -> Shape | None:
+    """Return the layers of a Gemma by the size in its name, None if that says nothing."""
+    found = re.search(r"(?<![\w.])(\d+)([bm])(?![a-z0-9])", name.casefold().replace("_", "-"))
+    return _SHAPES.get(found[0]) if found else None
+
+
+def hearing_needs(
+    model: str, size_bytes: int, compute_type: str, *, on_gpu: bool
+) -> tuple[Need, ...]:
+    """Return what a Whisper of 16 bits in `size_bytes` takes when it has become `compute_type`."""
+    weights = round(size_bytes * _WHISPER_SHARES.get(compute_type, 1.0))
+    where: Where = "gpu" if on_gpu else "ram"
+    need = Need(f"recognizer: {model}, {compute_type}", weights + _WHISPER_WORK_BYTES, where)
+    return (need, *_context("Whisper's", on_gpu=on_gpu))
+
+
+def writing_needs(final: Writing) -> tuple[Need, ...]:
+    """Return what a final translator takes: weights, cache, work and CUDA's context."""
+    where: Where = "gpu" if final.on_gpu else "ram"
+    shape = shape_of(final.model)
+    needs = [Need(f"final translator: {final.model}", final.size_bytes, where)]
+    if shape is not None:
+        cache = Need(f"cache of {final.context} tokens", shape.cache_bytes(final.context), where)
+        work = _GEMMA_WORK_BYTES + final.batch * _LOGITS_BYTES
+        needs += [cache, Need(f"work, {final.batch} tokens at once", work, where)]
+    return (*needs, *_context("llama.cpp's", on_gpu=final.on_gpu))
+
+
+def quick_needs(model: Model) -> tuple[Need, ...]:
+    """Return what the quick translator takes, which always works on the CPU."""
+    return (Need(f"quick translator: {model.name}", model.memory_bytes, "ram"),)
+
+
+def total(needs: Iterable[Need], where: Where) -> int:
+    """Return the sum of all that is needed at one place."""
+    return sum(need.bytes for need in needs if need.where == where)
+
+
+def fits(needs: Sequence[Need], *, ram_bytes: int, gpu_bytes: int) -> bool:
+    """Return whether memory and GPU have room for all of it, and for the service itself."""
+    in_ram = total(needs, "ram") + SERVICE_BYTES
+    return in_ram <= ram_bytes and total(needs, "gpu") <= gpu_bytes
+
+
+def tokens_per_second(size_bytes: int, bandwidth: float) -> tuple[float, float]:
+    """Return the least and the most tokens a second to expect of a model of that size.
+
+    Each token reads all weights once, so memory sets the pace. `bandwidth` is in GB a second, on
+    paper.
+    """
+    read_s = size_bytes / (bandwidth * 1e9)
+    least, most = (1 / (read_s / share + _STEP_S) for share in _EFFICIENCY)
+    return least, most
+
+
+def level_of(final: Writing, others: Sequence[Need], place: Place) -> Level:
+    """Return whether a final translator fits a place beside `others`, and how quick it may be."""
+    needs = [*others, *writing_needs(final)]
+    speed = tokens_per_second(final.size_bytes, place.bandwidth) if place.bandwidth else None
+    return Level(
+        final.model,
+        total(needs, "gpu"),
+        total(needs, "ram") + SERVICE_BYTES,
+        fits(needs, ram_bytes=place.ram_bytes, gpu_bytes=place.gpu_bytes),
+        speed,
+    )
+
+
+def known_gpu(name: str) -> KnownGpu | None:
+    """Return the GPU of which `name` speaks, "NVIDIA GeForce RTX 3090" say; None: not known."""
+    matching = [
+        gpu for gpu in GPUS if re.search(rf"\b{re.escape(gpu.name)}\b", name, re.IGNORECASE)
+    ]
+    return max(matching, key=lambda gpu: len(gpu.name), default=None)
+
+
+def _context(whose: str, *, on_gpu: bool) -> tuple[Need, ...]:
+    return (Need(f"{whose} CUDA context", CUDA_CONTEXT_BYTES, "gpu"),) if on_gpu else ()

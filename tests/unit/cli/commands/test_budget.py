@@ -1,0 +1,113 @@
+"""`budget` as it is typed: this machine, other GPUs, one that nvidia-smi tells of."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from pipeline.cli.main import main
+from pipeline.core.resources import bundled
+from pipeline.tuning.budget import GPUS
+from tests.support.paths import ROOT
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("STARK_TRANSLATE__MODELS__DIRECTORY", str(tmp_path / "models"))
+    monkeypatch.setenv("COLUMNS", "120")
+
+
+def reported(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any]:
+    code = main(["budget", "--json", *arguments])
+    return code, orjson.loads(capsys.readouterr().out)
+
+
+def put_smi(folder: Path, listed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = folder / "nvidia-smi"
+    file.write_text(f"#!/bin/sh\necho '{listed}'\n")
+    file.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+
+
+def test_the_starter_models_fit_and_are_what_their_files_are(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code, report = reported(capsys)
+    assert code == 0
+    assert report["ok"] is True
+    final = next(need for need in report["needs"] if need["what"] == "final translator: starter")
+    (file,) = bundled("models", "starter", "gemma").glob("*.gguf")
+    assert final["bytes"] == file.stat().st_size
+
+
+def test_a_gpu_of_this_machine_is_the_first_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """12B as Q4_K_M does not fit 6 GB free; the 4B does, and the processor is the second place."""
+    put_smi(tmp_path, "NVIDIA GeForce RTX 3060, 12288, 5700", monkeypatch)
+    _, report = reported(capsys)
+    gpu, processor = report["places"]
+    assert gpu["name"] == "NVIDIA GeForce RTX 3060"
+    assert gpu["bandwidth"] == 360
+    fits = {level["model"]: level["fits"] for level in gpu["levels"]}
+    assert fits["translategemma-4b-q4_k_m"]
+    assert not fits["translategemma-12b-q4_k_m"]
+    assert not processor["has_gpu"]
+
+
+def test_models_that_do_not_fit_are_exit_code_1(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put_smi(tmp_path, "NVIDIA T400, 4096, 4000", monkeypatch)
+    Path("config.toml").write_text(
+        '[translate.final]\nmodel = "translategemma-12b-q4_k_m"\ngpu_layers = -1\n'
+    )
+    assert main(["budget"]) == 1
+    said = capsys.readouterr().out
+    assert "does not fit" in said
+    assert "llama.cpp's CUDA context" in said
+    assert "not known" in said, "of this GPU no bandwidth is known"
+
+
+def test_every_level_on_every_gpu(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["budget", "--all-gpus"]) == 0
+    said = capsys.readouterr().out
+    assert all(gpu.name in said for gpu in GPUS)
+    code, report = reported(capsys, "--all-gpus")
+    assert code == 0
+    assert len(report["RTX 2070"]) == 6
+
+
+def test_the_table_of_the_documents_is_what_it_prints(capsys: pytest.CaptureFixture[str]) -> None:
+    """As it was made: `stark-translate budget --all-gpus` with distil-large-v3 on the GPU."""
+    page = (ROOT / "docs" / "MODELS.md").read_text(encoding="utf-8")
+    documented = {
+        cells[0].strip(): [cell.strip() for cell in cells[2:-1]]
+        for line in page.splitlines()
+        if line.startswith("| ") and len(cells := line[2:].split("|")) == 9
+    }
+    Path("config.toml").write_text(
+        '[stt]\nmodel = "distil-large-v3"\ncompute_type = "int8_float16"\n'
+        '[translate.partial]\nmodel = "opus-mt-en-es"\n'
+    )
+    _, report = reported(capsys, "--all-gpus")
+    for gpu in GPUS:
+        expected = [
+            "{:.0f}-{:.0f}".format(*level["tokens_per_second"]) if level["fits"] else "no"
+            for level in report[gpu.name]
+        ]
+        assert documented[gpu.name] == expected, gpu.name
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [(["--gpu", "Radeon"], "gpu-unknown"), (["--bandwidth", "-1"], "option-bad-value")],
+)
+def test_refusals(arguments: list[str], code: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["budget", *arguments]) == 2
+    assert f"[{code}]" in capsys.readouterr().err
