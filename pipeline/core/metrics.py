@@ -20,6 +20,47 @@ _LATENCY_S = (0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4, 6, 8, 12, 20)
 _GLASS_S = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5)
 
 
+ENGINE_GAUGES: Final[Mapping[str, str]] = {
+    "load_seconds": "Time that the engine's model took to load, the last time.",
+    "memory_bytes": "Resident memory of the engine's process.",
+    "tokens_per_second": "Tokens written in a second of work, since the start.",
+    "gpu_memory_bytes": "Memory that the engine's process holds on GPUs.",
+    "gpu_busy_ratio": "Share of time in which the engine's GPU was at work.",
+}
+ENGINE_TOTALS: Final[Mapping[str, str]] = {
+    "busy_seconds": "Time that the engine has worked.",
+    "prompt_tokens": "Tokens that the translator has read.",
+    "generated_tokens": "Tokens that the translator has written.",
+}
+
+
+class _EngineMetrics:
+    """Gauges and counters with the label `engine`."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._gauges = {
+            key: Gauge(f"stark_engine_{key}", says, ["engine"], registry=registry)
+            for key, says in ENGINE_GAUGES.items()
+        }
+        self._counters = {
+            key: Counter(f"stark_engine_{key}", says, ["engine"], registry=registry)
+            for key, says in ENGINE_TOTALS.items()
+        }
+        self._before: dict[tuple[str, str], float | None] = {}
+
+    def take(self, name: str, figures: Mapping[str, float | None]) -> None:
+        """Set the gauges, and tell the counters by how much they have grown."""
+        for key, gauge in self._gauges.items():
+            value = figures[key]
+            if value is not None:
+                gauge.labels(name).set(value)
+            elif self._before.get((name, key)) is not None:
+                gauge.remove(name)  # no figure is better than one of a while ago
+        for key, counter in self._counters.items():
+            counter.labels(name).inc((figures[key] or 0) - (self._before.get((name, key)) or 0))
+        self._before.update({(name, key): value for key, value in figures.items()})
+
+
 class Metrics:
     """The daemon's counters, gauges and histograms. Times are in seconds."""
 
@@ -87,6 +128,7 @@ class Metrics:
             ["stage"],
             registry=registry,
         )
+        self._engine = _EngineMetrics(registry)
         self._state = Gauge(
             "stark_state", "1 for the daemon's state, 0 for others.", ["state"], registry=registry
         )
@@ -132,6 +174,13 @@ class Metrics:
         for queue, total in dropped.items():
             self.dropped.labels(queue).inc(total - self._dropped.get(queue, 0))
         self._dropped = dict(dropped)
+
+    def engine(self, name: str, figures: Mapping[str, float | None]) -> None:
+        """Record what one engine holds and has done so far; None is what nobody can tell.
+
+        `figures` are those of `ENGINE_GAUGES` and `ENGINE_TOTALS`, totals since the start.
+        """
+        self._engine.take(name, figures)
 
     def exposition(self) -> bytes:
         """Return everything as Prometheus reads it; its type is `CONTENT_TYPE`."""

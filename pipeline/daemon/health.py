@@ -10,7 +10,15 @@ import psutil
 from pipeline.core.timestamps import utc_now
 from pipeline.daemon.context import DaemonContext
 from pipeline.daemon.coordinator import CaptionCoordinator
-from pipeline.records.health import RUNG_NAMES, Dropped, HealthRecord, Queues, RungName
+from pipeline.engines.process import EngineProcess
+from pipeline.records.health import (
+    RUNG_NAMES,
+    Dropped,
+    EngineHealth,
+    HealthRecord,
+    Queues,
+    RungName,
+)
 from pipeline.workers.group import Engines, WorkerGroup
 
 
@@ -72,7 +80,12 @@ class Health:
             queues=Queues(**self._group.queues()),
             dropped=self.dropped,
             memory_mb=self._memory(),
+            engines=self.engines(),
         )
+
+    def engines(self) -> tuple[EngineHealth, ...]:
+        """Return what each engine holds and has done."""
+        return tuple(_engine(engine) for _, engine in self._engines.by_stage())
 
     def line(self) -> str:
         """Return it in one line of words, for `systemctl status`."""
@@ -86,3 +99,20 @@ class Health:
             engines = sum(engine.memory_bytes for _, engine in self._engines.by_stage())
             self._memory_mb = round((own + engines) / 1e6, 1)
         return self._memory_mb
+
+
+def _engine(engine: EngineProcess) -> EngineHealth:
+    work, gpu = engine.work, engine.gpu  # once: its threads put new ones in their place
+    pace = work.tokens_per_s
+    return EngineHealth(
+        engine=engine.part.key,
+        model=engine.name,
+        load_ms=None if engine.load_s is None else round(engine.load_s * 1000, 1),
+        memory_mb=round(engine.memory_bytes / 1e6, 1),
+        busy_s=round(work.busy_s, 2),
+        prompt_tokens=work.prompt_tokens,
+        generated_tokens=work.generated_tokens,
+        tokens_per_s=None if pace is None else round(pace, 1),
+        gpu_memory_mb=None if gpu is None else round(gpu.memory_bytes / 1e6, 1),
+        gpu_busy=None if gpu is None else gpu.busy,
+    )

@@ -15,6 +15,7 @@ from pipeline.daemon.coordinator import CaptionCoordinator
 from pipeline.daemon.health import Health
 from pipeline.daemon.reload import Reload
 from pipeline.records.events import RungEvent
+from pipeline.records.health import EngineHealth
 from pipeline.workers.group import WorkerGroup
 
 log = structlog.get_logger()
@@ -87,3 +88,20 @@ class Supervisor:
         self._facts.degraded_reason = self._group.degraded_reason
         self._announcer.announce()
         self._metrics.queues(self._group.queues(), asdict(self._health.dropped))
+        for engine in self._health.engines():
+            self._metrics.engine(engine.engine, _figures(engine))
+
+
+def _figures(engine: EngineHealth) -> dict[str, float | None]:
+    """Return what the record says of an engine in the units of Prometheus: seconds and bytes."""
+    load_ms, gpu_memory_mb = engine.load_ms, engine.gpu_memory_mb
+    return {
+        "load_seconds": None if load_ms is None else load_ms / 1000,
+        "memory_bytes": engine.memory_mb * 1e6,
+        "tokens_per_second": engine.tokens_per_s,
+        "gpu_memory_bytes": None if gpu_memory_mb is None else gpu_memory_mb * 1e6,
+        "gpu_busy_ratio": engine.gpu_busy,
+        "busy_seconds": engine.busy_s,
+        "prompt_tokens": engine.prompt_tokens,
+        "generated_tokens": engine.generated_tokens,
+    }

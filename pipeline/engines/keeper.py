@@ -22,6 +22,7 @@ from pipeline.core.sizes import human_size
 from pipeline.engines.channel import Patience
 from pipeline.engines.child_process import ChildProcess
 from pipeline.engines.deaths import Cause, crashed_before, crashes_always, died, sentence
+from pipeline.engines.gpu_use import GpuUse, gpu_use
 from pipeline.engines.specification import GPU_SHARES, EngineSpec, Part
 from pipeline.engines.supervision import Decision, Supervision
 from pipeline.models.crash_history import LOAD_CRASHES, CrashHistory
@@ -39,6 +40,11 @@ _END_S = 1.0
 
 _MEMORY_S = 2.0
 """How often the memory is looked at."""
+
+_GPU_S, _GPU_PATIENCE_S = 10.0, 2.0
+"""How often the GPU is asked about a process on it, and how long an answer may take: meanwhile
+nobody notices the process's death.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +100,10 @@ class KeptProcess:
         """What the process held when it was last looked at."""
         self.loaded_bytes = 0
         """What it held when it had loaded."""
+        self.load_s: float | None = None
+        """How long the last loading took, the start of the process included; None before it."""
+        self.gpu: GpuUse | None = None
+        """What it takes of a GPU, None if it is on none or nobody can tell."""
 
     @property
     def name(self) -> str:
@@ -254,7 +264,7 @@ class KeptProcess:
                 is_alive = child.pump(1.0, answers=True)
                 if child.has_answer():
                     answer, _ = child.channel.receive(Patience())
-                    took_s = time.monotonic() - began_s
+                    self.load_s = took_s = time.monotonic() - began_s
                     self._load_limit_s = max(30.0, 10 * took_s)
                     log.debug("engine loaded", engine=self.part.key, took_s=round(took_s, 2))
                     return answer
@@ -285,9 +295,12 @@ class KeptProcess:
 
     def _tend(self, child: ChildProcess) -> None:
         """Pass on what it logs, and watch its memory, until its end."""
-        look_s = 0.0
+        look_s = gpu_s = 0.0
         while child.pump(_MEMORY_S):
             now_s = time.monotonic()
+            if child.gpu_layers and now_s >= gpu_s:
+                self.gpu = gpu_use(child.pid, patience_s=_GPU_PATIENCE_S)
+                gpu_s = time.monotonic() + _GPU_S
             if now_s < look_s:
                 continue
             look_s = now_s + _MEMORY_S
@@ -296,7 +309,7 @@ class KeptProcess:
             if self._growth_bytes and grown > self._growth_bytes:
                 words = f"had grown by {human_size(grown)} and was ended"
                 child.kill(Cause("engine-too-large", words))
-        self.memory_bytes = 0
+        self.memory_bytes, self.gpu = 0, None
 
     def _tell_of_death(self, life: _Life, decision: Decision) -> None:
         """Say what has happened, and what follows."""

@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any, NoReturn
 
 import numpy as np
@@ -48,9 +48,25 @@ _GPU_ERRORS = {"gemma-failed", "stt-failed"}
 """Errors behind which there may be a GPU that has died."""
 
 
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What an engine has done since the start of the service, in all of its processes."""
+
+    busy_s: float = 0.0
+    prompt_tokens: int = 0
+    generated_tokens: int = 0
+
+    @property
+    def tokens_per_s(self) -> float | None:
+        """Tokens made in a second of work, None before the first."""
+        return self.generated_tokens / self.busy_s if self.generated_tokens else None
+
+
 class EngineProcess(KeptProcess):
     """Asks the process. Calls are for one thread."""
 
+    work = Work()
+    """Replaced whole after each call: another thread may read it."""
     added_s = 0.0
     """What the last call took beyond the engine's own time: the way there and back."""
 
@@ -91,6 +107,11 @@ class EngineProcess(KeptProcess):
             self._raise(answer, child)
         self.added_s = time.perf_counter() - start_s - answer["took_s"]
         value: dict[str, Any] = answer["value"]
+        self.work = Work(
+            self.work.busy_s + answer["took_s"],
+            self.work.prompt_tokens + value.get("prompt_tokens", 0),
+            self.work.generated_tokens + _written(value),
+        )
         return value
 
     def _raise(self, answer: Mapping[str, Any], child: ChildProcess) -> NoReturn:
@@ -99,6 +120,12 @@ class EngineProcess(KeptProcess):
             self.lose(child)
         kind = EngineCancelledError if answer["class"] == _CANCELLED else EngineError
         raise kind(answer["code"], answer["message"], answer["fix"])
+
+
+def _written(value: Mapping[str, Any]) -> int:
+    """Return how many tokens a translation has; a recognition does not tell that of finals."""
+    tokens = value.get("tokens", 0)
+    return tokens if isinstance(tokens, int) else 0
 
 
 def _await(channel: Channel, is_cancelled: Callable[[], bool], patience: Patience) -> bool:

@@ -14,7 +14,8 @@ from pipeline.core.resources import bundled
 from pipeline.text.words import words
 
 FILE = bundled("scripts", "quality", "sentences.toml")
-KINDS = ("general", "theological")
+THEOLOGICAL = "theological"
+KINDS = ("general", THEOLOGICAL)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,14 @@ from pipeline.core.timestamps import utc_now
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.factory import final_translator, partial_translator, recognizer
 from pipeline.engines.protocols import Recognizer, Translator
-from pipeline.evaluation.paired_bootstrap import LIMITS, Difference, compare, compare_errors
+from pipeline.evaluation.paired_bootstrap import (
+    LIMITS,
+    TERMS,
+    Difference,
+    compare,
+    compare_errors,
+    judged_on,
+)
 from pipeline.learning.folder import DataFolder
 from pipeline.learning.manifest import sha256
 from pipeline.learning.measuring import SentenceSet, Spoken, read_sound
@@ -38,7 +45,6 @@ from pipeline.text.words import words
 COMPARISONS = "comparisons.jsonl"
 Advice: TypeAlias = Literal["deploy", "keep"]
 _EXACT = dict.fromkeys(LIMITS, 0.0)
-_NO_TERMS = "terms, %"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,9 +110,10 @@ def compare_translators(
             on_answer()
         found = compare(*texts, each.sentences, _EXACT)
         if not any(sentence.terms for sentence in each.sentences):
-            del found[_NO_TERMS]
+            del found[TERMS]
+        counts = {name: len(judged_on(name, each.sentences)) for name in found}
         measured += [
-            Measured(set=each.name, measure=name, count=len(each.sentences), difference=difference)
+            Measured(set=each.name, measure=name, count=counts[name], difference=difference)
             for name, difference in found.items()
         ]
     return _comparison(role, models, settings, measured, times)

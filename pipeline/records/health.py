@@ -46,6 +46,32 @@ class Dropped:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EngineHealth:
+    """What one engine has done since the start, and what it holds."""
+
+    engine: str
+    """`stt`, `partial`, `final` or `compare`."""
+    model: str
+    """The engine's name, as `recognizer`, `partial` and `final` have it."""
+    load_ms: float | None
+    """How long its model took to load, the last time; null before that."""
+    memory_mb: float
+    """Memory of its process, megabytes (10^6 bytes) resident."""
+    busy_s: float
+    """Seconds of work."""
+    prompt_tokens: int
+    """Read by a translator: the source text and what goes around it."""
+    generated_tokens: int
+    """Written by a translator."""
+    tokens_per_s: float | None
+    """Written in a second of work; null before the first, and for a recognizer."""
+    gpu_memory_mb: float | None
+    """Held on a GPU, megabytes (10^6 bytes); null if it is on none, or nobody can tell."""
+    gpu_busy: float | None
+    """Share of time, 0 to 1, in which that GPU was at work; null as above."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HealthRecord:
     """The daemon's state, written every ten seconds and at the end."""
 
@@ -79,3 +105,5 @@ class HealthRecord:
     dropped: Dropped
     memory_mb: float
     """Memory of the process, megabytes (10^6 bytes) resident."""
+    engines: tuple[EngineHealth, ...] = ()
+    """Of each engine in a process of its own."""

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import platform
-import shutil
-import subprocess
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -12,6 +10,7 @@ from pathlib import Path
 import psutil
 
 from pipeline.engines import llama
+from pipeline.engines.gpu_use import query
 from pipeline.tuning.plan import Gpu, Machine
 
 _LOOK_S = 1.0
@@ -56,17 +55,7 @@ def machine() -> Machine:
 
 def gpus() -> tuple[Gpu, ...]:
     """Return NVIDIA's GPUs as nvidia-smi lists them; none without it."""
-    program = shutil.which("nvidia-smi")
-    if program is None:
-        return ()
-    query = ["--query-gpu=name,memory.total,memory.free", "--format=csv,noheader,nounits"]
-    try:
-        done = subprocess.run(  # noqa: S603 - the path is found, the arguments are ours
-            [program, *query], capture_output=True, text=True, timeout=10, check=True
-        )
-    except (OSError, subprocess.SubprocessError):
-        return ()  # installed, and without a GPU or its driver
-    return parse_gpus(done.stdout)
+    return parse_gpus(query("--query-gpu=name,memory.total,memory.free"))
 
 
 def parse_gpus(listed: str) -> tuple[Gpu, ...]:

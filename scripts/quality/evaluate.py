@@ -12,7 +12,8 @@ A side is any number of KEY=VALUE as in config.toml, the words `marian` or `gemm
 translate.final.engine, or the .json file of an earlier run: its side B, or A where it has no other.
 All else is as config.toml, the environment and --set say; the program's own engines translate.
 
-Scores are BLEU and chrF++ (sacrebleu) and the share of the terms that must appear. B is worse where
+Scores are BLEU and chrF++ (sacrebleu) and the share of the terms that must appear, which decides on
+the theological sentences. B is worse where
 a score falls by more than its limit and a paired bootstrap (Koehn 2004) rules chance out; "cannot
 tell" where it falls as far, but may have done so by chance; else it is the same or better.
 
@@ -22,6 +23,7 @@ exit codes: 0 same or better, 1 worse or failed under stress, 2 could not be mea
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -47,6 +49,7 @@ from scripts.quality.sides import Side
 from scripts.quality.stress import SAME_WORK, Stress, stress
 
 EXITS = {"same": 0, "better": 0, "worse": 1, "cannot tell": 3}
+_FOUR_BITS = re.compile(r"q4_(k_m|k_s|0|1)", re.IGNORECASE)
 COLORS = {"same": "green", "better": "green", "worse": "bold red", "cannot tell": "yellow"}
 
 
@@ -85,7 +88,9 @@ def _gate(arguments: argparse.Namespace) -> int:
         console.print(Text(f"{name.upper()}: {each.label}{note}"), soft_wrap=True)
     console.print(scores_table(measured, texts, sentences))
     if found:
-        console.print(verdict_table(found))
+        console.print(verdict_table(found, sentences))
+        if advised := advice(found, measured.get("b")):
+            console.print(Text(advised, "yellow"), soft_wrap=True)
         console.print(losses(texts, sentences, arguments.losses), soft_wrap=True)
     complaints = []
     for name, stressed in held.items():
@@ -100,6 +105,21 @@ def _gate(arguments: argparse.Namespace) -> int:
     if complaints:
         return 1
     return EXITS[comparison.overall(found)] if found else 0
+
+
+def advice(found: dict[str, Difference] | None, b: Side | None) -> str:
+    """Return what to try where a model of four bits is not good enough, else ""."""
+    if found is None or b is None or comparison.overall(found) not in {"worse", "cannot tell"}:
+        return ""
+    final = b.settings["final"]
+    if final["engine"] != "gemma" or not (level := _FOUR_BITS.search(str(final["model"]))):
+        return ""
+    five = "q5_k_m" if level[0].islower() else "Q5_K_M"
+    better = _FOUR_BITS.sub(five, str(final["model"]))
+    return (
+        f"Four bits may be too few: try {five} (translate.final.model = {better}), a sixth larger "
+        "and a tenth slower."
+    )
 
 
 def side(what: Sequence[str], sentences: Sequence[Sentence], options: argparse.Namespace) -> Side:
@@ -157,15 +177,16 @@ def scores_table(
     return table
 
 
-def verdict_table(found: dict[str, Difference]) -> Table:
+def verdict_table(found: dict[str, Difference], sentences: Sequence[Sentence]) -> Table:
     """Return how B compares, measure by measure."""
     verdict = comparison.overall(found)
     table = Table(title=Text.assemble("B against A: ", (verdict, COLORS[verdict])))
     for heading in ("measure", "difference", "95 % of resamples", "limit", "verdict"):
         table.add_column(heading, justify="left" if heading in ("measure", "verdict") else "right")
     for name, each in found.items():
+        part = len(comparison.judged_on(name, sentences)) < len(sentences)
         table.add_row(
-            name,
+            f"{name}, theological" if part else name,
             f"{each.difference:+.1f}",
             f"{each.low:+.1f} to {each.high:+.1f}",
             f"-{each.limit:g}",
@@ -194,6 +215,9 @@ def stress_line(name: str, held: Stress, failed: Sequence[str]) -> Text:
     return Text.assemble(
         f"{name.upper()}, {held.sentences} sentences in a row: ",
         f"{held.memory_start_mb:.0f} MB at the start, {held.memory_end_mb:.0f} at the end; ",
+        ""
+        if held.gpu_start_mb is None
+        else f"{held.gpu_start_mb:.0f} and {held.gpu_end_mb or 0:.0f} MB of the GPU; ",
         f"{held.start_ms:g} ms a sentence, {held.end_ms:g} at the end. ",
         ("; ".join(failed), "bold red") if failed else ("Steady.", "green"),
     )
@@ -211,6 +235,7 @@ def report(
         "machine": machine(),
         "sentences": len(sentences),
         "verdict": comparison.overall(found) if found else None,
+        "advice": advice(found, measured.get("b")),
         "differences": found and {name: asdict(each) for name, each in found.items()},
         "scores": {
             kind or "all": {
@@ -268,7 +293,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--stress", action="store_true",
         help="also check that memory and time do not grow; the first ten come again")  # fmt: skip
     add("--grown-mb", type=float, default=50.0, metavar="MB",
-        help="under --stress, memory may grow so far (%(default)g)")  # fmt: skip
+        help="under --stress, memory, also a GPU's, may grow so far (%(default)g)")  # fmt: skip
     add("--slower", type=float, default=1.5, metavar="TIMES",
         help="under --stress, the first ten may take so much longer (%(default)g)")  # fmt: skip
     add("--json", type=Path, metavar="FILE", help="write every figure and answer to this file")

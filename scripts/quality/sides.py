@@ -16,6 +16,7 @@ from pipeline.config.schema import Settings
 from pipeline.core.errors import EngineError, UsageError
 from pipeline.core.percentiles import Spread, spread
 from pipeline.engines.factory import final_translator, partial_translator
+from pipeline.engines.gpu_use import gpu_use
 from pipeline.engines.protocols import Translator
 from pipeline.evaluation.sentences import Sentence
 
@@ -38,6 +39,8 @@ class Answer:
     """Resident memory of the process after it."""
     stopped: str
     error: str = ""
+    gpu_memory_mb: float | None = None
+    """Memory of the GPUs that the process holds after it; None on none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +129,7 @@ def ask(translator: Translator, sentences: Iterable[Sentence]) -> Iterable[Answe
         except EngineError as error:
             failed = str(error)
         took_ms = (time.perf_counter() - began_s) * 1000
+        on_gpu = gpu_use(process.pid)
         yield Answer(
             source=sentence.source,
             text=text,
@@ -134,6 +138,7 @@ def ask(translator: Translator, sentences: Iterable[Sentence]) -> Iterable[Answe
             memory_mb=round(process.memory_info().rss / 1e6, 1),
             stopped=stopped,
             error=failed,
+            gpu_memory_mb=round(on_gpu.memory_bytes / 1e6, 1) if on_gpu else None,
         )
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from scripts.quality.sides import Side
+from scripts.quality.sides import Answer, Side
 
 SAME_WORK = 10
 """So many sentences begin a stress run, and end it again: the same work is timed twice."""
@@ -22,17 +23,30 @@ class Stress:
     end_ms: float
     slower: float
     """How many times as long a sentence took at the end."""
+    gpu_start_mb: float | None = None
+    """On GPUs; None on none."""
+    gpu_end_mb: float | None = None
 
     @property
     def grown_mb(self) -> float:
         """Resident memory gained."""
         return round(self.memory_end_mb - self.memory_start_mb, 1)
 
+    @property
+    def gpu_grown_mb(self) -> float:
+        """Memory of GPUs gained, 0 on none."""
+        if self.gpu_start_mb is None or self.gpu_end_mb is None:
+            return 0.0
+        return round(self.gpu_end_mb - self.gpu_start_mb, 1)
+
     def complaints(self, *, grown_mb: float, slower: float) -> list[str]:
         """Return what is beyond these limits, as sentences."""
         found = []
         if self.grown_mb > grown_mb:
             found.append(f"memory grew by {self.grown_mb:g} MB, more than {grown_mb:g}")
+        if self.gpu_grown_mb > grown_mb:
+            grown = f"{self.gpu_grown_mb:g} MB, more than {grown_mb:g}"
+            found.append(f"the GPU's memory in use grew by {grown}")
         if self.slower > slower:
             found.append(f"a sentence took {self.slower:g} times as long, more than {slower:g}")
         return found
@@ -52,4 +66,11 @@ def stress(side: Side) -> Stress | None:
         start_ms=round(median(answer.ms for answer in start), 1),
         end_ms=round(median(answer.ms for answer in end), 1),
         slower=round(median(ratios), 2),
+        gpu_start_mb=_on_gpu(start),
+        gpu_end_mb=_on_gpu(end),
     )
+
+
+def _on_gpu(answers: Sequence[Answer]) -> float | None:
+    told = [each.gpu_memory_mb for each in answers if each.gpu_memory_mb is not None]
+    return median(told) if told else None

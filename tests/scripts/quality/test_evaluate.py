@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -179,6 +180,54 @@ def test_growing_memory_fails_the_stress_run(tmp_path: Path) -> None:
     assert run("--a", tmp_path / "b.json", *any_time, "--grown-mb", "2000") == 0
     assert run("--a", tmp_path / "b.json") == 0  # not asked for
     assert stress(steady) is not None
+
+
+def test_growing_memory_of_a_gpu_fails_the_stress_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """nvidia-smi is a program that tells 10 MiB more of this process each time it is asked."""
+    smi, count = tmp_path / "nvidia-smi", tmp_path / "count"
+    count.write_text("1000\n")
+    more = f"m=$(cat {count}); echo $((m + 10)) > {count}; echo {os.getpid()}, GPU-a, $m"
+    smi.write_text(f'#!/bin/sh\ncase "$1" in *compute-apps*) {more};; *) echo GPU-a, 50;; esac\n')
+    smi.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    held = stress(save(tmp_path / "a.json", Scripted(lambda s: s.target), repeated=10))
+    assert held is not None
+    assert held.gpu_grown_mb == pytest.approx(100 * 10 * 1.048576, abs=0.2)
+    assert run("--a", tmp_path / "a.json", "--stress", "--slower", "1000") == 1
+    assert "the GPU's memory in use grew by 1048.6 MB" in capsys.readouterr().out.replace("\n", " ")
+
+
+def without_atonement(sentence: Sentence) -> str:
+    """Return the reference, of theology every other without the words that it may not lack."""
+    if sentence.kind != "theological" or SENTENCES.index(sentence) % 3:
+        return sentence.target
+    lost = {word.rstrip("*").lower() for term in sentence.terms for word in term.split("|")}
+    kept = [w for w in sentence.target.split() if not any(each in w.lower() for each in lost)]
+    return " ".join(kept)
+
+
+def test_terms_decide_on_the_theological_half_and_four_bits_get_advice(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    save(tmp_path / "a.json", Scripted(lambda s: s.target))
+    save(tmp_path / "b.json", Scripted(without_atonement))
+    content = orjson.loads((tmp_path / "b.json").read_bytes())
+    content["sides"]["a"]["settings"]["final"]["model"] = "translategemma-4b-q4_k_m"
+    (tmp_path / "b.json").write_bytes(orjson.dumps(content))
+    both: list[str | Path] = ["--a", tmp_path / "a.json", "--b", tmp_path / "b.json"]
+    assert run(*both, "--bleu", "100", "--chrf", "100", "--json", tmp_path / "r.json") == 1
+    out = " ".join(capsys.readouterr().out.split())
+    assert "terms, %, theological" in out
+    assert "translategemma-4b-q5_k_m" in out
+    result = orjson.loads((tmp_path / "r.json").read_bytes())
+    terms = result["differences"]["terms, %"]
+    of_theology = result["scores"]["theological"]
+    assert terms["b"] == of_theology["b"]["terms, %"] < result["scores"]["all"]["b"]["terms, %"]
+    assert "q5_k_m" in result["advice"]
+    assert run("--a", tmp_path / "a.json", "--b", tmp_path / "a.json") == 0
+    assert "Four bits" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

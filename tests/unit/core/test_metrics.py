@@ -5,7 +5,7 @@ from typing import get_args
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from pipeline.core.metrics import Metrics
+from pipeline.core.metrics import ENGINE_GAUGES, ENGINE_TOTALS, Metrics
 from pipeline.core.types import KINDS, State
 
 
@@ -128,3 +128,23 @@ def test_drops_are_totals_of_which_the_growth_is_counted() -> None:
     assert read["stark_queue_depth", "mailbox"] == 0
     assert read["stark_dropped_total", "blocks"] == 5
     assert read["stark_dropped_total", "records"] == 1
+
+
+def figures(**values: float | None) -> dict[str, float | None]:
+    return dict.fromkeys((*ENGINE_GAUGES, *ENGINE_TOTALS), 0.0) | values
+
+
+def test_an_engine_s_totals_are_counted_once_and_what_nobody_can_tell_is_left_out() -> None:
+    metrics = Metrics()
+    metrics.engine(
+        "final", figures(generated_tokens=40, gpu_busy_ratio=0.5, tokens_per_second=None)
+    )
+    metrics.engine("final", figures(generated_tokens=55, gpu_busy_ratio=None, memory_bytes=7.0))
+    metrics.engine("final", figures(generated_tokens=55, gpu_busy_ratio=None, memory_bytes=8.0))
+    metrics.engine("stt", figures(generated_tokens=0))
+    read = samples(metrics)
+    assert read["stark_engine_generated_tokens_total", "final"] == 55
+    assert read["stark_engine_generated_tokens_total", "stt"] == 0
+    assert read["stark_engine_memory_bytes", "final"] == 8
+    assert ("stark_engine_gpu_busy_ratio", "final") not in read, "it is on no GPU any more"
+    assert read["stark_engine_tokens_per_second", "final"] == 0
