@@ -6,6 +6,7 @@ The file is read in pieces and never held in memory as a whole.
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -26,7 +27,8 @@ log = structlog.get_logger()
 
 _READ_FRAMES = 4096
 _MEDIA = (".mp4", ".m4a", ".mov", ".webm", ".mkv", ".aac", ".wma", ".avi", ".3gp", ".ts")
-
+_ADDRESS = re.compile(r"https?:/", re.IGNORECASE)
+_WHERE = "the name behind --input, or audio.input in config.toml"
 
 _TOLD_S, _TOLD_TIMES = 600.0, 100
 """How far a file is, is told every ten minutes of it, and a hundred times at most."""
@@ -71,21 +73,16 @@ class AudioFile:
         """Samples so far that were not finite numbers and were played as silence."""
         return self._cutter.bad_samples
 
+    def check(self) -> None:
+        """Look whether it can be opened, and close it again. Raises what `open` raises."""
+        self._open().close()
+
     def open(self) -> None:
         """Open the file.
 
         Raises AudioError: audio-missing, audio-empty, audio-unreadable, audio-channel.
         """
-        import soundfile  # noqa: PLC0415
-
-        self._look()
-        try:
-            file = soundfile.SoundFile(self._path)
-        except soundfile.SoundFileError as error:
-            file = self._media(getattr(error, "error_string", str(error)))
-        if file.frames == 0 or self._channel > file.channels:
-            file.close()
-            raise self._empty() if file.frames == 0 else self._no_channel(file.channels)
+        file = self._open()
         # soundfile seeks after every read of a seekable file, and a seek in an mp3 loses the frames
         # that the next one is decoded from: quieter and crackling. Here nothing needs it.
         file.seekable = lambda: False
@@ -126,6 +123,19 @@ class AudioFile:
             if self._file is not None:
                 self._file.close()
 
+    def _open(self) -> Any:
+        import soundfile  # noqa: PLC0415
+
+        self._look()
+        try:
+            file = soundfile.SoundFile(self._path)
+        except soundfile.SoundFileError as error:
+            file = self._media(getattr(error, "error_string", str(error)))
+        if file.frames == 0 or self._channel > file.channels:
+            file.close()
+            raise self._empty() if file.frames == 0 else self._no_channel(file.channels)
+        return file
+
     def _look(self) -> None:
         """Check the path first: libsndfile calls all of these "format not recognised"."""
         try:
@@ -135,9 +145,11 @@ class AudioFile:
                 if not raw.read(1):
                     raise self._empty()
         except FileNotFoundError:
-            raise AudioError(
-                "audio-missing", f"{self._path}: there is no such file.", "Check audio.input."
-            ) from None
+            fix = f"Check {_WHERE}."
+            if _ADDRESS.match(str(self._path)):
+                fix = "That is an address: download the recording first, and name the file."
+            message = f"{self._path}: there is no such file."
+            raise AudioError("audio-missing", message, fix) from None
         except OSError as error:
             raise self._unreadable(error.strerror or "cannot be opened") from None
 
@@ -172,7 +184,7 @@ class AudioFile:
         return np.asarray(frames, np.float32)
 
     def _empty(self) -> AudioError:
-        return AudioError("audio-empty", f"{self._path} holds no audio.", "Check audio.input.")
+        return AudioError("audio-empty", f"{self._path} holds no audio.", f"Check {_WHERE}.")
 
     def _unreadable(self, reason: str) -> AudioError:
         return AudioError(

@@ -62,9 +62,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(required=True, metavar="command")
-    for module in _needed(sys.argv[1:] if argv is None else argv):
+    given = list(sys.argv[1:] if argv is None else argv)
+    if given[:1] == ["help"]:  # as many programs take it
+        given = [*given[1:2], "--help"]
+    for module in _needed(given):
         import_module(f"pipeline.cli.commands.{module}").add(commands)
-    arguments = parser.parse_args(argv)
+    arguments = parser.parse_args(given)
     try:
         code: int = arguments.run(arguments)
         sys.stdout.flush()  # here, where a reader that is gone can still be handled

@@ -6,7 +6,11 @@ import argparse
 import re
 from collections.abc import Sequence
 from difflib import get_close_matches
+from pathlib import Path
 from typing import NoReturn
+
+
+_FIRST = "`stark-translate --help` lists them; `stark-translate demo` is the one to begin with."
 
 
 class Parser(argparse.ArgumentParser):
@@ -32,7 +36,11 @@ def _hint(message: str, help_text: str) -> str:
         word, known = wrong[1], re.findall(r"[\w.-]+", wrong[2])
     elif wrong := re.search(r"unrecognized arguments: .*?(--[\w-]+)", message):
         word, known = wrong[1], sorted(set(re.findall(r"--[\w-]+", help_text)))
+    elif (wrong := re.search(r"unrecognized arguments: (\S+)$", message)) and Path(wrong[1]).suffix:
+        return f"\nDid you mean --input {wrong[1]}?" if "--input" in help_text else ""
+    elif "are required: command" in message:
+        return f"\n{_FIRST}"
     else:
         return ""
-    near = get_close_matches(word, known, n=1, cutoff=0.5)
+    near = get_close_matches(word, known, n=1, cutoff=0.6)
     return f"\nDid you mean {near[0]}?" if near else ""

@@ -18,13 +18,16 @@ from pydantic import ValidationError
 from pydantic_settings import EnvSettingsSource, SettingsError
 
 from pipeline.config.schema import PREFIX, Settings
+from pipeline.config.toml_mistakes import hint
 from pipeline.core.errors import ConfigError, quoted
 from pipeline.core.files import read_at_most
+from pipeline.core.languages import LANGUAGES
 
+_NO_CODE = "string_pattern_mismatch"
 _PLAIN = {
     "string_unicode": "Names must be UTF-8; rename the file or folder",
     "model_type": "this is a section, with keys of its own below it",
-    "string_pattern_mismatch": 'a language code such as "en" is expected',
+    _NO_CODE: 'a language code such as "en" is expected',
 }
 """Plain sentences for pydantic's error types whose own message only programmers understand."""
 SYSTEM_FILE = Path("/etc/stark-translate/config.toml")
@@ -112,13 +115,18 @@ def _read(file: Path) -> dict[str, Any]:
                 f"{file} has more than {_MOST_BYTES // 1000} kB: that is no file of settings.",
                 "Check the path given to --config.",
             )
-        tree = tomllib.loads(content.decode("utf-8-sig"))  # Windows marks what it writes
+        text = content.decode("utf-8-sig")  # Windows marks what it writes
+        tree = tomllib.loads(text)
     except OSError as error:
         raise ConfigError(
             "config-unreadable", f"{file}: {error.strerror}.", "Check the path given to --config."
         ) from None
+    except UnicodeDecodeError as error:
+        message = f"{file} is not valid TOML: {error}."
+        raise ConfigError("config-not-toml", message, "Save it as plain text in UTF-8.") from None
     except (ValueError, RecursionError) as error:  # the latter two of endless digits and brackets
-        raise ConfigError("config-not-toml", f"{file} is not valid TOML: {error}.") from None
+        message = f"{file} is not valid TOML: {error}."
+        raise ConfigError("config-not-toml", message, hint(text, str(error))) from None
     if _is_deeper(tree, _MOST_DEEP):
         raise ConfigError(
             "config-unknown-key",
@@ -189,6 +197,15 @@ def _nearest(word: str, known: list[str]) -> str:
     return f"Did you mean {close[0]}?" if close else f"Known: {', '.join(sorted(known))}."
 
 
+def _code_of(value: object) -> str:
+    """Return the code of a language that is meant by its name, or by a code in large letters."""
+    meant = str(value).strip().casefold()
+    for code, each in LANGUAGES.items():
+        if meant in {code, each.name.casefold(), each.own.casefold()}:
+            return f' (here "{code}")'
+    return ""
+
+
 def _explain(error: ValidationError, origins: Mapping[str, str]) -> ConfigError:
     keys = [path for path, _ in leaves(Settings().model_dump())]
     lines = []
@@ -207,6 +224,7 @@ def _explain(error: ValidationError, origins: Mapping[str, str]) -> ConfigError:
             lines.append(f"{where}: unknown key. {_nearest(path, known)}")
         else:
             reason = _PLAIN.get(detail["type"], detail["msg"].removeprefix("Value error, "))
+            reason += _code_of(detail["input"]) if detail["type"] == _NO_CODE else ""
             lines.append(
                 f"{where}: {reason}, not {quoted(detail['input'], 200)}"
                 if detail["type"] != "value_error"

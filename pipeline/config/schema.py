@@ -181,7 +181,10 @@ class Translate(Section):
     @model_validator(mode="after")
     def _two_languages(self) -> Translate:
         if self.source == self.target:
-            msg = f"translate.source and translate.target are both {self.source!r}"
+            msg = (
+                f"translate.source and translate.target are both {self.source!r}: source is what "
+                "is spoken, target what is shown"
+            )
             raise ValueError(msg)
         if self.final.engine == "marian" and self.partial.engine == "none":
             msg = 'translate.final.engine = "marian" needs translate.partial.engine = "marian"'

@@ -36,8 +36,14 @@ def audio_source(settings: Settings, *, loop: bool = False) -> AudioSource:
     """Return the file of `audio.input`, or else the microphone."""
     audio = settings.audio
     if audio.input:
-        return AudioFile(Path(audio.input), channel=audio.channel, pace=audio.pace, loop=loop)
+        return audio_file(settings, loop=loop)
     return Microphone(audio.device, channel=audio.channel)
+
+
+def audio_file(settings: Settings, *, loop: bool = False) -> AudioFile:
+    """Return the file of `audio.input`, not yet opened."""
+    audio = settings.audio
+    return AudioFile(Path(audio.input), channel=audio.channel, pace=audio.pace, loop=loop)
 
 
 def speech_detector() -> SpeechDetector:

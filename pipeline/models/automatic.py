@@ -83,6 +83,8 @@ def require_languages(role: Role, name: str, settings: Settings, *, key: str = "
     """
     translate = settings.translate
     model = read_registry(directory_of(settings.models.directory)).get(name)
+    if model is not None and model.role != role:
+        return  # one of another kind: `resolve` says so
     made_for = _STARTER_LANGUAGES[role] if name == STARTER else model.languages if model else ()
     wanted = translate.source if role == "stt" else f"{translate.source}-{translate.target}"
     if made_for and wanted not in made_for:

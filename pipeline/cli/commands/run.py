@@ -188,6 +188,9 @@ def _serve(
     source: AudioSource | None = None,
 ) -> int:
     """Run the daemon to its end, and `then` if that was a good one; return the exit code."""
+    if source is None and loaded.settings.audio.input:
+        # Before models load and a session begins: most mistakes of a first try are of this kind.
+        factory.audio_file(loaded.settings).check()
     ended = _caption(loaded, mode, loop=loop, source=source)
     while ended.has_other_recognizer:
         log.warning("recognizer given up", goes_on_with=recognizer_name(loaded.settings))

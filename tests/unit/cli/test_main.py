@@ -39,6 +39,8 @@ def test_help_gives_examples_and_exit_codes(capsys: pytest.CaptureFixture[str]) 
     assert code == 0
     for word in ("stark-translate demo", "devices --meter", "dry-run", "78 wrong settings"):
         assert word in text
+    assert said(capsys, "help") == (code, text)
+    assert said(capsys, "help", "run") == said(capsys, "run", "--help")
     assert said(capsys, "--version") == (0, f"{__version__}\n")
 
 

@@ -16,6 +16,8 @@ from pipeline.cli.main import main
         (["run", "--pace", "fats"], "usage: stark-translate run ", "Did you mean fast?"),
         (["export", "last", "--fromat", "srt"], "usage: stark-translate export ", "--format?"),
         (["models", "pul"], "usage: stark-translate models ", "Did you mean pull?"),
+        (["run", "a.wav"], "usage: stark-translate run ", "Did you mean --input a.wav?"),
+        ([], "usage: stark-translate ", "`stark-translate demo` is the one to begin with"),
     ],
 )
 def test_a_slip_is_answered_with_the_word_that_was_meant(
