@@ -9,7 +9,6 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import NoReturn
 
-
 _FIRST = "`stark-translate --help` lists them; `stark-translate demo` is the one to begin with."
 
 

@@ -54,8 +54,8 @@ def hint(content: str, problem: str) -> str:
     if number is None or not 0 < int(number[1]) <= len(lines):
         return ""
     line = lines[int(number[1]) - 1].strip()
-    if "overwrite" in problem or "twice" in problem:
-        return f"Line {number[1]} is `{line[:80]}`: that is set above already; keep one of them."
     found = ((pattern.search(line), say) for pattern, say in _CORRECTIONS)
     correct = next((say(match) for match, say in found if match), "")
+    if not correct and ("overwrite" in problem or "twice" in problem):
+        correct = "that is there already, above; keep one of them."
     return f"Line {number[1]} is `{line[:80]}`: {correct}" if correct else ""

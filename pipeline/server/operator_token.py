@@ -52,5 +52,5 @@ def kept_token(directory: Path) -> str:
         raise SessionError(
             "token-missing",
             f"The daemon's operator token {file} cannot be read: {reason}.",
-            "Name the daemon's own --config or --sessions, and run this as its user.",
+            "Is it running? Then name its own --config or --sessions, and run this as its user.",
         ) from None

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pipeline.captions.export import FORMATS, WHICH, export
 from pipeline.cli.options import Commands, add_command, add_session, session_of, write_out
-from pipeline.core.errors import UsageError
+from pipeline.core.errors import SessionError, UsageError
 from pipeline.session.reader import read_journal
 
 _SAME = {"htm": "html", "markdown": "md"}
@@ -31,7 +31,12 @@ def _export(arguments: argparse.Namespace) -> int:
     out: Path | None = arguments.out
     ending = out.suffix.removeprefix(".").lower() if out else ""
     form = arguments.format or _form_of(out, ending)
-    text = export(read_journal(folder), form, arguments.lang)
+    captions = read_journal(folder)
+    if not captions:
+        message = f"Nothing was said in {folder.name}: there is nothing to export."
+        fix = "`stark-translate sessions` lists the services; name another one."
+        raise SessionError("session-empty", message, fix)
+    text = export(captions, form, arguments.lang)
     # The name goes to standard error, so that standard output stays empty or is the export.
     if out is not None:
         write_out(out, text)

@@ -53,5 +53,5 @@ def test_a_key_that_is_there_twice_is_told() -> None:
     with pytest.raises(tomllib.TOMLDecodeError) as caught:
         tomllib.loads(content)
     assert hint(content, str(caught.value)) == (
-        "Line 3 is `channel = 2`: that is set above already; keep one of them."
+        "Line 3 is `channel = 2`: that is there already, above; keep one of them."
     )
