@@ -102,7 +102,7 @@ class Health:
 
 
 def _engine(engine: EngineProcess) -> EngineHealth:
-    work, gpu = engine.work, engine.gpu  # once: its threads put new ones in their place
+    work, gpu = engine.work, engine.gpu.use  # once: its threads put new ones in their place
     pace = work.tokens_per_s
     return EngineHealth(
         engine=engine.part.key,

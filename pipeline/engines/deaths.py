@@ -10,7 +10,7 @@ from typing import Final
 
 import psutil
 
-from pipeline.core.errors import EngineError, ModelCrashError
+from pipeline.core.errors import EngineError, ModelCrashError, StarkError
 from pipeline.core.sizes import human_size
 from pipeline.engines.specification import EngineSpec, Part, setting
 from pipeline.models.crash_history import LOAD_CRASHES, Crashes
@@ -35,6 +35,17 @@ class Cause:
     def is_models(self) -> bool:
         """Whether it says something about the model: memory may be there at the next start."""
         return self.code != OUT_OF_MEMORY_CODE
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """How a process ended."""
+
+    cause: Cause
+    on_gpu: bool
+    has_loaded: bool = False
+    refusal: StarkError | None = None
+    """What the engine itself has against its model: another process would have it too."""
 
 
 def explained(cause: Cause, spec: EngineSpec) -> Cause:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import time
 from contextlib import suppress
 from dataclasses import dataclass
 
 _PATIENCE_S = 10.0
+_WATCH_S, _WATCH_PATIENCE_S = 10.0, 2.0
+"""How often a watch looks, and how long an answer may take: meanwhile the keeper that looks would
+not notice its process's death.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +55,24 @@ def gpu_use(pid: int, *, patience_s: float = _PATIENCE_S) -> GpuUse | None:
     shares = parse_shares(asked)
     busy = max((shares[gpu] for gpu in held if gpu in shares), default=None)
     return GpuUse(sum(held.values()), busy)
+
+
+class GpuWatch:
+    """Looks now and then what a process takes of a GPU. For one thread; any may read `use`."""
+
+    use: GpuUse | None = None
+    """As it was at the last look, None on no GPU or if nobody can tell."""
+    _next_s = 0.0
+
+    def look(self, pid: int) -> None:
+        """Look, if that is due."""
+        if time.monotonic() >= self._next_s:
+            self.use = gpu_use(pid, patience_s=_WATCH_PATIENCE_S)
+            self._next_s = time.monotonic() + _WATCH_S
+
+    def forget(self) -> None:
+        """Begin anew: the process has ended."""
+        self.use, self._next_s = None, 0.0
 
 
 def parse_processes(listed: str) -> dict[int, dict[str, int]]:

@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import structlog
@@ -21,8 +20,8 @@ from pipeline.core.errors import EngineGoneError, StarkError
 from pipeline.core.sizes import human_size
 from pipeline.engines.channel import Patience
 from pipeline.engines.child_process import ChildProcess
-from pipeline.engines.deaths import Cause, crashed_before, crashes_always, died, sentence
-from pipeline.engines.gpu_use import GpuUse, gpu_use
+from pipeline.engines.deaths import Cause, Life, crashed_before, crashes_always, died, sentence
+from pipeline.engines.gpu_use import GpuWatch
 from pipeline.engines.specification import GPU_SHARES, EngineSpec, Part
 from pipeline.engines.supervision import Decision, Supervision
 from pipeline.models.crash_history import LOAD_CRASHES, CrashHistory
@@ -40,22 +39,6 @@ _END_S = 1.0
 
 _MEMORY_S = 2.0
 """How often the memory is looked at."""
-
-_GPU_S, _GPU_PATIENCE_S = 10.0, 2.0
-"""How often the GPU is asked about a process on it, and how long an answer may take: meanwhile
-nobody notices the process's death.
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class _Life:
-    """How a process ended."""
-
-    cause: Cause
-    on_gpu: bool
-    has_loaded: bool = False
-    refusal: StarkError | None = None
-    """What the engine itself has against its model: another process would have it too."""
 
 
 class KeptProcess:
@@ -102,8 +85,7 @@ class KeptProcess:
         """What it held when it had loaded."""
         self.load_s: float | None = None
         """How long the last loading took, the start of the process included; None before it."""
-        self.gpu: GpuUse | None = None
-        """What it takes of a GPU, None if it is on none or nobody can tell."""
+        self.gpu = GpuWatch()
 
     @property
     def name(self) -> str:
@@ -226,7 +208,7 @@ class KeptProcess:
             self._tell_of_death(life, decision)
             self._closing.wait(decision.delay_s)
 
-    def _live(self) -> _Life:
+    def _live(self) -> Life:
         """Run one process from its start to its end."""
         share = self._supervision.gpu_share
         on_gpu = self.spec.wants_gpu and share > 0
@@ -239,7 +221,7 @@ class KeptProcess:
             )
         except OSError as error:
             words = f"could not be started: {error.strerror}"
-            return _Life(Cause("engine-crashed", words), on_gpu=on_gpu)
+            return Life(Cause("engine-crashed", words), on_gpu=on_gpu)
         with self._changed:
             self._running = child
         if self._closing.is_set():
@@ -253,7 +235,7 @@ class KeptProcess:
         with self._changed:
             self._running = self._ready = None
         refusal = _error_of(answer) if answer.get("is") == "error" else None
-        return _Life(child.end(), on_gpu=on_gpu, has_loaded=has_loaded, refusal=refusal)
+        return Life(child.end(), on_gpu=on_gpu, has_loaded=has_loaded, refusal=refusal)
 
     def _await_loaded(self, child: ChildProcess) -> dict[str, Any]:
         """Return the child's answer to its description, {} if it died or hung instead."""
@@ -295,12 +277,11 @@ class KeptProcess:
 
     def _tend(self, child: ChildProcess) -> None:
         """Pass on what it logs, and watch its memory, until its end."""
-        look_s = gpu_s = 0.0
+        look_s = 0.0
         while child.pump(_MEMORY_S):
             now_s = time.monotonic()
-            if child.gpu_layers and now_s >= gpu_s:
-                self.gpu = gpu_use(child.pid, patience_s=_GPU_PATIENCE_S)
-                gpu_s = time.monotonic() + _GPU_S
+            if child.gpu_layers:
+                self.gpu.look(child.pid)
             if now_s < look_s:
                 continue
             look_s = now_s + _MEMORY_S
@@ -309,9 +290,10 @@ class KeptProcess:
             if self._growth_bytes and grown > self._growth_bytes:
                 words = f"had grown by {human_size(grown)} and was ended"
                 child.kill(Cause("engine-too-large", words))
-        self.memory_bytes, self.gpu = 0, None
+        self.memory_bytes = 0
+        self.gpu.forget()
 
-    def _tell_of_death(self, life: _Life, decision: Decision) -> None:
+    def _tell_of_death(self, life: Life, decision: Decision) -> None:
         """Say what has happened, and what follows."""
         when = "" if life.has_loaded else " while it loaded its model"
         then = f"in {decision.delay_s:.0f} s" if decision.delay_s else "at once"

@@ -7,7 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.engines.gpu_use import GpuUse, gpu_use, parse_processes, parse_shares, query
+from pipeline.engines import gpu_use as gpu_use_module
+from pipeline.engines.gpu_use import (
+    GpuUse,
+    GpuWatch,
+    gpu_use,
+    parse_processes,
+    parse_shares,
+    query,
+)
 
 PROCESSES = "4711, GPU-aa, 3120\n4711, GPU-bb, 100\n12, GPU-aa, [N/A]\nno line\n"
 SHARES = "GPU-aa, 41\nGPU-bb, 7\nGPU-cc, [N/A]\n"
@@ -53,3 +61,20 @@ def test_without_an_answer_there_is_none(
     put(tmp_path, script, monkeypatch)
     assert query("--query-gpu=uuid", patience_s=0.2) == ""
     assert gpu_use(4711, patience_s=0.2) is None
+
+
+@pytest.mark.usefixtures("_two_gpus")
+def test_a_watch_looks_every_ten_seconds_and_forgets_with_the_process(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    watch = GpuWatch()
+    watch.look(4711)
+    assert watch.use == GpuUse(3220 << 20, 0.41)
+    watch.look(1)
+    assert watch.use is not None, "the next look is not due"
+    monkeypatch.setattr(gpu_use_module, "_WATCH_S", 0.0)
+    watch.forget()
+    assert watch.use is None
+    for pid, on_gpu in ((4711, True), (1, False), (4711, True)):
+        watch.look(pid)
+        assert (watch.use is not None) == on_gpu
