@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pipeline.church.tokens import plain
 from pipeline.church.versification import VERSES
+from pipeline.text.words import plain
 
 PSALMS = 19
 

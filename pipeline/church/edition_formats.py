@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from xml.etree import ElementTree as ET
 
 from pipeline.church.books import NAMES
-from pipeline.church.tokens import plain
 from pipeline.core.errors import VersesError
+from pipeline.text.words import plain
 
 VerseId = tuple[int, int, int]
 """Book, chapter, verse."""

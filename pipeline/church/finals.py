@@ -1,4 +1,4 @@
-"""A final caption compared with what was said: references, numbers, negation. Pure.
+"""A final caption compared with what was said: references, numbers, negation, church words. Pure.
 
 What differs is repaired where only one repair is possible, and is marked as doubtful otherwise.
 Whatever stands outside of a repaired slot stays letter by letter.
@@ -7,7 +7,7 @@ Whatever stands outside of a repaired slot stays letter by letter.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from pipeline.church import negation, numbers, references
@@ -15,7 +15,9 @@ from pipeline.church.numbers import Quantity
 from pipeline.church.reference_slots import end_of_numbers, find_slot
 from pipeline.church.references import Mention
 from pipeline.config.schema import Church
+from pipeline.core.terms import TermRepair
 from pipeline.core.types import Caption, Check
+from pipeline.dictionary.glossary import Glossary, shown
 
 _MEASURES = re.compile(
     r"\b(?:feet|foot|inch\w*|miles?|yards?|pounds?|ounces?|gallons?|acres?|degrees|fahrenheit|"
@@ -25,10 +27,11 @@ _MEASURES = re.compile(
 """Who says so many miles may be translated with so many kilometres."""
 
 
-def checked(caption: Caption, church: Church) -> Caption:
+def checked(caption: Caption, church: Church, glossary: Glossary | None = None) -> Caption:
     """Return a final caption with its repairs, and what was found.
 
-    A caption in the language that was spoken comes back as it is.
+    Church words were put in by the translator already; what became of them is told. A caption in
+    the language that was spoken comes back as it is.
     """
     said, source, target = caption.transcript.text, caption.transcript.lang, caption.lang
     if source == target or not (said and caption.text):
@@ -43,6 +46,9 @@ def checked(caption: Caption, church: Church) -> Caption:
         checks += found
     if church.negation and (word := negation.lost(said, text, (source, target))):
         checks.append(Check("negation", "doubtful", word))
+    if church.glossary and glossary:
+        repairs = caption.translation.repairs if caption.translation else ()
+        checks += _terms(said, text, glossary, {repair.term: repair for repair in repairs})
     if not checks:
         return caption
     return replace(caption, text=text, stable=len(text), checks=(*caption.checks, *checks))
@@ -83,6 +89,24 @@ def _with_references(said: str, text: str, langs: tuple[str, str]) -> tuple[str,
     for start, end, new in sorted(changes, reverse=True):
         text = text[:start] + new + text[end:]
     return text, checks
+
+
+def _terms(
+    said: str, text: str, glossary: Glossary, repairs: Mapping[str, TermRepair]
+) -> Iterator[Check]:
+    """Yield for each church word whether its rendering is there, and whether it was put in."""
+    for term in glossary.find(said):
+        words = said[term.start : term.end]
+        place = shown(text, term)
+        if place is None:
+            best = term.forms[0] if term.forms else ""
+            yield Check("term", "doubtful", words, written=best, term=term.term)
+            continue
+        there = text[slice(*place)]
+        if repair := repairs.get(term.term):
+            yield Check("term", "repaired", words, repair.found, there, term.term)
+        else:
+            yield Check("term", "right", words, there, there, term.term)
 
 
 def _mentions(text: str, langs: tuple[str, str]) -> list[Mention]:

@@ -14,7 +14,8 @@ from typing import Literal
 from pipeline.church.number_context import WORDS, NumberContext
 from pipeline.church.number_words import WORDS as NUMBER_WORDS
 from pipeline.church.number_words import read
-from pipeline.church.tokens import Tokens, plain
+from pipeline.church.tokens import Tokens
+from pipeline.text.words import plain
 
 Kind = Literal["number", "ordinal", "time"]
 Stretch = tuple[int, int]

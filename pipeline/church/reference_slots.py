@@ -9,8 +9,8 @@ from difflib import SequenceMatcher
 from pipeline.church.books import NAMES, PRINTED
 from pipeline.church.mention import Reference
 from pipeline.church.reference_reader import Reader
-from pipeline.church.tokens import Tokens, plain
-from pipeline.text.words import word_set
+from pipeline.church.tokens import Tokens
+from pipeline.text.words import plain, word_set
 
 _NUMBERS = re.compile(r"[\s,]*\d+(?:[:.,\-–]\d+)*(?![\w%])")
 _WORD_BEFORE = re.compile(r"([^\W\d_]+)\s+$")

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from dataclasses import dataclass
 from functools import cached_property
+
+from pipeline.text.words import plain
 
 # Thousands are parted by one sign ("1,000"); "3:16" and "8,28" are two numbers with a sign between.
 _TOKEN = re.compile(r"\d{1,3}(?:[.,]\d{3})+(?![\d])|\d+|[^\W\d_]+(?:['’][^\W\d_]+)*")
 _GLUE = re.compile(r"[\s\-‐‑]+")
-
-
-def plain(word: str) -> str:
-    """Return a word as it is compared: small letters, no accents but for ñ."""
-    parted = unicodedata.normalize("NFD", word.casefold().replace("’", "'"))
-    bare = "".join(c for c in parted if c == "\u0303" or not unicodedata.combining(c))
-    return unicodedata.normalize("NFC", bare)
 
 
 @dataclass(frozen=True)

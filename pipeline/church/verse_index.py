@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from pipeline.church.editions import Edition
 from pipeline.church.mention import Reference
-from pipeline.church.tokens import plain
 from pipeline.core.errors import VersesError
+from pipeline.text.words import plain
 
 _FORMAT = 1
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")

@@ -124,6 +124,7 @@ class Church(Section):
     references: Annotated[bool, NEXT_UTTERANCE] = True
     numbers: Annotated[bool, NEXT_UTTERANCE] = True
     negation: Annotated[bool, NEXT_UTTERANCE] = True
+    glossary: Annotated[bool, NEXT_UTTERANCE] = True
     verses: Literal["off", "suggest", "air"] = "air"
     edition: Text = ""
 

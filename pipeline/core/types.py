@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.core.standing import TargetPart, Token
+from pipeline.core.terms import TermRepair
 
 SAMPLE_RATE = 16_000
 """Samples a second, everywhere after capture."""
@@ -180,18 +181,22 @@ class Translation:
     """Of the generated tokens, those accepted from the draft (speculative decoding)."""
     parts: tuple[TargetPart, ...] = ()
     """What a commit policy decides on; empty if no `standing` was given."""
+    repairs: tuple[TermRepair, ...] = ()
+    """Church words that were put in where they were missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
     """What comparing a final with what was said has found in one place; `doubtful` is left."""
 
-    kind: Literal["reference", "number", "negation"]
+    kind: Literal["reference", "number", "negation", "term"]
     outcome: Literal["right", "written", "repaired", "doubtful"]
     said: str  # empty where only the translation has it
     found: str = ""
     written: str = ""
     """What stands there now; where it is doubtful what should stand somewhere, if that is known."""
+    term: str = ""
+    """The glossary's entry, by its id, where it is about a church word."""
 
 
 @dataclass(frozen=True, slots=True)

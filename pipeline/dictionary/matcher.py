@@ -16,7 +16,7 @@ from pipeline.core.types import Correction, Transcript
 from pipeline.dictionary.rules import ANY_NUMBER, Rule, key, parse_rules
 from pipeline.text.words import WORD
 
-__all__ = ["Lexicon", "Rule", "compile_lexicon", "correct", "parse_rules"]
+__all__ = ["Found", "Lexicon", "Rule", "compile_lexicon", "correct", "find", "parse_rules"]
 
 _JOIN = re.compile(r"['’]?\s+|-")  # what may stand between the words of one phrase
 
@@ -57,6 +57,16 @@ class Lexicon:
 
 
 @dataclass(frozen=True, slots=True)
+class Found:
+    """A phrase in a text whose rule applies; `write` is the rule's, with the phrase's ending."""
+
+    rule: Rule
+    write: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
 class _Match:
     first: int  # index of the first word
     end: int  # index after the last word
@@ -93,21 +103,28 @@ def correct(lexicon: Lexicon, transcript: Transcript) -> Transcript:
     characters of `raw_text`, where its `found` stands. `raw_text` itself stays as it was.
     """
     raw = transcript.raw_text
-    spans = [match.span() for match in WORD.finditer(raw)]
-    words = [key(raw[start:end]) for start, end in spans]
     pieces: list[str] = []
     corrections: list[Correction] = []
     done = 0
-    for match in _choose(words, _candidates(lexicon, raw, words, spans)):
-        start, end = spans[match.first][0], spans[match.end - 1][1]
-        found = raw[start:end]
-        written = _cased_like(found, match.entry.write)
+    for match in find(lexicon, raw):
+        found = raw[match.start : match.end]
+        written = _cased_like(found, match.write)
         if written != found:  # what was recognized right is no correction
-            corrections.append(Correction(match.entry.rule.id, found, written, start))
-            pieces += raw[done:start], written
-            done = end
+            corrections.append(Correction(match.rule.id, found, written, match.start))
+            pieces += raw[done : match.start], written
+            done = match.end
     text = "".join([*pieces, raw[done:]])
     return replace(transcript, text=text, corrections=tuple(corrections))
+
+
+def find(lexicon: Lexicon, text: str) -> list[Found]:
+    """Return the phrases of a text whose rules apply, left to right, without overlap."""
+    spans = [match.span() for match in WORD.finditer(text)]
+    words = [key(text[start:end]) for start, end in spans]
+    return [
+        Found(m.entry.rule, m.entry.write, spans[m.first][0], spans[m.end - 1][1])
+        for m in _choose(words, _candidates(lexicon, text, words, spans))
+    ]
 
 
 def _candidates(

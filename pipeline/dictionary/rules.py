@@ -61,18 +61,8 @@ def parse_rules(toml_text: str, name: str) -> tuple[Rule, ...]:
 
     Raises DictionaryError, which names the file, the rule and the fix.
     """
-    try:
-        document = tomllib.loads(toml_text.removeprefix("\ufeff"))
-    except (ValueError, RecursionError) as error:  # endless digits and brackets are the latter two
-        raise DictionaryError(
-            "dictionary-not-toml",
-            f"{name} cannot be read: {error}.",
-            "Put every text in double quotes and every list in square brackets.",
-        ) from error
-    top = _Table(document, {"lists", "rule"}, name)
-    table = top.take("lists", dict, "a table", {})
-    lists = _Table(table, set(table), f"{name}, [lists]")
-    words = {at: _context(lists, at, {}) for at in table}
+    top = Table(read_toml(toml_text, name), {"lists", "rule"}, name)
+    words = lists_of(top, name)
     rules: list[Rule] = []
     ids: set[str] = set()
     heard: dict[str, str] = {}
@@ -82,7 +72,7 @@ def parse_rules(toml_text: str, name: str) -> tuple[Rule, ...]:
             raise DictionaryError(
                 "dictionary-wrong-type", f"{where} is not a table.", "Begin it with [[rule]]."
             )
-        rule = _rule(_Table(entry, _KEYS, where), words, name)
+        rule = _rule(Table(entry, _KEYS, where), words, name)
         if rule.id in ids:
             raise DictionaryError(
                 "dictionary-duplicate-id",
@@ -101,6 +91,18 @@ def parse_rules(toml_text: str, name: str) -> tuple[Rule, ...]:
             heard[key(phrase)] = rule.id
         rules.append(rule)
     return tuple(rules)
+
+
+def read_toml(toml_text: str, name: str) -> dict[str, Any]:
+    """Return a file's tables; `name` is the file's name. Raises DictionaryError."""
+    try:
+        return tomllib.loads(toml_text.removeprefix("\ufeff"))
+    except (ValueError, RecursionError) as error:  # endless digits and brackets are the latter two
+        raise DictionaryError(
+            "dictionary-not-toml",
+            f"{name} cannot be read: {error}.",
+            "Put every text in double quotes and every list in square brackets.",
+        ) from error
 
 
 def rule_text(rule: Rule, comment: str) -> str:
@@ -125,7 +127,7 @@ def _default_id(write: str) -> str:
 _KEYS = {field.name for field in fields(Rule)} - {"source"}
 
 
-class _Table:
+class Table:
     """A TOML table that hands out its values by key and says what is wrong with them."""
 
     def __init__(self, values: Mapping[str, Any], known: Collection[str], where: str) -> None:
@@ -140,6 +142,7 @@ class _Table:
             )
 
     def take(self, at: str, kind: type[T], named: str, default: T) -> T:
+        """Return a value of a kind, `named` in words. Raises DictionaryError."""
         value = self.values.get(at, default)
         # Not isinstance: to Python true is a whole number.
         if type(value) is not kind:
@@ -151,10 +154,11 @@ class _Table:
         return value
 
     def text(self, at: str) -> str:
+        """Return a text with single spaces, "" if there is none. Raises DictionaryError."""
         return " ".join(self.take(at, str, "a text in quotes", "").split())
 
     def texts(self, at: str) -> tuple[str, ...]:
-        """A text or a list of texts."""
+        """Return the texts of a key that has one or a list of them. Raises DictionaryError."""
         value = self.values.get(at, [])
         values = value if type(value) is list else [value]
         for each in values:
@@ -167,7 +171,14 @@ class _Table:
         return tuple(values)
 
 
-def _rule(table: _Table, lists: Mapping[str, frozenset[str]], name: str) -> Rule:
+def lists_of(top: Table, name: str) -> dict[str, frozenset[str]]:
+    """Return the word lists of a file, by name. Raises DictionaryError."""
+    table = top.take("lists", dict, "a table", {})
+    lists = Table(table, set(table), f"{name}, [lists]")
+    return {at: context(lists, at, {}) for at in table}
+
+
+def _rule(table: Table, lists: Mapping[str, frozenset[str]], name: str) -> Rule:
     write, hear = table.text("write"), table.texts("hear")
     for at, value in (("write", write), ("hear", hear)):
         if not value:
@@ -199,8 +210,8 @@ def _rule(table: _Table, lists: Mapping[str, frozenset[str]], name: str) -> Rule
         id=table.text("id") or _default_id(write),
         hear=hear,
         write=write,
-        near=_context(table, "near", lists),
-        not_near=_context(table, "not_near", lists),
+        near=context(table, "near", lists),
+        not_near=context(table, "not_near", lists),
         within_words=within_words,
         hotword=table.take("hotword", bool, "true or false", False),
         example=example,
@@ -210,8 +221,11 @@ def _rule(table: _Table, lists: Mapping[str, frozenset[str]], name: str) -> Rule
     )
 
 
-def _context(table: _Table, at: str, lists: Mapping[str, frozenset[str]]) -> frozenset[str]:
-    """Context words as they are compared, with the lists they name put in."""
+def context(table: Table, at: str, lists: Mapping[str, frozenset[str]]) -> frozenset[str]:
+    """Return context words as they are compared, with the lists they name put in.
+
+    Raises DictionaryError.
+    """
     words: set[str] = set()
     for word in table.texts(at):
         if word.startswith(LIST_MARK):

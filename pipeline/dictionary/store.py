@@ -1,5 +1,7 @@
 """The dictionary in force: the shipped rules and the church's own, reloaded when a file changes.
 
+The glossaries of translations come and go with it.
+
 Operators' rules are appended to the church's own file; the rest of that file is never touched.
 """
 
@@ -12,6 +14,7 @@ from pipeline.config.schema import Settings
 from pipeline.core.errors import DictionaryError
 from pipeline.core.files import WholeFile, read_at_most
 from pipeline.core.resources import bundled
+from pipeline.dictionary.glossary_store import GlossaryStore
 from pipeline.dictionary.matcher import Lexicon, compile_lexicon
 from pipeline.dictionary.rules import Rule, free_id, parse_rules, rule_text
 
@@ -39,8 +42,16 @@ class Dictionary:
         if self._enabled:
             self._files = [shipped] if shipped.is_file() else []
             self._files.append(self.own)
-        self._stamps: list[float] = []
+        self._stamps: dict[Path, float] = {}
         self.lexicon: Lexicon = compile_lexicon([])
+        self.glossaries = GlossaryStore(
+            settings.translate.source,
+            self.own.parent,
+            is_on=settings.church.glossary,
+            read=self._read,
+            write=_put_in_place,
+        )
+        """How church words are said in other languages."""
         self.load()
 
     @property
@@ -58,11 +69,14 @@ class Dictionary:
         self._files, self._stamps, self.own = other._files, other._stamps, other.own
         self._enabled, self._named = other._enabled, other._named
         self.lexicon = other.lexicon
+        self.glossaries.take(other.glossaries)
 
     def load(self) -> None:
         """Read and compile all files. Raises DictionaryError; then the old rules stay."""
         stamps = self._modified()  # before reading: a change in between must be seen next time
-        self.lexicon = self._compiled({file: self._read(file) for file in self._files})
+        lexicon = self._compiled({file: self._read(file) for file in self._files})
+        self.glossaries.load()
+        self.lexicon = lexicon
         self._stamps = stamps
 
     def changed(self) -> bool:
@@ -103,21 +117,7 @@ class Dictionary:
         """Compile a new content of the church's own file, then write it. Raises DictionaryError."""
         texts = {file: self._read(file) for file in self._files} | {self.own: content}
         lexicon = self._compiled(texts)
-        path = self.own.resolve()  # so that a link stays one
-        mode = path.stat().st_mode if path.exists() else None
-        file = WholeFile(path)
-        file.content = content.encode()
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            file.flush()
-            if mode is not None:
-                path.chmod(mode)
-        except OSError as error:
-            raise DictionaryError(
-                "dictionary-unwritable",
-                f"{self.own} cannot be written: {error.strerror}.",
-                f"Let the program's user write in {path.parent}, or set dictionary.file.",
-            ) from None
+        _put_in_place(self.own, content)
         self._stamps, self.lexicon = self._modified(), lexicon
 
     def _compiled(self, texts: dict[Path, str]) -> Lexicon:
@@ -138,12 +138,31 @@ class Dictionary:
             return content.decode()
         except (OSError, UnicodeDecodeError) as error:
             absent = isinstance(error, FileNotFoundError | NotADirectoryError)
-            if absent and file == self.own and not self._named:
+            if absent and not (self._named and file == self.own):
                 return ""
             raise _unreadable(file, error) from None
 
-    def _modified(self) -> list[float]:
-        return [_modified_s(file) for file in self._files]
+    def _modified(self) -> dict[Path, float]:
+        return {file: _modified_s(file) for file in (*self._files, *self.glossaries.files)}
+
+
+def _put_in_place(file: Path, content: str) -> None:
+    """Write a file of the church's in one piece. Raises DictionaryError."""
+    path = file.resolve()  # so that a link stays one
+    mode = path.stat().st_mode if path.exists() else None
+    whole = WholeFile(path)
+    whole.content = content.encode()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        whole.flush()
+        if mode is not None:
+            path.chmod(mode)
+    except OSError as error:
+        raise DictionaryError(
+            "dictionary-unwritable",
+            f"{file} cannot be written: {error.strerror}.",
+            f"Let the program's user write in {path.parent}, or set dictionary.file.",
+        ) from None
 
 
 def _unreadable(file: Path, error: Exception) -> DictionaryError:

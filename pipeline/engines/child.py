@@ -29,6 +29,7 @@ import orjson
 
 from pipeline.core.errors import EngineError, StarkError
 from pipeline.core.standing import Standing
+from pipeline.core.terms import WantedTerm
 from pipeline.engines.channel import Channel, Patience
 from pipeline.engines.protocols import Recognizer, Translator
 from pipeline.engines.specification import EngineSpec
@@ -126,8 +127,11 @@ def _answer(
     # While it is at a request, nothing but its cancellation is sent.
     translator.is_cancelled = channel.has_message
     grow = _grower(channel) if request["stream"] else None
+    wanted = tuple(
+        WantedTerm(**{**term, "forms": tuple(term["forms"])}) for term in request["wanted"]
+    )
     made = translator.translate(
-        request["text"], grow, request["draft"], _standing(request["standing"])
+        request["text"], grow, request["draft"], _standing(request["standing"]), wanted
     )
     return {"is": "done", "value": made}
 

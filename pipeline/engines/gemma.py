@@ -12,9 +12,11 @@ import structlog
 
 from pipeline.core.errors import EngineCancelledError, EngineError, ModelError
 from pipeline.core.standing import Standing
+from pipeline.core.terms import WantedTerm
 from pipeline.core.types import Translation
 from pipeline.engines import llama, prompts
 from pipeline.engines import speculative as drafting
+from pipeline.engines.gemma_terms import Answer, repair_answer
 from pipeline.engines.output import WholeWords, join, one_line
 from pipeline.engines.protocols import never
 from pipeline.engines.specification import setting
@@ -24,8 +26,6 @@ from pipeline.text import repetition, sentences
 log = structlog.get_logger()
 
 _WARM_UP = "Grace to you and peace."
-
-
 _NOTHING = Draft()
 _STANDS = Bias(standing=0.45, tail=0.2)
 
@@ -114,7 +114,9 @@ class Gemma:
                 except llama.LlamaError as error:
                     if fewer is None:
                         raise
-                    self._retreat(f"{_layers(step)}: {error}; trying {_layers(fewer)}")
+                    self._retreat(
+                        f"{llama.in_words(step)}: {error}; trying {llama.in_words(fewer)}"
+                    )
                     self.__dict__.pop("_llama", None)  # its memory is needed for the next try
                 else:
                     self.gpu_layers = step
@@ -138,6 +140,7 @@ class Gemma:
         on_text: Callable[[str], None] | None = None,
         draft: str = "",
         standing: Standing | None = None,
+        wanted: Sequence[WantedTerm] = (),
     ) -> Translation:
         """Translate `text`; `on_text` gets the text so far, whole words only, as it grows.
 
@@ -145,7 +148,8 @@ class Gemma:
         several at once, which is quicker where reading the weights is what takes the time. It does
         not decide what is made. (Sums of another order may tip the scales between two equally
         likely tokens, on a GPU above all.) With `standing` it does: its tokens stay where the model
-        is hardly surer of others, those above all that are committed on screen.
+        is hardly surer of others, those above all that are committed on screen. Terms in `wanted`
+        that are missing are put in where the model does not resist.
         Raises EngineError: `final-late` after `deadline_s`, `text-too-long` for a word that does
         not fit into the context, `gemma-failed` for what llama.cpp refuses; EngineCancelledError.
         """
@@ -166,8 +170,12 @@ class Gemma:
         if not text.strip():
             return Translation("", self.name)
         try:
+            end = 0
             for part in sentences.pack(text, self._fits):
-                done = self._part(part, check, grow, self._draft(draft, standing))
+                start = max(text.find(part, end), end)
+                end = start + len(part)
+                terms = [term.moved(-start) for term in wanted if start <= term.start < end]
+                done = self._part(part, check, grow, self._draft(draft, standing), terms)
                 standing = None  # a draft begins with what the first part says, and lures a later
                 parts.append(done)
         except llama.LlamaError as error:
@@ -180,6 +188,7 @@ class Gemma:
         check: Callable[[], None],
         grow: Callable[[str], None],
         draft: Draft = _NOTHING,
+        wanted: Sequence[WantedTerm] = (),
     ) -> Translation:
         prompt, cap = self._prompt(source)
         if len(prompt) + cap > self._llama.context:
@@ -208,14 +217,19 @@ class Gemma:
             if len(made) == cap:
                 break
         kept = repetition.cut(made, loop, repeats) if loop else made
+        text = one_line(b"".join(map(self._llama.piece, kept)).decode(errors="replace"))
+        answer = Answer(prompt, kept, text, logprob / max(1, len(made)))
+        terms = wanted if stopped == "end" else ()
+        done = repair_answer(self._llama, answer, terms, encode=self._as_answer, check=check)
         return Translation(
-            text=one_line(b"".join(map(self._llama.piece, kept)).decode(errors="replace")),
+            text=done.text,
             engine=self.name,
             tokens=len(made),
-            avg_logprob=logprob / len(made) if made else None,
+            avg_logprob=answer.mean if made else None,
             prompt_tokens=len(prompt),
             reused_tokens=reused,
             draft_tokens=drafted,
+            repairs=done.repairs,
             stopped=stopped,
         )
 
@@ -264,7 +278,7 @@ class Gemma:
         if not draft or (standing is None and not self._most_guesses):
             return _NOTHING
         prompt = prompts.render(self._style, "", self._source, self._target)
-        tokens = self._llama.tokenize(prompt.lead + draft, special=False)
+        tokens = self._as_answer(draft)
         end = self._llama.tokenize(prompt.end, special=True)
         if standing is None:
             return Draft([*tokens, *end])
@@ -272,6 +286,11 @@ class Gemma:
         sizes = accumulate(len(self._llama.piece(token)) for token in tokens)
         count = sum(size <= stands for size in sizes) if standing.target else 0
         return Draft([*tokens, *end], count, _STANDS)
+
+    def _as_answer(self, text: str) -> list[int]:
+        """Return the tokens of a text as the model would answer it."""
+        lead = prompts.render(self._style, "", self._source, self._target).lead
+        return self._llama.tokenize(lead + text, special=False)
 
     def _ends(self, token: int) -> bool:
         """Whether the answer is at its end with this token."""
@@ -310,16 +329,7 @@ class Gemma:
             return [0]
         if not llama.has_gpu():
             self._retreat(
-                f"{_layers(self._gpu_layers)}: no GPU that llama.cpp can use; {_layers(0)}"
+                f"{llama.in_words(self._gpu_layers)}: no GPU that llama.cpp can use; {llama.in_words(0)}"
             )
             return [0]
-        total = llama.layers(self._path)
-        asked = total if self._gpu_layers < 0 else min(total, self._gpu_layers)
-        first = self._gpu_layers if self._gpu_share == 1 else int(asked * self._gpu_share)
-        return list(dict.fromkeys([first, asked // 2, 0]))
-
-
-def _layers(count: int) -> str:
-    if count == 0:
-        return "the CPU alone"
-    return f"{'all' if count < 0 else count} layers on the GPU"
+        return llama.gpu_steps(self._path, self._gpu_layers, self._gpu_share)

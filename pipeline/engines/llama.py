@@ -171,6 +171,17 @@ class Llama:
             return token, logprob, -math.inf
         return token, logprob, logprob + float(logits[other] - logits[token])
 
+    def logprobs(self, tokens: Sequence[int], place: int = -1) -> list[float]:
+        """Return the log-probability of each of `tokens` as the next one. Raises LlamaError.
+
+        `place` is as in `best`.
+        """
+        _, best, _ = self.best_and(None, place)
+        pointer = self._c.llama_get_logits_ith(self._context, place)
+        logits = np.ctypeslib.as_array(pointer, shape=(self._vocab_size,))
+        highest = float(logits.max())
+        return [best + float(logits[token]) - highest for token in tokens]
+
     def reset(self) -> None:
         """Forget everything evaluated so far."""
         self._c.llama_memory_clear(self._memory, True)
@@ -213,6 +224,23 @@ def layers(path: Path) -> int:
         return int(buffer.value) if found > 0 else 0
     finally:
         c.llama_model_free(model)
+
+
+def gpu_steps(path: Path, asked: int, share: float) -> list[int]:
+    """Return the numbers of layers on the GPU to be tried in turn; `asked` is -1 for all.
+
+    `share` of them comes first (0..1).
+    """
+    total = layers(path)
+    most = total if asked < 0 else min(total, asked)
+    return list(dict.fromkeys([asked if share == 1 else int(most * share), most // 2, 0]))
+
+
+def in_words(gpu_layers: int) -> str:
+    """Return where the layers are, as people say it."""
+    if gpu_layers == 0:
+        return "the CPU alone"
+    return f"{'all' if gpu_layers < 0 else gpu_layers} layers on the GPU"
 
 
 def has_gpu() -> bool:

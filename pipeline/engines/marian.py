@@ -9,13 +9,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from pipeline.church.term_slots import words_in
 from pipeline.core.errors import EngineError, ModelError
 from pipeline.core.standing import Standing, TargetPart
+from pipeline.core.terms import WantedTerm
 from pipeline.core.types import Translation
 from pipeline.engines.ctranslate2_errors import explain, require
 from pipeline.engines.output import join
 from pipeline.engines.protocols import never
 from pipeline.engines.specification import setting
+from pipeline.engines.term_repair import repair, word_weights
 from pipeline.text import repetition, sentences
 from pipeline.text.target_commit import regrouped
 
@@ -89,11 +92,13 @@ class Marian:
         on_text: Callable[[str], None] | None = None,
         draft: str = "",  # noqa: ARG002 - quick enough without
         standing: Standing | None = None,
+        wanted: Sequence[WantedTerm] = (),
     ) -> Translation:
         """Translate `text`; `on_text` gets the whole once. Raises EngineError `marian-failed`.
 
         With `standing` the translation begins with its pieces, and tells of its parts what a
-        commit policy asks for; those that are closed are not translated again.
+        commit policy asks for; those that are closed are not translated again. Terms in `wanted`
+        that are missing are put in where the model does not resist.
         """
         try:
             cut = [
@@ -101,11 +106,7 @@ class Marian:
                 for sentence in sentences.split(text)
                 for piece in sentences.pack(sentence, self._fits)
             ]
-            parts = (
-                [self._part(piece) for piece in cut]
-                if standing is None
-                else list(self._standing_parts(text, cut, standing))
-            )
+            parts = list(self._parts(text, cut, standing, wanted))
         except Exception as error:
             raise EngineError("marian-failed", f"{self.name}: {error}.") from error
         whole = join(self.name, parts)
@@ -113,12 +114,31 @@ class Marian:
             on_text(whole.text)
         return whole
 
-    def _standing_parts(
-        self, text: str, cut: Sequence[str], standing: Standing
+    def score(self, text: str, target: str) -> tuple[float, float]:
+        """Return the mean log-probability of `target` as a translation, and that of its least
+        likely token. Raises EngineError `marian-failed`.
+        """
+        try:
+            source, pieces = (
+                self._source.encode(text, out_type=str),
+                self._target.encode(target, out_type=str),
+            )
+            scored = self._translator.score_batch([source + self._end], [pieces])[0]
+        except Exception as error:
+            raise EngineError("marian-failed", f"{self.name}: {error}.") from error
+        logprobs = scored.log_probs
+        return sum(logprobs) / len(logprobs), min(logprobs)
+
+    def _parts(
+        self,
+        text: str,
+        cut: Sequence[str],
+        standing: Standing | None,
+        wanted: Sequence[WantedTerm],
     ) -> Iterator[Translation]:
         """Translate the parts that `text` was cut into, each from what stands of it."""
-        forced = regrouped(standing.pieces, len(cut))
-        closed = min(standing.closed, len(cut) - 1)
+        forced = regrouped(standing.pieces, len(cut)) if standing else ()
+        closed = min(standing.closed, len(cut) - 1) if standing else 0
         end = 0
         for place, part in enumerate(cut):
             start = max(text.find(part, end), end)
@@ -127,11 +147,16 @@ class Marian:
             if place < closed and pieces:
                 told = TargetPart(pieces, self._until(pieces), (), 0, is_whole=True)
                 yield Translation(self._target.decode(list(pieces)), self.name, parts=(told,))
-            else:
-                settled = max(0, min(standing.source - start, len(part)))
-                yield self._part(part, _Known(pieces, settled))
+                continue
+            known = None
+            if standing is not None:
+                known = _Known(pieces, max(0, min(standing.source - start, len(part))))
+            terms = [term.moved(-start) for term in wanted if start <= term.start < end]
+            yield self._part(part, known, terms)
 
-    def _part(self, text: str, known: _Known | None = None) -> Translation:
+    def _part(
+        self, text: str, known: _Known | None = None, wanted: Sequence[WantedTerm] = ()
+    ) -> Translation:
         source = self._source.encode(text, out_type=str)
         prefix = list(known.pieces) if known else []
         cap = 20 + int(2.5 * len(source)) + len(prefix)
@@ -143,7 +168,7 @@ class Marian:
             beam_size=1,
             max_decoding_length=cap,
             return_scores=True,
-            return_attention=known is not None,
+            return_attention=known is not None or bool(wanted),
         )[0]
         pieces = result.hypotheses[0]
         repeats = repetition.longest(repetition.words(text)).count
@@ -156,6 +181,8 @@ class Marian:
             avg_logprob=result.scores[0] if result.scores else None,
             stopped="loop" if loop else "length" if len(pieces) >= cap else "end",
         )
+        if wanted:
+            made = self._with_terms(text, made, result.attention[0], kept, wanted)
         if known is None:
             return made
         told = TargetPart(
@@ -170,6 +197,46 @@ class Marian:
             is_whole=known.source == len(text),
         )
         return replace(made, parts=(told,))
+
+    def _with_terms(
+        self,
+        text: str,
+        made: Translation,
+        attention: Sequence[Sequence[float]],
+        pieces: Sequence[str],
+        wanted: Sequence[WantedTerm],
+    ) -> Translation:
+        """Return a translation with the terms put in that it lacks."""
+        source = self._source.encode(text, out_type=str) + self._end
+
+        def weigh(term: WantedTerm) -> list[float]:
+            first, end = (
+                len(self._source.encode(text[:place])) for place in (term.start, term.end)
+            )
+            looks = [sum(row[first:end]) for row in attention]
+            return word_weights(words_in(made.text), self._until(pieces), looks)
+
+        def score(texts: Sequence[str]) -> list[float]:
+            targets = self._target.encode(list(texts), out_type=str)
+            scored = self._translator.score_batch([source] * len(targets), targets)
+            return [sum(each.log_probs) / len(each.log_probs) for each in scored]
+
+        def go_on(beginning: str) -> str:
+            prefix = self._target.encode(beginning, out_type=str)
+            anew = self._translator.translate_batch(
+                [source],
+                target_prefix=[prefix],
+                beam_size=1,
+                num_hypotheses=1,
+                return_alternatives=True,  # reads the beginning at once
+                max_decoding_length=len(prefix) + 20 + int(2.5 * len(source)),
+            )[0]
+            return str(self._target.decode(anew.hypotheses[0]))
+
+        done = repair(
+            made.text, made.avg_logprob or 0.0, wanted, weigh=weigh, score=score, go_on=go_on
+        )
+        return replace(made, text=done.text, repairs=done.repairs)
 
     def _until(self, pieces: Sequence[str]) -> tuple[int, ...]:
         """Return how many characters the text of the pieces has up to each of them."""

@@ -56,5 +56,6 @@ def join(engine: str, parts: Sequence[Translation]) -> Translation:
         reused_tokens=sum(part.reused_tokens for part in parts),
         draft_tokens=sum(part.draft_tokens for part in parts),
         parts=tuple(told for part in parts for told in part.parts),
+        repairs=tuple(repair for part in parts for repair in part.repairs),
         stopped=next((part.stopped for part in parts if part.stopped != "end"), "end"),
     )

@@ -7,7 +7,7 @@ Requests and answers are messages of `engines.channel`:
 
     {"do": "recognize", "final", "prefix", "hotwords", "log_level"} + samples
                                                                       -> {"is": "done", "value"}
-    {"do": "translate", "text", "draft", "standing", "stream", "deadline_s", "log_level"}
+    {"do": "translate", "text", "draft", "standing", "wanted", "stream", "deadline_s", "log_level"}
                             -> any number of {"is": "text", "text"}   -> {"is": "done", "value"}
 
     {"do": "cancel"} while it translates                             -> {"is": "error", ...}
@@ -28,6 +28,7 @@ import numpy as np
 
 from pipeline.core.errors import EngineCancelledError, EngineError
 from pipeline.core.standing import Standing, TargetPart, Token
+from pipeline.core.terms import TermRepair, WantedTerm
 from pipeline.core.types import SAMPLE_RATE, Pcm, Recognition, Translation, Word
 from pipeline.engines.channel import Channel, Patience
 from pipeline.engines.child_process import ChildProcess, own_log_level
@@ -178,6 +179,7 @@ class TranslatorProcess(EngineProcess):
         on_text: Callable[[str], None] | None = None,
         draft: str = "",
         standing: Standing | None = None,
+        wanted: Sequence[WantedTerm] = (),
     ) -> Translation:
         """Translate `text`. Raises EngineError: EngineGoneError where there is no process,
         EngineCancelledError.
@@ -188,6 +190,7 @@ class TranslatorProcess(EngineProcess):
             "text": _encodable(text),
             "draft": _encodable(draft),
             "standing": asdict(standing) if standing else None,
+            "wanted": [asdict(term) for term in wanted],
             "stream": on_text is not None,
             "deadline_s": None if endless else self.deadline_s,
         }
@@ -196,7 +199,8 @@ class TranslatorProcess(EngineProcess):
             request, patience_s=patience_s, on_text=on_text, is_cancelled=self.is_cancelled
         )
         parts = tuple(map(_target_part, value.pop("parts")))
-        return Translation(**value, parts=parts)
+        repairs = tuple(TermRepair(**repair) for repair in value.pop("repairs"))
+        return Translation(**value, parts=parts, repairs=repairs)
 
 
 def _target_part(value: Mapping[str, Any]) -> TargetPart:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from pipeline.core.standing import Standing
+from pipeline.core.terms import WantedTerm
 from pipeline.core.types import Pcm, Recognition, Translation
 
 
@@ -70,9 +71,11 @@ class Translator(Protocol):
         on_text: Callable[[str], None] | None = None,
         draft: str = "",
         standing: Standing | None = None,
+        wanted: Sequence[WantedTerm] = (),
     ) -> Translation:
         """Translate `text`. `on_text` gets the text so far as it grows. Raises EngineError.
 
         `draft` is a quicker translator's text, `standing` what of the caption is committed on
-        screen, of which as much is kept as this translator is made to keep.
+        screen, of which as much is kept as this translator is made to keep. `wanted` are church
+        words of the text; their renderings are put in where they are missing and fit.
         """

@@ -32,6 +32,13 @@ def word_set(line: str) -> frozenset[str]:
     return frozenset(line.split())
 
 
+def plain(word: str) -> str:
+    """Return a word as it is compared: small letters, no accents but for ñ."""
+    parted = unicodedata.normalize("NFD", word.casefold().replace("’", "'"))
+    bare = "".join(c for c in parted if c == "\u0303" or not unicodedata.combining(c))
+    return unicodedata.normalize("NFC", bare)
+
+
 def is_unspaced(text: str) -> bool:
     """Whether a text holds a letter of a script that is written without spaces."""
     return _UNSPACED_LETTER.search(text) is not None

@@ -81,6 +81,7 @@ class WorkerGroup:
         self._engines = engines
         self._emit = emit
         self._church = settings.church
+        self._glossaries = dictionary.glossaries
         # A file played as fast as possible has no clock to fall behind: then queues wait instead
         # of giving anything up.
         self.may_shed = not (settings.audio.input and settings.audio.pace == "fast")
@@ -117,6 +118,7 @@ class WorkerGroup:
                 drafts=self._drafts,
                 degradation=degradation,
                 emit=self._emit_checked,
+                glossaries=dictionary.glossaries,
                 is_stale=self._utterances.is_stale,
             )
         workers = (self.listen, self._transcribe, self._translate)
@@ -249,7 +251,7 @@ class WorkerGroup:
     def take_unfinished(self) -> list[Caption]:
         """Take what the final translator has not finished, as finals."""
         unfinished = self._translate.take_unfinished() if self._translate else []
-        return [checked(caption, self._church) for caption in unfinished]
+        return [self._checked(caption) for caption in unfinished]
 
     def settle(self) -> None:
         """Let what is said from now on be a caption of its own."""
@@ -271,8 +273,11 @@ class WorkerGroup:
     def _emit_checked(self, report: Report) -> None:
         """Hand on what a worker reports; every final is compared with what was said first."""
         if isinstance(report, Caption) and report.final:
-            report = checked(report, self._church)
+            report = self._checked(report)
         self._emit(report)
+
+    def _checked(self, final: Caption) -> Caption:
+        return checked(final, self._church, self._glossaries.of(final.lang))
 
     def _tell(self, stage: str, code: str, message: str) -> None:
         self._emit(Fault(stage, code, message))

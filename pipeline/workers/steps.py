@@ -9,6 +9,7 @@ from pipeline.audio.level import level_dbfs, peak_dbfs
 from pipeline.church.references import spelled
 from pipeline.core.standing import Standing
 from pipeline.core.types import Caption, Span, Transcript, Utterance
+from pipeline.dictionary.glossary import Glossary
 from pipeline.engines.protocols import Recognizer, Translator
 from pipeline.text.overlay import lay_over
 
@@ -55,10 +56,12 @@ def translate(
     draft: str = "",
     standing: Standing | None = None,
     spell_references: bool = False,
+    glossary: Glossary | None = None,
 ) -> Caption:
     """Translate a transcript handed over at `handed_s`; the caption is not yet final.
 
-    `spell_references`: the translator gets Bible references as they are printed.
+    `spell_references`: the translator gets Bible references as they are printed. Church words of
+    a whole utterance are translated as the `glossary` says.
     """
     start_s = clock()
     text = transcript.text
@@ -68,7 +71,8 @@ def translate(
     )
     if spell_references and is_free:
         text = spelled(text, transcript.lang)
-    translation = translator.translate(text, on_text, draft, standing)
+    wanted = glossary.find(text) if glossary and transcript.utterance.is_whole else ()
+    translation = translator.translate(text, on_text, draft, standing, wanted)
     return Caption(
         transcript=transcript,
         lang=lang,

@@ -203,6 +203,7 @@ class Transcribe(Worker):
                     clock=time.monotonic,
                     standing=standing,
                     spell_references=self.settings.church.references,
+                    glossary=self._dictionary.glossaries.of(self.settings.translate.target),
                 )
             except EngineGoneError:
                 pass  # it is told when its process ends, and rests by itself

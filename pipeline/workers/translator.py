@@ -12,6 +12,7 @@ from pipeline.core.errors import EngineCancelledError, EngineError, EngineGoneEr
 from pipeline.core.reports import Emit, Fault
 from pipeline.core.standing import Standing
 from pipeline.core.types import Caption, Span, Utterance
+from pipeline.dictionary.glossary_store import GlossaryStore
 from pipeline.engines.protocols import Translator
 from pipeline.text.language_check import gibberish
 from pipeline.text.local_agreement import revised_words
@@ -39,6 +40,7 @@ class Translate(Worker):
         drafts: DraftQueue,
         degradation: Degradation,
         emit: Emit,
+        glossaries: GlossaryStore | None = None,
         is_stale: Callable[[Utterance], bool] = lambda _: False,
     ) -> None:
         """Take the parts. `is_stale`: whether speech has returned to an utterance since."""
@@ -46,6 +48,7 @@ class Translate(Worker):
         self.settings = settings
         """Those in force, set by the main thread; what may change holds from the next draft."""
         self._lang = settings.translate.target
+        self._glossaries = glossaries
         self._translator = translator
         self._drafts = drafts
         self._degradation = degradation
@@ -135,6 +138,7 @@ class Translate(Worker):
                 draft=draft.text if draft.lang == self._lang else "",
                 standing=Standing(target=draft.stable) if final.stability == "calm" else None,
                 spell_references=self.settings.church.references,
+                glossary=self._glossaries.of(self._lang) if self._glossaries else None,
             )
         except EngineCancelledError:
             return None

@@ -15,6 +15,7 @@ import numpy as np
 
 from pipeline.core.errors import EngineError
 from pipeline.core.standing import Standing
+from pipeline.core.terms import WantedTerm
 from pipeline.core.types import (
     BLOCK_SAMPLES,
     SAMPLE_RATE,
@@ -153,6 +154,7 @@ class FakeTranslator:
         on_text: Callable[[str], None] | None = None,
         draft: str = "",
         standing: Standing | None = None,
+        wanted: Sequence[WantedTerm] = (),
     ) -> Translation:
         self.calls += 1
         if self.hang is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ import orjson
 
 from pipeline.core.errors import AudioLostError, EngineError
 from pipeline.core.standing import Standing
+from pipeline.core.terms import WantedTerm
 from pipeline.core.timestamps import utc_now
 from pipeline.core.types import AudioBlock, Translation
 from pipeline.records.events import DictionaryEvent
@@ -65,6 +66,7 @@ class Spanish(FakeTranslator):
         on_text: Callable[[str], None] | None = None,
         draft: str = "",
         standing: Standing | None = None,
+        wanted: Sequence[WantedTerm] = (),
     ) -> Translation:
         if self.name == "gemma" and "four" in text:
             raise EngineError("final-failed", "The translator was told to fail.")

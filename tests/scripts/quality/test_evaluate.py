@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import pytest
 from pipeline.config.schema import Settings
 from pipeline.core.errors import EngineError
 from pipeline.core.standing import Standing
+from pipeline.core.terms import WantedTerm
 from pipeline.core.types import Translation
 from pipeline.engines.protocols import never
 from pipeline.evaluation.sentences import Sentence, few, read
@@ -47,6 +48,7 @@ class Scripted:
         on_text: Callable[[str], None] | None = None,
         draft: str = "",
         standing: Standing | None = None,
+        wanted: Sequence[WantedTerm] = (),
     ) -> Translation:
         if self.leak_mb:
             self.kept.append(bytearray(b"x" * (self.leak_mb * 1_000_000)))

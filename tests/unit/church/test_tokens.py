@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.church.tokens import Tokens, plain
+from pipeline.church.tokens import Tokens
+from pipeline.text.words import plain
 
 
 def test_accents_and_capitals_do_not_count_but_a_tilde_does() -> None:

@@ -15,6 +15,7 @@ from pipeline.config.schema import Settings
 from pipeline.core.errors import EngineGoneError, ModelCrashError
 from pipeline.core.reports import Fault, Report, WorkerEnded
 from pipeline.core.standing import Standing
+from pipeline.core.terms import WantedTerm
 from pipeline.core.types import Caption, Pcm, Recognition, Transcript, Translation, Utterance
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.protocols import Recognizer, Translator
@@ -307,6 +308,7 @@ def test_what_a_partial_translator_may_not_show_is_the_spoken_words_instead(garb
             on_text: Callable[[str], None] | None = None,
             draft: str = "",
             standing: Standing | None = None,
+            wanted: Sequence[WantedTerm] = (),
         ) -> Translation:
             return Translation(garbage, "es")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
@@ -18,6 +18,7 @@ from pipeline.core.errors import (
 )
 from pipeline.core.reports import Fault, Report, WorkerEnded
 from pipeline.core.standing import Standing
+from pipeline.core.terms import WantedTerm
 from pipeline.core.types import Caption, Recognition, Transcript, Translation, Utterance
 from pipeline.engines.protocols import Translator
 from pipeline.workers.base import FAULTS_IN_A_ROW
@@ -170,6 +171,7 @@ def test_garbage_is_not_shown(garbage: Translation) -> None:
             on_text: Callable[[str], None] | None = None,
             draft: str = "",
             standing: Standing | None = None,
+            wanted: Sequence[WantedTerm] = (),
         ) -> Translation:
             return garbage
 
@@ -190,6 +192,7 @@ def test_garbage_in_a_row_lets_the_engine_rest_and_it_is_tried_again(
             on_text: Callable[[str], None] | None = None,
             draft: str = "",
             standing: Standing | None = None,
+            wanted: Sequence[WantedTerm] = (),
         ) -> Translation:
             good = super().translate(text, on_text, draft)
             return good if self.calls > FAULTS_IN_A_ROW else Translation("", "gemma")
@@ -217,6 +220,7 @@ def test_control_tokens_are_not_streamed_either() -> None:
             on_text: Callable[[str], None] | None = None,
             draft: str = "",
             standing: Standing | None = None,
+            wanted: Sequence[WantedTerm] = (),
         ) -> Translation:
             assert on_text is not None
             for part in ("Amén", "Amén <unused7>", "Amén <unused7> hermano"):
@@ -243,6 +247,7 @@ def test_words_are_streamed_over_the_draft() -> None:
             on_text: Callable[[str], None] | None = None,
             draft: str = "",
             standing: Standing | None = None,
+            wanted: Sequence[WantedTerm] = (),
         ) -> Translation:
             assert on_text is not None
             on_text("too soon to show")
@@ -267,6 +272,7 @@ def test_the_translator_sees_the_draft_unless_it_is_in_the_spoken_language() -> 
             on_text: Callable[[str], None] | None = None,
             draft: str = "",
             standing: Standing | None = None,
+            wanted: Sequence[WantedTerm] = (),
         ) -> Translation:
             seen.append(draft)
             return super().translate(text, on_text, draft)
@@ -286,6 +292,7 @@ def test_words_streamed_over_a_draft_in_the_spoken_language_are_not_mixed_with_i
             on_text: Callable[[str], None] | None = None,
             draft: str = "",
             standing: Standing | None = None,
+            wanted: Sequence[WantedTerm] = (),
         ) -> Translation:
             assert on_text is not None
             time.sleep(0.3)
@@ -351,6 +358,7 @@ class Asked(FakeTranslator):
         on_text: Callable[[str], None] | None = None,
         draft: str = "",
         standing: Standing | None = None,
+        wanted: Sequence[WantedTerm] = (),
     ) -> Translation:
         self.during()
         self.held.append((self.deadline_s, on_text is not None))
@@ -392,6 +400,7 @@ def test_a_translation_that_is_not_wanted_any_more_stops_between_two_words() -> 
             on_text: Callable[[str], None] | None = None,
             draft: str = "",
             standing: Standing | None = None,
+            wanted: Sequence[WantedTerm] = (),
         ) -> Translation:
             for _ in range(100):
                 self.said += 1

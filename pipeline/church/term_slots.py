@@ -1,0 +1,150 @@
+"""Where in a translation a missing church word belongs, and how the text reads with it. Pure.
+
+A translator says which words of its text it made of the term, by attention or by how likely the
+approved rendering would have been in their place; the text around them stays letter by letter.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from pipeline.core.terms import WantedTerm
+from pipeline.dictionary import inflection
+from pipeline.dictionary.glossary import shown
+from pipeline.text.words import WORD, plain
+
+_WIDEST = 4
+"""Words in a slot: more were hardly made of one term."""
+_NEAR = 0.5
+"""A neighbour belongs to the slot if it has this share of the best word's weight."""
+_LEAST = 0.2
+"""Least weight of a slot's best word: below it nobody knows where the term would belong."""
+_SHORT = 3
+"""Articles and prepositions have so many letters; a term is not put in their place alone."""
+_MOST = 3
+"""Ways to write one term that a translator is asked about: each costs it some milliseconds."""
+
+Place = tuple[int, int]
+"""From and up to which character."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """A translation with a term put in: what stood in the slot, what stands there, the text."""
+
+    slot: Place
+    found: str
+    written: str
+    text: str
+
+    @property
+    def beginning(self) -> str:
+        """The text up to the term, itself included."""
+        return self.text[: self.slot[0] + len(self.written)]
+
+
+def words_in(text: str) -> list[Place]:
+    """Return where the words of a text stand."""
+    return [match.span() for match in WORD.finditer(text)]
+
+
+def taken(text: str, wanted: Sequence[WantedTerm]) -> list[Place]:
+    """Return where renderings of terms stand already: no other term is put there."""
+    return [place for term in wanted if (place := shown(text, term)) is not None]
+
+
+def slots(
+    text: str, weights: Sequence[float], others: Sequence[Place], most: int = 1
+) -> list[Place]:
+    """Return the likeliest places of a term, the best first.
+
+    `weights`: how much each word of the text (`words_in`) has to do with it. A slot has several
+    words where neighbours have about as much.
+    """
+    places = words_in(text)
+    free = [
+        index
+        for index, (start, end) in enumerate(places)
+        if weights[index] > 0 and _is_free((start, end), others)
+    ]
+    long = {index for index in free if places[index][1] - places[index][0] > _SHORT}
+    ranked = sorted(long or free, key=lambda index: -weights[index])
+    found: list[Place] = []
+    for best in ranked:
+        if weights[best] < _LEAST:
+            break
+        first, last = best, best
+        for step in (1, -1):
+            at = best + step
+            while at in free and weights[at] >= _NEAR * weights[best] and last - first < _WIDEST:
+                if at in long:  # an article at the edge stays outside
+                    first, last = min(first, at), max(last, at)
+                at += step
+        place = (places[first][0], places[last][1])
+        if _is_free(place, found):
+            found.append(place)
+        if len(found) == most:
+            break
+    return found
+
+
+def fillings(
+    text: str, places: Sequence[Place], term: WantedTerm, others: Sequence[Place] = ()
+) -> list[Filled]:
+    """Return the ways to write a term into its slots: each form, its determiner in each gender.
+
+    What is in `others` stays untouched.
+    """
+    found: list[Filled] = []
+    for place in places:
+        for form in term.forms:
+            found += _filled(text, place, form, term.lang)
+    return [each for each in found if _is_free(each.slot, others) and not _stutters(each)][:_MOST]
+
+
+def _is_free(place: Place, others: Sequence[Place]) -> bool:
+    return all(place[1] <= start or place[0] >= end for start, end in others)
+
+
+def _filled(text: str, place: Place, form: str, lang: str) -> list[Filled]:
+    start, end = place
+    written = _cased(text, start, form)
+    as_it_is = [_put(text, start, end, written)]
+    if determiner := inflection.swapped(text[:start], lang):
+        old, new = determiner
+        begins = text[:start].rstrip().rfind(old)
+        as_it_is.append(_put(text, begins, end, f"{new} {form}"))
+    return as_it_is
+
+
+def _put(text: str, start: int, end: int, written: str) -> Filled:
+    return Filled((start, end), text[start:end], written, text[:start] + written + text[end:])
+
+
+def _cased(text: str, start: int, form: str) -> str:
+    """Return a form with a capital where a sentence begins with it."""
+    begins = not text[:start].strip(" \"“«'¡¿(") or text[:start].rstrip(" \"“«'¡¿(")[-1] in ".!?"
+    return form[0].upper() + form[1:] if begins and text[start].isupper() else form
+
+
+def _stutters(filled: Filled) -> bool:
+    """Whether a word now stands twice in a row that did not before."""
+    told = [plain(word) for word in WORD.findall(filled.text)]
+    return any(one == other for one, other in pairwise(told))
+
+
+def loses_words(before: str, slot: Place, after: str, lang: str) -> bool:
+    """Whether a text that was made anew lacks a word, number or "no" that stood beside the slot.
+
+    Small words may go: an article follows its noun's gender.
+    """
+    told = " ".join(plain(word) for word in WORD.findall(after))
+    outside = WORD.findall(before[: slot[0]]) + WORD.findall(before[slot[1] :])
+    return not all(
+        re.search(rf"(?<!\S){inflection.pattern(word, lang)}(?!\S)", told)
+        for word in outside
+        if len(word) > _SHORT or any(map(str.isdigit, word)) or plain(word) in {"no", "ni", "sin"}
+    )

@@ -1,0 +1,36 @@
+"""Church words that a translation is to have, and what became of them: values of the glossary."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True, slots=True)
+class WantedTerm:
+    """A church word in a text that is translated, and how the target language says it."""
+
+    term: str
+    """The entry of the glossary, by its id."""
+    start: int
+    """Where it stands in the text, characters."""
+    end: int
+    forms: tuple[str, ...]
+    """What may be written for it, the best first; empty: it is looked for only."""
+    lang: str
+    """The target language."""
+    pattern: str
+    """A regular expression of all that counts as it, on words in small letters without accents."""
+
+    def moved(self, by: int) -> WantedTerm:
+        """Return the term as it stands in a text that begins `-by` characters later."""
+        return replace(self, start=self.start + by, end=self.end + by)
+
+
+@dataclass(frozen=True, slots=True)
+class TermRepair:
+    """A rendering that a translator has put into its text, where there was none of its term."""
+
+    term: str
+    found: str
+    """The words that stood there before."""
+    written: str

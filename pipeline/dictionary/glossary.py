@@ -1,0 +1,230 @@
+"""How church words are said in the target language: the glossary's entries, and finding them. Pure.
+
+[[term]]
+say = ["covenant"]                 # in the spoken language; plural and 's follow by themselves
+write = "pacto"                    # several where the sentence decides: ["ungido", "ungió"]
+also = ["alianza", "concert*"]     # right as well, never written; a star is any ending
+plural = "pactos"                  # where the language's rule does not give it
+not_near = ["lease"]               # senses: as in the rules of the dictionary
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import lru_cache
+
+from pipeline.core.errors import DictionaryError
+from pipeline.core.terms import WantedTerm
+from pipeline.dictionary import inflection
+from pipeline.dictionary.matcher import Found, Lexicon, compile_lexicon, find
+from pipeline.dictionary.rules import Rule, Table, context, key, lists_of, read_toml
+from pipeline.text.words import WORD, plain
+
+_MOST_FORMS = 4
+"""Renderings that are tried; each costs the translator a look."""
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One entry of a glossary file.
+
+    `say` are the phrases of the spoken language, `write` the forms of their rendering, of which the
+    one that suits is written. What is in `also` is right as well; a `*` stands for all endings.
+    `plural`: what is written for the plural of `say`. `name`: with a capital, within a sentence, it
+    is somebody's name and no such word. `near`, `not_near` and `within_words` are a rule's.
+    """
+
+    id: str
+    say: tuple[str, ...]
+    write: tuple[str, ...]
+    also: tuple[str, ...] = ()
+    plural: tuple[str, ...] = ()
+    name: bool = False
+    near: frozenset[str] = frozenset()
+    not_near: frozenset[str] = frozenset()
+    within_words: int = 8
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A term as it is looked for in a translation."""
+
+    term: Term
+    singular: tuple[str, ...]
+    plural: tuple[str, ...]
+    pattern: str
+
+
+@dataclass(frozen=True, slots=True)
+class Glossary:
+    """Compiled entries of one pair of languages. Immutable, so that a reload swaps it."""
+
+    terms: tuple[Term, ...]
+    lexicon: Lexicon
+    entries: Mapping[str, _Entry]
+    lang: str
+    """Of the renderings."""
+
+    def __bool__(self) -> bool:
+        """Whether there is any entry."""
+        return bool(self.terms)
+
+    def find(self, text: str) -> tuple[WantedTerm, ...]:
+        """Return the terms that are said in a text of the spoken language, each once, in order."""
+        wanted: dict[str, WantedTerm] = {}
+        for found in find(self.lexicon, text):
+            entry = self.entries[found.rule.id]
+            if entry.term.name and _is_name(text, found):
+                continue
+            is_singular = found.write in {found.rule.write, f"{found.rule.write}'s"}
+            forms = entry.singular if is_singular else entry.plural
+            name, place = entry.term.id, (found.start, found.end)
+            wanted.setdefault(name, WantedTerm(name, *place, forms, self.lang, entry.pattern))
+        return tuple(wanted.values())
+
+
+def shown(text: str, wanted: WantedTerm) -> tuple[int, int] | None:
+    """Return where a translation has a rendering of a term, None if it has none."""
+    return _spans(text, wanted.pattern)
+
+
+@lru_cache(maxsize=16)
+def compile_glossary(terms: tuple[Term, ...], lang: str) -> Glossary:
+    """Compile entries, shipped ones first, for the target language `lang`.
+
+    Where two have the same phrase the later one wins.
+    """
+    owner = {key(said): number for number, term in enumerate(terms) for said in term.say}
+    rules: list[Rule] = []
+    entries: dict[str, _Entry] = {}
+    kept: list[Term] = []
+    for number, term in enumerate(terms):
+        say = tuple(said for said in term.say if owner[key(said)] == number)
+        if not say:
+            continue
+        kept.append(term)
+        name = f"{number}"
+        entries[name] = _entry(term, lang)
+        near, not_near, within = term.near, term.not_near, term.within_words
+        rules.append(Rule(name, say, key(say[0]), near, not_near, within))
+    return Glossary(tuple(kept), compile_lexicon(rules), entries, lang)
+
+
+@lru_cache(maxsize=16)
+def parse_terms(toml_text: str, name: str) -> tuple[Term, ...]:
+    """Return the entries of one file in its order; `name` is the file's name, for messages.
+
+    Raises DictionaryError, which names the file, the entry and the fix.
+    """
+    top = Table(read_toml(toml_text, name), {"lists", "term"}, name)
+    lists = lists_of(top, name)
+    terms: list[Term] = []
+    said: dict[str, int] = {}
+    for number, values in enumerate(top.take("term", list, "[[term]] entries", []), 1):
+        where = f"{name}, term {number}"
+        if not isinstance(values, dict):
+            raise DictionaryError(
+                "dictionary-wrong-type", f"{where} is not a table.", "Begin it with [[term]]."
+            )
+        term = _term(Table(values, _KEYS, where), lists, name)
+        for phrase in map(key, term.say):
+            if phrase in said:
+                raise DictionaryError(
+                    "dictionary-duplicate-phrase",
+                    f"{where}: {phrase!r} is already said in term {said[phrase]}.",
+                    "Keep it once.",
+                )
+            said[phrase] = number
+        terms.append(term)
+    return tuple(terms)
+
+
+def make_term(say: str, write: str, source: str = "") -> Term:
+    """Return an entry of two phrases. Raises DictionaryError where one has no word in it."""
+    for at, phrase in (("say", say), ("write", write)):
+        _require_word(phrase, at, "The entry")
+    return Term(key(say), (say,), (write,), source=source)
+
+
+def term_text(term: Term, comment: str) -> str:
+    """Return an entry that has only `say` and `write`, as `parse_terms` reads it back."""
+    values = {"say": list(term.say), "write": list(term.write)}
+    lines = [f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in values.items()]
+    return "\n".join([f"# {comment}", "[[term]]", *lines, ""])
+
+
+_KEYS = {field.name for field in fields(Term)} - {"id", "source"}
+
+
+def _term(table: Table, lists: Mapping[str, frozenset[str]], name: str) -> Term:
+    said, written, also, many = (
+        tuple(" ".join(text.split()) for text in table.texts(at))
+        for at in ("say", "write", "also", "plural")
+    )
+    for at, values in (("say", said), ("write", written)):
+        if not values:
+            raise DictionaryError(
+                "dictionary-missing-key", f"{table.where} has no {at!r}.", f"Add {at} = ..."
+            )
+    for at, values in (("say", said), ("write", written), ("also", also), ("plural", many)):
+        for value in values:
+            _require_word(value, at, table.where)
+    within_words = table.take("within_words", int, "a whole number", 8)
+    if within_words < 1:
+        raise DictionaryError(
+            "dictionary-out-of-range",
+            f"{table.where}: 'within_words' is {within_words}.",
+            "Write 1 or more.",
+        )
+    return Term(
+        id=key(said[0]),
+        say=said,
+        write=written,
+        also=also,
+        plural=many,
+        name=table.take("name", bool, "true or false", False),
+        near=context(table, "near", lists),
+        not_near=context(table, "not_near", lists),
+        within_words=within_words,
+        source=name,
+    )
+
+
+def _require_word(phrase: str, at: str, where: str) -> None:
+    if not key(phrase):
+        raise DictionaryError(
+            "dictionary-empty-phrase",
+            f"{where}: {at} = {phrase!r} has no word in it.",
+            "Write at least one word.",
+        )
+
+
+def _entry(term: Term, lang: str) -> _Entry:
+    many = term.plural or tuple(filter(None, (inflection.plural(f, lang) for f in term.write)))
+    known = sorted({*term.write, *term.also, *many}, key=len, reverse=True)
+    pattern = "|".join(dict.fromkeys(inflection.pattern(form, lang) for form in known))
+    return _Entry(term, term.write[:_MOST_FORMS], many[:_MOST_FORMS], pattern)
+
+
+def _is_name(text: str, found: Found) -> bool:
+    """Whether words begin with a capital that no sentence's beginning has given them."""
+    before = text[: found.start].rstrip(" \"“«'¡¿(")
+    return text[found.start].isupper() and bool(before) and before[-1] not in ".!?…:"
+
+
+def _spans(text: str, pattern: str) -> tuple[int, int] | None:
+    spans = [match.span() for match in WORD.finditer(text)]
+    starts: dict[int, int] = {}
+    ends: dict[int, int] = {}
+    told = ""
+    for start, end in spans:
+        told += " " if told else ""
+        starts[len(told)] = start
+        told += plain(text[start:end])
+        ends[len(told)] = end
+    found = re.search(rf"(?<!\S)(?:{pattern})(?!\S)", told)
+    return (starts[found.start()], ends[found.end()]) if found else None

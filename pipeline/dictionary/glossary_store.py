@@ -1,0 +1,155 @@
+"""The glossaries in force: shipped renderings, the church's own, and what holds for one service.
+
+There is a file for each pair of languages. Operators' entries are appended to the church's own
+file, or are kept in memory until the service ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from pathlib import Path
+
+from pipeline.core.errors import DictionaryError
+from pipeline.core.resources import bundled
+from pipeline.dictionary.glossary import (
+    Glossary,
+    Term,
+    compile_glossary,
+    make_term,
+    parse_terms,
+    term_text,
+)
+
+_NAME = "glossary.{}-{}.toml"
+"""The church's own file, beside its own rules."""
+
+Read = Callable[[Path], str]
+Write = Callable[[Path, str], None]
+
+
+class GlossaryStore:
+    """Holds a glossary for each target language. Any thread may ask; one thread changes them."""
+
+    def __init__(self, source: str, folder: Path, *, is_on: bool, read: Read, write: Write) -> None:
+        """Load the files of a spoken language. Raises DictionaryError.
+
+        `folder`: where the church's own files are. `read` returns a file's text, "" for one of the
+        church's that is not there; `write` puts a new one in place. Both raise DictionaryError.
+        """
+        self._source = source
+        self._folder = folder
+        self._is_on = is_on
+        self._read, self._write = read, write
+        self._terms: dict[str, tuple[Term, ...]] = {}
+        self._held: dict[str, tuple[Term, ...]] = {}
+        self._compiled: Mapping[str, Glossary] = {}
+        self.load()
+
+    @property
+    def files(self) -> list[Path]:
+        """The files there are, shipped ones first; those of the church may come later."""
+        return [file for lang in self._langs() for file in self._files(lang)]
+
+    def of(self, target: str) -> Glossary:
+        """Return the glossary into a language; an empty one where there is none."""
+        return self._compiled.get(target) or compile_glossary((), target)
+
+    def own(self, target: str) -> Path:
+        """Return the church's own file into a language; it need not be there."""
+        return self._folder / _NAME.format(self._source, target)
+
+    def load(self) -> None:
+        """Read and compile all files. Raises DictionaryError; then the old ones stay."""
+        if not self._is_on:
+            return
+        self._terms = {
+            lang: tuple(
+                term
+                for file in self._files(lang)
+                for term in parse_terms(self._read(file), str(file))
+            )
+            for lang in self._langs()
+        }
+        self._compile()
+
+    def take(self, other: GlossaryStore) -> None:
+        """Replace files and entries by those of another store; what is held for a service stays."""
+        self._source, self._folder, self._is_on = other._source, other._folder, other._is_on
+        self._read, self._write = other._read, other._write
+        self._terms = other._terms
+        self._compile()
+
+    def held(self, target: str) -> tuple[Term, ...]:
+        """Return the entries that hold for this service only."""
+        return self._held.get(target, ())
+
+    def hold(self, target: str, say: str, write: str) -> Term:
+        """Put an entry in force for this service; it goes before all files.
+
+        Raises DictionaryError, also where the glossary is off.
+        """
+        self._require_on()
+        term = make_term(say, write)
+        kept = tuple(each for each in self.held(target) if each.id != term.id)
+        self._held[target] = (*kept, term)
+        self._compile()
+        return term
+
+    def release(self, target: str, term: Term) -> None:
+        """Take an entry back that `hold` has put in force."""
+        self._held[target] = tuple(each for each in self.held(target) if each != term)
+        self._compile()
+
+    def add(self, target: str, say: str, write: str, utc: datetime) -> tuple[Term, str]:
+        """Append an entry to the church's own file and put it in force.
+
+        Returns it and its text in the file. Raises DictionaryError; then nothing has changed.
+        """
+        self._require_on()
+        file = self.own(target)
+        content = self._read(file)
+        term = make_term(say, write, str(file))
+        newline = "\r\n" if "\r\n" in content else "\n"
+        text = term_text(term, f"Added by an operator on {utc:%Y-%m-%d at %H:%M} UTC")
+        text = f"\n{text}".replace("\n", newline)
+        ended = content if content.endswith("\n") or not content else content + newline
+        self._put(file, ended + text)
+        return term, text
+
+    def remove(self, target: str, text: str) -> None:
+        """Take what `add` has appended out of the file and out of force. Raises DictionaryError."""
+        file = self.own(target)
+        content = self._read(file)
+        if content.count(text) != 1:
+            message = f"{file} has been changed: the entry is not as it was added."
+            raise DictionaryError("dictionary-rule-gone", message, "Remove it in the file.")
+        self._put(file, content.replace(text, ""))
+
+    def _put(self, file: Path, content: str) -> None:
+        parse_terms(content, str(file))  # raises, before anything is written
+        self._write(file, content)
+        self.load()
+
+    def _require_on(self) -> None:
+        if not self._is_on:
+            fix = "Set church.glossary = true and reload."
+            raise DictionaryError("dictionary-off", "The glossary is switched off.", fix)
+
+    def _compile(self) -> None:
+        langs = {*self._terms, *self._held} if self._is_on else set[str]()
+        self._compiled = {
+            lang: compile_glossary((*self._terms.get(lang, ()), *self.held(lang)), lang)
+            for lang in langs
+        }
+
+    def _langs(self) -> list[str]:
+        if not self._is_on:
+            return []
+        shipped = bundled("dictionary", "glossary").glob(f"{self._source}-*.toml")
+        own = self._folder.glob(_NAME.format(self._source, "*"))
+        return sorted({file.stem.rpartition("-")[2] for file in (*shipped, *own)})
+
+    def _files(self, lang: str) -> list[Path]:
+        shipped = bundled("dictionary", "glossary", f"{self._source}-{lang}.toml")
+        return [file for file in (shipped, self.own(lang)) if file.is_file()]

@@ -1,0 +1,95 @@
+"""A church word that a translation lacks is put in where it belongs, if the translator agrees.
+
+After Bogoychev and Chen 2023 (arXiv 2310.05824, "Terminology-Aware Translation with Constrained
+Decoding and Large Language Model Prompting"): translate freely, check, mend what is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from pipeline.church.term_slots import Filled, Place, fillings, loses_words, slots, taken
+from pipeline.core.terms import TermRepair, WantedTerm
+from pipeline.dictionary.glossary import shown
+
+_DROP = 0.6
+"""Most that the mean log-probability of a text may fall."""
+_HOPELESS = 1.0
+"""A fall past which decoding the rest anew does not help either."""
+
+Weigh = Callable[[WantedTerm], Sequence[float]]
+"""Returns how much each word of the first text has to do with a term."""
+Score = Callable[[Sequence[str]], Sequence[float]]
+"""Returns the mean log-probability of each text."""
+GoOn = Callable[[str], str]
+"""Returns a text that is decoded anew behind its beginning."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repaired:
+    """A text and the terms that were put into it."""
+
+    text: str
+    repairs: tuple[TermRepair, ...] = ()
+
+
+def repair(
+    text: str,
+    before: float,
+    wanted: Sequence[WantedTerm],
+    *,
+    weigh: Weigh,
+    score: Score,
+    go_on: GoOn | None = None,
+) -> Repaired:
+    """Put into a translation the terms that it lacks; what the translator resists stays out.
+
+    `before` is the text's mean log-probability. A term's words replace those of its slot. If the
+    text is much less likely then, `go_on` decodes anew what comes behind the term, provided that
+    no other word gets lost.
+    """
+    missing = [term for term in wanted if term.forms and shown(text, term) is None]
+    if not missing:
+        return Repaired(text)
+    others = taken(text, wanted)
+    done: list[tuple[Filled, TermRepair]] = []
+    for term in missing:
+        places = [*others, *(filled.slot for filled, _ in done)]
+        ways = fillings(text, slots(text, weigh(term), places), term, places)
+        if not ways:
+            continue
+        scores = score([way.text for way in ways])
+        best = max(range(len(ways)), key=scores.__getitem__)
+        way = ways[best]
+        if before - scores[best] <= _DROP:
+            done.append((way, TermRepair(term.term, way.found, way.written)))
+        elif go_on and len(missing) == 1 and before - scores[best] <= _HOPELESS:
+            anew = go_on(way.beginning)
+            if loses_words(text, way.slot, anew, term.lang) or before - score([anew])[0] > _DROP:
+                continue
+            return Repaired(anew, (TermRepair(term.term, way.found, way.written),))
+    return Repaired(_with(text, [filled for filled, _ in done]), tuple(told for _, told in done))
+
+
+def _with(text: str, filled: Sequence[Filled]) -> str:
+    for each in sorted(filled, key=lambda each: -each.slot[0]):
+        text = text[: each.slot[0]] + each.written + text[each.slot[1] :]
+    return text
+
+
+def word_weights(
+    words: Sequence[Place], pieces_until: Sequence[int], weights: Sequence[float]
+) -> list[float]:
+    """Return the most that a piece of each word weighs.
+
+    `pieces_until`: how many characters the text has up to each piece.
+    """
+    found = [0.0] * len(words)
+    start = 0
+    for until, weight in zip(pieces_until, weights, strict=False):
+        for index, (begins, ends) in enumerate(words):
+            if start < ends and until > begins:
+                found[index] = max(found[index], weight)
+        start = until
+    return found
