@@ -172,7 +172,8 @@ def _term(table: Table, lists: Mapping[str, frozenset[str]], name: str) -> Term:
             )
     for at, values in (("say", said), ("write", written), ("also", also), ("plural", many)):
         for value in values:
-            _require_word(value, at, table.where)
+            if not (at == "also" and value == "*"):
+                _require_word(value, at, table.where)
     within_words = table.take("within_words", int, "a whole number", 8)
     if within_words < 1:
         raise DictionaryError(

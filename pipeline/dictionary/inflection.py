@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from pipeline.text.words import plain
+from pipeline.text.words import is_unspaced, plain, words
 
 _SHORT = 4
 """Words of so many letters keep their vowel: what is left would be in too many other words."""
@@ -43,13 +43,15 @@ def pattern(rendering: str, lang: str) -> str:
 
     A `*` at a word's end stands for any ending. It is for words as `plain` gives them.
     """
+    if is_unspaced(rendering):
+        return " ".join(map(re.escape, words(rendering)))
     return " ".join(_word_pattern(word, lang) for word in rendering.split())
 
 
 def _word_pattern(word: str, lang: str) -> str:
     bare = plain(word)
     if bare.endswith("*"):
-        return re.escape(bare.rstrip("*")) + r"\w*"
+        return re.escape(bare.rstrip("*")) + (r"\w+" if bare == "*" else r"\w*")
     if lang != "es":
         return re.escape(bare) + "s?"
     if bare.endswith("z"):
@@ -61,14 +63,14 @@ def _word_pattern(word: str, lang: str) -> str:
     return f"{re.escape(stem)}(?:[aeo]s?|s)?"
 
 
-def swapped(words: str, lang: str) -> tuple[str, str] | None:
+def swapped(text: str, lang: str) -> tuple[str, str] | None:
     """Return the determiner that a text ends with and the same of the other gender.
 
     None where it ends with none. The case of its first letter is kept.
     """
     for one, other in _DETERMINERS.get(lang, ()):
         for here, there in ((one, other), (other, one)):
-            if found := re.search(rf"(?<!\S)[\"“«¡¿(]*({here})\s*$", words, re.IGNORECASE):
+            if found := re.search(rf"(?<!\S)[\"“«¡¿(]*({here})\s*$", text, re.IGNORECASE):
                 new = there.capitalize() if found[1][0].isupper() else there
                 return found[1], new
     return None

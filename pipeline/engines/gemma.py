@@ -328,8 +328,7 @@ class Gemma:
         if self._gpu_layers == 0:
             return [0]
         if not llama.has_gpu():
-            self._retreat(
-                f"{llama.in_words(self._gpu_layers)}: no GPU that llama.cpp can use; {llama.in_words(0)}"
-            )
+            asked, instead = llama.in_words(self._gpu_layers), llama.in_words(0)
+            self._retreat(f"{asked}: no GPU that llama.cpp can use; {instead}")
             return [0]
         return llama.gpu_steps(self._path, self._gpu_layers, self._gpu_share)

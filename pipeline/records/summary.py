@@ -13,6 +13,7 @@ from pipeline.records.events import FaultEvent, Record
 from pipeline.records.health import HealthRecord
 from pipeline.records.pauses import SPLIT_MS, PauseHistogram, Place
 from pipeline.records.quality import Decision, Exclusion, Flag
+from pipeline.records.terms import TermCount, TermTally
 from pipeline.records.utterance import UtteranceRecord
 
 STAGES = {
@@ -91,6 +92,8 @@ class SummaryRecord:
     """Silences inside utterances and between them, by the least milliseconds of their bin."""
     corrections: dict[str, int]
     """How often each rule of the dictionary was applied."""
+    terms: dict[str, TermCount] = field(default_factory=dict)
+    """What became of the church words of the glossary, by the entry's id."""
     corrected_share: float | None
     """Share of the utterances in which a rule was applied, 0..1."""
     latencies: dict[str, Latency]
@@ -120,6 +123,7 @@ class SummaryBuilder:
         self._eager = self._cancelled_runs = self._reopened = self._splits = 0
         self._pauses = PauseHistogram()
         self._corrections: Counter[str] = Counter()
+        self._terms = TermTally()
         self._faults: Counter[str] = Counter()
         # Eight bytes a value: exact percentiles of a long day need no more memory than that.
         self._times = {name: array("d") for name in TIMES}
@@ -160,6 +164,7 @@ class SummaryBuilder:
             splits=self._splits,
             pauses=self._pauses.counts,
             corrections=dict(self._corrections),
+            terms=self._terms.counts,
             corrected_share=self._share(),
             latencies={name: _latency(known) for name, known in self._times.items() if known},
             faults=dict(self._faults),
@@ -172,6 +177,8 @@ class SummaryBuilder:
         self._utterances += 1
         self._corrected += bool(record.corrections)
         self._corrections.update(each.rule for each in record.corrections)
+        if record.final is not None:
+            self._terms.add(record.checks, record.final.lang)
         self._flags.update(record.flags)
         self._lost_tails += record.lost_tail_s > 0
         self._recovered_tails += record.tail_recovered

@@ -15,6 +15,7 @@ from pipeline.evaluation.score import Score, score
 from pipeline.records.events import BrokenEvent, FaultEvent
 from pipeline.review.rendering import render_page
 from pipeline.review.report_tables import (
+    church_words,
     corrections,
     filtered,
     flagged,
@@ -67,6 +68,7 @@ def report(folder: Path, reference: Path | None = None) -> str:
         ("How quickly", latencies(session) + distribution(session) + stage_times(session)),
         ("Missed sentences", uncovered(compared)),
         ("Corrected words", corrections(session)),
+        ("Church words", church_words(session)),
         ("Not shown", filtered(session)),
         ("Reviewed", reviewed(session)),
         ("Second translations", second_finals(session)),

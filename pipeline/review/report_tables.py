@@ -14,6 +14,7 @@ from pipeline.core.types import Correction
 from pipeline.evaluation.score import Score
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.records.summary import STAGES
+from pipeline.records.terms import TermTally
 from pipeline.records.utterance import UtteranceRecord
 from pipeline.review.rendering import render_part
 from pipeline.review.report_timeline import ReportedSession, stage_class
@@ -55,6 +56,16 @@ def corrections(session: ReportedSession) -> Markup:
             places.setdefault(key, (fix, []))[1].append(record)
     rows = sorted(places.values(), key=lambda place: -len(place[1]))
     return render_part(_TEMPLATE, "corrections", rows=rows, most=_PLACES)
+
+
+def church_words(session: ReportedSession) -> Markup:
+    """Return what became of the glossary's church words, those that went wrong first."""
+    tally = TermTally()
+    for record in session.utterances:
+        if record.final is not None:
+            tally.add(record.checks, record.final.lang)
+    rows = sorted(tally.counts.items(), key=lambda each: (-each[1].refused, -each[1].seen))
+    return render_part(_TEMPLATE, "church_words", rows=rows)
 
 
 def filtered(session: ReportedSession) -> Markup:

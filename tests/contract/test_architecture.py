@@ -33,7 +33,8 @@ HEAVY_IN = {"audio", "engines", "models", "evaluation/comet", "tuning"}
 
 PURE = {
     *("text", "records", "core/types", "core/errors", "core/percentiles", "core/reports"),
-    "core/standing",
+    *("core/standing", "core/terms", "dictionary/glossary", "dictionary/inflection"),
+    *("church/term_slots", "engines/term_repair"),
     *("audio/level", "audio/resampler"),
     *("audio/segmenter", "audio/stretch"),
     *("captions/board", "captions/layout", "captions/line_breaks"),
@@ -67,7 +68,14 @@ NOT_TESTED_ALONE = {
     "cli/commands/config",  # with the settings it prints: config/test_schema.py
     "cli/commands/devices",  # with the devices it lists: audio/test_devices.py
     "cli/options",  # through each command
-    *("audio/protocols", "core/reports", "core/standing", "daemon/sinks", "engines/protocols"),
+    *(
+        "audio/protocols",
+        "core/reports",
+        "core/standing",
+        "core/terms",
+        "daemon/sinks",
+        "engines/protocols",
+    ),
     "daemon/context",  # through the parts that get it
     # A reference is read by all of these together: church/test_references.py
     *("church/mention", "church/reference_numbers", "church/reference_reader"),

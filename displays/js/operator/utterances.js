@@ -146,6 +146,7 @@ const FILTERED = {
 function checkWords({ kind, outcome, said, found, written }) {
   if (outcome === "repaired") return `Put right: “${found}” is now “${written}”`;
   if (outcome !== "doubtful") return "";
+  if (kind === "term") return `“${said}” is not translated as “${written}”`;
   if (kind === "negation") return `“${said}” may be lost in the translation`;
   if (said === "") return `“${found}” was not said`;
   return written ? `“${said}” (${written}) is not in the translation` : `“${said}” is not in the translation`;

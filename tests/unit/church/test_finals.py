@@ -11,11 +11,13 @@ from hypothesis import strategies as st
 
 from pipeline.church.finals import checked
 from pipeline.config.schema import Church
-from pipeline.core.types import Caption
+from pipeline.core.terms import TermRepair
+from pipeline.core.types import Caption, Translation
+from pipeline.dictionary.glossary import compile_glossary, parse_terms
 from scripts.support.captions import caption
 
 ON = Church()
-OFF = Church(references=False, numbers=False, negation=False)
+OFF = Church(references=False, numbers=False, negation=False, glossary=False)
 
 
 def final(said: str, text: str) -> Caption:
@@ -151,3 +153,38 @@ def test_no_word_outside_of_a_repaired_slot_is_lost(said: list[str], words: list
     kept = SequenceMatcher(None, words, result.text.split(), autojunk=False).get_matching_blocks()
     lost = len(words) - sum(block.size for block in kept)
     assert lost <= sum(len(check.found.split()) for check in changed)
+
+
+COVENANT = """
+[[term]]
+say = "covenant"
+write = "pacto"
+also = "alianza"
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "repairs", "expected"),
+    [
+        ("El pacto es nuevo.", (), ("right", "pacto", "pacto")),
+        ("La Alianza es nueva.", (), ("right", "Alianza", "Alianza")),
+        (
+            "El pacto es nuevo.",
+            (TermRepair("covenant", "acuerdo", "pacto"),),
+            ("repaired", "acuerdo", "pacto"),
+        ),
+        ("El acuerdo es nuevo.", (), ("doubtful", "", "pacto")),
+    ],
+)
+def test_what_became_of_a_church_word_is_told(
+    text: str, repairs: tuple[TermRepair, ...], expected: tuple[str, str, str]
+) -> None:
+    glossary = compile_glossary(parse_terms(COVENANT, "own"), "es")
+    made = final("The covenant is new.", text)
+    made = replace(made, translation=Translation(text, "marian", repairs=repairs))
+    result = checked(made, ON, glossary)
+    assert result.text == text
+    (check,) = result.checks
+    assert (check.kind, check.term, check.said) == ("term", "covenant", "covenant")
+    assert (check.outcome, check.found, check.written) == expected
+    assert checked(made, OFF, glossary) == made

@@ -1,0 +1,116 @@
+"""`glossary`: how church words are said in the caption language, and trying it on a sentence."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from pipeline.cli.options import Commands, add_command, settings_of
+from pipeline.config.schema import Settings
+from pipeline.core import logs
+from pipeline.core.errors import UsageError
+from pipeline.core.terms import WantedTerm
+from pipeline.core.types import Translation
+from pipeline.dictionary.glossary import Glossary, Term, shown
+from pipeline.dictionary.rules import key
+from pipeline.dictionary.store import Dictionary
+from pipeline.engines.factory import final_translator, partial_translator
+from pipeline.engines.protocols import Translator
+
+_SAYS = "Show how church words are said in the caption language, and try it."
+_EPILOG = """\
+examples:
+  stark-translate glossary list                           all entries
+  stark-translate glossary list covenant                  those with a word, in either language
+  stark-translate glossary try "The covenant of grace."   a sentence without it and with it
+
+How to add your own: docs/GLOSSARY.md.
+"""
+
+
+def add(commands: Commands) -> None:
+    """Describe the command and what it can do."""
+    parser = commands.add_parser(
+        "glossary",
+        help=_SAYS,
+        description=_SAYS,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    whats = parser.add_subparsers(required=True, metavar="what")
+    listing = add_command(whats, "list", _list, "List the entries, the church's own marked.")
+    listing.add_argument("word", nargs="?", default="", help="only those with this in them")
+    trying = add_command(whats, "try", _try, "Translate a sentence without the glossary and with.")
+    trying.add_argument("text", help="a sentence in the spoken language, in quotes")
+
+
+def _list(arguments: argparse.Namespace) -> int:
+    settings = settings_of(arguments).settings
+    glossary, own = _glossary(settings)
+    asked = key(arguments.word)
+    table = Table(box=None, pad_edge=False)
+    for heading in ("said", "shown", "right as well", "from"):
+        table.add_column(heading)
+    terms = [term for term in glossary.terms if asked in key(" ".join(_phrases(term)))]
+    for term in terms:
+        place = "the church" if term.source == own else "the program"
+        facts = (", ".join(term.say), ", ".join(term.write), ", ".join(term.also), place)
+        table.add_row(*map(escape, facts))
+    Console(soft_wrap=True).print(table)
+    pair = f"{settings.translate.source} to {settings.translate.target}"
+    print(f"\n{len(terms)} of {len(glossary.terms)} entries, {pair}. The church's own file: {own}")
+    return 0
+
+
+def _try(arguments: argparse.Namespace) -> int:
+    settings = settings_of(arguments).settings
+    logs.configure("warning", settings.log.format)
+    glossary, _ = _glossary(settings)
+    text = " ".join(arguments.text.split())
+    wanted = glossary.find(text)
+    if not wanted:
+        print("No word of the glossary is in it.")
+        return 0
+    for translator in _translators(settings):
+        translator.load()
+        without = translator.translate(text)
+        made = translator.translate(text, wanted=wanted)
+        print(f"{translator.name}, without: {without.text}")
+        print(f"{translator.name}, with:    {made.text}")
+        for term in wanted:
+            print(f"  {text[term.start : term.end]}: {_outcome(term, made)}")
+    return 0
+
+
+def _outcome(term: WantedTerm, made: Translation) -> str:
+    place = shown(made.text, term)
+    repair = next((each for each in made.repairs if each.term == term.term), None)
+    if place is None:
+        wish = f" ({term.forms[0]})" if term.forms else ""
+        return f"missing{wish}: nobody knows where it belongs, or the translator objected"
+    if repair is not None:
+        return f"“{repair.written}” was put in for “{repair.found}”"
+    return f"“{made.text[slice(*place)]}” was there by itself"
+
+
+def _translators(settings: Settings) -> Iterator[Translator]:
+    for made in (partial_translator(settings), final_translator(settings)):
+        if made is not None:
+            yield made
+
+
+def _phrases(term: Term) -> tuple[str, ...]:
+    return (*term.say, *term.write, *term.also, *term.plural)
+
+
+def _glossary(settings: Settings) -> tuple[Glossary, str]:
+    """Return the glossary in force, and where the church's own file is. Raises StarkError."""
+    if not settings.church.glossary:
+        message = "The glossary is switched off."
+        raise UsageError("dictionary-off", message, "Set church.glossary = true.")
+    glossaries = Dictionary(settings).glossaries
+    return glossaries.of(settings.translate.target), str(glossaries.own(settings.translate.target))

@@ -1,0 +1,68 @@
+"""Where a missing church word belongs, and how the text reads with it."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.church.term_slots import fillings, loses_words, slots, taken, words_in
+from pipeline.core.terms import WantedTerm
+
+
+def term(*forms: str, pattern: str = "zz") -> WantedTerm:
+    return WantedTerm("covenant", 0, 1, forms, "es", pattern)
+
+
+def in_words(text: str, weights: list[float], most: int = 1) -> list[str]:
+    return [text[slice(*place)] for place in slots(text, weights, (), most)]
+
+
+def test_the_heaviest_word_is_the_slot_and_its_like_neighbours() -> None:
+    assert in_words("hizo un acuerdo eterno", [0, 0.1, 0.9, 0.2]) == ["acuerdo"]
+    assert in_words("las buenas noticias hoy", [0.1, 0.6, 0.9, 0]) == ["buenas noticias"]
+
+
+def test_articles_stay_outside_and_weak_signs_lead_nowhere() -> None:
+    assert in_words("tres de mi casa", [0, 0.9, 0.9, 0.95]) == ["casa"]
+    assert in_words("nadie sabe nada", [0.1, 0.15, 0.1]) == []
+
+
+def test_what_another_term_has_is_not_touched() -> None:
+    text = "la gracia y el acuerdo"
+    grace = term("gracia", pattern="gracia")
+    assert taken(text, [grace]) == [(3, 9)]
+    assert slots(text, [0, 0.9, 0, 0, 0.3], taken(text, [grace])) == [(15, 22)]
+
+
+def test_the_article_may_change_its_gender() -> None:
+    text = "Hizo una promesa con él."
+    ways = [way.text for way in fillings(text, [(9, 16)], term("pacto"))]
+    assert ways == ["Hizo una pacto con él.", "Hizo un pacto con él."]
+
+
+def test_a_capital_stays_where_a_sentence_begins() -> None:
+    (way,) = fillings("Acuerdos hay.", [(0, 8)], term("pactos"))
+    assert way.text == "Pactos hay."
+    assert way.beginning == "Pactos"
+
+
+def test_no_word_stands_twice_in_a_row() -> None:
+    assert fillings("el pacto acuerdo", [(9, 16)], term("pacto")) == []
+
+
+def test_a_text_made_anew_keeps_the_other_words() -> None:
+    before, slot = "No hizo un acuerdo con 12 reyes", (11, 18)
+    assert not loses_words(before, slot, "No hizo una alianza con los 12 reyes", "es")
+    assert loses_words(before, slot, "Hizo un pacto con 12 reyes", "es")
+    assert loses_words(before, slot, "No hizo un pacto con 13 reyes", "es")
+    assert loses_words(before, slot, "No hizo un pacto", "es")
+
+
+@given(st.text(max_size=60), st.data())
+def test_no_letter_outside_the_slot_changes(text: str, data: st.DataObject) -> None:
+    places = words_in(text)
+    weights = [data.draw(st.floats(0, 1)) for _ in places]
+    for way in fillings(text, slots(text, weights, ()), term("pacto", "alianza")):
+        start, end = way.slot
+        assert text[start:end] == way.found
+        assert way.text == text[:start] + way.written + text[end:]

@@ -1,0 +1,139 @@
+"""The glossary's entries, and finding them in what was said and in what is shown."""
+
+from __future__ import annotations
+
+import pytest
+
+from pipeline.core.errors import DictionaryError
+from pipeline.core.resources import bundled
+from pipeline.dictionary.glossary import (
+    Glossary,
+    compile_glossary,
+    make_term,
+    parse_terms,
+    shown,
+    term_text,
+)
+
+SHIPPED = bundled("dictionary", "glossary", "en-es.toml")
+
+
+def glossary(*texts: str) -> Glossary:
+    terms = [term for number, text in enumerate(texts) for term in parse_terms(text, f"{number}")]
+    return compile_glossary(tuple(terms), "es")
+
+
+COVENANT = """
+term = [
+  { say = "covenant", write = "pacto", also = "alianza" },
+  { say = "new covenant", write = "nuevo pacto" },
+  { say = "grace", write = "gracia", name = true },
+  { say = "anointed", write = ["ungido", "ungió"], also = "ung*", not_near = ["oil"] },
+  { say = "high priest", write = "sumo sacerdote", plural = "sumos sacerdotes" },
+  { say = "mercy seat", write = "propiciatorio" },
+]
+"""
+
+
+def said(text: str, *files: str) -> list[tuple[str, tuple[str, ...]]]:
+    found = glossary(*(files or (COVENANT,))).find(text)
+    assert all(text[term.start : term.end].casefold()[:3] == term.term[:3] for term in found)
+    return [(term.term, term.forms) for term in found]
+
+
+def test_terms_are_found_in_every_number_and_once() -> None:
+    assert said("The covenants, and the covenant's end.") == [("covenant", ("pactos",))]
+    assert said("High priests offered.") == [("high priest", ("sumos sacerdotes",))]
+    assert said("He anointed him.") == [("anointed", ("ungido", "ungió"))]
+
+
+def test_the_longest_phrase_is_meant() -> None:
+    assert said("A new covenant.") == [("new covenant", ("nuevo pacto",))]
+
+
+def test_a_phrase_of_several_words_has_a_plural_where_one_is_known() -> None:
+    assert said("Two mercy seats.") == [("mercy seat", ("propiciatorios",))]
+
+
+def test_senses_are_told_apart_by_their_neighbours() -> None:
+    assert said("They anointed it with oil.") == []
+
+
+def test_a_name_is_no_church_word() -> None:
+    assert said("Yesterday Grace came.") == []
+    assert said("Grace came. Grace is free.") == [("grace", ("gracia",))]
+    assert said("By grace alone.") == [("grace", ("gracia",))]
+
+
+def test_a_later_files_entry_wins() -> None:
+    own = 'term = [{ say = "covenant", write = "alianza" }]'
+    assert said("The covenant.", COVENANT, own) == [("covenant", ("alianza",))]
+    assert said("A new covenant.", COVENANT, own) == [("new covenant", ("nuevo pacto",))]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        *(("Hizo pactos.", "pactos"), ("¡Pacto!", "Pacto"), ("La ALIANZA eterna", "ALIANZA")),
+        *(("El impacto.", None), ("", None)),
+    ],
+)
+def test_a_rendering_is_found_in_all_its_forms(text: str, found: str | None) -> None:
+    (term,) = glossary(COVENANT).find("the covenant")
+    place = shown(text, term)
+    assert (text[slice(*place)] if place else None) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("term = [", "dictionary-not-toml"),
+        ("term = [1]", "dictionary-wrong-type"),
+        ('term = [{ say = "a" }]', "dictionary-missing-key"),
+        ('term = [{ write = "a" }]', "dictionary-missing-key"),
+        ('term = [{ say = "a", write = "..." }]', "dictionary-empty-phrase"),
+        ('term = [{ say = "a", wriet = "b" }]', "dictionary-unknown-key"),
+        ('term = [{ say = "a", write = "b", name = 1 }]', "dictionary-wrong-type"),
+        ('term = [{ say = "a", write = "b", within_words = 0 }]', "dictionary-out-of-range"),
+        ('term = [{ say = ["a", "A"], write = "b" }]', "dictionary-duplicate-phrase"),
+        ('term = [{ say = "a", write = "b", near = ["@x"] }]', "dictionary-unknown-list"),
+    ],
+)
+def test_a_broken_file_is_explained(text: str, code: str) -> None:
+    with pytest.raises(DictionaryError) as raised:
+        parse_terms(text, "church.toml")
+    assert raised.value.code == code
+    assert "church.toml" in raised.value.message
+
+
+def test_an_entry_of_which_anything_is_right_asks_for_nothing() -> None:
+    own = 'term = [{ say = "covenant", write = "pacto", also = "*" }]'
+    (term,) = glossary(COVENANT, own).find("the covenant")
+    assert shown("¡Lo que sea!", term)
+    assert shown("...", term) is None
+
+
+def test_a_rendering_without_spaces_is_found() -> None:
+    terms = parse_terms('term = [{ say = "covenant", write = "盟约" }]', "zh")
+    (term,) = compile_glossary(terms, "zh").find("the covenant")
+    assert shown("这是新的盟约。", term) == (4, 6)
+
+
+def test_an_operators_entry_is_read_back() -> None:
+    term = make_term('the "Yoke" Room', "Sala Yugo")
+    (read,) = parse_terms(term_text(term, "from the desk"), "church.toml")
+    assert (read.say, read.write) == (term.say, term.write)
+    with pytest.raises(DictionaryError):
+        make_term("...", "x")
+
+
+def test_the_shipped_entries_are_many_and_can_be_read() -> None:
+    terms = parse_terms(SHIPPED.read_text(encoding="utf-8"), "en-es.toml")
+    assert len(terms) >= 230
+    compiled = compile_glossary(terms, "es")
+    assert len(compiled.terms) == len(terms)
+    for term in terms:  # what is written counts as the rendering, whatever else does
+        asked = compiled.find(f"{' '.join(sorted(term.near)[:1])} {term.say[0]}")
+        (wanted,) = [found for found in asked if found.term == term.id]
+        assert all(shown(form, wanted) for form in (*term.write, *term.plural)), term.id
+        assert all(shown(form, wanted) for form in wanted.forms), term.id

@@ -1,0 +1,133 @@
+"""Putting church words into translations, with the real quick translator."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.church.term_slots import words_in
+from pipeline.core.resources import bundled
+from pipeline.core.standing import Standing
+from pipeline.core.terms import WantedTerm
+from pipeline.dictionary.glossary import Glossary, compile_glossary, parse_terms, shown
+from pipeline.engines.marian import Marian
+from pipeline.engines.term_repair import repair, word_weights
+from tests.support.needs import needs_file
+
+STARTER = bundled("models", "starter", "marian")
+SLOW_SENTENCE = "Sanctification is slow, it is messy, and most days you can't see it happening."
+
+
+@pytest.fixture(scope="module")
+def marian() -> Marian:
+    needs_file(STARTER)
+    engine = Marian(STARTER)
+    engine.load()
+    return engine
+
+
+@pytest.fixture(scope="module")
+def glossary() -> Glossary:
+    file = bundled("dictionary", "glossary", "en-es.toml")
+    return compile_glossary(parse_terms(file.read_text(encoding="utf-8"), "en-es.toml"), "es")
+
+
+def test_a_missing_word_is_put_in_where_it_belongs(marian: Marian, glossary: Glossary) -> None:
+    plain = marian.translate(SLOW_SENTENCE)
+    made = marian.translate(SLOW_SENTENCE, wanted=glossary.find(SLOW_SENTENCE))
+    (repaired,) = made.repairs
+    assert (repaired.term, repaired.written) == ("sanctification", "santificación")
+    assert made.text == plain.text.replace(repaired.found, repaired.written)
+
+
+def test_it_is_put_into_the_sentence_that_it_was_said_in(
+    marian: Marian, glossary: Glossary
+) -> None:
+    said = f"God is good. {SLOW_SENTENCE}"
+    made = marian.translate(said, None, "", Standing(), glossary.find(said))
+    assert made.text.startswith("Dios es bueno. La santificación es")
+    assert [each.term for each in made.repairs] == ["sanctification"]
+
+
+def test_what_is_right_already_costs_nothing_and_changes_nothing(
+    marian: Marian, glossary: Glossary
+) -> None:
+    said = "The grace of our Lord be with you."
+    wanted = glossary.find(said)
+    assert wanted
+    assert marian.translate(said, wanted=wanted) == marian.translate(said)
+
+
+WORDS = ("el", "acuerdo", "eterno", "fue", "hecho", "con", "12", "reyes", "no", "hoy")
+
+
+@settings(max_examples=50)
+@given(st.lists(st.sampled_from(WORDS), min_size=1, max_size=12), st.data())
+def test_no_repair_loses_a_word_outside_its_slot(words: list[str], data: st.DataObject) -> None:
+    text = " ".join(words)
+    draw = st.floats(0, 1)
+    terms = [
+        WantedTerm("covenant", 0, 1, ("pacto",), "es", "pactos?"),
+        WantedTerm("grace", 2, 3, ("gracia",), "es", "gracias?"),
+    ]
+
+    def weigh(_: WantedTerm) -> list[float]:
+        return [data.draw(draw) for _ in words_in(text)]
+
+    def score(texts: Sequence[str]) -> list[float]:
+        return [-data.draw(draw) for _ in texts]
+
+    def go_on(beginning: str) -> str:
+        return beginning + data.draw(st.sampled_from(["", " y fin", f" {text}"]))
+
+    done = repair(text, -0.1, terms, weigh=weigh, score=score, go_on=go_on)
+    left = done.text.split()
+    for each in done.repairs:
+        assert each.written.split()[-1] in left
+    gone = [word for each in done.repairs for word in each.found.split()]
+    for word in ("12", "no", "acuerdo", "reyes", "eterno", "hecho"):
+        assert left.count(word) >= words.count(word) - gone.count(word) or left.count(word) > 0
+
+
+@pytest.mark.parametrize(("objected", "shows"), [(-0.5, "el pacto"), (-2.0, "el acuerdo")])
+def test_what_the_translator_resists_stays_out(objected: float, shows: str) -> None:
+    wanted = [WantedTerm("covenant", 0, 1, ("pacto",), "es", "pactos?")]
+
+    def score(texts: Sequence[str]) -> list[float]:
+        return [objected] * len(texts)
+
+    done = repair("el acuerdo", -0.2, wanted, weigh=lambda _: [0, 1], score=score)
+    assert done.text == shows
+    assert bool(done.repairs) is (shows == "el pacto")
+
+
+def test_a_term_that_is_only_looked_for_is_never_written() -> None:
+    wanted = [WantedTerm("covenant", 0, 1, (), "es", "pactos?")]
+
+    def never(_: object) -> list[float]:
+        raise AssertionError
+
+    assert repair("el acuerdo", 0.0, wanted, weigh=never, score=never).text == "el acuerdo"
+
+
+def test_a_word_weighs_what_its_heaviest_piece_weighs() -> None:
+    assert word_weights([(0, 2), (3, 8)], [2, 5, 8, 9], [0.1, 0.2, 0.7, 0.9]) == [0.1, 0.7]
+
+
+@pytest.mark.slow
+def test_a_repair_takes_less_than_a_translation(marian: Marian, glossary: Glossary) -> None:
+    wanted = glossary.find(SLOW_SENTENCE)
+
+    def cpu_s(terms: Sequence[WantedTerm]) -> float:
+        began_s = time.process_time()
+        marian.translate(SLOW_SENTENCE, wanted=terms)
+        return time.process_time() - began_s
+
+    turns = [(cpu_s(()), cpu_s(wanted)) for _ in range(15)]
+    plain, with_terms = (sorted(times)[7] for times in zip(*turns, strict=True))
+    assert with_terms < 3 * plain
+    assert shown(marian.translate(SLOW_SENTENCE, wanted=wanted).text, wanted[0])
