@@ -6,7 +6,6 @@ approved rendering would have been in their place; the text around them stays le
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -20,7 +19,7 @@ _WIDEST = 4
 """Words in a slot: more were hardly made of one term."""
 _NEAR = 0.5
 """A neighbour belongs to the slot if it has this share of the best word's weight."""
-_LEAST = 0.2
+_LEAST = 0.05
 """Least weight of a slot's best word: below it nobody knows where the term would belong."""
 _SHORT = 3
 """Articles and prepositions have so many letters; a term is not put in their place alone."""
@@ -39,11 +38,6 @@ class Filled:
     found: str
     written: str
     text: str
-
-    @property
-    def beginning(self) -> str:
-        """The text up to the term, itself included."""
-        return self.text[: self.slot[0] + len(self.written)]
 
 
 def words_in(text: str) -> list[Place]:
@@ -134,17 +128,3 @@ def _stutters(filled: Filled) -> bool:
     """Whether a word now stands twice in a row that did not before."""
     told = [plain(word) for word in WORD.findall(filled.text)]
     return any(one == other for one, other in pairwise(told))
-
-
-def loses_words(before: str, slot: Place, after: str, lang: str) -> bool:
-    """Whether a text that was made anew lacks a word, number or "no" that stood beside the slot.
-
-    Small words may go: an article follows its noun's gender.
-    """
-    told = " ".join(plain(word) for word in WORD.findall(after))
-    outside = WORD.findall(before[: slot[0]]) + WORD.findall(before[slot[1] :])
-    return not all(
-        re.search(rf"(?<!\S){inflection.pattern(word, lang)}(?!\S)", told)
-        for word in outside
-        if len(word) > _SHORT or any(map(str.isdigit, word)) or plain(word) in {"no", "ni", "sin"}
-    )

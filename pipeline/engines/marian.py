@@ -221,21 +221,7 @@ class Marian:
             scored = self._translator.score_batch([source] * len(targets), targets)
             return [sum(each.log_probs) / len(each.log_probs) for each in scored]
 
-        def go_on(beginning: str) -> str:
-            prefix = self._target.encode(beginning, out_type=str)
-            anew = self._translator.translate_batch(
-                [source],
-                target_prefix=[prefix],
-                beam_size=1,
-                num_hypotheses=1,
-                return_alternatives=True,  # reads the beginning at once
-                max_decoding_length=len(prefix) + 20 + int(2.5 * len(source)),
-            )[0]
-            return str(self._target.decode(anew.hypotheses[0]))
-
-        done = repair(
-            made.text, made.avg_logprob or 0.0, wanted, weigh=weigh, score=score, go_on=go_on
-        )
+        done = repair(made.text, made.avg_logprob or 0.0, wanted, weigh=weigh, score=score)
         return replace(made, text=done.text, repairs=done.repairs)
 
     def _until(self, pieces: Sequence[str]) -> tuple[int, ...]:

@@ -9,21 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from pipeline.church.term_slots import Filled, Place, fillings, loses_words, slots, taken
+from pipeline.church.term_slots import Filled, Place, fillings, slots, taken
 from pipeline.core.terms import TermRepair, WantedTerm
 from pipeline.dictionary.glossary import shown
 
-_DROP = 0.6
-"""Most that the mean log-probability of a text may fall."""
-_HOPELESS = 1.0
-"""A fall past which decoding the rest anew does not help either."""
+_DROP = 2.0
+"""Most that the mean log-probability of a text may fall: a small translator holds a church word
+that it hardly knows against a sentence in which all else is right.
+"""
 
 Weigh = Callable[[WantedTerm], Sequence[float]]
 """Returns how much each word of the first text has to do with a term."""
 Score = Callable[[Sequence[str]], Sequence[float]]
 """Returns the mean log-probability of each text."""
-GoOn = Callable[[str], str]
-"""Returns a text that is decoded anew behind its beginning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,19 +33,12 @@ class Repaired:
 
 
 def repair(
-    text: str,
-    before: float,
-    wanted: Sequence[WantedTerm],
-    *,
-    weigh: Weigh,
-    score: Score,
-    go_on: GoOn | None = None,
+    text: str, before: float, wanted: Sequence[WantedTerm], *, weigh: Weigh, score: Score
 ) -> Repaired:
     """Put into a translation the terms that it lacks; what the translator resists stays out.
 
-    `before` is the text's mean log-probability. A term's words replace those of its slot. If the
-    text is much less likely then, `go_on` decodes anew what comes behind the term, provided that
-    no other word gets lost.
+    `before` is the text's mean log-probability. A term's words replace those of its slot; all
+    others stay as they are.
     """
     missing = [term for term in wanted if term.forms and shown(text, term) is None]
     if not missing:
@@ -64,11 +55,6 @@ def repair(
         way = ways[best]
         if before - scores[best] <= _DROP:
             done.append((way, TermRepair(term.term, way.found, way.written)))
-        elif go_on and len(missing) == 1 and before - scores[best] <= _HOPELESS:
-            anew = go_on(way.beginning)
-            if loses_words(text, way.slot, anew, term.lang) or before - score([anew])[0] > _DROP:
-                continue
-            return Repaired(anew, (TermRepair(term.term, way.found, way.written),))
     return Repaired(_with(text, [filled for filled, _ in done]), tuple(told for _, told in done))
 
 

@@ -1,4 +1,4 @@
-"""Measure church truth: references, numbers and quoted verses, with it and without.
+"""Measure church truth: references, church words and quoted verses, with it and without.
 
     python -m scripts.bench.church
     python -m scripts.bench.church --everyday talks.tsv --readings 400 --markdown docs/BENCHMARKS.md
@@ -37,6 +37,7 @@ from pipeline.config.schema import Church
 from pipeline.core.percentiles import spread
 from pipeline.core.resources import bundled
 from pipeline.engines.marian import Marian
+from scripts.bench.church.terms import term_rows
 from scripts.bench.report_section import with_section
 from scripts.support.captions import caption
 
@@ -250,7 +251,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         talk = [re.split(r"\t", line)[0] for line in lines if len(line.split()) > 5]
     with tempfile.TemporaryDirectory() as folder:
         index = verse_index.build([editions.load("kjv")], Path(folder) / "en")
-        lines = [TITLE, _PREFACE, *reference_rows(), ""]
+        lines = [TITLE, _PREFACE, *reference_rows(), *term_rows(), ""]
         lines += [*reading_rows(index, talk, arguments.readings)]
         lines += [*everyday_rows(index, talk, arguments.words), ""]
     section = "\n".join(lines)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from scripts.bench.church import terms
 from scripts.bench.church.__main__ import noisy, plain, read_out, spoken
 from tests.support.verses import small_index, some_of
 
@@ -29,3 +30,10 @@ def test_clean_readings_with_their_reference_are_known(tmp_path: Path) -> None:
     assert count.readings == 10
     assert count.readings_known == 10
     assert count.wrong_aired == 0
+
+
+def test_every_sentence_of_the_glossarys_part_has_a_church_word() -> None:
+    glossary, texts = terms.shipped_glossary(), terms.spoken()
+    assert len(set(texts)) == len(texts) >= 200
+    assert [text for text in texts if not glossary.find(text)] == []
+    assert len({term.term for text in texts for term in glossary.find(text)}) >= 230

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 
 from pipeline.core.errors import EngineCancelledError, EngineError
 from pipeline.core.standing import Standing, Token
+from pipeline.core.terms import WantedTerm
 from pipeline.core.types import Recognition, Translation, Word
 from pipeline.engines.channel import Channel, Patience
 from pipeline.engines.child import OUT_OF_MEMORY, _serve
@@ -122,6 +124,7 @@ TRANSLATE = {
     "stream": True,
     "deadline_s": 3.5,
     "standing": {"source": 4, "target": 3, "pieces": [["A"], []], "closed": 1},
+    "wanted": [asdict(WantedTerm("amen", 0, 4, ("amén",), "es", "amens?"))],
 }
 
 
@@ -136,7 +139,7 @@ def test_a_translation_grows_on_its_way(monkeypatch: pytest.MonkeyPatch) -> None
         standing: Standing | None = None,
         wanted: object = (),
     ) -> Translation:
-        seen.append((text, draft, standing, self.deadline_s))
+        seen.append((text, draft, standing, [term.forms for term in wanted], self.deadline_s))
         if on_text:
             on_text("A")
         return Translation("Amén", "gemma", tokens=2)
@@ -149,7 +152,10 @@ def test_a_translation_grows_on_its_way(monkeypatch: pytest.MonkeyPatch) -> None
     assert text == {"is": "text", "text": "A"}
     assert done["value"]["text"] == again["value"]["text"] == "Amén"
     stands = Standing(source=4, target=3, pieces=(("A",), ()), closed=1)
-    assert seen == [("Amen", "Amén", stands, 3.5), ("Amen", "Amén", None, float("inf"))]
+    assert seen == [
+        ("Amen", "Amén", stands, [("amén",)], 3.5),
+        ("Amen", "Amén", None, [("amén",)], float("inf")),
+    ]
 
 
 def test_an_error_keeps_its_kind_its_code_and_its_fix(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Sequence
 
 import pytest
@@ -81,19 +82,15 @@ def test_no_repair_loses_a_word_outside_its_slot(words: list[str], data: st.Data
     def score(texts: Sequence[str]) -> list[float]:
         return [-data.draw(draw) for _ in texts]
 
-    def go_on(beginning: str) -> str:
-        return beginning + data.draw(st.sampled_from(["", " y fin", f" {text}"]))
-
-    done = repair(text, -0.1, terms, weigh=weigh, score=score, go_on=go_on)
-    left = done.text.split()
+    done = repair(text, -0.1, terms, weigh=weigh, score=score)
+    left = Counter(done.text.split())
     for each in done.repairs:
-        assert each.written.split()[-1] in left
-    gone = [word for each in done.repairs for word in each.found.split()]
-    for word in ("12", "no", "acuerdo", "reyes", "eterno", "hecho"):
-        assert left.count(word) >= words.count(word) - gone.count(word) or left.count(word) > 0
+        left.subtract(each.written.split())
+        left.update(each.found.split())
+    assert +left == Counter(words)
 
 
-@pytest.mark.parametrize(("objected", "shows"), [(-0.5, "el pacto"), (-2.0, "el acuerdo")])
+@pytest.mark.parametrize(("objected", "shows"), [(-0.5, "el pacto"), (-3.0, "el acuerdo")])
 def test_what_the_translator_resists_stays_out(objected: float, shows: str) -> None:
     wanted = [WantedTerm("covenant", 0, 1, ("pacto",), "es", "pactos?")]
 
