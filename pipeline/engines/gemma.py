@@ -148,8 +148,8 @@ class Gemma:
         several at once, which is quicker where reading the weights is what takes the time. It does
         not decide what is made. (Sums of another order may tip the scales between two equally
         likely tokens, on a GPU above all.) With `standing` it does: its tokens stay where the model
-        is hardly surer of others, those above all that are committed on screen. Terms in `wanted`
-        that are missing are put in where the model does not resist.
+        is hardly surer of others, those above all that are committed on screen.
+        Missing terms of `wanted` are put in.
         Raises EngineError: `final-late` after `deadline_s`, `text-too-long` for a word that does
         not fit into the context, `gemma-failed` for what llama.cpp refuses; EngineCancelledError.
         """
@@ -219,8 +219,7 @@ class Gemma:
         kept = repetition.cut(made, loop, repeats) if loop else made
         text = one_line(b"".join(map(self._llama.piece, kept)).decode(errors="replace"))
         answer = Answer(prompt, kept, text, logprob / max(1, len(made)))
-        terms = wanted if stopped == "end" else ()
-        done = repair_answer(self._llama, answer, terms, encode=self._as_answer, check=check)
+        done = repair_answer(self._llama, answer, wanted, encode=self._as_answer, check=check)
         return Translation(
             text=done.text,
             engine=self.name,

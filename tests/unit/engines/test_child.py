@@ -137,7 +137,7 @@ def test_a_translation_grows_on_its_way(monkeypatch: pytest.MonkeyPatch) -> None
         on_text: Any = None,
         draft: str = "",
         standing: Standing | None = None,
-        wanted: object = (),
+        wanted: Sequence[WantedTerm] = (),
     ) -> Translation:
         seen.append((text, draft, standing, [term.forms for term in wanted], self.deadline_s))
         if on_text:
