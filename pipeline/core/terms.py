@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 
@@ -24,6 +25,17 @@ class WantedTerm:
     def moved(self, by: int) -> WantedTerm:
         """Return the term as it stands in a text that begins `-by` characters later."""
         return replace(self, start=self.start + by, end=self.end + by)
+
+
+def by_part(
+    text: str, parts: Iterable[str], wanted: Sequence[WantedTerm]
+) -> Iterator[tuple[str, int, list[WantedTerm]]]:
+    """Yield each part of a text, where it begins, and the terms that stand in it, as they do."""
+    end = 0
+    for part in parts:
+        start = max(text.find(part, end), end)
+        end = start + len(part)
+        yield part, start, [term.moved(-start) for term in wanted if start <= term.start < end]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import structlog
 
 from pipeline.core.errors import EngineCancelledError, EngineError, ModelError
 from pipeline.core.standing import Standing
-from pipeline.core.terms import WantedTerm
+from pipeline.core.terms import WantedTerm, by_part
 from pipeline.core.types import Translation
 from pipeline.engines import llama, prompts
 from pipeline.engines import speculative as drafting
@@ -170,11 +170,7 @@ class Gemma:
         if not text.strip():
             return Translation("", self.name)
         try:
-            end = 0
-            for part in sentences.pack(text, self._fits):
-                start = max(text.find(part, end), end)
-                end = start + len(part)
-                terms = [term.moved(-start) for term in wanted if start <= term.start < end]
+            for part, _, terms in by_part(text, sentences.pack(text, self._fits), wanted):
                 done = self._part(part, check, grow, self._draft(draft, standing), terms)
                 standing = None  # a draft begins with what the first part says, and lures a later
                 parts.append(done)

@@ -12,7 +12,7 @@ from typing import Any
 from pipeline.church.term_slots import words_in
 from pipeline.core.errors import EngineError, ModelError
 from pipeline.core.standing import Standing, TargetPart
-from pipeline.core.terms import WantedTerm
+from pipeline.core.terms import WantedTerm, by_part
 from pipeline.core.types import Translation
 from pipeline.engines.ctranslate2_errors import explain, require
 from pipeline.engines.output import join
@@ -139,10 +139,7 @@ class Marian:
         """Translate the parts that `text` was cut into, each from what stands of it."""
         forced = regrouped(standing.pieces, len(cut)) if standing else ()
         closed = min(standing.closed, len(cut) - 1) if standing else 0
-        end = 0
-        for place, part in enumerate(cut):
-            start = max(text.find(part, end), end)
-            end = start + len(part)
+        for place, (part, start, terms) in enumerate(by_part(text, cut, wanted)):
             pieces = forced[place] if place < len(forced) else ()
             if place < closed and pieces:
                 told = TargetPart(pieces, self._until(pieces), (), 0, is_whole=True)
@@ -151,7 +148,6 @@ class Marian:
             known = None
             if standing is not None:
                 known = _Known(pieces, max(0, min(standing.source - start, len(part))))
-            terms = [term.moved(-start) for term in wanted if start <= term.start < end]
             yield self._part(part, known, terms)
 
     def _part(
