@@ -38,6 +38,8 @@ class _Known:
 class Marian:
     """A Translator on `ctranslate2.Translator`; `path` is the folder of a converted Marian model.
 
+    `beam` is how many translations it weighs: one in a service, more where time is no matter.
+
     It was trained on single sentences, so every sentence is translated by itself: nothing of a
     long text is lost, and what is said later cannot change what stands.
     """
@@ -48,13 +50,20 @@ class Marian:
     deadline_s = math.inf
 
     def __init__(
-        self, path: Path, *, compute_type: str = "int8", threads: int = 1, section: str = ""
+        self,
+        path: Path,
+        *,
+        compute_type: str = "int8",
+        threads: int = 1,
+        section: str = "",
+        beam: int = 1,
     ) -> None:
         """Take the settings. `section`: see `EngineSpec`."""
         self._path = path
         self._section = section
         self._compute_type = compute_type
         self._threads = threads
+        self._beam = beam
         self._translator: Any = None
         self._source: Any = None
         self._target: Any = None
@@ -161,7 +170,7 @@ class Marian:
         result = self._translator.translate_batch(
             [source + self._end],
             target_prefix=[prefix] if prefix else None,
-            beam_size=1,
+            beam_size=self._beam,
             max_decoding_length=cap,
             return_scores=True,
             return_attention=known is not None or bool(wanted),

@@ -36,6 +36,7 @@ from pipeline.evaluation.paired_bootstrap import (
 from pipeline.learning.folder import DataFolder
 from pipeline.learning.manifest import sha256
 from pipeline.learning.measuring import SentenceSet, Spoken, read_sound
+from pipeline.learning.terms import terms_in
 from pipeline.models.registry import KEYS, Role
 from pipeline.models.resolve import resolve
 from pipeline.protocol.codec import parse_json
@@ -126,7 +127,7 @@ def compare_recognizers(
     *,
     on_answer: Callable[[], None] = lambda: None,
 ) -> ModelComparison:
-    """Return how the second of two recognizers compares with the first, by WER.
+    """Return how the second of two recognizers compares with the first, by WER and by terms.
 
     Raises LearningError (nothing-to-measure), ModelError, AudioError.
     """
@@ -137,20 +138,37 @@ def compare_recognizers(
     for engine in engines:
         engine.load()
     times: tuple[list[float], list[float]] = ([], [])
-    errors: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])
+    heard: tuple[list[str], list[str]] = ([], [])
     for number, spoken in enumerate(sound):
         pcm = read_sound(spoken.file)
         for side in (0, 1) if number % 2 else (1, 0):
             began_s = time.perf_counter()
-            heard = _heard(engines[side], pcm)
+            heard[side].append(_heard(engines[side], pcm))
             times[side].append((time.perf_counter() - began_s) * 1000)
-            errors[side].append(_errors(spoken.text, heard))
         on_answer()
-    difference = compare_errors(*errors, limit=0.0)
-    measured = [
-        Measured(set="own sound", measure="100 - WER", count=len(sound), difference=difference)
-    ]
+    measured = _measured_sound(sound, heard)
     return _comparison("stt", models, settings, measured, times)
+
+
+def _measured_sound(
+    sound: Sequence[Spoken], heard: tuple[Sequence[str], Sequence[str]]
+) -> list[Measured]:
+    """Return the measures of each set: words, and terms where there are any."""
+    found = []
+    for name in dict.fromkeys(spoken.set for spoken in sound):
+        chosen = [n for n, spoken in enumerate(sound) if spoken.set == name]
+        measures: dict[str, tuple[list[tuple[int, int]], ...]] = {
+            "100 - WER": tuple([_errors(sound[n].text, side[n]) for n in chosen] for side in heard)
+        }
+        if with_terms := [n for n in chosen if sound[n].terms]:
+            measures[TERMS] = tuple(
+                [_missed(sound[n].terms, side[n]) for n in with_terms] for side in heard
+            )
+        for measure, (old, new) in measures.items():
+            difference = compare_errors(old, new, limit=0.0)
+            count = len(old)
+            found.append(Measured(set=name, measure=measure, count=count, difference=difference))
+    return found
 
 
 def keep(data: DataFolder, comparison: ModelComparison) -> None:
@@ -259,6 +277,11 @@ def _errors(said: str, heard: str) -> tuple[int, int]:
     aligned = jiwer.process_words(reference, told)
     wrong = aligned.substitutions + aligned.deletions + aligned.insertions
     return int(wrong), len(reference.split())
+
+
+def _missed(terms: Sequence[str], heard: str) -> tuple[int, int]:
+    """Return how many terms were not heard, and how many were spoken."""
+    return len(terms) - len(terms_in(heard, terms)), len(terms)
 
 
 def _nothing() -> LearningError:

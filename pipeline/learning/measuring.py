@@ -15,12 +15,15 @@ from pipeline.core.resources import bundled
 from pipeline.core.types import Pcm
 from pipeline.evaluation.sentences import Sentence
 from pipeline.evaluation.sentences import read as read_gate
+from pipeline.evaluation.voices import read_voices
 from pipeline.learning.audio_folder import FOLDER, METADATA
 from pipeline.learning.corpora import read_general
 from pipeline.learning.folder import DataFolder
 from pipeline.learning.mixing import is_held_out
 from pipeline.learning.pairs import LearningPair
 
+OWN_SOUND = "own sound"
+VOICES = ("demo", "voices")
 PREACHING = ("scripts", "training", "data", "sermon_test.tsv")
 
 
@@ -38,6 +41,9 @@ class Spoken:
 
     file: Path
     text: str
+    terms: tuple[str, ...] = ()
+    """Church terms in the text."""
+    set: str = OWN_SOUND
 
 
 def sentence_sets(
@@ -66,16 +72,25 @@ def sentence_sets(
     return [each for each in sets if each.sentences]
 
 
-def sound_set(data: DataFolder, folder: Path | None = None) -> list[Spoken]:
-    """Return the sound to measure recognizers with: a folder with metadata.jsonl.
+def sound_sets(data: DataFolder, lang: str, folder: Path | None = None) -> list[Spoken]:
+    """Return the sound to measure recognizers with: a folder with metadata.jsonl, and voices.
 
-    Without one, the data folder's own sound of pairs that are held out. Raises LearningError.
+    Without one, the data folder's own sound of pairs that are held out. The voices are the
+    project's recordings of people who are of no church, in English: what a recognizer that has
+    learnt a church's words must not forget. Without own sound there is nothing to compare, and
+    they are not returned either. Raises LearningError, SessionError.
     """
-    if folder is None:
-        held_out = {pair.audio for pair in data.pairs() if pair.audio and is_held_out(pair)}
-        every = _read_metadata(data.path / FOLDER) if held_out else []
-        return [each for each in every if each.file.name in held_out]
-    return _read_metadata(folder)
+    own = _own_sound(data) if folder is None else _read_metadata(folder)
+    if not own or lang != "en":
+        return own
+    voices = read_voices(bundled(*VOICES))
+    return own + [Spoken(file, voice.text, set="voices") for file, voice in voices.items()]
+
+
+def _own_sound(data: DataFolder) -> list[Spoken]:
+    held_out = {pair.audio for pair in data.pairs() if pair.audio and is_held_out(pair)}
+    every = _read_metadata(data.path / FOLDER) if held_out else []
+    return [each for each in every if each.file.name in held_out]
 
 
 def read_sound(path: Path) -> Pcm:
@@ -103,7 +118,10 @@ def _read_metadata(folder: Path) -> list[Spoken]:
     path = folder / METADATA
     try:
         lines = [orjson.loads(line) for line in path.read_bytes().splitlines()]
-        return [Spoken(folder / line["file_name"], line["transcription"]) for line in lines]
+        return [
+            Spoken(folder / each["file_name"], each["transcription"], tuple(each.get("terms", ())))
+            for each in lines
+        ]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise LearningError(
             "sound-unreadable",

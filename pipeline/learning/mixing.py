@@ -76,10 +76,14 @@ def mix(
 
 def is_held_out(pair: LearningPair) -> bool:
     """Whether a pair is kept for measuring: always the same, of those that people vouch for."""
-    if pair.source not in ("review", "operator"):
+    return holds_out(pair.source, pair.key[0])
+
+
+def holds_out(source: str, key: str) -> bool:
+    """Whether a text, as words alone, that `source` vouches for is kept for measuring."""
+    if source not in ("review", "operator"):
         return False
-    digest = hashlib.sha256(pair.key[0].encode()).digest()
-    return digest[0] % _HELD_OUT_OF == 0
+    return hashlib.sha256(key.encode()).digest()[0] % _HELD_OUT_OF == 0
 
 
 def example_line(example: Example, langs: tuple[str, str]) -> bytes:

@@ -11,40 +11,62 @@ import importlib.util
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from pipeline.core.errors import LearningError
+from pipeline.learning.audio_folder import METADATA
+from pipeline.models.registry import Role
 
 _CHECKOUT = Path(__file__).resolve().parents[2]
 _TRAINERS = "scripts.training"
-_PACKAGES = ("torch", "gguf", "safetensors")
+_PACKAGES = ("torch", "gguf", "safetensors", "peft", "transformers")
+_NEEDED: Mapping[str, tuple[str, str, str]] = {
+    "translator": ("mix-missing", "train.jsonl", "Run `stark-translate learn mix` first."),
+    "stt": (
+        "sound-missing",
+        METADATA,
+        "Keep sound (session.keep_audio), review, and run `stark-translate learn collect`.",
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingOrder:
     """What is to be trained, on what, for how long."""
 
-    role: Literal["gemma", "marian"]
+    role: Role
     base: Path
     """What it begins from: a folder of CTranslate2, or for gemma that of cut_vocabulary."""
-    mix: Path
+    material: Path
+    """What it learns from: a mix, or for stt the folder of sound."""
     out: Path
     """Checkpoints, and at the end `model`."""
     minutes: float
     """In all, earlier runs included."""
     threads: int = 1
+    more: tuple[str, ...] = ()
+    """Further options of the trainer."""
 
 
 def commands(order: TrainingOrder) -> list[list[str]]:
     """Return the programs that train and convert, in their order, as they are typed."""
-    base, mix, out = (path.absolute() for path in (order.base, order.mix, order.out))
-    told = ["--mix", str(mix), "--out", str(out)]
+    base, mix, out = (path.absolute() for path in (order.base, order.material, order.out))
+    told = ["--sound" if order.role == "stt" else "--mix", str(mix), "--out", str(out)]
     told += ["--minutes", f"{order.minutes:g}", "--threads", str(order.threads), "--no-compile"]
+    told += order.more
     if (out / "checkpoint.pt").exists():
         told.append("--resume")
+    if order.role == "stt":
+        return [
+            _module("train.fine_tune_whisper", "--base", str(base), *told),
+            _module(
+                "export.export_whisper",
+                *("--base", str(base), "--sound", str(mix), "--run", str(out)),
+                *("--out", str(out / "model"), "--threads", str(order.threads)),
+            ),
+        ]
     if order.role == "gemma":
         return [
             _module("train.fine_tune_gemma", "--base", str(base), *told),
@@ -71,12 +93,9 @@ def train(
     training-failed); what was trained until then is kept, and the next run goes on from it.
     """
     require_trainers(checkout)
-    if not (order.mix / "train.jsonl").is_file():
-        raise LearningError(
-            "mix-missing",
-            f"There is no train.jsonl in {order.mix}.",
-            "Run `stark-translate learn mix` first.",
-        )
+    code, name, fix = _NEEDED["stt" if order.role == "stt" else "translator"]
+    if not (order.material / name).is_file():
+        raise LearningError(code, f"There is no {name} in {order.material}.", fix)
     for command in commands(order):
         _run(command, checkout, on_line)
     return order.out / "model"

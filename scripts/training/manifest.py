@@ -11,7 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-_LIBRARIES = ("torch", "gguf", "sentencepiece", "numpy")
+_LIBRARIES = ("torch", "gguf", "sentencepiece", "numpy", "transformers", "peft", "ctranslate2")
 
 
 def write(

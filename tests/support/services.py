@@ -38,6 +38,8 @@ class Said:
     translated: float = -0.05
     edit: str | None = None
     """What an operator makes of it; "" hides it."""
+    pcm: Pcm | None = None
+    """Its sound; None is a tone."""
 
 
 def hold(
@@ -71,7 +73,7 @@ def hold(
         )
         made.caption(message(number, said.source, said.target, seq=2 * number))
         made.record(judged(record))
-        made.sound(judged(record), tone(number))
+        made.sound(judged(record), tone(number) if said.pcm is None else said.pcm)
         if said.edit is not None:
             edited = message(number, said.edit and said.source, said.edit, seq=2 * number + 1)
             target = TargetText("es", said.edit, "operator")

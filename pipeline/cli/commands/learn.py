@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from pipeline.cli.commands.learn_models import add_model_steps, add_step, opened, progress
+from pipeline.cli.commands.learn_training import add_training_steps
 from pipeline.cli.options import Commands
 from pipeline.core.errors import LearningError, UsageError
 from pipeline.dictionary.store import Dictionary
@@ -29,6 +30,8 @@ steps, in the order of a month:
   stark-translate review last                   correct the doubtful ones, then collect again
   stark-translate learn mix                     once a month: what the translators are trained on
   stark-translate learn translate               trains on it, on any machine with a checkout
+  stark-translate learn hear                    trains the recognizer on the sound that is kept
+  stark-translate learn distill                 the final translator teaches the quick one
   stark-translate learn compare OLD NEW         is a new model better, by chance or in fact?
   stark-translate learn deploy FILE NAME        the next start uses it; the old one is kept
   stark-translate learn rollback                the next start uses the old one again
@@ -76,6 +79,7 @@ def add(commands: Commands) -> None:
     step.add_argument("--general-pairs", type=int, default=5_000, help="%(default)s")
     step.add_argument("--seed", type=int, default=1, help="%(default)s")
     step.add_argument("--dry-run", action="store_true", help="say what it would be; write nothing")
+    add_training_steps(steps)
     add_model_steps(steps)
     step = add_step(steps, "remove", _remove, "Take sessions' pairs and sound out again.")
     step.add_argument("names", nargs="+", metavar="SESSION")

@@ -1,13 +1,11 @@
-"""The steps of `learn` that are about models: training, comparing, deploying, going back."""
+"""The steps of `learn` that put models into service: comparing, deploying, going back."""
 
 from __future__ import annotations
 
 import argparse
-import shlex
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal, get_args
+from typing import get_args
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
@@ -15,7 +13,6 @@ from rich.table import Table
 
 from pipeline.cli.options import Commands, Run, add_command, settings_of
 from pipeline.config.schema import Settings
-from pipeline.core.errors import UsageError
 from pipeline.learning.compare import (
     ModelComparison,
     compare_recognizers,
@@ -25,25 +22,14 @@ from pipeline.learning.compare import (
 )
 from pipeline.learning.deploy import Deployment, deploy, rollback
 from pipeline.learning.folder import DataFolder
-from pipeline.learning.measuring import sentence_sets, sound_set
-from pipeline.learning.training import TrainingOrder, commands, train
+from pipeline.learning.measuring import sentence_sets, sound_sets
 from pipeline.models.registry import KEYS, Role
-from pipeline.models.resolve import resolve
 
 _SET = "more pairs to measure with: source, a tab, target"
 
 
 def add_model_steps(steps: Commands) -> None:
     """Describe the steps."""
-    says = "Train a translator on a mix; needs a checkout and `make train`. Cut off, it goes on."
-    step = add_step(steps, "translate", _translate, says)
-    step.add_argument("--role", choices=["gemma", "marian"], default="marian", help="%(default)s")
-    step.add_argument("--base", default="", help="what it begins from (the model in use)")
-    step.add_argument("--mix", type=Path, metavar="DIR", help="default: mix in the data folder")
-    step.add_argument("--out", type=Path, metavar="DIR", help="default: ROLE in the data folder")
-    step.add_argument("--minutes", type=float, default=60, help="in all (%(default)g)")
-    step.add_argument("--threads", type=int, default=1, help="%(default)s")
-    step.add_argument("--dry-run", action="store_true", help="print what would be run; run nothing")
     says = "Measure a new model against the one in use; exits with 1 if anything got worse."
     step = add_step(steps, "compare", _compare, says)
     step.add_argument("old", help="as the settings name it: a name, a path, starter")
@@ -95,36 +81,6 @@ def _add_role(step: argparse.ArgumentParser) -> None:
     step.add_argument("--models", metavar="DIR", help="where fetched models are kept")
 
 
-def _translate(arguments: argparse.Namespace) -> int:
-    settings, data = opened(arguments)
-    role: Literal["gemma", "marian"] = arguments.role
-    if role == "gemma" and not arguments.base:
-        message = "A Gemma is trained from a folder of cut_vocabulary, not from a GGUF file."
-        raise UsageError("base-unnamed", message, "Name it with --base; docs/MODELS.md tells how.")
-    base = (
-        Path(arguments.base)
-        if role == "gemma"
-        else resolve(
-            role, arguments.base or settings.translate.partial.model, settings.models.directory
-        )
-    )
-    order = TrainingOrder(
-        role=role,
-        base=base,
-        mix=arguments.mix or data.path / "mix",
-        out=arguments.out or data.path / role,
-        minutes=arguments.minutes,
-        threads=arguments.threads,
-    )
-    if arguments.dry_run:
-        for command in commands(order):
-            print(shlex.join(command))
-        return 0
-    made = train(order, on_line=lambda line: print(line, file=sys.stderr, flush=True))
-    print(f"The model is in {made}; now: stark-translate learn compare ... --role {role}")
-    return 0
-
-
 def _compare(arguments: argparse.Namespace) -> int:
     loaded, data = settings_of(arguments), opened(arguments)[1]
     translate = loaded.settings.translate
@@ -137,7 +93,7 @@ def _compare(arguments: argparse.Namespace) -> int:
             bars.update(task, advance=1)
 
         if role == "stt":
-            sound = sound_set(data, arguments.audio)
+            sound = sound_sets(data, translate.source, arguments.audio)
             bars.update(task, total=len(sound))
             made = compare_recognizers(loaded, models, sound, on_answer=answered)
         else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -94,7 +94,16 @@ def load_ct2(folder: Path) -> WhisperForConditionalGeneration:
 
     Raises RuntimeError naming the variables that do not fit this architecture.
     """
-    weights = read_weights(folder / "model.bin")
+    model = new_model()
+    fill(model, read_weights(folder / "model.bin"))
+    return model
+
+
+def fill(model: WhisperForConditionalGeneration, weights: Mapping[str, np.ndarray]) -> None:
+    """Load the weights of a CTranslate2 Whisper, as `read_weights` gives them, into `model`.
+
+    Raises RuntimeError naming the variables that do not fit its architecture.
+    """
     state: dict[str, Tensor] = {}
 
     def put(name: str, array: np.ndarray) -> None:
@@ -122,7 +131,6 @@ def load_ct2(folder: Path) -> WhisperForConditionalGeneration:
         linear(target, f"{source}/linear_{1 + cross}", ("out_proj",))
         norm(f"{target}_layer_norm", f"{source}/layer_norm")
 
-    model = new_model()
     for conv in ("conv1", "conv2"):
         for kind in ("weight", "bias"):
             put(f"model.encoder.{conv}.{kind}", weights[f"encoder/{conv}/{kind}"])
@@ -143,7 +151,6 @@ def load_ct2(folder: Path) -> WhisperForConditionalGeneration:
             linear(f"{target}.fc2", f"{source}/ffn/linear_1", ("",))
             norm(f"{target}.final_layer_norm", f"{source}/ffn/layer_norm")
     model.load_state_dict(state)
-    return model
 
 
 def encode(model: WhisperForConditionalGeneration, features: Tensor) -> Tensor:

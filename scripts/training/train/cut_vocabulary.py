@@ -60,14 +60,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--gguf", type=Path, required=True, help="the pretrained Gemma 3")
-    parser.add_argument("--bible", type=Path, required=True)
-    parser.add_argument("--tatoeba", type=Path, required=True)
+    corpora.add_options(parser)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--at-least", type=int, default=AT_LEAST, help="uses of a piece that stays")
     options = parser.parse_args(arguments)
     try:
         whole = gemma_gguf.read(options.gguf)
-        split = corpora.load(options.bible, options.tatoeba)
+        split = corpora.split_of(options)
         words = with_lower_case(subwords.count_words(texts_of(split)))
         with bar("counting pieces") as on_word:
             kept = subwords.needed(words, whole.mergeable, options.at_least, on_word)
@@ -82,7 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     torch.save(smaller.weights, options.out / "weights.pt")
     weights = sum(tensor.numel() for tensor in smaller.weights.values())
     figures = {"tokens": [len(whole.tokens), len(smaller.tokens)], "weights": weights}
-    inputs = [options.gguf, options.bible, options.tatoeba]
+    inputs = [options.gguf, *corpora.inputs_of(options)]
     manifest.write(options.out / "manifest.json", inputs, options, figures)
     print(
         f"{options.out}: {len(smaller.tokens):,} of {len(whole.tokens):,} tokens, "

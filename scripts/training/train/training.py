@@ -7,6 +7,7 @@ short warm-up, then linear to nearly zero. Time spent before a resume counts.
 from __future__ import annotations
 
 import argparse
+import math
 import random
 import signal
 import time
@@ -63,6 +64,21 @@ def optimizers(
     ]
 
 
+def rate_at(progress: float) -> float:
+    """Share of the peak rate at a progress from 0 to 1: a short warm-up, then linear."""
+    if progress < WARM_UP:
+        return max(progress, 0.02 * WARM_UP) / WARM_UP
+    return max(LAST_RATE, (1.0 - progress) / (1.0 - WARM_UP))
+
+
+def cosine_at(progress: float) -> float:
+    """Share of the peak rate at a progress from 0 to 1: a short warm-up, then half a cosine."""
+    if progress < WARM_UP:
+        return max(progress, 0.02 * WARM_UP) / WARM_UP
+    falling = (progress - WARM_UP) / (1.0 - WARM_UP)
+    return max(LAST_RATE, 0.5 + 0.5 * math.cos(math.pi * min(1.0, falling)))
+
+
 @dataclass(frozen=True)
 class Plan:
     """How long to train (`minutes` of wall time, earlier runs counted), where, and from what.
@@ -79,13 +95,8 @@ class Plan:
     seed: int = 1
     leads: bool = True
     elapsed_s: float = 0.0
-
-
-def rate_at(progress: float) -> float:
+    rates: Callable[[float], float] = rate_at
     """Share of the peak rate at a progress from 0 to 1."""
-    if progress < WARM_UP:
-        return max(progress, 0.02 * WARM_UP) / WARM_UP
-    return max(LAST_RATE, (1.0 - progress) / (1.0 - WARM_UP))
 
 
 def smoothed_loss(logits: Tensor, targets: Tensor, weights: Tensor) -> Tensor:
@@ -147,7 +158,7 @@ def train(
         if progress >= 1.0 or stop:
             break
         for group, rate in zip(groups, rates, strict=True):
-            group["lr"] = rate * rate_at(progress)
+            group["lr"] = rate * plan.rates(progress)
         loss = loss_of(batch)
         if not torch.isfinite(loss):
             raise _diverged(step, checkpoint)
@@ -186,7 +197,7 @@ class _Log:
             meter = tqdm.format_meter(
                 int(elapsed_s), int(60 * minutes), elapsed_s, ncols=60, ascii=True, unit="s"
             )
-            rate = rate_at(elapsed_s / (60 * minutes))
+            rate = self._plan.rates(elapsed_s / (60 * minutes))
             print(
                 meter, f"step {step} ({pace:.0f}/min) loss {loss:.3f} rate {rate:.2f}", flush=True
             )

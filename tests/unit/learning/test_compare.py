@@ -92,10 +92,24 @@ def shuffled(tmp_path: Path) -> Path:
 @pytest.mark.slow
 def test_recognizers_are_compared_by_their_wrong_words(tmp_path: Path) -> None:
     loaded = load(flags={"session.directory": str(tmp_path)})
-    sound = [Spoken(bundled("demo", "golden.flac"), "whatever was not said here at all")] * 2
+    golden = bundled("demo", "golden.flac")
+    sound = [
+        Spoken(golden, "whatever was not said here at all"),
+        Spoken(golden, "He gave his life", ("life", "Ezra")),
+        Spoken(golden, "He gave his life on the cross for our sins.", set="voices"),
+    ]
     made = compare_recognizers(loaded, ("starter", "starter"), sound)
-    (told,) = made.measured
-    assert told.difference.a == told.difference.b < 50
+    told = {(each.set, each.measure): each for each in made.measured}
+    assert told.keys() == {
+        ("own sound", "100 - WER"),
+        ("own sound", "terms, %"),
+        ("voices", "100 - WER"),
+    }
+    assert all(each.difference.a == each.difference.b for each in made.measured)
+    assert told["own sound", "100 - WER"].difference.a < 50
+    assert told["voices", "100 - WER"].difference.a > 80
+    assert told["own sound", "terms, %"].count == 1
+    assert told["own sound", "terms, %"].difference.a == 50
     assert made.verdict == "deploy"
 
 

@@ -9,7 +9,7 @@ import pytest
 from pipeline.core.errors import LearningError
 from pipeline.core.resources import bundled
 from pipeline.learning.folder import PAIRS, DataFolder
-from pipeline.learning.measuring import read_sound, sentence_sets, sound_set
+from pipeline.learning.measuring import OWN_SOUND, read_sound, sentence_sets, sound_sets
 from pipeline.learning.mixing import is_held_out
 from pipeline.learning.pairs import LearningPair
 
@@ -51,7 +51,16 @@ def test_the_church_is_measured_with_what_it_held_out(data: DataFolder, tmp_path
         "bible": 1,
     }
     assert sum(len(s.terms) for each in sets if "gate" in each.name for s in each.sentences) > 300
-    assert {spoken.file.stem for spoken in sound_set(data)} == {f"s-{p.id}" for p in held_out}
+    sound = sound_sets(data, "en")
+    own = {spoken.file.stem for spoken in sound if spoken.set == OWN_SOUND}
+    assert own == {f"s-{pair.id}" for pair in held_out}
+    assert {each.set for each in sound} == {OWN_SOUND, "voices"}
+    assert all(each.file.is_file() for each in sound if each.set == "voices")
+    assert {each.set for each in sound_sets(data, "de")} == {OWN_SOUND}
+
+
+def test_without_sound_of_ones_own_voices_alone_say_nothing(tmp_path: Path) -> None:
+    assert sound_sets(DataFolder(tmp_path), "en") == []
 
 
 def test_other_languages_have_their_own_sets_only(data: DataFolder) -> None:
@@ -66,5 +75,5 @@ def test_sound_is_read_whole() -> None:
 
 def test_sound_without_metadata_is_told(tmp_path: Path) -> None:
     with pytest.raises(LearningError) as told:
-        sound_set(DataFolder(tmp_path), tmp_path)
+        sound_sets(DataFolder(tmp_path), "en", tmp_path)
     assert told.value.code == "sound-unreadable"

@@ -23,7 +23,7 @@ def order(tmp_path: Path) -> TrainingOrder:
     mix.mkdir()
     (mix / "train.jsonl").write_text("")
     return TrainingOrder(
-        role="marian", base=tmp_path / "base", mix=mix, out=tmp_path / "out", minutes=2
+        role="marian", base=tmp_path / "base", material=mix, out=tmp_path / "out", minutes=2
     )
 
 
@@ -43,7 +43,7 @@ def test_a_checkout_and_torch_are_needed_and_said(order: TrainingOrder, tmp_path
 
 def test_without_a_mix_it_is_told(order: TrainingOrder, tmp_path: Path) -> None:
     with pytest.raises(LearningError) as told:
-        train(replace(order, mix=tmp_path / "none"), on_line=print)
+        train(replace(order, material=tmp_path / "none"), on_line=print)
     assert told.value.code == "mix-missing"
 
 

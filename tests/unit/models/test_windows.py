@@ -51,3 +51,20 @@ def test_the_settings_win(said: float, used: float) -> None:
     needs_file(STARTER)
     settings = load(flags={"stt.model": "starter", "stt.window_s": said}).settings
     assert recognizer_spec(settings).arguments["window_s"] == used
+
+
+@pytest.mark.parametrize(
+    ("proof", "window_s"),
+    [
+        ('{"window_s": 6}', 6.0),
+        ('{"window_s": 400}', FULL_S),
+        ('{"window_s": "short"}', FULL_S),
+        ("[]", FULL_S),
+        ("{", FULL_S),
+    ],
+)
+def test_a_trained_model_has_the_window_it_was_proved_with(
+    tmp_path: Path, proof: str, window_s: float
+) -> None:
+    (tmp_path / "proof.json").write_text(proof)
+    assert own_window_s(tmp_path) == window_s

@@ -1,0 +1,311 @@
+"""Distilling: a quick translator learns from what a better one makes of the same sentences.
+
+The teacher's translations are kept line by line (`taught.jsonl`: source, reference, teacher's), so
+that a teaching that was cut off goes on. Half of what the student learns is the teacher's, half the
+references: Kim and Rush 2016, "Sequence-Level Knowledge Distillation", EMNLP.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+from pydantic import TypeAdapter
+
+from pipeline.core.errors import EngineError, LearningError, SessionError
+from pipeline.core.files import GrowingFile, write_whole
+from pipeline.engines.protocols import Translator
+from pipeline.evaluation.paired_bootstrap import scores
+from pipeline.learning.manifest import sha256, write_manifest
+from pipeline.learning.measuring import SentenceSet
+from pipeline.learning.mixing import HELD_OUT, TRAIN
+from pipeline.protocol.codec import parse_json
+from pipeline.session.reader import read_lines
+
+TAUGHT = "taught.jsonl"
+TEACHER = "teacher.json"
+MIX = "mix"
+BATCH = 8
+"""Sentences that are translated before they are written down."""
+BEAM = 4
+"""Translations that a Marian teacher weighs; llama.cpp knows no beam, so that a Gemma takes the
+likeliest word each time."""
+SHARE = 0.5
+"""Of what the student learns, the teacher's part."""
+MEASURE = "chrF++"
+
+
+_FIELDS = TypeAdapter(dict[str, str | float])
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """A line of a mix with the teacher's translation, which is empty where it failed."""
+
+    source: str
+    reference: str
+    teacher: str
+    part: str
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One model's measures by set; the measures are those of `learn compare`."""
+
+    name: str
+    scores: Mapping[str, Mapping[str, float]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TeachingOrder:
+    """What is taught by whom, from which language to which."""
+
+    mix: Path
+    out: Path
+    teacher: str
+    """As the settings name it."""
+    teacher_sha256: str
+    langs: tuple[str, str]
+    parts: Collection[str] = ()
+    """Parts of the mix; all without any."""
+
+
+def teach(
+    order: TeachingOrder,
+    teacher: Translator,
+    *,
+    on_start: Callable[[int, int], None] = lambda *_: None,
+    on_lesson: Callable[[], None] = lambda: None,
+) -> list[Lesson]:
+    """Have the teacher translate a mix, and go on where an earlier teaching was cut off.
+
+    `on_start` is told how many lessons are there already, and of how many. The teacher must have
+    been loaded. Raises LearningError (mix-missing, mix-unreadable, teacher-other,
+    taught-unreadable, learning-unwritable, teacher-silent).
+    """
+    lines = _mix_lines(order)
+    path = order.out / TAUGHT
+    try:
+        order.out.mkdir(parents=True, exist_ok=True)
+        _require_same(order)
+        file = GrowingFile(path, sync=False, keep=True)
+    except OSError as error:
+        raise _unwritable(order.out, error) from None
+    lessons = _read(path, order.langs)
+    on_start(len(lessons), len(lines))
+    try:
+        for first in range(len(lessons), len(lines), BATCH):
+            made = []
+            for line in lines[first : first + BATCH]:
+                made.append(_lesson(line, teacher, order.langs))
+                on_lesson()
+            file.append(b"".join(_line(each, order.langs) for each in made))
+            lessons += made
+    except OSError as error:
+        raise _unwritable(order.out, error) from None
+    finally:
+        file.close()
+    if not any(lesson.teacher for lesson in lessons):
+        raise LearningError(
+            "teacher-silent",
+            f"{order.teacher} has translated none of {len(lessons)} sentences.",
+            "Try it with `stark-translate check`, or name another --teacher.",
+        )
+    return lessons
+
+
+def write_student_mix(order: TeachingOrder, lessons: Sequence[Lesson]) -> Mapping[str, int]:
+    """Write the mix that the student is trained on; return how many pairs are whose.
+
+    Raises LearningError (learning-unwritable).
+    """
+    source, target = order.langs
+    place = order.out / MIX
+    counts = {"teacher": 0, "reference": 0}
+    lines = []
+    for lesson in lessons:
+        whose = "teacher" if lesson.teacher and _is_taught(lesson.source) else "reference"
+        counts[whose] += 1
+        fields = {
+            source: lesson.source,
+            target: lesson.teacher if whose == "teacher" else lesson.reference,
+            "part": lesson.part,
+            "weight": lesson.weight,
+        }
+        lines.append(orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE))
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        write_whole(place / TRAIN, b"".join(lines))
+        shutil.copyfile(order.mix / HELD_OUT, place / HELD_OUT)
+        write_manifest(
+            place / "manifest.json",
+            step="distill",
+            inputs=[order.mix / TRAIN, order.out / TAUGHT],
+            settings={"teacher": order.teacher, "share": SHARE, "parts": list(order.parts)},
+            figures=counts,
+        )
+    except OSError as error:
+        raise _unwritable(place, error) from None
+    return counts
+
+
+def measure(
+    name: str,
+    translator: Translator,
+    sets: Sequence[SentenceSet],
+    on_answer: Callable[[], None] = lambda: None,
+) -> Row:
+    """Return one model's row; the translator must have been loaded."""
+    found = {}
+    for each in sets:
+        texts = []
+        for sentence in each.sentences:
+            texts.append(_translated(translator, sentence.source))
+            on_answer()
+        found[each.name] = scores(texts, each.sentences)
+    return Row(name, found)
+
+
+def gap_closed(rows: Mapping[str, Row]) -> dict[str, float | None]:
+    """Return by set how much of the way from `base` to `teacher` the `distilled` one has gone.
+
+    1 is all of it; None where the teacher is no better than the base, and so there is no way.
+    """
+    found: dict[str, float | None] = {}
+    for name in rows["base"].scores:
+        base, distilled, teacher = (
+            rows[row].scores[name][MEASURE] for row in ("base", "distilled", "teacher")
+        )
+        gap = teacher - base
+        found[name] = round((distilled - base) / gap, 3) if gap > 0 else None
+    return found
+
+
+def write_rows(order: TeachingOrder, rows: Mapping[str, Row], inputs: Sequence[Path]) -> None:
+    """Keep the comparison beside the student. Raises LearningError (learning-unwritable)."""
+    try:
+        write_manifest(
+            order.out / "distilled.json",
+            step="distill",
+            inputs=inputs,
+            settings={"teacher": order.teacher, "teacher_sha256": order.teacher_sha256},
+            figures={
+                "rows": [asdict(row) for row in rows.values()],
+                "gap closed": gap_closed(rows),
+            },
+        )
+    except OSError as error:
+        raise _unwritable(order.out, error) from None
+
+
+def _mix_lines(order: TeachingOrder) -> list[dict[str, Any]]:
+    path = order.mix / TRAIN
+    try:
+        lines = [orjson.loads(line) for line in path.read_bytes().splitlines()]
+        chosen = [each for each in lines if not order.parts or each["part"] in order.parts]
+        for each in chosen:
+            _ = [each[name] for name in (*order.langs, "weight")]
+    except FileNotFoundError:
+        raise LearningError(
+            "mix-missing", f"There is no {path}.", "Run `stark-translate learn mix` first."
+        ) from None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise LearningError(
+            "mix-unreadable", f"{path} cannot be used: {error!r}.", "Make the mix again."
+        ) from None
+    if not chosen:
+        parts = " or ".join(order.parts) or "pair"
+        raise LearningError(
+            "mix-empty", f"There is no {parts} in {path}.", "Collect sermons and mix again."
+        )
+    return chosen
+
+
+def _require_same(order: TeachingOrder) -> None:
+    """Write who teaches what, or check that it is as before. Raises LearningError, OSError."""
+    told = {
+        "teacher": order.teacher_sha256,
+        "mix": sha256(order.mix / TRAIN),
+        "parts": sorted(order.parts),
+        "langs": list(order.langs),
+    }
+    path = order.out / TEACHER
+    if not (order.out / TAUGHT).exists():
+        write_whole(path, orjson.dumps(told))
+        return
+    try:
+        before = orjson.loads(path.read_bytes())
+    except (FileNotFoundError, orjson.JSONDecodeError):
+        before = None
+    if before != told:
+        raise LearningError(
+            "teacher-other",
+            f"What is in {order.out} was taught by another teacher, or from another mix.",
+            "Give another --out, or delete that folder.",
+        )
+
+
+def _lesson(line: Mapping[str, Any], teacher: Translator, langs: tuple[str, str]) -> Lesson:
+    source = str(line[langs[0]])
+    translated = _translated(teacher, source)
+    return Lesson(source, str(line[langs[1]]), translated, str(line["part"]), float(line["weight"]))
+
+
+def _translated(translator: Translator, source: str) -> str:
+    """Return a translation, "" where nothing came or it did not end by itself."""
+    try:
+        made = translator.translate(source)
+    except EngineError:
+        return ""
+    return "" if made.stopped in ("loop", "length") else made.text.strip()
+
+
+def _line(lesson: Lesson, langs: tuple[str, str]) -> bytes:
+    source, target = langs
+    fields = {
+        source: lesson.source,
+        f"{target}_reference": lesson.reference,
+        f"{target}_teacher": lesson.teacher,
+        "part": lesson.part,
+        "weight": lesson.weight,
+    }
+    return orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE)
+
+
+def _read(path: Path, langs: tuple[str, str]) -> list[Lesson]:
+    source, target = langs
+
+    def parse(line: bytes) -> Lesson:
+        fields = parse_json(_FIELDS, line)
+        return Lesson(
+            str(fields[source]),
+            str(fields[f"{target}_reference"]),
+            str(fields[f"{target}_teacher"]),
+            str(fields["part"]),
+            float(fields["weight"]),
+        )
+
+    try:
+        return read_lines(path, parse)
+    except (SessionError, KeyError, TypeError, ValueError) as error:
+        message = f"{path} cannot be read: {error}."
+        raise LearningError("taught-unreadable", message, "Delete it and teach again.") from None
+
+
+def _is_taught(source: str) -> bool:
+    """Whether a pair has the teacher's translation: always the same half."""
+    return hashlib.sha256(source.encode()).digest()[0] < 256 * SHARE
+
+
+def _unwritable(place: Path, error: OSError) -> LearningError:
+    return LearningError(
+        "learning-unwritable",
+        f"{place} cannot be written: {error.strerror or error}.",
+        "Make room, or give another --out; what was taught until then is kept.",
+    )

@@ -1,0 +1,154 @@
+"""Utterances to learn hearing from: a folder of sound with metadata.jsonl, split in three.
+
+Such a folder is what `stark-translate learn collect` makes and what Hugging Face `datasets` opens
+as `audiofolder`. What people vouch for and the program holds out is never trained on nor chosen
+by; of the rest one in eight decides which checkpoint is best.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from pipeline.core.errors import AudioError, LearningError
+from pipeline.core.types import SAMPLE_RATE, Pcm
+from pipeline.learning.audio_folder import METADATA
+from pipeline.learning.measuring import read_sound
+from pipeline.learning.mixing import holds_out
+from pipeline.text.words import words
+
+DEVELOPMENT_OF = 8
+LEAST_TRAINING, LEAST_DEVELOPMENT = 8, 2
+LONGEST_S = 29.0
+SHORTEST_S = 0.2
+SILENT = 1e-4
+
+
+@dataclass(frozen=True)
+class Utterance:
+    """A file of sound and what is said in it."""
+
+    file: Path
+    text: str
+    terms: tuple[str, ...] = ()
+    """Church terms in the text."""
+    speaker: str = ""
+    source: str = ""
+    """Who vouches for the text."""
+
+
+@dataclass(frozen=True)
+class Split:
+    """What is trained on, what chooses the checkpoint, and what measures in the end."""
+
+    training: list[Utterance]
+    development: list[Utterance]
+    held_out: list[Utterance]
+
+
+def read(folder: Path) -> list[Utterance]:
+    """Return the utterances of a folder. Raises LearningError (sound-missing, sound-unreadable)."""
+    path = folder / METADATA
+    try:
+        lines = path.read_bytes().splitlines()
+    except OSError:
+        raise LearningError(
+            "sound-missing",
+            f"There is no {METADATA} in {folder}.",
+            "Keep sound (session.keep_audio), review, and run `stark-translate learn collect`.",
+        ) from None
+    found = []
+    for number, line in enumerate(lines, 1):
+        try:
+            found.append(_parse(folder, json.loads(line)))
+        except (ValueError, KeyError, TypeError) as error:
+            raise LearningError(
+                "sound-unreadable",
+                f"{path}, line {number}: {error!r}.",
+                "Each line needs file_name and transcription; collect again.",
+            ) from None
+    return found
+
+
+def _parse(folder: Path, fields: dict[str, object]) -> Utterance:
+    name, text = str(fields["file_name"]), str(fields["transcription"])
+    terms = fields.get("terms") or ()
+    if not isinstance(terms, list | tuple):
+        raise TypeError("terms must be a list")
+    return Utterance(
+        file=folder / name,
+        text=" ".join(text.split()),
+        terms=tuple(map(str, terms)),
+        speaker=str(fields.get("speaker") or ""),
+        source=str(fields.get("source") or ""),
+    )
+
+
+def divide(utterances: Sequence[Utterance]) -> Split:
+    """Split utterances, always in the same way. Raises LearningError (sound-too-little)."""
+    split = Split([], [], [])
+    for each in utterances:
+        key = " ".join(words(each.text))
+        if holds_out(each.source, key):
+            split.held_out.append(each)
+        elif hashlib.sha256(key.encode()).digest()[1] % DEVELOPMENT_OF == 0:
+            split.development.append(each)
+        else:
+            split.training.append(each)
+    if len(split.training) < LEAST_TRAINING or len(split.development) < LEAST_DEVELOPMENT:
+        raise LearningError(
+            "sound-too-little",
+            f"{len(utterances)} utterances are too few to learn from: {len(split.training)} to"
+            f" train on and {len(split.development)} to choose by are left.",
+            "Keep the sound of more services (session.keep_audio), review and collect again.",
+        )
+    return split
+
+
+def load(utterance: Utterance) -> Pcm:
+    """Return its samples at 16 kHz. Raises LearningError (sound-broken)."""
+    try:
+        pcm = read_sound(utterance.file)
+    except (AudioError, OSError) as error:
+        raise _broken(utterance, str(error)) from None
+    seconds = len(pcm) / SAMPLE_RATE
+    if not SHORTEST_S <= seconds <= LONGEST_S:
+        wanted = f"{SHORTEST_S:g} to {LONGEST_S:g} are usable"
+        raise _broken(utterance, f"it lasts {seconds:.1f} s; {wanted}")
+    if np.abs(pcm).max() < SILENT:  # it would teach to write over silence
+        raise _broken(utterance, "it is silent")
+    return pcm
+
+
+def _broken(utterance: Utterance, why: str) -> LearningError:
+    return LearningError("sound-broken", f"{utterance.file.name} cannot be used: {why}.")
+
+
+def endless(utterances: Sequence[Utterance], rng: random.Random) -> Iterator[Utterance]:
+    """Yield utterances without end, those of each labelled speaker equally often.
+
+    So an accent that is seldom in the pulpit is not drowned by the usual one. Utterances without a
+    label count as one speaker. Within a speaker all come before one comes again.
+    """
+    speakers: dict[str, list[Utterance]] = {}
+    for each in utterances:
+        speakers.setdefault(each.speaker, []).append(each)
+    turns = {name: _rounds(each, rng) for name, each in speakers.items()}
+    names = list(turns)
+    while True:
+        rng.shuffle(names)
+        for name in names:
+            yield next(turns[name])
+
+
+def _rounds(utterances: Sequence[Utterance], rng: random.Random) -> Iterator[Utterance]:
+    order = list(utterances)
+    while True:
+        rng.shuffle(order)
+        yield from order

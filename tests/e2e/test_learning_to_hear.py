@@ -1,0 +1,97 @@
+"""From the sound of two services to a recognizer that hears a church's names, by the real program.
+
+The names are made up, so Whisper base cannot know them; espeak-ng speaks them, which every machine
+has. Reviewers correct what was misheard; the sound is collected, Whisper is taught, converted,
+proved, compared, deployed and taken back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pipeline.cli.main import main
+from pipeline.config.loader import load
+from pipeline.config.schema import Session as SessionSettings
+from pipeline.core.types import SAMPLE_RATE, Pcm
+from pipeline.dictionary.store import Dictionary
+from pipeline.engines.factory import recognizer
+from pipeline.learning.compare import read_comparisons
+from pipeline.learning.folder import DataFolder
+from pipeline.learning.terms import terms_in
+from pipeline.session.reader import Session
+from tests.support.needs import needs_program, needs_train_extra
+from tests.support.services import STARTED, Said, decide, hold
+
+needs_train_extra()
+
+from scripts.training.data.speech import Voice, speak  # noqa: E402
+from tests.support.spoken_names import FRAMES, NAMES, VOICES  # noqa: E402
+
+pytestmark = [pytest.mark.slow, pytest.mark.train]
+
+MINUTES = 4
+UNSEEN = "Please open the door for {} and her sister."
+
+
+def spoken(text: str, voice: Voice) -> Pcm:
+    return np.asarray(np.pad(speak(text, voice), SAMPLE_RATE // 5), np.float32)
+
+
+def names_heard(voices: Sequence[Voice]) -> float:
+    """Return the share of names that the configured recognizer hears in sentences of no service."""
+    settings = load(Path("config.toml")).settings
+    engine = recognizer(settings, Dictionary(settings))
+    engine.load()
+    heard = [
+        bool(terms_in(engine.recognize(spoken(UNSEEN.format(n), voice), final=True).text, [n]))
+        for voice in voices
+        for n in NAMES
+    ]
+    return sum(heard) / len(heard)
+
+
+@pytest.mark.timeout(2400)
+def test_names_that_were_corrected_are_heard(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, whisper_base: Path
+) -> None:
+    needs_program("espeak-ng")
+    monkeypatch.chdir(tmp_path)
+    Path("config.toml").write_text(
+        f'[stt]\nmodel = "{whisper_base}"\nwindow_s = 6\n[models]\ndirectory = "models"\n'
+        '[dictionary]\nfile = "church.toml"\n'
+    )
+    rules = (f'[[rule]]\nhear = ["{n.lower()}"]\nwrite = "{n}"\n' for n in NAMES)
+    Path("church.toml").write_text("".join(rules))
+    for week, voice in enumerate(VOICES):
+        said = [frame.format(name) for frame in FRAMES for name in NAMES]
+        folder = hold(
+            tmp_path / "sessions",
+            [Said(source=t, target="Buenos días.", pcm=spoken(t, voice)) for t in said],
+            started=STARTED + timedelta(days=7 * week),
+            keeping=SessionSettings(keep_audio="all"),
+        )
+        for record in Session(folder).shown:
+            decide(folder, record.id, "corrected", said[record.id - 1], "Buenos días.")
+        assert main(["learn", "collect", "--speaker", voice.name, folder.name]) == 0
+    before = names_heard(VOICES)
+
+    assert main(["learn", "hear", "--minutes", str(MINUTES), "--threads", "2"]) == 0
+    new = "learning/stt/model"
+    code = main(["learn", "compare", str(whisper_base), new, "--role", "stt"])
+    (compared,) = read_comparisons(DataFolder(Path("learning")))
+    told = {(each.set, each.measure): each.difference for each in compared.measured}
+    assert told["own sound", "terms, %"].difference > 0, "names are heard that were not"
+    assert told["own sound", "100 - WER"].difference > 0
+    assert ("voices", "100 - WER") in told, "and people of no church are measured too"
+    asked = ["learn", "deploy", new, "ours", "--role", "stt"]
+    assert main(asked) == code
+    if code:
+        assert main([*asked, "--force"]) == 0
+    assert names_heard(VOICES) > before, "in sentences that nobody has said before"
+    assert main(["learn", "rollback", "--role", "stt"]) == 0
+    assert names_heard(VOICES) == before
