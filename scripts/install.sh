@@ -44,6 +44,8 @@ name=stark-translate
 opt=$root/opt/$name etc=$root/etc/$name state=$root/var/lib/$name
 units=$root/etc/systemd/system sysusers=$root/usr/lib/sysusers.d
 files=("$name.service" "$name-start.timer" "$name-stop.timer" "$name-stop.service")
+# Not enabled: whether, when and where to learn is the church's choice (docs/LEARNING.md).
+files+=("$name-learn.service" "$name-learn.timer" "$name-train.service" "$name-train.timer" "$name-learn-sync.service")
 changed=no
 
 say() {

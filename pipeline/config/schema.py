@@ -257,6 +257,10 @@ class Learn(Section):
 
     directory: Annotated[str, Field(min_length=1), LIVE] = "learning"
     general: Annotated[Text, LIVE] = ""
+    train: Annotated[Literal["", "marian", "stt", "both"], LIVE] = ""
+    minutes: Annotated[float, Field(gt=0, le=10_000), LIVE] = 120.0
+    bible: Annotated[Text, LIVE] = ""
+    glossary: Annotated[Text, LIVE] = ""
 
 
 class Operator(Section):

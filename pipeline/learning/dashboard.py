@@ -16,6 +16,7 @@ import jiwer
 from pipeline.core.errors import SessionError
 from pipeline.core.percentiles import spread
 from pipeline.learning.compare import ModelComparison, read_comparisons
+from pipeline.learning.cycle import read_focus
 from pipeline.learning.deploy import Deployment, read_deployments
 from pipeline.learning.folder import DataFolder
 from pipeline.records.events import BrokenEvent, FaultEvent
@@ -97,6 +98,7 @@ def dashboard(folders: Sequence[Path], data: DataFolder) -> str:
         charts=_charts(services),
         models=_in_force(read_deployments(data)),
         comparisons=_newest(read_comparisons(data)),
+        focus=read_focus(data),
         minutes=round(sum(each.minutes for each in services)),
         reviewed=round(sum(each.reviewed_minutes for each in services), 1),
         pairs=len(data.pairs()),

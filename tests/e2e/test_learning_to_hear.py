@@ -30,7 +30,7 @@ from tests.support.services import STARTED, Said, decide, hold
 needs_train_extra()
 
 from scripts.training.data.speech import Voice, speak  # noqa: E402
-from tests.support.spoken_names import FRAMES, NAMES, VOICES  # noqa: E402
+from scripts.training.data.spoken_names import FRAMES, NAMES, VOICES  # noqa: E402
 
 pytestmark = [pytest.mark.slow, pytest.mark.train]
 

@@ -28,14 +28,18 @@ def install(root: Path, *options: str) -> subprocess.CompletedProcess[str]:
 def units(tmp_path: Path) -> Path:
     """Return a root in which every program that the units name is there."""
     needs_program("systemd-analyze")
-    program = tmp_path / "opt" / NAME / "venv" / "bin" / NAME
-    program.parent.mkdir(parents=True)
-    program.symlink_to("/bin/true")
+    named = ("opt", NAME, "venv", "bin", NAME), ("srv", NAME, ".venv", "bin", NAME)
+    for parts in (*named, ("usr", "bin", "rsync")):
+        program = tmp_path.joinpath(*parts)
+        program.parent.mkdir(parents=True)
+        program.symlink_to("/bin/true")
     folder = tmp_path / "etc" / "systemd" / "system"
     folder.mkdir(parents=True)
     for unit in UNITS.iterdir():
         if unit.suffix in {".service", ".timer"}:
-            text = unit.read_text("utf-8").replace("/opt/", f"{tmp_path}/opt/")
+            text = unit.read_text("utf-8")
+            for place in ("/opt/", "/srv/", "/usr/bin/rsync"):
+                text = text.replace(place, f"{tmp_path}{place}")
             (folder / unit.name).write_text(text)
     return folder
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from pipeline.cli.commands.learn_cycle import add_cycle_steps
 from pipeline.cli.commands.learn_models import add_model_steps, add_step, opened, progress
 from pipeline.cli.commands.learn_training import add_training_steps
 from pipeline.cli.options import Commands
@@ -35,6 +36,7 @@ steps, in the order of a month:
   stark-translate learn compare OLD NEW         is a new model better, by chance or in fact?
   stark-translate learn deploy FILE NAME        the next start uses it; the old one is kept
   stark-translate learn rollback                the next start uses the old one again
+  stark-translate learn cycle                   what a timer runs: collect, and what to look at next
 
 docs/LEARNING.md tells the whole way.
 """
@@ -81,6 +83,7 @@ def add(commands: Commands) -> None:
     step.add_argument("--dry-run", action="store_true", help="say what it would be; write nothing")
     add_training_steps(steps)
     add_model_steps(steps)
+    add_cycle_steps(steps)
     step = add_step(steps, "remove", _remove, "Take sessions' pairs and sound out again.")
     step.add_argument("names", nargs="+", metavar="SESSION")
 

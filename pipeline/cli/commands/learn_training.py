@@ -57,6 +57,9 @@ def add_training_steps(steps: Commands) -> None:
     step.add_argument("--base", default="", help="folder of the Whisper it begins from (in use)")
     step.add_argument("--sound", type=Path, metavar="DIR", help="default: audio in the data folder")
     step.add_argument("--out", type=Path, metavar="DIR", help="default: stt in the data folder")
+    step.add_argument(
+        "--steps", type=int, default=0, help="ends after so many, if before --minutes"
+    )
     step.add_argument("--batch", type=int, default=8, help="utterances in a step (%(default)s)")
     step.add_argument("--device", choices=["cpu", "cuda"], default="cpu", help="%(default)s")
     _add_options(step)
@@ -123,6 +126,7 @@ def _hear(arguments: argparse.Namespace) -> int:
             *("--lang", settings.translate.source, "--window-s", f"{window_s:g}"),
             *(("--context", engine.hotwords) if engine.hotwords else ()),
             *("--batch", str(arguments.batch), "--device", arguments.device),
+            *(("--steps", str(arguments.steps)) if arguments.steps else ()),
             *("--evaluate-minutes", f"{max(0.5, arguments.minutes / 10):g}"),
         ),
     )

@@ -91,16 +91,20 @@ def _parse(folder: Path, fields: dict[str, object]) -> Utterance:
 
 
 def divide(utterances: Sequence[Utterance]) -> Split:
-    """Split utterances, always in the same way. Raises LearningError (sound-too-little)."""
-    split = Split([], [], [])
-    for each in utterances:
-        key = " ".join(words(each.text))
-        if holds_out(each.source, key):
-            split.held_out.append(each)
-        elif hashlib.sha256(key.encode()).digest()[1] % DEVELOPMENT_OF == 0:
-            split.development.append(each)
-        else:
-            split.training.append(each)
+    """Split utterances, the same ones always in the same way; one text is in one part only.
+
+    Raises LearningError (sound-too-little).
+    """
+    texts = {each: " ".join(words(each.text)) for each in utterances}
+    held_out = [each for each in utterances if holds_out(each.source, texts[each])]
+    rest = [each for each in utterances if each not in set(held_out)]
+    ranked = sorted({texts[each] for each in rest}, key=_rank)
+    choosing = set(ranked[: round(len(ranked) / DEVELOPMENT_OF)])
+    split = Split(
+        training=[each for each in rest if texts[each] not in choosing],
+        development=[each for each in rest if texts[each] in choosing],
+        held_out=held_out,
+    )
     if len(split.training) < LEAST_TRAINING or len(split.development) < LEAST_DEVELOPMENT:
         raise LearningError(
             "sound-too-little",
@@ -109,6 +113,10 @@ def divide(utterances: Sequence[Utterance]) -> Split:
             "Keep the sound of more services (session.keep_audio), review and collect again.",
         )
     return split
+
+
+def _rank(text: str) -> bytes:
+    return hashlib.sha256(f"development {text}".encode()).digest()
 
 
 def load(utterance: Utterance) -> Pcm:

@@ -29,7 +29,7 @@ from torch import Tensor
 
 from pipeline.core.errors import LearningError, ModelError, StarkError
 from pipeline.models.windows import PROOF
-from scripts.gguf_export.progress import console
+from scripts.gguf_export.progress import console, only_warnings
 from scripts.training.data import sound
 from scripts.training.evaluate.stt_score import word_error_rate
 from scripts.training.models.whisper_model import Pretrained, Speech, hear, load
@@ -183,4 +183,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
+    only_warnings()
     sys.exit(main())

@@ -16,6 +16,7 @@ import argparse
 import json
 import random
 import sys
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +29,7 @@ from torch import Tensor, nn
 from pipeline.core.errors import LearningError, ModelError, StarkError
 from pipeline.core.types import Pcm
 from pipeline.learning.audio_folder import METADATA
-from scripts.gguf_export.progress import console
+from scripts.gguf_export.progress import console, only_warnings
 from scripts.training import manifest
 from scripts.training.data import sound
 from scripts.training.evaluate.stt_score import word_error_rate
@@ -37,6 +38,7 @@ from scripts.training.models.whisper_model import IGNORED, Additions, Pretrained
 from scripts.training.train.training import Plan, cosine_at, train
 
 BEST = "best.pt"
+MOST_DEVELOPMENT = 32
 TARGETS = ["q_proj", "v_proj"]
 _SORTED = 8
 """Batches that are sorted by length together, so that little is padded."""
@@ -82,6 +84,7 @@ def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--context", default="", help="the words that the program gives it to listen for")
     add("--window-s", type=float, default=10, help="the shortest that is encoded (%(default)g)")
     add("--minutes", type=float, default=60, help="in all, resumes included (%(default)g)")
+    add("--steps", type=int, default=0, help="ends after so many, if before --minutes")
     add("--evaluate-minutes", type=float, default=5, help="%(default)g")
     add("--resume", action="store_true", help="go on from --out")
     add("--rank", type=int, default=32, help="%(default)s")
@@ -108,7 +111,9 @@ def add_low_rank(pretrained: Pretrained, options: argparse.Namespace) -> tuple[A
         target_modules=TARGETS,
         bias="none",
     )
-    wrapped = get_peft_model(pretrained.model, config)
+    with warnings.catch_warnings():  # peft 0.21 asks transformers 5 in the way of transformers 4
+        warnings.simplefilter("ignore", FutureWarning)
+        wrapped = get_peft_model(pretrained.model, config)
     return wrapped, Additions(wrapped)
 
 
@@ -132,6 +137,11 @@ def readable(utterances: Sequence[sound.Utterance]) -> list[tuple[sound.Utteranc
             "Collect again, or leave the broken files out of metadata.jsonl.",
         )
     return found
+
+
+def few(utterances: Sequence[sound.Utterance]) -> Sequence[sound.Utterance]:
+    """Return at most MOST_DEVELOPMENT of them, from all over: they are heard again and again."""
+    return utterances[:: -(-len(utterances) // MOST_DEVELOPMENT)] if utterances else utterances
 
 
 def make_batch(
@@ -255,12 +265,14 @@ class BestKeeper:
 def run(options: argparse.Namespace) -> None:
     """Train as the options say. Raises StarkError."""
     split = sound.divide(sound.read(options.sound))
-    training, development = readable(split.training), readable(split.development)
+    training, development = readable(split.training), readable(few(split.development))
     if not training or not development:
         raise LearningError("sound-broken", f"No file in {options.sound} can be used.")
     pretrained = load(options.base, options.lang)
     _, learning = add_low_rank(pretrained, options)
     pretrained.model.to(options.device).train()
+    if not options.resume:
+        (options.out / BEST).unlink(missing_ok=True)
     keeper = BestKeeper(options.out / BEST, learning)
     count = sum(p.numel() for p in learning.parameters())
     hours = sum(len(pcm) for _, pcm in training) / 16_000 / 3600
@@ -278,6 +290,7 @@ def run(options: argparse.Namespace) -> None:
 
     if not options.resume:
         before = score(pretrained, development, options)
+        keeper.see(before)  # what is never better than the base is not kept
         (options.out / "before.json").write_text(json.dumps(vars(before)) + "\n")
         print(f"before training: {before}", flush=True)
     stepper = torch.optim.AdamW(learning.parameters(), lr=options.rate, weight_decay=0.01)
@@ -293,10 +306,18 @@ def run(options: argparse.Namespace) -> None:
             options.evaluate_minutes,
             options.resume,
             rates=cosine_at,
+            steps=options.steps,
         ),
     )
-    figures = {"before": json.loads((options.out / "before.json").read_text())}
-    figures |= {"best": vars(keeper.best)} if keeper.best else {}
+    before = Score(**json.loads((options.out / "before.json").read_text()))
+    if keeper.best is None or not keeper.best.is_better_than(before):
+        raise LearningError(
+            "nothing-learnt",
+            f"Nothing was learnt: no checkpoint hears better than the base, {before}.",
+            "Collect more sound, or start it again with more --minutes; the model in use is as"
+            " it was.",
+        )
+    figures = {"before": vars(before), "best": vars(keeper.best)}
     inputs = [options.base / "model.bin", options.sound / METADATA]
     manifest.write(options.out / "manifest.json", inputs, options, figures)
 
@@ -314,4 +335,5 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
+    only_warnings()
     sys.exit(main())

@@ -97,6 +97,13 @@ class Plan:
     elapsed_s: float = 0.0
     rates: Callable[[float], float] = rate_at
     """Share of the peak rate at a progress from 0 to 1."""
+    steps: int = 0
+    """Ends after so many, earlier runs counted, if time is not over before; 0 is by time alone."""
+
+    def progress(self, elapsed_s: float, step: int) -> float:
+        """Return how much of the training is done, 0..1 and above."""
+        by_steps = step / self.steps if self.steps else 0.0
+        return max(by_steps, elapsed_s / (60 * self.minutes))
 
 
 def smoothed_loss(logits: Tensor, targets: Tensor, weights: Tensor) -> Tensor:
@@ -154,7 +161,7 @@ def train(
     began = time.monotonic() - elapsed_s
     saved_at = elapsed_s
     for batch in batches(random.Random(plan.seed + step)):
-        progress = elapsed_s / (60 * plan.minutes)
+        progress = plan.progress(elapsed_s, step)
         if progress >= 1.0 or stop:
             break
         for group, rate in zip(groups, rates, strict=True):
@@ -197,7 +204,7 @@ class _Log:
             meter = tqdm.format_meter(
                 int(elapsed_s), int(60 * minutes), elapsed_s, ncols=60, ascii=True, unit="s"
             )
-            rate = self._plan.rates(elapsed_s / (60 * minutes))
+            rate = self._plan.rates(self._plan.progress(elapsed_s, step))
             print(
                 meter, f"step {step} ({pace:.0f}/min) loss {loss:.3f} rate {rate:.2f}", flush=True
             )

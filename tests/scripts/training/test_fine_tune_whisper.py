@@ -32,11 +32,11 @@ import torch  # noqa: E402
 from tokenizers import Tokenizer  # noqa: E402
 
 from scripts.training.data import sound  # noqa: E402
+from scripts.training.data.spoken_names import FRAMES, NAMES, VOICES, speak_names  # noqa: E402
 from scripts.training.export import export_whisper  # noqa: E402
 from scripts.training.models import whisper_model  # noqa: E402
 from scripts.training.train import fine_tune_whisper as trainer  # noqa: E402
 from scripts.training.train.training import cosine_at  # noqa: E402
-from tests.support.spoken_names import speak_names  # noqa: E402
 
 pytestmark = [pytest.mark.train, pytest.mark.slow]
 
@@ -46,7 +46,9 @@ STARTER = bundled("models", "starter", "stt")
 @pytest.fixture(scope="module")
 def spoken(tmp_path_factory: pytest.TempPathFactory) -> Path:
     needs_program("espeak-ng")
-    return speak_names(tmp_path_factory.mktemp("spoken"))
+    return speak_names(
+        tmp_path_factory.mktemp("spoken"), NAMES[:3], FRAMES[:10], VOICES[:1], plain=6
+    )
 
 
 @pytest.fixture(scope="module")
@@ -57,14 +59,16 @@ def starter() -> whisper_model.Pretrained:
 
 
 def options(spoken: Path, out: Path, *more: str) -> list[str]:
-    told = ["--base", str(STARTER), "--sound", str(spoken), "--out", str(out), "--threads", "2"]
-    return [*told, "--window-s", "6", "--evaluate-minutes", "0.25", *more]
+    told = ["--base", str(STARTER), "--sound", str(spoken), "--out", str(out), "--threads", "1"]
+    return [*told, "--window-s", "6", "--evaluate-minutes", "60", *more]
 
 
 @pytest.fixture(scope="module")
 def trained(spoken: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("trained")
-    assert trainer.main(options(spoken, out, "--minutes", "0.75")) == 0
+    assert (
+        trainer.main(options(spoken, out, "--minutes", "60", "--steps", "14", "--batch", "6")) == 0
+    )
     return out
 
 
@@ -125,9 +129,10 @@ def test_a_multilingual_model_is_told_language_and_task(whisper_base: Path) -> N
 
 
 def test_what_was_learnt_is_heard_better_and_the_best_of_it_is_kept(trained: Path) -> None:
-    before = json.loads((trained / "before.json").read_text())
+    before = trainer.Score(**json.loads((trained / "before.json").read_text()))
     best = torch.load(trained / "best.pt", weights_only=True)
-    assert best["wer"] < before["wer"]
+    assert trainer.Score(best["wer"], best["loss"]).is_better_than(before)
+    assert best["loss"] < before.loss
     figures = json.loads((trained / "manifest.json").read_text())["figures"]
     assert figures["best"] == {"wer": best["wer"], "loss": best["loss"]}
     saved = torch.load(trained / "checkpoint.pt", weights_only=False)["model"]
@@ -187,7 +192,7 @@ def test_additions_of_another_base_are_refused(trained: Path, spoken: Path, tmp_
 
 def test_a_training_that_was_stopped_goes_on(spoken: Path, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "scripts.training.train.fine_tune_whisper"]
-    command += options(spoken, tmp_path, "--minutes", "5")
+    command += options(spoken, tmp_path, "--minutes", "60")
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
         assert running.stdout is not None
         for line in running.stdout:
@@ -200,17 +205,28 @@ def test_a_training_that_was_stopped_goes_on(spoken: Path, tmp_path: Path) -> No
     assert "stopped at 0." in told
     step = torch.load(tmp_path / "checkpoint.pt", weights_only=False)["step"]
     before = (tmp_path / "before.json").read_bytes()
-    assert trainer.main(options(spoken, tmp_path, "--minutes", "0.3", "--resume")) == 0
+    more = ("--minutes", "60", "--steps", str(step + 2), "--resume")
+    trainer.main(options(spoken, tmp_path, *more))  # two steps may have taught nothing
     again = torch.load(tmp_path / "checkpoint.pt", weights_only=False)
-    assert again["step"] > step >= 0
+    assert again["step"] == step + 2
     assert (tmp_path / "before.json").read_bytes() == before
+
+
+def test_where_nothing_was_learnt_it_is_told_and_there_is_no_model(
+    spoken: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert trainer.main(options(spoken, tmp_path, "--steps", "1", "--rate", "1e-12")) != 0
+    assert "Nothing was learnt" in " ".join(capsys.readouterr().err.split())
+    assert not (tmp_path / "manifest.json").exists()
+    assert export_whisper.main(exported(spoken, tmp_path, tmp_path / "model")) != 0
+    assert not (tmp_path / "model").exists()
 
 
 def test_a_training_that_diverges_is_told(
     spoken: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     base = sha256(STARTER / "model.bin")
-    assert trainer.main(options(spoken, tmp_path, "--minutes", "5", "--rate", "1e30")) != 0
+    assert trainer.main(options(spoken, tmp_path, "--minutes", "60", "--rate", "1e30")) != 0
     told = " ".join(capsys.readouterr().err.split())
     assert "is no number" in told
     assert "Train with a lower rate" in told

@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from pipeline.dictionary.rules import Rule
+from pipeline.learning.collect import CollectSettings, collect
 from pipeline.learning.compare import ModelComparison, keep
+from pipeline.learning.cycle import keep_focus
 from pipeline.learning.dashboard import dashboard, figures
 from pipeline.learning.folder import DataFolder
 from tests.support.services import GOOD, NAME, STARTED, UNSURE, WRONG, decide, hold
@@ -32,6 +35,19 @@ def test_a_service_in_figures(folders: list[Path]) -> None:
     assert told.reviewed_minutes == pytest.approx(0.1)
     assert len(told.estimates) == 3
     assert figures(folders[1]).wer is None
+
+
+def test_the_page_tells_what_to_look_at_next(folders: list[Path], tmp_path: Path) -> None:
+    data = DataFolder(tmp_path / "learning")
+    assert "What to look at next" not in dashboard(folders, data)
+    rule = Rule("esther", ("as tar",), "Esther")
+    with data.hold():
+        collect(data, folders, CollectSettings(rules=[rule], speaker="<Ana>"))
+        keep_focus(data)
+    page = dashboard(folders, data)
+    for said in ("What to look at next", "Esther: misheard", "&lt;Ana&gt; is heard worst"):
+        assert said in page
+    assert "<Ana>" not in page
 
 
 def test_the_page_tells_of_all_services_and_models(folders: list[Path], tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`learn translate`, `compare`, `deploy` and `rollback` as they are typed."""
+"""`learn compare`, `deploy` and `rollback` as they are typed."""
 
 from __future__ import annotations
 
@@ -38,15 +38,3 @@ def test_a_comparison_says_what_to_do(capsys: pytest.CaptureFixture[str]) -> Non
     said = capsys.readouterr().out
     assert "few" in said
     assert "deploy: nothing changed that is more than chance" in said
-
-
-def test_translate_says_what_it_would_run(capsys: pytest.CaptureFixture[str]) -> None:
-    asked = ["learn", "translate", "--dry-run", "--data", "learning", "--minutes", "5"]
-    assert main(asked) == 0
-    trains, converts = capsys.readouterr().out.splitlines()
-    assert "scripts.training.train.train_marian --init" in trains
-    assert f"--mix {Path('learning/mix').absolute()}" in trains
-    assert "export_marian" in converts
-    assert main([*asked, "--role", "gemma"]) == 2
-    assert main([*asked, "--role", "gemma", "--base", "cut"]) == 0
-    assert "fine_tune_gemma --base" in capsys.readouterr().out

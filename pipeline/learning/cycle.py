@@ -1,0 +1,173 @@
+"""The rhythm of learning: every week collect and choose what to look at, every month train.
+
+A cycle is a row of the program's own commands, each a process of its own at the lowest priority. It
+does not begin while a service is going on, and ends where one begins: what was trained until then
+is in a checkpoint, and the next cycle goes on from it. Nothing is ever deployed by itself.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from pydantic import TypeAdapter
+
+from pipeline.config.schema import Learn, Settings
+from pipeline.core.errors import LearningError, ProtocolError
+from pipeline.core.timestamps import utc_now
+from pipeline.learning.focus import Focus, find_focus
+from pipeline.learning.folder import DataFolder
+from pipeline.protocol.codec import parse_json
+from pipeline.session.reader import JOURNAL, sessions
+from pipeline.session.resume import in_use
+
+FOCUS = "focus.json"
+QUIET_S = 1800.0
+"""A machine that is always on has a session open; a service is going on where captions come."""
+_LOOK_S = 5.0
+_WORSE = 1
+"""How `learn compare` ends where the new model is to be left."""
+_FOCUS = TypeAdapter(Focus)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A command of the cycle, as it is typed behind the program's name."""
+
+    words: tuple[str, ...]
+    may_say_no: bool = False
+    """Whether ending with 1 is an answer and not a failure."""
+
+
+def plan(settings: Settings, data: Path, *, train: bool) -> list[Step]:
+    """Return the steps of a cycle; with `train` also those of each role in `learn.train`."""
+    learn, at = settings.learn, ("--data", str(data))
+    steps = [Step(("learn", "collect", *at)), Step(("learn", "focus", *at))]
+    if not train:
+        return steps
+    if learn.train in ("marian", "both"):
+        steps += [
+            Step(("learn", "mix", *at, *_corpora(learn))),
+            Step(("learn", "translate", "--role", "marian", *at, *_minutes(learn))),
+            _compare("marian", settings.translate.partial.model, data / "marian" / "model", at),
+        ]
+    if learn.train in ("stt", "both"):
+        steps += [
+            Step(("learn", "hear", *at, *_minutes(learn))),
+            _compare("stt", settings.stt.model, data / "stt" / "model", at),
+        ]
+    return steps
+
+
+def run(
+    steps: Sequence[Step],
+    options: Sequence[str],
+    *,
+    directory: Path,
+    on_step: Callable[[Step], None],
+) -> list[Step]:
+    """Do the steps one after the other; return those that failed.
+
+    `options` go with each command; `directory` is where sessions are. A step that fails leaves the
+    others. Raises LearningError `service-running`: a service is going on, or has begun.
+    """
+    _require_quiet(directory)
+    failed = []
+    for step in steps:
+        on_step(step)
+        code = _run([sys.executable, "-m", "pipeline", *step.words, *options], directory)
+        if code and not (step.may_say_no and code == _WORSE):
+            failed.append(step)
+    return failed
+
+
+def is_serving(directory: Path, now_s: float | None = None) -> bool:
+    """Whether a service is going on: a session that is being written has had a caption lately."""
+    now_s = time.time() if now_s is None else now_s
+    for folder in sessions(directory)[-1:] if directory.is_dir() else []:
+        journal = folder / JOURNAL
+        try:
+            if in_use(journal) and now_s - journal.stat().st_mtime < QUIET_S:
+                return True
+        except OSError:
+            continue
+    return False
+
+
+def keep_focus(data: DataFolder) -> Focus:
+    """Find and write down what to look at next. Raises LearningError."""
+    kept = [name for name, entry in sorted(data.ledger().items()) if not entry.removed]
+    pairs = [pair for name in kept for pair in data.harvest(name).pairs]
+    found = find_focus(pairs, utc_now())
+    data.write_json(FOCUS, asdict(found))
+    return found
+
+
+def read_focus(data: DataFolder) -> Focus | None:
+    """Return what was found last, None before the first cycle. Raises LearningError."""
+    path = data.path / FOCUS
+    try:
+        return parse_json(_FOCUS, path.read_bytes()) if path.exists() else None
+    except (OSError, ProtocolError) as error:
+        message = f"{path} cannot be read: {error}."
+        raise LearningError(
+            "focus-unreadable", message, "Delete it; the next cycle makes it anew."
+        ) from None
+
+
+def _compare(role: str, old: str, new: Path, at: Sequence[str]) -> Step:
+    return Step(("learn", "compare", old, str(new), "--role", role, *at), may_say_no=True)
+
+
+def _minutes(learn: Learn) -> tuple[str, ...]:
+    return ("--minutes", f"{learn.minutes:g}")
+
+
+def _corpora(learn: Learn) -> Iterator[str]:
+    for name, file in (("--bible", learn.bible), ("--glossary", learn.glossary)):
+        if file:
+            yield from (name, file)
+
+
+def _require_quiet(directory: Path) -> None:
+    if is_serving(directory):
+        raise LearningError(
+            "service-running",
+            "A service is going on; learning waits.",
+            "Start it again afterwards; what was begun goes on.",
+        )
+
+
+def _run(command: Sequence[str], directory: Path) -> int:
+    """Run a command at the lowest priority until it ends or a service begins; return its code."""
+    process = subprocess.Popen(  # noqa: S603 - ourselves
+        ["nice", "-n", "19", *command],  # noqa: S607 - of every Linux
+        start_new_session=True,
+        env=os.environ | {"PYTHONUNBUFFERED": "1"},
+    )
+    try:
+        while True:
+            try:
+                return process.wait(_LOOK_S)
+            except subprocess.TimeoutExpired:
+                _require_quiet(directory)
+    finally:
+        _end(process)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a command and what it has started, which save what they have."""
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGTERM)
+        process.wait()
+
+
+def config_options(config: Path | None) -> list[str]:
+    """Return the option that names the settings to a command."""
+    return ["--config", str(config)] if config else []

@@ -1,0 +1,104 @@
+"""What the next seven days are for: which terms, which speaker, which captions to review. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from pipeline.learning.pairs import LearningPair
+from pipeline.learning.terms import terms_in
+
+LEAST_SHARE, MOST_SHARE = 0.05, 0.15
+"""Of the captions that a score alone vouches for: so many are put before a person."""
+_TERMS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class TermFocus:
+    """A church term and how often it was said and misheard."""
+
+    term: str
+    said: int
+    misheard: int
+
+
+@dataclass(frozen=True, slots=True)
+class SpeakerFocus:
+    """Who is heard worst, and how surely: the mean confidence of the recognizer, 0..1."""
+
+    speaker: str
+    captions: int
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A caption to review."""
+
+    session_id: str
+    id: int
+    score: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Focus:
+    """What the next cycle is for; empty parts where there is nothing to say."""
+
+    utc: str
+    terms: tuple[TermFocus, ...]
+    speaker: SpeakerFocus | None
+    """None without a labelled speaker."""
+    review: tuple[Candidate, ...]
+    captions: int
+    """Of which the candidates are the worst."""
+
+
+def find_focus(pairs: Sequence[LearningPair], utc: str) -> Focus:
+    """Return what to look at next, of all pairs that were collected."""
+    alone = [pair for pair in pairs if pair.source == "auto"]
+    return Focus(
+        utc=utc,
+        terms=_terms(pairs),
+        speaker=_speaker(pairs),
+        review=_candidates(alone),
+        captions=len(alone),
+    )
+
+
+def _terms(pairs: Iterable[LearningPair]) -> tuple[TermFocus, ...]:
+    """Return the terms that were misheard most: said, and not in what was recognized."""
+    said, misheard = Counter[str](), Counter[str]()
+    for pair in pairs:
+        said.update(pair.terms)
+        heard = set(terms_in(pair.heard, pair.terms))
+        misheard.update(term for term in pair.terms if term not in heard)
+    ranked = sorted(
+        misheard, key=lambda term: (-misheard[term], -misheard[term] / said[term], term)
+    )
+    return tuple(TermFocus(term, said[term], misheard[term]) for term in ranked[:_TERMS])
+
+
+def _speaker(pairs: Iterable[LearningPair]) -> SpeakerFocus | None:
+    by_speaker: dict[str, list[float]] = {}
+    for pair in pairs:
+        if pair.speaker and pair.stt_confidence is not None:
+            by_speaker.setdefault(pair.speaker, []).append(pair.stt_confidence)
+    told = [
+        SpeakerFocus(name, len(each), round(fmean(each), 3)) for name, each in by_speaker.items()
+    ]
+    return min(told, key=lambda each: (each.confidence, each.speaker), default=None)
+
+
+def _candidates(alone: Sequence[LearningPair]) -> tuple[Candidate, ...]:
+    """Return the captions with the lowest scores: those that wait for a review, within limits."""
+    waiting = sum(pair.status == "review" for pair in alone)
+    least, most = (round(share * len(alone)) for share in (LEAST_SHARE, MOST_SHARE))
+    count = min(max(waiting, least), max(most, 1 if alone else 0))
+    ranked = sorted(alone, key=lambda pair: (pair.quality_score or 0.0, pair.session_id, pair.id))
+    return tuple(
+        Candidate(pair.session_id, pair.id, round(pair.quality_score or 0.0, 3), pair.text)
+        for pair in ranked[:count]
+    )

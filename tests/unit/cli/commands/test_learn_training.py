@@ -1,0 +1,70 @@
+"""`learn translate`, `hear` and `distill` as they are typed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.cli.main import main
+from tests.support.needs import needs_train_extra
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_translate_says_what_it_would_run(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["learn", "translate", "--dry-run", "--data", "learning", "--minutes", "5"]
+    assert main(asked) == 0
+    trains, converts = capsys.readouterr().out.splitlines()
+    assert "scripts.training.train.train_marian --init" in trains
+    assert f"--mix {Path('learning/mix').absolute()}" in trains
+    assert "export_marian" in converts
+    assert main([*asked, "--role", "gemma"]) == 2
+    assert main([*asked, "--role", "gemma", "--base", "cut"]) == 0
+    assert "fine_tune_gemma --base" in capsys.readouterr().out
+
+
+def test_hear_trains_as_the_program_hears(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("config.toml").write_text("[stt]\nhotwords = true\nwindow_s = 7\n")
+    assert main(["learn", "hear", "--dry-run", "--data", "learning", "--steps", "9"]) == 0
+    trains, converts = capsys.readouterr().out.splitlines()
+    assert "scripts.training.train.fine_tune_whisper --base" in trains
+    assert f"--sound {Path('learning/audio').absolute()}" in trains
+    assert "--lang en --window-s 7 --context " in trains
+    assert "sanctification" in trains
+    assert "--steps 9" in trains
+    assert "scripts.training.export.export_whisper" in converts
+    assert not Path("learning").exists()
+
+
+@pytest.mark.train
+def test_hear_without_sound_says_how_to_get_some(capsys: pytest.CaptureFixture[str]) -> None:
+    needs_train_extra()
+    assert main(["learn", "hear", "--data", "learning"]) == 1
+    told = capsys.readouterr().err
+    assert "[sound-missing]" in told
+    assert "session.keep_audio" in told
+
+
+def test_distill_says_what_it_would_run(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["learn", "distill", "--dry-run", "--data", "learning"]
+    assert main(asked) == 0
+    teaches, trains, _ = capsys.readouterr().out.splitlines()
+    assert "would teach learning/mix" in teaches
+    assert f"--mix {Path('learning/distill/mix').absolute()}" in trains
+    second = Path("learning/distill/model")
+    second.mkdir(parents=True)
+    for name in ("model.bin", "config.json", "source.spm", "target.spm"):
+        (second / name).touch()
+    assert main([*asked, "--round", "2"]) == 0
+    trains = capsys.readouterr().out.splitlines()[1]
+    assert f"--init {second.absolute()}" in trains
+    assert f"--mix {Path('learning/distill/sermons/mix').absolute()}" in trains
+
+
+def test_a_second_round_needs_a_first(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["learn", "distill", "--dry-run", "--data", "learning", "--round", "2"]) != 0
+    assert capsys.readouterr().err
