@@ -71,6 +71,7 @@ class Stopping:
         return self._teacher.translate(text)
 
 
+@pytest.mark.slow
 def test_a_teaching_that_was_cut_off_goes_on(order: TeachingOrder, marian: Marian) -> None:
     with pytest.raises(KeyboardInterrupt):
         teach(order, Stopping(marian, KeyboardInterrupt(), 21))  # type: ignore[arg-type]
@@ -88,6 +89,7 @@ def test_a_teaching_that_was_cut_off_goes_on(order: TeachingOrder, marian: Maria
     assert "leído" in lessons[3].teacher
 
 
+@pytest.mark.slow
 def test_half_of_what_the_student_learns_is_the_teachers(
     order: TeachingOrder, marian: Marian
 ) -> None:
@@ -104,6 +106,7 @@ def test_half_of_what_the_student_learns_is_the_teachers(
     assert write_student_mix(order, lessons) == counts, "always the same half"
 
 
+@pytest.mark.slow
 def test_where_the_teacher_failed_the_reference_stays(order: TeachingOrder, marian: Marian) -> None:
     lessons = teach(order, Stopping(marian, EngineError("x", "y"), 5))  # type: ignore[arg-type]
     assert [each.teacher == "" for each in lessons].index(True) == 4
@@ -114,11 +117,13 @@ def test_where_the_teacher_failed_the_reference_stays(order: TeachingOrder, mari
     assert lines[4]["es"] == "Referencia 4."
 
 
+@pytest.mark.slow
 def test_a_second_round_is_of_sermons_alone(order: TeachingOrder, marian: Marian) -> None:
     lessons = teach(replace(order, parts=("sermon",)), marian)
     assert [each.source for each in lessons] == SAID[1::2]
 
 
+@pytest.mark.slow
 def test_another_teacher_does_not_go_on_with_the_first_ones_work(
     order: TeachingOrder, marian: Marian
 ) -> None:
@@ -129,6 +134,7 @@ def test_another_teacher_does_not_go_on_with_the_first_ones_work(
         assert told.value.code == "teacher-other"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("content", "code"),
     [
@@ -148,6 +154,7 @@ def test_a_mix_that_cannot_be_taught_is_told(
     assert told.value.code == code
 
 
+@pytest.mark.slow
 def test_a_teacher_that_says_nothing_is_told(order: TeachingOrder, marian: Marian) -> None:
     class Silent:
         def translate(self, text: str) -> Translation:
@@ -197,6 +204,7 @@ def test_the_share_of_the_gap(
     assert [each["name"] for each in kept["rows"]] == ["base", "distilled", "teacher"]
 
 
+@pytest.mark.slow
 def test_a_row_has_every_measure_of_every_set(marian: Marian) -> None:
     answers: list[int] = []
     sets = [SentenceSet("gate", few(read(), 2))]
