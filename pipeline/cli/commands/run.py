@@ -188,9 +188,6 @@ def _serve(
     source: AudioSource | None = None,
 ) -> int:
     """Run the daemon to its end, and `then` if that was a good one; return the exit code."""
-    if source is None and loaded.settings.audio.input:
-        # Before models load and a session begins: most mistakes of a first try are of this kind.
-        factory.audio_file(loaded.settings).check()
     ended = _caption(loaded, mode, loop=loop, source=source)
     while ended.has_other_recognizer:
         log.warning("recognizer given up", goes_on_with=recognizer_name(loaded.settings))
@@ -214,8 +211,12 @@ def _caption(
     _say_models(settings)
     if mode == "live" and settings.translate.compare.engine != "none":
         log.info("not compared", reason="translate.compare is for rehearsals: dry-run and demo")
+    made = factory.engine_processes(settings, compare=mode != "live")
+    if source is None and settings.audio.input:
+        # Before models load and a session begins: most mistakes of a first try are of this kind.
+        factory.audio_file(settings).check()
     # First of all: while the models load, the rest of the program is made.
-    with factory.engine_processes(settings, compare=mode != "live") as processes:
+    with made as processes:
         engines = Engines(
             source=source or factory.audio_source(settings, loop=loop),
             detector=factory.speech_detector(),
