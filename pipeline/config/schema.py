@@ -7,6 +7,7 @@ mark, so that what is put in force without the others is valid.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
@@ -25,6 +26,7 @@ Threads = Annotated[int, Field(ge=1, le=256)]
 Share = Annotated[float, Field(ge=0, le=1)]
 _SHORTEST_WINDOW_S = 4.0
 _SHORTEST_SILENCE_MS = 64
+_TIME_OF_DAY = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
 Lang = Annotated[str, Field(pattern=r"^[a-z]{2,3}$")]
 
 
@@ -250,6 +252,15 @@ class Session(Section):
     keep_days: Annotated[int, Field(ge=0, le=36_500), LIVE] = 0
     keep_mb: Annotated[int, Field(ge=0, le=10_000_000), LIVE] = 0
     keep_audio: Annotated[Literal["none", "doubtful", "all"], LIVE] = "none"
+    new_at: Annotated[Text, LIVE] = "04:00"
+
+    @field_validator("new_at")
+    @classmethod
+    def _time_of_day(cls, new_at: str) -> str:
+        if new_at and not _TIME_OF_DAY.fullmatch(new_at):
+            msg = f'{new_at!r} is no time such as "04:00", nor "" for never'
+            raise ValueError(msg)
+        return new_at
 
 
 class Learn(Section):

@@ -126,10 +126,21 @@ class App:
             stops.push_async_callback(self._stop_workers)
             self._start_hashing()
             stops.callback(self._hashing.stop)
-            await self._until(lambda: self._group.is_done)
+            await self._until(lambda: self._group.is_done or self._supervisor.has_new_day)
         if isinstance(self.failure, StarkError):
             return self.failure.exit_code
         return 1 if self.failure else 0
+
+    @property
+    def settings(self) -> Settings:
+        """As they are in force, reloads included."""
+        return self._reload.settings
+
+    @property
+    def wants_new_session(self) -> bool:
+        """Whether it has ended for another one to begin: the service goes on in that."""
+        ended = self._stops or self.failure or self._group.is_broken
+        return self._supervisor.has_new_day and not ended
 
     def stop(self) -> None:
         """Ask for the end; asked twice, wait for nothing any more."""
@@ -174,8 +185,9 @@ class App:
         self._context.announcer.announce()
 
     async def _stop_server(self) -> None:
-        self._context.facts.has_ended = not self._context.facts.broken
-        self._context.announcer.announce()
+        if not self.wants_new_session:  # then pages are back before anybody has read "ended"
+            self._context.facts.has_ended = not self._context.facts.broken
+            self._context.announcer.announce()
         await self._context.hub.close()
 
     def _start_supervisor(self) -> None:
@@ -207,7 +219,8 @@ class App:
         self._hashing.start()
 
     async def _stop_workers(self) -> None:
-        self._context.notifier.stopping()
+        if not self.wants_new_session:  # systemd would take that for the end of the service
+            self._context.notifier.stopping()
         self._group.stop()
         await self._drain()
         for caption in self._group.take_unfinished():

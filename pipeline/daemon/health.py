@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import psutil
 
-from pipeline.core.timestamps import utc_now
+from pipeline.core.timestamps import utc_now, utc_offset_min
 from pipeline.daemon.context import DaemonContext
 from pipeline.daemon.coordinator import CaptionCoordinator
 from pipeline.engines.process import EngineProcess
@@ -81,6 +81,7 @@ class Health:
             dropped=self.dropped,
             memory_mb=self._memory(),
             engines=self.engines(),
+            utc_offset_min=utc_offset_min(),
         )
 
     def engines(self) -> tuple[EngineHealth, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import asdict
+from datetime import datetime
 
 import structlog
 
@@ -13,6 +14,7 @@ from pipeline.core.timestamps import utc_now
 from pipeline.daemon.context import DaemonContext
 from pipeline.daemon.coordinator import CaptionCoordinator
 from pipeline.daemon.health import Health
+from pipeline.daemon.new_day import NewDay
 from pipeline.daemon.reload import Reload
 from pipeline.records.events import RungEvent
 from pipeline.records.health import EngineHealth
@@ -50,6 +52,9 @@ class Supervisor:
         self._health = health
         self._notifier = context.notifier
         self._changed = changed
+        self._day = NewDay(datetime.now().astimezone())
+        self.has_new_day = False
+        """The session is to end, and a new one to begin."""
 
     async def run(self) -> None:
         """Check four times a second, until cancelled."""
@@ -57,6 +62,7 @@ class Supervisor:
         while True:
             now_s = time.monotonic()
             self._check(now_s)
+            self._check_day(now_s)
             if now_s >= next_health_s:
                 next_health_s = now_s + _HEALTH_S
                 self._recorder.record(self._health.record())
@@ -70,6 +76,19 @@ class Supervisor:
                 next_status_s = now_s + _STATUS_S
                 self._notifier.status(self._health.line())
             await asyncio.sleep(_TICK_S)
+
+    def _check_day(self, now_s: float) -> None:
+        """See whether the session has lasted for long enough."""
+        facts, settings = self._facts, self._reload.settings
+        # What an operator has set must not be forgotten in the night: it is waited for.
+        is_set = facts.paused or facts.blank or facts.off_record
+        is_quiet = not (facts.is_speaking or is_set or self._coordinator.unfinished)
+        now = datetime.now().astimezone()
+        due = self._day.is_due(settings.session.new_at, now, now_s, is_quiet=is_quiet)
+        if due and facts.mode == "live" and not settings.audio.input:
+            log.info("new session", reason=f"it is past {settings.session.new_at}")
+            self.has_new_day = True
+            self._changed.set()
 
     def _check(self, now_s: float) -> None:
         # What the final translator is at is not late: its draft is on screen, and it has a

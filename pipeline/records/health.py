@@ -107,3 +107,5 @@ class HealthRecord:
     """Memory of the process, megabytes (10^6 bytes) resident."""
     engines: tuple[EngineHealth, ...] = ()
     """Of each engine in a process of its own."""
+    utc_offset_min: int = 0
+    """Minutes by which the church's own clock is ahead of `utc`."""

@@ -106,6 +106,8 @@ class SummaryRecord:
     """Lines of sermon_pairs.jsonl."""
     review: int
     """Lines of review_queue.jsonl."""
+    utc_offset_min: int = 0
+    """Minutes by which the church's own clock was ahead of `utc`."""
 
 
 class SummaryBuilder:
@@ -128,6 +130,7 @@ class SummaryBuilder:
         # Eight bytes a value: exact percentiles of a long day need no more memory than that.
         self._times = {name: array("d") for name in TIMES}
         self._audio_s = 0.0
+        self._utc_offset_min = 0
         self._dropped: Mapping[str, int] = {}
 
     def add(self, record: Record | SummaryRecord) -> None:
@@ -138,6 +141,7 @@ class SummaryBuilder:
             case HealthRecord():
                 self._audio_s = record.audio_s  # both are totals: the last record has all
                 self._dropped = asdict(record.dropped)
+                self._utc_offset_min = record.utc_offset_min
             case FaultEvent():
                 self._faults[record.code] += 1
             case _:
@@ -150,6 +154,7 @@ class SummaryBuilder:
         return SummaryRecord(
             utc=utc,
             session=session,
+            utc_offset_min=self._utc_offset_min,
             audio_s=self._audio_s,
             utterances=self._utterances,
             decisions=dict(self._decisions),

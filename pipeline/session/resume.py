@@ -82,7 +82,7 @@ def unfinished_session(settings: Settings, now_utc: datetime) -> Unfinished | No
             if began_utc is None or in_use(folder / JOURNAL) or (folder / MARK).exists():
                 return None
             records = read_records(folder)
-            if _has_failed_to_start(folder, records):
+            if is_empty(folder, records):
                 continue
             if not _fits(folder, records, settings, now_utc):
                 return None
@@ -92,7 +92,7 @@ def unfinished_session(settings: Settings, now_utc: datetime) -> Unfinished | No
     return None
 
 
-def _has_failed_to_start(folder: Path, records: Sequence[Record]) -> bool:
+def is_empty(folder: Path, records: Sequence[Record]) -> bool:
     """Whether a service said nothing and nobody commanded anything in it."""
     modes = {record.mode for record in records if isinstance(record, HealthRecord)}
     said = any(isinstance(record, UtteranceRecord) for record in records)

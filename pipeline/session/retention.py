@@ -15,8 +15,9 @@ from pathlib import Path
 import structlog
 
 from pipeline.config.schema import Session as SessionSettings
-from pipeline.session.reader import JOURNAL, sessions, start_utc
-from pipeline.session.resume import in_use
+from pipeline.records.events import BrokenEvent, FaultEvent
+from pipeline.session.reader import JOURNAL, read_records, sessions, start_utc
+from pipeline.session.resume import in_use, is_empty
 
 log = structlog.get_logger()
 
@@ -64,6 +65,24 @@ def prune(
         removed.append(folder)
         log.info("session removed", folder=str(folder), why="age" if too_old else "room")
     return removed
+
+
+def discard_if_empty(folder: Path) -> bool:
+    """Remove a session in which nobody spoke, commanded anything, and nothing went wrong.
+
+    Returns whether it is gone. Raises SessionError where it cannot be read.
+    """
+    records = read_records(folder)
+    wrong = any(isinstance(record, FaultEvent | BrokenEvent) for record in records)
+    if wrong or not is_empty(folder, records):
+        return False
+    try:
+        shutil.rmtree(folder)
+    except OSError as error:
+        log.warning("session not removed", folder=str(folder), error=str(error))
+        return False
+    log.info("session removed", folder=str(folder), why="nothing happened in it")
+    return True
 
 
 def _started(folder: Path) -> datetime | None:

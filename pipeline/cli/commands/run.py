@@ -7,6 +7,7 @@ import asyncio
 import gc
 import os
 import sys
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,7 +30,7 @@ from pipeline.cli.screens import make_screen
 from pipeline.config.loader import Loaded
 from pipeline.config.schema import Settings
 from pipeline.core import logs
-from pipeline.core.errors import ModelCrashError, ModelError
+from pipeline.core.errors import ModelCrashError, ModelError, StarkError
 from pipeline.core.resources import bundled
 from pipeline.core.types import Mode
 from pipeline.daemon.app import App
@@ -41,6 +42,7 @@ from pipeline.models.catalog import state
 from pipeline.models.resolve import STARTER as STARTER_MODEL
 from pipeline.models.store import Store, directory_of
 from pipeline.session.reader import read_journal
+from pipeline.session.retention import discard_if_empty
 from pipeline.workers.group import Engines
 
 log = structlog.get_logger()
@@ -217,24 +219,27 @@ def _caption(
         factory.audio_file(settings).check()
     # First of all: while the models load, the rest of the program is made.
     with made as processes:
-        engines = Engines(
-            source=source or factory.audio_source(settings, loop=loop),
-            detector=factory.speech_detector(),
-            recognizer=processes.recognizer,
-            partial=processes.partial,
-            final=processes.final,
-            compare=processes.compare,
-        )
-        app = App(
-            settings,
-            engines,
-            dictionary=Dictionary(settings),
-            screen=screen,
-            mode=mode,
-            read=lambda: loaded.again().settings,
-        )
+
+        def session(settings: Settings) -> App:
+            engines = Engines(
+                source=source or factory.audio_source(settings, loop=loop),
+                detector=factory.speech_detector(),
+                recognizer=processes.recognizer,
+                partial=processes.partial,
+                final=processes.final,
+                compare=processes.compare,
+            )
+            return App(
+                settings,
+                engines,
+                dictionary=Dictionary(settings),
+                screen=screen,
+                mode=mode,
+                read=lambda: loaded.again().settings,
+            )
+
         try:
-            code = asyncio.run(app.run())
+            app, code = _hold_sessions(session, settings)
         finally:
             screen.close()
     if app.failure is not None:
@@ -243,3 +248,29 @@ def _caption(
         log.info("session kept", folder=str(app.folder))
     has_other = isinstance(app.failure, ModelCrashError) and recognizer_name(settings) != recognizer
     return _Ended(code, app.folder, screen, app.is_stuck, has_other)
+
+
+def _hold_sessions(session: Callable[[Settings], App], settings: Settings) -> tuple[App, int]:
+    """Run one session after another, with the same engines, until one is the last.
+
+    Returns that and its exit code.
+    """
+    while True:
+        app = session(settings)
+        code = asyncio.run(app.run())
+        if not app.wants_new_session or app.is_stuck:
+            return app, code
+        settings = app.settings
+        # Beside the next one: the report draws plots, and nobody at the desk waits for it.
+        threading.Thread(target=_finish, args=(app.folder,), name="report", daemon=True).start()
+
+
+def _finish(folder: Path) -> None:
+    """Leave a session's report in its folder; a session in which nothing happened goes."""
+    from pipeline.review.report import report  # noqa: PLC0415 - as above
+
+    try:
+        if not discard_if_empty(folder):
+            write_out(folder / "report.html", report(folder))
+    except StarkError as error:
+        log.warning("no report", session=str(folder), reason=str(error))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -75,3 +76,17 @@ def test_each_engine_says_what_it_took_and_what_it_has_done(tmp_path: Path) -> N
     assert told["stt"]["tokens_per_s"] is None
     assert 'stark_engine_generated_tokens_total{engine="final"}' in exposition
     assert "stark_engine_gpu_memory_bytes{" not in exposition
+
+
+def test_the_clock_of_the_church_is_on_record(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", "America/Chicago")
+    time.tzset()
+    try:
+        assert service.run() == 0
+        assert service.records("health")[-1]["utc_offset_min"] in {-360, -300}
+        assert service.records("summary")[-1]["utc_offset_min"] in {-360, -300}
+    finally:
+        monkeypatch.undo()
+        time.tzset()

@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable
+from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
+import orjson
 import pytest
+from websockets.asyncio.client import connect
 
-from pipeline.cli.commands.run import DEMO, STARTER
+from pipeline.cli.commands.run import DEMO, STARTER, _finish, _hold_sessions
 from pipeline.cli.main import main
-from pipeline.config.loader import leaves
+from pipeline.config.loader import leaves, load
 from pipeline.config.schema import Settings
+from pipeline.daemon.app import App
+from pipeline.daemon.new_day import NewDay
 from scripts.support.program import call
+from tests.support.daemon import DURATION_S, SCRIPT, Service, all_finals
+from tests.support.fakes import FakeSource, pcm_of
 from tests.support.model_fixtures import pulled, starter_files
 from tests.support.package_index import pip_asks_only
 
@@ -158,3 +173,84 @@ def test_human_voices_through_the_whole_program_with_real_weights(
     assert str(whisper_base)[:20] in rows["recognizer"]
     assert float(rows["recognized text: WER"].partition("%")[0]) <= 10
     assert rows["sentences lost"] == "0"
+
+
+def watch_until_a_second_session(
+    port: int, seen: list[dict[str, Any]], strike: Callable[[], None]
+) -> None:
+    """Be a display that connects again whenever it is cut off, as the pages do.
+
+    `strike` is called when all is said in the first session.
+    """
+
+    async def watch() -> None:
+        while len({each["session"] for each in seen if each["type"] == "hello"}) < 2:
+            try:
+                async with connect(f"ws://127.0.0.1:{port}/ws", compression=None) as display:
+                    async for raw in display:
+                        seen.append(orjson.loads(raw))
+                        if seen[-1].get("id") == len(SCRIPT) and seen[-1]["final"]:
+                            strike()
+                        if seen[-1].get("state") == "listening" and len(sessions_of(seen)) == 2:
+                            break
+            except OSError:
+                await asyncio.sleep(0.05)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    asyncio.run(watch())
+
+
+def sessions_of(seen: list[dict[str, Any]]) -> list[str]:
+    return list(dict.fromkeys(each["session"] for each in seen if each["type"] == "hello"))
+
+
+@pytest.mark.slow
+def test_at_the_quiet_hour_a_new_session_begins_and_the_old_one_gets_its_report(
+    tmp_path: Path,
+) -> None:
+    """The real daemon, its clock two days behind its start; displays are back by themselves."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    held: list[Service] = []
+
+    def session(_: Settings) -> App:
+        source = FakeSource(pcm_of(SCRIPT, DURATION_S), speed=20, hold=True)
+        held.append(Service(tmp_path, source=source, fast=False, flags={"server.port": port}))
+        return held[-1].app
+
+    def strike() -> None:
+        begun = datetime.now().astimezone() - timedelta(days=2)
+        held[0].app._supervisor._day = NewDay(begun, quiet_s=0.5)
+
+    seen: list[dict[str, Any]] = []
+    display = threading.Thread(target=watch_until_a_second_session, args=(port, seen, strike))
+    display.start()
+    app, code = _hold_sessions(session, load(flags={"server.port": port}).settings)
+    display.join(30)
+    first, second = held
+    assert (app, code) == (second.app, 0)
+    assert sessions_of(seen) == [first.app.folder.name, second.app.folder.name]
+    of_first = seen[
+        : next(i for i, m in enumerate(seen) if m.get("session") == sessions_of(seen)[1])
+    ]
+    assert "ended" not in {m.get("state") for m in of_first}
+    assert first.finals() == all_finals("gemma"), "nothing of the old one is lost"
+    assert first.records("event")[-1]["event"] == "end"
+    report = first.app.folder / "report.html"
+    for _ in range(600):
+        if report.exists():
+            break
+        time.sleep(0.1)
+    assert "sentence number one" in report.read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_a_session_of_a_silent_day_leaves_nothing(tmp_path: Path) -> None:
+    silent = Service(tmp_path, source=FakeSource(pcm_of([], 1.0)), fast=False)
+    assert silent.run() == 0
+    _finish(silent.app.folder)
+    assert not silent.app.folder.exists()
+    spoken = Service(tmp_path, fast=False)
+    assert spoken.run() == 0
+    _finish(spoken.app.folder)
+    assert (spoken.app.folder / "report.html").exists()

@@ -1,0 +1,37 @@
+"""When a service that runs for days begins a new session: at a quiet hour, while nobody speaks."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+QUIET_S = 60.0
+"""So long nobody must have spoken, and no caption be on its way."""
+
+
+class NewDay:
+    """Tells when the session that was begun at `started`, a time with its zone, is to end."""
+
+    def __init__(self, started: datetime, *, quiet_s: float = QUIET_S) -> None:
+        self._started = started
+        self._quiet_s = quiet_s
+        self._quiet_since_s: float | None = None
+
+    def is_due(self, new_at: str, now: datetime, now_s: float, *, is_quiet: bool) -> bool:
+        """Return whether the hour has struck since the session began, and it is quiet by now.
+
+        `new_at` is "04:00" by the clock of `now`, or "" for never; `now_s` is monotonic.
+        """
+        if not is_quiet:
+            self._quiet_since_s = None
+            return False
+        if self._quiet_since_s is None:
+            self._quiet_since_s = now_s
+        calm = now_s - self._quiet_since_s >= self._quiet_s
+        return bool(new_at) and calm and self._started < last_strike(new_at, now)
+
+
+def last_strike(new_at: str, now: datetime) -> datetime:
+    """Return when the clock of `now` last showed `new_at`, such as "04:00"."""
+    hour, minute = map(int, new_at.split(":"))
+    today = now.replace(hour=hour, minute=minute, second=0, microsecond=0)
+    return today if today <= now else today - timedelta(days=1)

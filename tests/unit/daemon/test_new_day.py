@@ -1,0 +1,68 @@
+"""The quiet hour, by the church's clock."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from pipeline.daemon.new_day import QUIET_S, NewDay, last_strike
+
+CHICAGO = ZoneInfo("America/Chicago")
+
+
+def at(day: int, hour: int, minute: int = 0, month: int = 11) -> datetime:
+    return datetime(2026, month, day, hour, minute, tzinfo=CHICAGO)
+
+
+@pytest.mark.parametrize(
+    ("now", "strike"),
+    [
+        (at(22, 4), at(22, 4)),
+        (at(22, 3, 59), at(21, 4)),
+        (at(22, 23, 59), at(22, 4)),
+        (at(1, 0, 30), at(31, 4, month=10)),
+    ],
+)
+def test_the_last_strike_is_today_s_or_yesterday_s(now: datetime, strike: datetime) -> None:
+    assert last_strike("04:00", now) == strike
+
+
+def due(started: datetime, now: datetime, new_at: str = "04:00", quiet_s: float = QUIET_S) -> bool:
+    """Return whether it is due after `quiet_s` of silence that end at `now`."""
+    day = NewDay(started)
+    assert not day.is_due(new_at, now, 1000.0, is_quiet=True), "the silence has just begun"
+    return day.is_due(new_at, now, 1000.0 + quiet_s, is_quiet=True)
+
+
+def test_a_session_of_yesterday_ends_at_the_hour_and_not_before() -> None:
+    assert not due(at(21, 9), at(22, 3, 59))
+    assert due(at(21, 9), at(22, 4))
+    assert due(at(21, 9), at(22, 10)), "a machine that was asleep at four"
+
+
+def test_a_session_that_began_behind_the_hour_goes_on_until_the_next() -> None:
+    assert not due(at(22, 4, 1), at(22, 23))
+    assert due(at(22, 4, 1), at(23, 4))
+
+
+def test_without_an_hour_it_never_ends() -> None:
+    assert not due(at(1, 9), at(22, 4), new_at="")
+
+
+def test_who_speaks_at_the_hour_is_not_cut_off() -> None:
+    day = NewDay(at(21, 9))
+    now = at(22, 4)
+    for second in range(100):
+        assert not day.is_due("04:00", now, float(second), is_quiet=second % 50 > 0)
+    assert not day.is_due("04:00", now, 50.0 + QUIET_S, is_quiet=True)
+    assert day.is_due("04:00", now, 51.0 + QUIET_S, is_quiet=True)
+
+
+def test_the_night_on_which_the_clock_is_set_back_has_one_strike() -> None:
+    """1 November 2026 in Chicago: 01:30 comes twice."""
+    first = datetime(2026, 11, 1, 1, 30, tzinfo=CHICAGO)
+    second = first.replace(fold=1)
+    assert due(at(31, 9, month=10), first, "01:30")
+    assert not due(second.replace(minute=31), second.replace(hour=3), "01:30")
