@@ -14,7 +14,8 @@ import pytest
 from tests.support.paths import ROOT
 
 HEAD = ["what goes in", "what the program does", "message and code", "exit code", "test"]
-SOURCE = "\n".join(file.read_text("utf-8") for file in sorted((ROOT / "pipeline").rglob("*.py")))
+PLACES = (ROOT / "pipeline", ROOT / "scripts" / "training")
+SOURCE = "\n".join(f.read_text("utf-8") for place in PLACES for f in sorted(place.rglob("*.py")))
 
 
 class Row(NamedTuple):
