@@ -7,22 +7,34 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from tests.support.real_models import real_model
 
 os.environ["TZ"] = "UTC"  # sessions have their names by the clock of the machine
 time.tzset()
 
-settings.register_profile("long", max_examples=2_000, deadline=None)
+_PATIENT: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+"""How long an example takes says more about what else the machine does than about us."""
+settings.register_profile("usual", settings(), **_PATIENT)
+settings.register_profile("quick", settings(), max_examples=15, **_PATIENT)
+"""For `make check`: `make test` tries 100 examples, or as many as the test says."""
+settings.register_profile("long", max_examples=2_000, **_PATIENT)
 """For `pytest --hypothesis-profile=long -o timeout=0 tests/fuzz`, now and then."""
+settings.load_profile("usual")
 
 LIBRARY_THREADS = ("tqdm", "asyncio_", "portaudio", "pytest_timeout", "ThreadPoolExecutor")
 """Threads that libraries keep for the whole process."""
 
 GRACE_S = 5.0
+
+FAST_S = 0.3
+"""A test that takes more of the processor has the mark `slow`."""
+MARKS = {"slow", "browser", "sound", "train"}
+"""What `make check` leaves out."""
 
 BROWSER = Path(__file__).parent / "browser"
 NEEDS_TRAIN = "\nneeds_train_extra()\n"
@@ -41,6 +53,30 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     if is_module and NEEDS_TRAIN in collection_path.read_text("utf-8"):
         return True
     return None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Note how much of the processor a test takes, programs that it runs included."""
+    before_s = sum(os.times()[:4])
+    try:
+        yield
+    finally:
+        item.user_properties.append(("cpu_s", sum(os.times()[:4]) - before_s))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Name the tests that `make check` should not run. Nothing fails: a machine may be slow."""
+    took_s = {
+        report.nodeid: dict(report.user_properties).get("cpu_s", 0.0)
+        for report in terminalreporter.getreports("passed")
+        if MARKS.isdisjoint(report.keywords)
+    }
+    slow = sorted((s, name) for name, s in took_s.items() if s > FAST_S)
+    if slow:
+        terminalreporter.section(f"over {FAST_S} s of the processor, without the mark `slow`")
+        for each_s, name in reversed(slow):
+            terminalreporter.write_line(f"{each_s:.2f} {name}")
 
 
 @pytest.fixture(autouse=True)

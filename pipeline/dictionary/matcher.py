@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from pipeline.core.types import Correction, Transcript
 from pipeline.dictionary.rules import ANY_NUMBER, Rule, key, parse_rules
@@ -195,6 +196,7 @@ def _plural(noun: str) -> str:
     return re.sub(r"([^aeiou])y$", r"\1ie", noun) + "s"
 
 
+@lru_cache(maxsize=1024)  # hundreds of rules name the same few lists
 def _all_forms(words: frozenset[str]) -> frozenset[str]:
     return words.union(form for word in words for form, _ in _inflected(word, word))
 

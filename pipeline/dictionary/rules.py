@@ -16,6 +16,7 @@ import tomllib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
+from functools import lru_cache
 from itertools import count
 from typing import Any, TypeVar
 
@@ -56,6 +57,7 @@ def key(text: str) -> str:
     return " ".join(words(text))
 
 
+@lru_cache(maxsize=4)  # whenever the church's file changes the shipped one is asked for again
 def parse_rules(toml_text: str, name: str) -> tuple[Rule, ...]:
     """Return the rules of one file in its order; `name` is the file's name, for messages.
 

@@ -28,7 +28,6 @@ from websockets.http11 import Request, Response
 
 from pipeline.config import schema
 from pipeline.core.errors import ProtocolError, SessionError, StarkError
-from pipeline.core.resources import bundled
 from pipeline.protocol.caption import Count
 from pipeline.protocol.codec import MAX_BYTES, parse_json
 from pipeline.protocol.commands import Phrase, Text
@@ -36,7 +35,7 @@ from pipeline.review.report import report
 from pipeline.review.store import Review
 from pipeline.server.access import LoginThrottle, is_cross_origin
 from pipeline.server.addresses import page_address, unbound
-from pipeline.server.pages import Pages, refuse, respond
+from pipeline.server.pages import refuse, respond, shipped_pages
 from pipeline.session.recordings import recording_path
 
 _COOKIE = "stark-review"
@@ -87,7 +86,7 @@ class ReviewServer:
             32
         )  # the cookie's value; the token itself is in no cookie
         self._attempts = LoginThrottle()
-        self._pages = Pages(bundled("displays"))
+        self._pages = shipped_pages()
         self._connections: set[ServerConnection] = set()
         self._server: Server | None = None
         self.address = ""

@@ -13,7 +13,6 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import fields, replace
 from http import HTTPStatus
-from pathlib import Path
 from typing import Any
 
 import structlog
@@ -25,7 +24,6 @@ from pipeline.captions.board import CaptionBoard, Snapshot
 from pipeline.config import schema
 from pipeline.core.errors import ProtocolError
 from pipeline.core.metrics import Metrics
-from pipeline.core.resources import bundled
 from pipeline.core.types import Mode, State
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.codec import encode, error
@@ -46,7 +44,7 @@ from pipeline.server.clients import Client, Clients
 from pipeline.server.display_latency import DisplayLatency
 from pipeline.server.inbound import Incoming, OnCommand
 from pipeline.server.operator_feed import OperatorFeed
-from pipeline.server.pages import refuse
+from pipeline.server.pages import refuse, shipped_pages
 from pipeline.server.rate_limits import ConnectionLimiter, Refusal
 from pipeline.server.routes import Endpoints
 from pipeline.server.subscription import Subscription, parse_subscription
@@ -78,15 +76,14 @@ class Hub:
         mode: Mode,
         token: str,
         metrics: Metrics,
-        pages: Path | None = None,
     ) -> None:
-        """Read the pages: the folder `pages`, ours if None. Raises ServerError."""
+        """Read the pages. Raises ServerError."""
         self._board = board
         self._settings = settings
         self._mode: Mode = mode
         self._metrics = metrics
         self._endpoints = Endpoints(
-            pages or bundled("displays"),
+            shipped_pages(),
             metrics=metrics,
             health=self._healthz,
             address=lambda: self.audience_address,

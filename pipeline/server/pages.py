@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from email.utils import formatdate
+from functools import cache
 from http import HTTPStatus
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from websockets.http11 import Request, Response
 
 from pipeline.core.errors import ServerError
 from pipeline.core.languages import for_pages
+from pipeline.core.resources import bundled
 from pipeline.server.script_bundler import JoinError, entries, join
 
 log = structlog.get_logger()
@@ -129,6 +131,12 @@ class Pages:
         if packed:
             extra["Content-Encoding"] = "gzip"
         return respond(HTTPStatus.OK, packed or page.body, page.content_type, extra)
+
+
+@cache
+def shipped_pages() -> Pages:
+    """Return the pages that ship with the program, read once. Raises ServerError."""
+    return Pages(bundled("displays"))
 
 
 def _route(path: Path) -> str:

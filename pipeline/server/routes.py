@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
-from pathlib import Path
 from typing import Any
 
 import orjson
@@ -23,17 +22,17 @@ class Endpoints:
 
     def __init__(
         self,
-        folder: Path,
+        pages: Pages,
         *,
         metrics: Metrics,
         health: Callable[[], Mapping[str, Any]],
         address: Callable[[], str],
     ) -> None:
-        """Read the pages of a folder. Raises ServerError.
+        """Take the pages.
 
         `health` gives the fields of /healthz, `state` among them; `address` the audience page's.
         """
-        self._pages = Pages(folder)
+        self._pages = pages
         self._metrics = metrics
         self._health = health
         self._address = address

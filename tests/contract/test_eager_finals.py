@@ -43,6 +43,7 @@ from pipeline.workers.queues import DraftQueue, UtteranceQueue
 from pipeline.workers.transcriber import Transcribe
 from pipeline.workers.translator import Translate
 from tests.support.coordinator import CaptionScreen, CoordinatorFixture
+from tests.support.examples import examples
 from tests.support.fakes import FakeSource, FakeTranslator
 
 VAD = Vad(
@@ -268,7 +269,7 @@ def test_a_final_is_what_was_prepared_or_a_resumption_was_announced(
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(RUNS, WORK, st.sampled_from([Rung.FULL, Rung.FULL, Rung.NO_PARTIALS]))
 def test_so_it_is_whenever_speech_returns_and_whatever_engines_are_at(
     runs: list[tuple[float, int]], work: list[str], rung: Rung

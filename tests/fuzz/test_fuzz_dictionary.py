@@ -14,6 +14,7 @@ from pipeline.dictionary.matcher import compile_lexicon, correct
 from pipeline.dictionary.rules import parse_rules
 from pipeline.dictionary.store import Dictionary
 from tests.support.coordinator import transcript
+from tests.support.examples import examples
 from tests.support.material import FUZZ, TEXTS, VALUES, accepted, damaged, toml
 
 SHIPPED = bundled("dictionary", "en.toml").read_bytes()
@@ -96,7 +97,7 @@ def test_a_file_that_becomes_wrong_leaves_the_rules_in_force(
         assert dictionary.lexicon is lexicon
 
 
-@settings(FUZZ, max_examples=20)
+@settings(FUZZ, max_examples=examples(20))
 @given(damaged(SHIPPED))
 def test_the_shipped_file_damaged(content: bytes) -> None:
     tried(content.decode(errors="replace"))

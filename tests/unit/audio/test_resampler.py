@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from pipeline.audio.resampler import BlockResampler
 from pipeline.core.types import AudioBlock, Pcm
+from tests.support.examples import examples
 
 
 def tone(hertz: float, rate: int, seconds: float = 1.0) -> Pcm:
@@ -100,7 +101,7 @@ def test_a_block_was_there_when_its_last_sample_was_captured(rate: int) -> None:
         assert block.arrived_s == pytest.approx(100.0 + (block.start_sample + 512) / 16_000)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(
     rate=st.sampled_from([16_000, 22_050, 44_100, 48_000]),
     sizes=st.lists(st.integers(1, 3000), min_size=1, max_size=6),

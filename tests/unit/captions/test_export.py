@@ -16,6 +16,7 @@ from pipeline.captions.export import FORMATS, WHICH, Which, export
 from pipeline.captions.layout import LINE_CHARS, Spoken, arrange
 from pipeline.captions.subtitles import newest, plain
 from scripts.support.journal import message
+from tests.support.examples import examples
 
 JOURNAL = [
     message(1, "Grace & peace to you.", "Gracia y paz a vosotros."),
@@ -33,7 +34,7 @@ def read_back(text: str, form: str) -> list[tuple[int, int, str]]:
     return [(e.start, e.end, html.unescape(e.text.replace("\\N", "\n"))) for e in events]
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     st.lists(
         st.tuples(

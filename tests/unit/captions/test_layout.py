@@ -20,6 +20,7 @@ from pipeline.captions.layout import (
 )
 from pipeline.captions.line_breaks import TIED, break_cost
 from pipeline.captions.subtitles import Cue
+from tests.support.examples import examples
 
 LONG = (
     "But he knows the covenant that God made with the people of Abraham, and he remembers that "
@@ -133,7 +134,7 @@ def test_before_a_long_enough_pause_nothing_is_too_quick_to_read(text: str) -> N
 TEXTS = st.text("aé.,;N ñ¿…3", min_size=1, max_size=300).filter(str.strip)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     st.lists(
         st.tuples(

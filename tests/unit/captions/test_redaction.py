@@ -41,6 +41,7 @@ from pipeline.core.types import (
 from tests.support.commands import command
 from tests.support.coordinator import CoordinatorFixture
 from tests.support.daemon import Service, until
+from tests.support.examples import examples
 from tests.support.fakes import FakeRecognizer, FakeSource, FakeTranslator, Speech, pcm_of
 from tests.support.schemas import problems
 
@@ -445,5 +446,6 @@ def test_whatever_happens_no_secret_is_told_and_nothing_else_is_lost(
 ) -> None:
     AnyService.folders = staticmethod(tmp_path_factory.mktemp)
     run_state_machine_as_test(
-        AnyService, settings=settings(deadline=None, max_examples=12, stateful_step_count=20)
+        AnyService,
+        settings=settings(deadline=None, max_examples=examples(12), stateful_step_count=20),
     )

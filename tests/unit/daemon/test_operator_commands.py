@@ -23,6 +23,7 @@ from scripts.support.captions import caption
 from tests.support.commands import command
 from tests.support.coordinator import CoordinatorFixture
 from tests.support.corrections import corrected
+from tests.support.examples import examples
 
 
 class Setting(CoordinatorFixture):
@@ -229,7 +230,7 @@ def test_undo_always_leads_back(tmp_path_factory: pytest.TempPathFactory) -> Non
             assert self.setting.dictionary.lexicon.rules == ()
 
     run_state_machine_as_test(
-        Busy, settings=settings(deadline=None, max_examples=60, stateful_step_count=25)
+        Busy, settings=settings(deadline=None, max_examples=examples(60), stateful_step_count=25)
     )
 
 

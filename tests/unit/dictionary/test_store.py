@@ -21,6 +21,7 @@ from pipeline.dictionary.matcher import compile_lexicon
 from pipeline.dictionary.rules import Rule, parse_rules
 from pipeline.dictionary.store import Dictionary
 from tests.support.corrections import corrected
+from tests.support.examples import examples
 from tests.support.paths import ROOT
 
 FILE = ROOT / "dictionary" / "en.toml"
@@ -381,7 +382,7 @@ def test_a_link_to_the_file_stays_one(tmp_path: Path) -> None:
 WORDS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=20)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(st.lists(st.tuples(WORDS, WORDS), max_size=4))
 def test_whatever_is_added_the_file_stays_valid(
     tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, str]]

@@ -17,6 +17,7 @@ from pipeline.review.report import report
 from scripts.support.journal import BEGAN, message, record, session, utc
 from scripts.support.records import health_record
 from tests.support.daemon import Service
+from tests.support.examples import examples
 from tests.support.pages import Reader
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
@@ -51,7 +52,9 @@ def structure(page: str) -> list[tuple[str, tuple[str, ...]]]:
 
 
 @settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(40),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(
     said=st.one_of(

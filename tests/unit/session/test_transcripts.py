@@ -16,6 +16,7 @@ from pipeline.protocol.codec import encode
 from pipeline.session import transcripts as module
 from pipeline.session.transcripts import Transcripts
 from scripts.support.journal import message
+from tests.support.examples import examples
 
 LANGS = dict(zip(SIDES, ("en", "es"), strict=True))
 
@@ -25,7 +26,7 @@ def write(folder: Path, journal: Sequence[CaptionMessage]) -> None:
     (folder / "captions.jsonl").write_bytes(lines)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 6), st.text("ab\n", max_size=3), st.booleans()), max_size=12)
 )
@@ -85,7 +86,7 @@ def test_too_many_that_wait_are_read_from_the_journal_later(
     transcripts.close()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(
     st.lists(
         st.tuples(st.integers(0, 3), st.sampled_from(["hold", "add", "settle", "flush", "remake"])),
