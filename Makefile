@@ -7,7 +7,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Without its cache every test process rewrites the assertions of every test file: 15 s of CPU each.
 unexport PYTHONDONTWRITEBYTECODE
 
-FAST := not slow and not browser and not sound and not train
+FAST := --hypothesis-profile=quick -m "not slow and not browser and not sound and not train"
 
 .DELETE_ON_ERROR:  # a .venv that could only half be made is made again
 
@@ -62,11 +62,11 @@ test: .venv/dev  ## Run all tests, two files at a time (make test ARGS="-n 0": o
 	$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
 
 check: lint  ## Format, lint, types and the fast tests
-	$(BIN)/python -m pytest -q -n 4 -m "$(FAST)" $(ARGS)
+	$(BIN)/python -m pytest -q -n 2 $(FAST) $(ARGS)
 
 # By itself: counting branches makes the tests half as slow again.
 coverage: .venv/dev  ## Count which branches the fast tests take; fewer than pyproject's bar fail
-	$(BIN)/python -m pytest -q -n 2 -m "$(FAST)" --cov --cov-report=term:skip-covered $(ARGS)
+	$(BIN)/python -m pytest -q -n 2 $(FAST) --cov --cov-report=term:skip-covered $(ARGS)
 
 lint: .venv/dev
 	$(BIN)/ruff format --check .

@@ -76,6 +76,7 @@ def test_a_name_that_is_not_utf_8_is_refused(
     assert err.endswith("[config-bad-value]\n")
 
 
+@pytest.mark.slow
 def test_a_language_that_no_model_can_name_is_a_wrong_setting(tmp_path: Path) -> None:
     """It is only noticed by an engine, in its thread, and still ends with 78."""
     env = {

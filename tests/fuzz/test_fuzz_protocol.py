@@ -102,6 +102,7 @@ def desks(tmp_path: Path) -> Iterator[list[CoordinatorFixture]]:
         each.recorder.close(5)
 
 
+@pytest.mark.slow
 @FEW
 @given(commands=st.lists(COMMAND, max_size=12))
 def test_any_commands_in_any_order_leave_a_desk_that_works(

@@ -52,6 +52,7 @@ def test_short_utterances_are_joined_up_to_ten_seconds() -> None:
     assert list(accuracy.joined([])) == []
 
 
+@pytest.mark.slow
 def test_every_recording_in_every_condition(one_voice: Path) -> None:
     made = accuracy.material(one_voice)
     assert [each.condition for each in made] == [

@@ -24,6 +24,7 @@ def test_noise_changes_about_the_share_of_words_that_it_says() -> None:
     assert len(kept) == pytest.approx(2000 * (1 - 0.3 * 0.8), abs=60)
 
 
+@pytest.mark.slow
 def test_clean_readings_with_their_reference_are_known(tmp_path: Path) -> None:
     index = small_index(tmp_path)
     count = read_out(index, some_of("kjv"), 0.0, with_reference=True, talk=plain(), readings=10)

@@ -41,6 +41,7 @@ def test_every_engine_is_measured_here_and_there_and_the_table_gets_its_section(
     assert "| recognizer | " in text
 
 
+@pytest.mark.slow
 def test_the_worst_of_a_hundred_is_told() -> None:
     engine = Engine("e", None, None, [], [1.0] * 99 + [9.0], [2.0] * 100, [0.5] * 98 + [3.0] * 2)  # type: ignore[arg-type]
     assert row(engine) == ("e", "1.00 / 1.00", "2.00 / 2.00", "0.50 / 3.00", "100")

@@ -101,6 +101,7 @@ def test_a_table_has_a_column_for_each_way() -> None:
     assert "| voices | LocalAgreement, infinitely fast |" in text
 
 
+@pytest.mark.slow
 def test_voice_goes_on_through_short_pauses() -> None:
     pcm = recordings.read_audio(VOICES / "jfk_1961.flac")
     voiced, cpu_s = voiced_blocks(pcm, load().settings)

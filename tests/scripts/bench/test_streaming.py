@@ -69,6 +69,7 @@ def test_a_word_counts_since_it_and_all_before_it_stand() -> None:
     }
 
 
+@pytest.mark.slow
 def test_partials_that_hold_make_the_lag_shorter() -> None:
     recording = read_recording(SERMON, "en", "es")
     captions = [

@@ -96,6 +96,7 @@ def test_terms_occur_in_both_texts(told: Table) -> None:
             assert term["es"] in sentence["es"]
 
 
+@pytest.mark.slow
 def test_a_section_is_made_again_with_the_same_pauses(tmp_path: Path, told: Table) -> None:
     needs_program("espeak-ng")
     command = [sys.executable, "-m", "scripts.demo.make_sermon", "--only", "opening"]

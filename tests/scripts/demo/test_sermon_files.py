@@ -155,6 +155,7 @@ def run_script(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_one_section_can_be_made_again(tmp_path: Path) -> None:
     needs_program("espeak-ng", "flite")
     for folder in ("first", "second"):

@@ -84,6 +84,7 @@ def run(*arguments: str | Path) -> int:
     return evaluate_quality.main([str(argument) for argument in arguments])
 
 
+@pytest.mark.slow
 def test_the_real_engines_are_compared_and_kept(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -124,6 +125,7 @@ def test_one_side_alone_is_scored(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert orjson.loads((tmp_path / "one.json").read_bytes())["verdict"] is None
 
 
+@pytest.mark.slow
 def test_settings_of_one_side_and_of_both(tmp_path: Path) -> None:
     common = ["--set", "translate.final.context=1024", "translate.final.deadline_s=60"]
     both = ["--a", "gemma", "--b", "gemma", "translate.final.context=512"]
@@ -134,6 +136,7 @@ def test_settings_of_one_side_and_of_both(tmp_path: Path) -> None:
     assert found == [(1024, 60), (512, 60)]
 
 
+@pytest.mark.slow
 def test_a_broken_side_is_worse_and_the_gate_fails(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -147,6 +150,7 @@ def test_a_broken_side_is_worse_and_the_gate_fails(
     assert "B against A: better" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_loss_that_may_be_chance_has_an_exit_code_of_its_own(tmp_path: Path) -> None:
     def one_lost(sentence: Sentence) -> str:
         return "" if sentence is SENTENCES[47] else sentence.target
@@ -170,6 +174,7 @@ def test_sentences_that_failed_count_as_lost(
     assert "without a translation" in captured.out
 
 
+@pytest.mark.slow
 def test_growing_memory_fails_the_stress_run(tmp_path: Path) -> None:
     leaking = save(tmp_path / "b.json", Scripted(lambda s: s.target, leak_mb=4), repeated=10)
     held = stress(leaking)
@@ -266,6 +271,7 @@ def test_runs_on_other_sentences_are_refused(
     assert "run-unreadable" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_json_that_cannot_be_written_is_said(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -32,6 +32,7 @@ def test_a_bar_in_a_cell_is_no_column() -> None:
     assert row == Row("Part", "`a | head`", "ends", ("tests/a.py::test_b",))
 
 
+@pytest.mark.slow
 def test_rows_are_told_as_they_went(tmp_path: Path) -> None:
     file = tmp_path / "test_three.py"
     file.write_text(TESTS)

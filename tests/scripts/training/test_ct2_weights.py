@@ -43,6 +43,7 @@ def written(tmp_path: Path, quantization: str | None) -> tuple[Path, np.ndarray,
     return tmp_path / "model.bin", matrix, bias
 
 
+@pytest.mark.slow
 def test_float_weights_come_back_exactly(tmp_path: Path) -> None:
     path, matrix, bias = written(tmp_path, "float32")
     weights = read_weights(path)

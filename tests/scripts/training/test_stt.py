@@ -49,6 +49,7 @@ def listen(audio: speech.Audio, folder: Path, hotwords: str = "") -> dict[str, o
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hotwords", ["", "Ephesus, Golgotha, Nicodemus, righteousness, Isaiah"])
 def test_the_committed_model_hears_a_sentence_without_torch(tmp_path: Path, hotwords: str) -> None:
     needs_program("espeak-ng")
@@ -63,6 +64,7 @@ def test_the_committed_model_hears_a_sentence_without_torch(tmp_path: Path, hotw
     assert len(set(expected) & set(words)) >= len(set(expected)) - 1, heard["text"]
 
 
+@pytest.mark.slow
 def test_nobody_speaks_in_noise(tmp_path: Path) -> None:
     needs_file(MODEL / "model.bin")
     noise = speech.coloured_noise(4 * speech.SAMPLE_RATE_HZ, random.Random(3)) * np.float32(0.05)

@@ -58,6 +58,7 @@ def translated(program: str, folder: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("program", "folder"), [(MARIAN, "marian"), (GEMMA, "gemma")])
 def test_simple_sentences_come_out_in_spanish(program: str, folder: str) -> None:
     found = translated(program, folder)

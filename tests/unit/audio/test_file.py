@@ -108,6 +108,7 @@ def test_a_loop_goes_on_without_a_seam(tmp_path: Path, rate: int) -> None:
     assert np.abs(out[2000:] - wanted[2000 : len(out)]).max() < 2e-3
 
 
+@pytest.mark.slow
 def test_real_time_keeps_to_the_clock_and_does_not_drift(tmp_path: Path) -> None:
     source = AudioFile(written(tmp_path / "a.wav", tone(16_000, 1.5)), pace="realtime")
     source.open()
@@ -144,6 +145,7 @@ def test_it_can_be_opened_again(tmp_path: Path) -> None:
     assert len(played(source)) == len(played(source)) == 4
 
 
+@pytest.mark.slow
 def test_a_long_file_is_never_in_memory_as_a_whole(tmp_path: Path) -> None:
     path = written(tmp_path / "a.wav", np.zeros(16_000 * 600, np.int16), subtype="PCM_16")
     source = fast(path)

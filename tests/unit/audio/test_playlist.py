@@ -39,6 +39,7 @@ def test_files_follow_each_other_with_silence_between(tmp_path: Path) -> None:
     assert (source.name, source.dropped_blocks, source.bad_samples) == ("two", 0, 0)
 
 
+@pytest.mark.slow
 def test_real_time_is_kept_also_in_the_pause(tmp_path: Path) -> None:
     source = Playlist([written(tmp_path / f"{n}.wav", 0.1, 16_000, 0.1) for n in "ab"], name="x")
     source.open()

@@ -69,6 +69,7 @@ def test_what_is_not_speech_is_far_from_the_threshold(silero: Silero, name: str)
     assert probabilities(silero, NOT_SPEECH[name]).max() < 0.35
 
 
+@pytest.mark.slow
 def test_the_sermon_is_told_apart_into_speech_and_the_rest(silero: Silero) -> None:
     audio, rate = soundfile.read(bundled("demo", "sermon.flac"), dtype="float32")
     assert rate == 16_000
@@ -144,6 +145,7 @@ def test_a_model_that_cannot_be_run_any_more_is_an_error(silero: Silero) -> None
     assert silero.probability(np.zeros(512, np.float32)) < 0.1
 
 
+@pytest.mark.slow
 def test_nothing_is_kept_about_the_machine_and_sent_to_onnxruntimes_maker(tmp_path: Path) -> None:
     """Version 1.31 writes a number of the machine's and a queue into the user's cache."""
     home = {

@@ -120,6 +120,7 @@ class TestPort:
         assert result.ok
         assert result.message.startswith(f"For phones: {outside}/, as set")
 
+    @pytest.mark.slow
     def test_a_taken_one_is_red(self, tmp_path: Path) -> None:
         with socket.socket() as taken:
             taken.bind(("127.0.0.1", 0))
@@ -130,6 +131,7 @@ class TestPort:
         assert str(port) in result.message
         assert "server.port" in result.fix
 
+    @pytest.mark.slow
     def test_one_that_the_daemon_itself_has_is_told_apart(self, tmp_path: Path) -> None:
         with started("run", "--input", str(SERMON), cwd=tmp_path) as program:
             port = int(program.address.rpartition(":")[2])

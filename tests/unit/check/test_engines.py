@@ -45,6 +45,7 @@ def spoiled(whole: Path, folder: Path, *, keep: float) -> Path:
     return copy
 
 
+@pytest.mark.slow
 def test_the_starter_models_get_the_golden_sentence_right() -> None:
     found = told()
     assert list(found) == [
@@ -77,6 +78,7 @@ class TestWithoutAGoodModel:
         assert found[f"model-{name}"].code == "model-missing"
         assert key in found[f"model-{name}"].fix
 
+    @pytest.mark.slow
     def test_a_corrupt_one_is_red(self, name: Role, key: str, tmp_path: Path) -> None:
         broken = spoiled(resolve(name, "starter"), tmp_path, keep=0.5)
         found = told(name, {key: str(broken)})
@@ -85,6 +87,7 @@ class TestWithoutAGoodModel:
         assert str(broken) in found[f"model-{name}"].message
         assert "again" in found[f"model-{name}"].fix
 
+    @pytest.mark.slow
     def test_one_of_another_kind_is_red(self, name: str, key: str, tmp_path: Path) -> None:
         stt, marian = resolve("stt", "starter"), resolve("marian", "starter")
         other = {"stt": marian, "marian": stt, "gemma": stt / "model.bin"}[name]
@@ -94,6 +97,7 @@ class TestWithoutAGoodModel:
         assert found[f"model-{name}"].fix
 
 
+@pytest.mark.slow
 def test_a_model_that_loads_but_talks_nonsense_is_red_at_the_sentence(tmp_path: Path) -> None:
     mixed = tmp_path / "mixed"
     shutil.copytree(resolve("marian", "starter"), mixed)
@@ -127,6 +131,7 @@ def test_only_the_engines_that_are_asked_for_are_rehearsed() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_a_language_without_a_golden_sentence_is_not_judged() -> None:
     other = str(resolve("marian", "starter"))  # by its path, which says nothing of languages
     found = told("marian", {"translate.source": "de", "translate.partial.model": other})

@@ -39,6 +39,7 @@ def test_verses_in_a_row_are_one_text() -> None:
     assert bible.text(Reference(43, 3)) == ""
 
 
+@pytest.mark.slow
 def test_a_churchs_own_edition_comes_first(own: Path) -> None:
     mine = Edition("mine", "es", "Mía", "ours", {(43, 3, 16): "Porque tanto amó Dios"})
     assert editions.for_language("es").name == "rv1909"

@@ -161,6 +161,7 @@ def test_a_text_cannot_steer_the_terminal() -> None:
     assert "a [2Jb [bold]c" in printed(file)
 
 
+@pytest.mark.slow
 def test_what_comes_before_close_is_printed_and_close_may_come_twice() -> None:
     screen, file = rich_screen()
     screen.show_address("", "live", Path())
@@ -212,6 +213,7 @@ class _Blocked(io.StringIO):
         return super().write(text)
 
 
+@pytest.mark.slow
 def test_a_terminal_that_blocks_holds_nobody_up() -> None:
     file = _Blocked()
     screen = RichScreen(Console(file=file, force_terminal=True, width=80, height=24))
@@ -296,6 +298,7 @@ def in_a_terminal(script: str, interrupt_after: str) -> str:
     return out.decode()
 
 
+@pytest.mark.slow
 def test_ctrl_c_on_a_real_terminal_leaves_it_whole() -> None:
     out = in_a_terminal(SCRIPT, "dicho 19")
     assert out.rindex("\x1b[?25h") > out.rindex("\x1b[?25l")  # the cursor is back

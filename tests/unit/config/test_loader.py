@@ -150,6 +150,7 @@ def test_a_file_that_comes_later_is_read() -> None:
     assert first.again().settings.server.history == 9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "code"),
     [

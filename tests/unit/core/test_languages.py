@@ -69,6 +69,7 @@ print("known everywhere")
 """
 
 
+@pytest.mark.slow
 def test_an_invented_language_is_one_entry_and_is_known_everywhere(tmp_path: Path) -> None:
     (tmp_path / "languages.toml").write_text(FILE.read_text("utf-8") + INVENTED, "utf-8")
     (tmp_path / "config.toml").touch()

@@ -149,6 +149,7 @@ def test_a_line_that_cannot_be_written_breaks_nothing(
     assert said(capsys) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("no_color", "coloured"), [("", True), ("1", False)])
 def test_a_terminal_gets_colours_unless_told_otherwise(no_color: str, coloured: bool) -> None:
     script = """

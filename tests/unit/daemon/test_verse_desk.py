@@ -109,6 +109,7 @@ def test_off_the_record_nothing_is_suggested_any_more(service: Service) -> None:
     assert service.suggested == ""
 
 
+@pytest.mark.slow
 def test_switched_off_or_without_an_index_captions_stay_as_they_are(
     tmp_path: Path, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -146,6 +146,7 @@ def test_characters_come_whole_in_a_language_without_spaces(gguf: Path) -> None:
     assert "\ufffd" not in "".join(seen)
 
 
+@pytest.mark.slow
 def test_a_long_text_is_translated_in_parts(gguf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     engine = loaded(gguf, context=256)
     parts: list[str] = []
@@ -388,6 +389,7 @@ def drafts(sermon: list[str]) -> list[str]:
     return [marian.translate(sentence).text for sentence in sermon]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most", [1, 2, 4, 16])
 def test_a_draft_changes_nothing_but_the_way(
     gguf: Path, gemma: Gemma, sermon: list[str], drafts: list[str], most: int
@@ -433,6 +435,7 @@ def test_a_wrong_draft_does_no_harm(gguf: Path, good: str, draft: str) -> None:
     assert engine.translate("God is good.", None, draft).text == good
 
 
+@pytest.mark.slow
 def test_what_stands_is_kept_where_the_model_is_hardly_surer(gemma: Gemma) -> None:
     said = "He leads me beside still waters."
     alone = gemma.translate(said).text
@@ -473,6 +476,7 @@ def test_a_draft_is_not_looked_at_unless_asked_for(gemma: Gemma, good: str) -> N
     assert (made.text, made.draft_tokens) == (good, 0)
 
 
+@pytest.mark.slow
 def test_a_draft_of_a_long_text_in_parts(gguf: Path) -> None:
     small = loaded(gguf, context=256)
     quick = loaded(gguf, context=256, draft=4)
@@ -481,6 +485,7 @@ def test_a_draft_of_a_long_text_in_parts(gguf: Path) -> None:
     assert quick.translate(PSALM * 4, None, plain.text).text == plain.text
 
 
+@pytest.mark.slow
 def test_the_size_of_a_batch_changes_nothing(gguf: Path, gemma: Gemma) -> None:
     expected = gemma.translate(PSALM).text
     assert loaded(gguf, batch=32).translate(PSALM).text == expected

@@ -173,6 +173,7 @@ def error_rate(heard: Sequence[Recognition], told: Sequence[str]) -> float:
     return float(jiwer.wer(said, [" ".join(words(each.text)) for each in heard]))
 
 
+@pytest.mark.slow
 def test_sentences_that_the_starter_leaves_out_are_found(
     whisper: Whisper, sentences: list[tuple[Pcm, str]]
 ) -> None:
@@ -208,6 +209,7 @@ def test_a_text_that_ends_amid_a_word_is_completed(
     assert error_rate(hear(final=True), told) < whole + 0.04
 
 
+@pytest.mark.slow
 def test_a_tail_that_nobody_can_hear_is_counted_and_not_made_up(
     whisper: Whisper, sentences: list[tuple[Pcm, str]]
 ) -> None:
@@ -220,6 +222,7 @@ def test_a_tail_that_nobody_can_hear_is_counted_and_not_made_up(
     assert len(heard.text.split()) <= len(clean.text.split()) + 1
 
 
+@pytest.mark.slow
 def test_a_model_that_cannot_align_has_no_guard(
     tmp_path: Path, sentences: list[tuple[Pcm, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -123,6 +123,7 @@ def test_a_long_text_loses_no_sentence(marian: Marian) -> None:
     assert marian.translate(" ".join(texts * 10)).text == " ".join(single * 10)
 
 
+@pytest.mark.slow
 def test_a_sentence_longer_than_the_model_takes(marian: Marian) -> None:
     """600 words without a full stop: more than the model has positions for."""
     text = "the Lord is my light and my salvation, " * 75

@@ -91,6 +91,7 @@ def test_says_what_it_is(whisper: Whisper) -> None:
     assert whisper.name == f"whisper:{STARTER.name}"
 
 
+@pytest.mark.slow
 def test_hears_the_sermon(whisper: Whisper, sermon: list[tuple[Pcm, str]]) -> None:
     plain = jiwer.Compose(
         [jiwer.ToLowerCase(), jiwer.RemovePunctuation(), jiwer.ReduceToListOfListOfWords()]
@@ -111,6 +112,7 @@ def test_hears_the_sermon(whisper: Whisper, sermon: list[tuple[Pcm, str]]) -> No
         assert 0.3 < recognition.compression_ratio < 2.4
 
 
+@pytest.mark.slow
 def test_the_same_audio_gives_the_same_text(
     whisper: Whisper, sermon: list[tuple[Pcm, str]]
 ) -> None:
@@ -135,6 +137,7 @@ def test_a_partial_tells_its_tokens_and_when_each_was_over(
     assert not whisper.recognize(pcm, final=True).tokens
 
 
+@pytest.mark.slow
 def test_a_partial_begins_with_what_is_committed_and_a_final_is_free(
     whisper: Whisper, sermon: list[tuple[Pcm, str]]
 ) -> None:
@@ -190,6 +193,7 @@ def test_the_sermon_as_it_grows_takes_no_word_back(
     assert kept > 0.8 * stood
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("content_s", "window_s"), [(2.0, 10.0), (11.0, 13.0), (29.0, 30.0)])
 def test_encodes_a_short_window(whisper: Whisper, content_s: float, window_s: float) -> None:
     pcm = np.zeros(int(content_s * SAMPLE_RATE) - 160, np.float32)
@@ -197,6 +201,7 @@ def test_encodes_a_short_window(whisper: Whisper, content_s: float, window_s: fl
     assert np.asarray(heard.encoded).shape[:2] == (1, int(window_s * 50))
 
 
+@pytest.mark.slow
 def test_longer_audio_than_a_window_is_joined(
     whisper: Whisper, sermon: list[tuple[Pcm, str]]
 ) -> None:
@@ -209,6 +214,7 @@ def test_longer_audio_than_a_window_is_joined(
     assert difflib.SequenceMatcher(None, whole[-len(rest) :], rest).ratio() > 0.5
 
 
+@pytest.mark.slow
 def test_more_hotwords_than_fit(sermon: list[tuple[Pcm, str]]) -> None:
     """Hot words and a long utterance together must stay within the decoder's 448 tokens."""
     engine = Whisper(STARTER, threads=1, hotwords="Nebuchadnezzar, Melchizedek, " * 200)

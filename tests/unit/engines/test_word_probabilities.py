@@ -102,6 +102,7 @@ def plain(text: str) -> list[str]:
     return ["".join(sign for sign in word.lower() if sign.isalnum()) for word in text.split()]
 
 
+@pytest.mark.slow
 def test_every_word_of_a_final_has_its_probability(
     whisper: Whisper, sermon: list[tuple[Pcm, list[str]]]
 ) -> None:
@@ -112,6 +113,7 @@ def test_every_word_of_a_final_has_its_probability(
         assert all(0 < word.probability <= 1 for word in heard.words)
 
 
+@pytest.mark.slow
 def test_misheard_words_are_less_likely_than_the_others(
     whisper: Whisper, sermon: list[tuple[Pcm, list[str]]]
 ) -> None:

@@ -40,6 +40,7 @@ def test_a_perfect_and_an_empty_translation() -> None:
     assert set(comparison.scores([""] * 100, SENTENCES).values()) == {0}
 
 
+@pytest.mark.slow
 def test_chance_is_judged_as_sacrebleu_judges_it() -> None:
     """Its paired bootstrap gives the p-value of one tail: an interval beside zero is p < 2.5 %."""
     a = damaged(GOOD, 0.3, 1)
@@ -56,6 +57,7 @@ def test_chance_is_judged_as_sacrebleu_judges_it() -> None:
     assert decided == {True, False}
 
 
+@pytest.mark.slow
 def test_a_side_is_the_same_as_itself() -> None:
     a = damaged(GOOD, 0.3, 1)
     found = comparison.compare(a, a, SENTENCES, comparison.LIMITS)
@@ -63,6 +65,7 @@ def test_a_side_is_the_same_as_itself() -> None:
     assert comparison.overall(found) == "same"
 
 
+@pytest.mark.slow
 def test_noise_is_not_called_a_difference() -> None:
     """Translations damaged alike, by other dice, are not worse or better than each other."""
     verdicts = [
@@ -77,6 +80,7 @@ def test_noise_is_not_called_a_difference() -> None:
     assert sum(verdict in ("worse", "better") for verdict in verdicts) <= 2
 
 
+@pytest.mark.slow
 def test_much_damage_is_worse_and_its_absence_better() -> None:
     bad = damaged(GOOD, 0.4, 1)
     little = damaged(GOOD, 0.1, 2)

@@ -250,6 +250,7 @@ def test_sentences_joined_and_split_across_utterances_lose_nothing(tmp_path: Pat
     assert result.source_terms.found == result.source_terms.of
 
 
+@pytest.mark.slow
 def test_a_loop_is_scored_against_as_many_repetitions(tmp_path: Path) -> None:
     lap_s = read_recording(SERMON, "en", "es").duration_s
     once = len(sermon())

@@ -48,6 +48,7 @@ GIVEN = Ingredients(
 PLAIN = MixSettings(pairs=2000, general=300, prefixes=0, terms=0, heard=0, several=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stage", ["first", "later"])
 def test_parts_have_their_shares(stage: Stage) -> None:
     made = make_mix(GIVEN, MixSettings(pairs=2000, general=300, stage=stage))
@@ -93,6 +94,7 @@ def test_what_is_held_out_never_gets_in() -> None:
     assert "new verse 7 of" not in sources
 
 
+@pytest.mark.slow
 def test_treatments_have_their_shares() -> None:
     made = make_mix(GIVEN, MixSettings(pairs=4000, general=0, prefixes=0.1, terms=0.15, heard=0.3))
     sermons = [each for each in made.examples if each.part == "sermon"]
@@ -116,6 +118,7 @@ def test_joined_sentences_followed_each_other() -> None:
         assert len(numbers) <= 4
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_mix() -> None:
     assert make_mix(GIVEN, MixSettings(pairs=500)) == make_mix(GIVEN, MixSettings(pairs=500))
     assert make_mix(GIVEN, MixSettings(pairs=500)) != make_mix(

@@ -86,6 +86,7 @@ def refused(store: Store, code: str, name: str = "ours", revision: str = "") -> 
     return raised.value
 
 
+@pytest.mark.slow
 def test_a_model_of_the_registry(hub: Hub, store: Store) -> None:
     told: list[int] = []
     checked: list[int] = []

@@ -23,6 +23,7 @@ def test_every_line_fits_the_schema_of_its_type(sessions: list[Session]) -> None
         assert problems(f"records/{line['type']}", line) == [], line
 
 
+@pytest.mark.slow
 def test_every_event_that_the_schema_knows_happens(sessions: list[Session]) -> None:
     kinds = orjson.loads((SCHEMA / "records" / "event.json").read_bytes())["$defs"].values()
     known = {kind["properties"]["event"]["const"] for kind in kinds if "event" in kind["required"]}

@@ -51,6 +51,7 @@ def structure(page: str) -> list[tuple[str, tuple[str, ...]]]:
     return [(name, tuple(key for key, _ in pairs)) for name, pairs in Reader(page).elements]
 
 
+@pytest.mark.slow
 @settings(
     max_examples=examples(40),
     deadline=None,

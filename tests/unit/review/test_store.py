@@ -179,6 +179,7 @@ for key in (2, 3, 4):
 """
 
 
+@pytest.mark.slow
 def test_a_kill_loses_nothing_that_was_confirmed(folder: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", KILLED, str(folder)], capture_output=True, text=True, check=False

@@ -69,6 +69,7 @@ async def test_a_late_joiner_gets_what_is_on_the_board() -> None:
         ]
 
 
+@pytest.mark.slow
 @in_loop
 async def test_no_caption_falls_between_snapshot_and_live() -> None:
     """Eighty displays join while captions are published without a pause."""
@@ -234,6 +235,7 @@ def deaf(service: Service) -> socket.socket:
     return display
 
 
+@pytest.mark.slow
 @in_loop
 async def test_displays_that_never_read_cost_the_others_nothing() -> None:
     """200 displays, 20 of them deaf. Each of the others gets every caption in order."""
@@ -423,6 +425,7 @@ async def test_metrics_are_served() -> None:
 # Start and stop
 
 
+@pytest.mark.slow
 @in_loop
 async def test_closing_says_goodbye_and_waits_for_nobody_long() -> None:
     service = Service()

@@ -75,6 +75,7 @@ async def test_who_asks_too_much_waits(monkeypatch: pytest.MonkeyPatch) -> None:
             assert (await receive(other))["type"] == "hello"
 
 
+@pytest.mark.slow
 @in_loop
 async def test_a_flood_of_messages_ends_with_1008_and_holds_up_nobody() -> None:
     async with serving() as service, service.connect() as good:
@@ -115,6 +116,7 @@ async def test_what_a_flood_brings_at_once_is_little() -> None:
             assert its.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF) <= 128 * 1024
 
 
+@pytest.mark.slow
 @in_loop
 async def test_no_more_descriptors_is_told_once_and_over_when_somebody_leaves() -> None:
     """The loop itself tells of each of a hundred tries, every second."""

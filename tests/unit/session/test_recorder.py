@@ -187,6 +187,7 @@ def test_an_edit_and_a_late_final_make_the_files_anew(tmp_path: Path) -> None:
     assert {path.name for path in made.folder.iterdir()} == FILES
 
 
+@pytest.mark.slow
 def test_a_killed_daemon_leaves_every_final(tmp_path: Path) -> None:
     script = f"""
         import os, signal, time
@@ -262,6 +263,7 @@ def test_nobody_waits_for_a_recorder_that_hangs(
         assert not made.close(5.0)
 
 
+@pytest.mark.slow
 def test_a_full_disk_costs_nothing_that_fits_later(tmp_path: Path) -> None:
     faults: list[Fault] = []
     with small_disk(tmp_path, size="4m"):

@@ -33,6 +33,7 @@ def test_this_machine() -> None:
     assert here.llama_gpu == has_gpu()
 
 
+@pytest.mark.slow
 def test_what_others_take_of_the_processor() -> None:
     """Own work does not count; that of another process does."""
     cores = psutil.cpu_count() or 1

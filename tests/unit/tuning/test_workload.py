@@ -73,6 +73,7 @@ def test_each_draft_is_that_of_its_sentence() -> None:
     assert Translating("amen").do(FakeTranslator("es")) == "amen-es"
 
 
+@pytest.mark.slow
 def test_the_recognizer_gets_the_sermon_as_the_daemon_cuts_it() -> None:
     needs_file(bundled("demo", "sermon.flac"), bundled("models", "silero"))
     work = hearing(Settings())

@@ -130,6 +130,7 @@ def test_wrong_settings_are_red_and_78(
         assert out.splitlines()[-1] == "Not ready: mend settings."
 
 
+@pytest.mark.slow
 def test_a_language_nobody_can_translate_is_a_wrong_setting(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

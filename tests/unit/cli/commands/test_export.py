@@ -57,6 +57,7 @@ def test_what_cannot_be_is_told(
     assert told.endswith(f"[{code}]")
 
 
+@pytest.mark.slow
 def test_a_reader_that_leaves_early_gets_no_trace(sessions: Path) -> None:
     many = [message(n, "Grace " * 30, "Gracia " * 30) for n in range(1, 400)]
     session(sessions, many, "2026-11-29T09-30-00")
@@ -73,6 +74,7 @@ def test_a_reader_that_leaves_early_gets_no_trace(sessions: Path) -> None:
     assert (out, err) == ("1\n", "")
 
 
+@pytest.mark.slow
 def test_the_installed_command_knows_it(sessions: Path) -> None:
     done = call("export", "--help", cwd=sessions)
     assert done.returncode == 0

@@ -19,6 +19,7 @@ def service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return hold(tmp_path / "sessions", [GOOD, UNSURE, WRONG])
 
 
+@pytest.mark.slow
 def test_collect_keeps_what_a_service_teaches_and_says_so(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

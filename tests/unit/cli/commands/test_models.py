@@ -129,6 +129,7 @@ class TestList:
 
 
 class TestPull:
+    @pytest.mark.slow
     def test_by_name_and_then_no_more_questions(
         self, hub: Hub, capsys: pytest.CaptureFixture[str]
     ) -> None:
@@ -147,6 +148,7 @@ class TestPull:
         assert main(["models", "pull", "our-stt", "--again"]) == 0
         assert hub.requests != []
 
+    @pytest.mark.slow
     def test_all_that_the_settings_name(
         self, hub: Hub, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -168,6 +170,7 @@ class TestPull:
             "our-stt",
         }
 
+    @pytest.mark.slow
     def test_one_that_fails_does_not_keep_the_others_back(
         self, hub: Hub, capsys: pytest.CaptureFixture[str]
     ) -> None:

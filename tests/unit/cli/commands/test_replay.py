@@ -12,6 +12,7 @@ from scripts.support.journal import message, session
 from scripts.support.program import started
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_it_serves_until_it_is_stopped(tmp_path: Path, number: signal.Signals) -> None:
     session(tmp_path / "sessions", [message(1, "one", "uno", start_s=5.0, end_s=6.0)])

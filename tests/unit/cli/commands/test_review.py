@@ -34,6 +34,7 @@ def known(address: str, token: str) -> bool:
     return told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_it_serves_the_last_session_until_it_is_stopped(
     tmp_path: Path, number: signal.Signals
@@ -135,6 +136,7 @@ def test_at_a_terminal_it_goes_on_by_itself(tmp_path: Path) -> None:
     assert b"/review (Ctrl-C ends)" in said
 
 
+@pytest.mark.slow
 def test_what_was_decided_is_told_at_the_end(tmp_path: Path) -> None:
     folder = reviewable(tmp_path / "sessions", 1)
     review = Review(folder)

@@ -40,6 +40,7 @@ def test_the_demo_sets_keys_that_exist() -> None:
     assert {*DEMO, *STARTER} <= {path for path, _ in leaves(Settings().model_dump())}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["run", "dry-run"])
 def test_a_file_that_is_not_there_ends_it_with_its_name(
     command: str,
@@ -55,6 +56,7 @@ def test_a_file_that_is_not_there_ends_it_with_its_name(
     assert last.endswith("[audio-missing]")
 
 
+@pytest.mark.slow
 def test_a_service_is_not_compared_and_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -77,6 +79,7 @@ def test_a_second_translator_that_is_not_there_is_named_by_its_own_key(
     assert "translate.final" not in said
 
 
+@pytest.mark.slow
 def test_run_says_what_it_runs_on_and_what_would_be_better(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -88,6 +91,7 @@ def test_run_says_what_it_runs_on_and_what_would_be_better(
     assert "synthetic voices" in advice
 
 
+@pytest.mark.slow
 def test_with_a_real_recognizer_there_is_no_advice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -139,6 +143,7 @@ class TestDemo:
         assert "Fetching" not in said
         assert '"recognizer":"starter"' in said
 
+    @pytest.mark.slow
     def test_what_is_here_is_taken(
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:

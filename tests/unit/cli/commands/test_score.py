@@ -40,6 +40,7 @@ def test_it_judges_again_and_leaves_the_record_alone(
     assert "quality.jsonl" in said.replace("\n", "")
 
 
+@pytest.mark.slow
 def test_cometkiwi_without_its_extra(session: Session, capsys: pytest.CaptureFixture[str]) -> None:
     if importlib.util.find_spec("comet") is not None:
         pytest.skip("the extra is installed here")
@@ -49,6 +50,7 @@ def test_cometkiwi_without_its_extra(session: Session, capsys: pytest.CaptureFix
     assert "[comet-missing]" in said
 
 
+@pytest.mark.slow
 def test_a_model_without_an_estimator_that_takes_one(
     session: Session, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -61,6 +63,7 @@ def test_a_session_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "[session-missing]" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_folder_that_cannot_be_written(
     tmp_path: Path, session: Session, capsys: pytest.CaptureFixture[str]
 ) -> None:

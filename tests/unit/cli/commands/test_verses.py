@@ -26,6 +26,7 @@ def add(tmp_path: Path, lang: str = "sw", **changes: str) -> int:
     return main(["verses", "add", str(file), *(x for pair in options.items() for x in pair)])
 
 
+@pytest.mark.slow
 def test_an_added_bible_is_listed_indexed_and_used(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
