@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -99,6 +100,13 @@ def test_the_wheel_holds_every_file_that_the_program_finds(wheel: Path) -> None:
     tracked = [name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     carried = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+    asked = {
+        match[1]
+        for name in tracked
+        if name.startswith("pipeline/") and name.endswith(".py")
+        for match in re.finditer(r'bundled\("([^"]+)"', (ROOT / name).read_text("utf-8"))
+    }
+    assert asked - {source.split("/")[0] for source in carried} == set()
     wanted = {name: name for name in tracked if name.startswith("pipeline/")}
     for source, place in carried.items():
         wanted |= {
