@@ -10,6 +10,7 @@ from pipeline.config.loader import leaves
 from pipeline.config.schema import Settings
 from pipeline.models.registry import Role, read_registry
 from pipeline.models.store import directory_of
+from pipeline.tuning.endpoint import Pauses, propose
 from pipeline.tuning.plan import Machine, Trial, Values
 from pipeline.tuning.trials import Tuning, model_name, model_path
 from pipeline.tuning.verdicts import (
@@ -48,8 +49,18 @@ class Tuned:
         return self.complete and all(verdict.ok for verdict in self.verdicts)
 
 
-def conclude(done: Tuning, settings: Settings, machine: Machine, *, complete: bool) -> Tuned:
-    """Return the result of the trials so far. Raises ModelError for the registry."""
+def conclude(
+    done: Tuning,
+    settings: Settings,
+    machine: Machine,
+    *,
+    complete: bool,
+    pauses: Pauses | None = None,
+) -> Tuned:
+    """Return the result of the trials so far, and what the church's own pauses say.
+
+    Raises ModelError for the registry.
+    """
     models = list(read_registry(directory_of(settings.models.directory)).values())
     flat = dict(leaves(settings.model_dump()))
     figures = {r: trial.figures for r, trial in done.chosen.items() if trial.figures is not None}
@@ -78,6 +89,10 @@ def conclude(done: Tuning, settings: Settings, machine: Machine, *, complete: bo
             *judge_gpu(machine),
         ]
     verdicts += judge_processor(machine)
+    endpoint = propose(pauses, settings.vad) if pauses else None
+    if endpoint:
+        chosen |= endpoint.values
+        verdicts.append(Verdict("pauses", ok=True, message=endpoint.why))
     return Tuned(
         complete=complete,
         machine=machine,

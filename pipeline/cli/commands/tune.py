@@ -26,13 +26,17 @@ from pipeline.core import logs
 from pipeline.core.sizes import human_size
 from pipeline.models.automatic import recognizer_name, remember
 from pipeline.models.registry import KEYS, Role
+from pipeline.tuning.endpoint import read_pauses
 from pipeline.tuning.hardware import ExternalLoad, machine
 from pipeline.tuning.plan import Machine, Values
 from pipeline.tuning.result import Tuned, conclude
 from pipeline.tuning.trials import Tuning
 from pipeline.tuning.verdicts import BUSY, TOO_BUSY
 
-_SAYS = "Measure this machine and say what to put into config.toml: threads, GPU, window, draft."
+_SAYS = (
+    "Measure this machine and say what to put into config.toml: threads, GPU, window, draft; and, "
+    "from the services kept here, how long to wait for the end of a sentence."
+)
 _EPILOG = """\
 examples:
   stark-translate tune                                     measure, and print the settings
@@ -83,7 +87,8 @@ def _tune(arguments: argparse.Namespace) -> int:
         status.print(Text(_BUSY_SAYS.format(here.busy), "yellow"))
     done, complete = _try_all(loaded, here, _QUICK_S if arguments.quick else _LIMIT_S, status)
     here = replace(here, busy=others.share())
-    tuned = conclude(done, loaded.settings, here, complete=complete)
+    pauses = read_pauses(Path(loaded.settings.session.directory))
+    tuned = conclude(done, loaded.settings, here, complete=complete, pauses=pauses)
     _show(console, tuned)
     _remember(tuned, loaded.settings)
     changes = models | dict(tuned.changes)
