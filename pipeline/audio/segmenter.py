@@ -9,17 +9,22 @@ prepared. At `silence_ms` the final follows. Speech that returns later, within `
 with the same utterance. Whenever speech returns to what was handed out as eager or final, an
 utterance "resumed" comes first (the states of Deepgram's Flux: eager end of turn, turn resumed,
 end of turn).
+
+Where somebody pauses is not where a sentence ends. So what cannot stand alone waits longer for its
+other half, `join_ms`: a fragment (less than `fragment_ms` of speech) for the speech behind it, a
+text that does not end a sentence as well (`expect_more`), and a fragment joins the utterance before
+it.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from pipeline.audio.stretch import Stretch
+from pipeline.audio.stretch import Closed, Stretch
 from pipeline.config.schema import Vad
 from pipeline.core.types import BLOCK_SAMPLES, SAMPLE_RATE, AudioBlock, Cause, Utterance
 
@@ -53,21 +58,6 @@ def _ms(blocks: float) -> int:
     return round(1000 * blocks * BLOCK_SAMPLES / SAMPLE_RATE)
 
 
-@dataclass(slots=True)
-class _Closed:
-    """The last final, while speech may return to it, and all blocks since it began."""
-
-    stretch: Stretch
-    id: int
-    revision: int
-    size: int
-    """Blocks of the stretch when the pause began in which it may be taken up."""
-
-    @property
-    def waited(self) -> int:
-        return len(self.stretch) - self.size
-
-
 class Segmenter:
     """Cuts a stream of blocks into utterances; no sample of speech is lost or given twice."""
 
@@ -80,12 +70,13 @@ class Segmenter:
         self._use(vad)
         self._open: Stretch | None = None
         self._eager: Utterance | None = None
-        self._closed: _Closed | None = None
+        self._closed: Closed | None = None
         self._continues = False
         self._id = last_id
         self._revision = 0
         self._next_partial = self._partial_blocks
         self._expected: int | None = None
+        self._unfinished: int | None = None
         self._last_id = 0
         self._last_end: int | None = None
         self._before_end: int | None = None
@@ -96,7 +87,7 @@ class Segmenter:
         enough = self._min_blocks
         if self._continues:
             enough = 1
-        elif self._closed is not None:
+        elif self._goes_on:
             enough = min(enough, _RETURN_BLOCKS)
         return self._open is not None and sum(self._open.voiced) >= enough
 
@@ -124,8 +115,15 @@ class Segmenter:
         if self._closed is not None:
             self._closed.stretch.add(block, probability, voiced=voiced)
             if self.speaking:
-                out += self._reopen(self._closed, opened)
+                out += self._return(self._closed, opened)
         return out + self._due(self._open or opened)
+
+    def expect_more(self, utterance_id: int | None) -> None:
+        """Note that the newest text, that of an utterance, lacks its end; None: it is complete.
+
+        Any thread may tell.
+        """
+        self._unfinished = utterance_id
 
     def settle(self) -> None:
         """Let speech return to no final of before."""
@@ -153,6 +151,8 @@ class Segmenter:
         self._silence_blocks = blocks_in(vad.silence_ms)
         self._eager_blocks = blocks_in(vad.eager_ms)
         self._reopen_blocks = blocks_in(vad.reopen_ms)
+        self._keep_blocks = max(self._reopen_blocks, blocks_in(vad.join_ms))
+        self._fragment_blocks = blocks_in(vad.fragment_ms)
         self._min_blocks = blocks_in(vad.min_speech_ms)
         self._limit_blocks = blocks_in(vad.max_utterance_s * 1000)
         self._partial_blocks = blocks_in(vad.partial_ms)
@@ -170,16 +170,44 @@ class Segmenter:
         self._open = Stretch(blocks, [False] * lead, [0.0] * lead, lead)
         self._pre_roll.clear()
         self._next_partial = lead + self._partial_blocks
+        if self._closed is not None:
+            self._closed.pause = self._closed.waited
         return self._open
 
     def _wait(self, block: AudioBlock, probability: float) -> None:
         """Take a block in which nobody speaks: has there been time enough to go on?"""
         if self._closed is not None:
             self._closed.stretch.add(block, probability, voiced=False)
-            if self._closed.waited >= self._reopen_blocks:
+            if self._closed.waited >= self._keep_blocks:
                 self._closed = None
 
-    def _reopen(self, closed: _Closed, opened: Stretch) -> list[Utterance]:
+    @property
+    def _goes_on(self) -> bool:
+        """Whether the last final waits for just the speech that is open now."""
+        closed = self._closed
+        if closed is None:
+            return False
+        is_half = (
+            closed.id == self._unfinished
+            or closed.stretch.speech(closed.size) < self._fragment_blocks
+        )
+        return closed.pause < (self._keep_blocks if is_half else self._reopen_blocks)
+
+    def _return(self, closed: Closed, opened: Stretch) -> list[Utterance]:
+        """Go on with the last final, if what is said now is its other half.
+
+        After a sentence that stood alone this is known when there is more speech than a fragment
+        has, or a pause; nothing is handed out before.
+        """
+        if self._goes_on:
+            return self._reopen(closed, opened)
+        if opened.speech(len(opened)) >= self._fragment_blocks or self._is_long(closed):
+            self._closed = None
+        elif opened.silence >= (self._eager_blocks or self._silence_blocks):
+            return self._reopen(closed, opened)
+        return []
+
+    def _reopen(self, closed: Closed, opened: Stretch) -> list[Utterance]:
         """Go on with the last final, unless the two together would soon be too long.
 
         Then the speech is an utterance of its own, however short.
@@ -192,7 +220,7 @@ class Segmenter:
         self._open, self._revision = closed.stretch, closed.revision
         return [self._utterance(closed.stretch, len(closed.stretch), "resumed")]
 
-    def _is_long(self, closed: _Closed) -> bool:
+    def _is_long(self, closed: Closed) -> bool:
         return len(closed.stretch) >= _REOPENED_SHARE * self._limit_blocks
 
     def _due(self, opened: Stretch) -> list[Utterance]:
@@ -209,6 +237,7 @@ class Segmenter:
             self._next_partial = len(opened) + self._partial_blocks
             return [self._eager]
         if self._partial_due(opened, silence):
+            self._closed = None  # what is handed out is an utterance of its own
             return [self._utterance(opened, len(opened), "partial")]
         return []
 
@@ -238,9 +267,9 @@ class Segmenter:
             kept = min(len(opened), opened.speech_end(len(opened)) + _TAIL_BLOCKS)
             if self._eager is not None:
                 kept = len(self._eager.pcm) // BLOCK_SAMPLES
-            can_resume = cause == "silence" and self._reopen_blocks > 0
+            can_resume = cause == "silence" and self._keep_blocks > 0
             out = [replace(self._utterance(opened, kept, cause), can_resume=can_resume)]
-            closed = _Closed(opened, self._id, out[0].revision, len(opened))
+            closed = Closed(opened, self._id, out[0].revision, len(opened))
             self._closed = closed if can_resume else None
         elif self._closed is not None and not self._is_long(self._closed):
             # Perhaps a very short word: what follows decides.
@@ -253,31 +282,13 @@ class Segmenter:
 
     def _cut(self, opened: Stretch) -> list[Utterance]:
         """Close at the best pause; what lies behind it stays open as the next utterance."""
-        at = self._best_pause(opened)
+        at = opened.best_cut(_PAUSE_BLOCKS)
         out = [self._utterance(opened, at, "length")]
         self._open = opened.split(at)
         self._continues = True
         self._use(self.vad)
         self._next_partial = self._partial_blocks
         return out
-
-    @staticmethod
-    def _best_pause(opened: Stretch) -> int:
-        """Return the index to cut at: amid the longest pause, else the least speech-like block.
-
-        Not in the first quarter: that would leave a word on its own, and all the rest on the
-        display would go and come back under another id, soon to be cut again.
-        """
-        best, best_at, run = 0, 0, 0
-        first = len(opened) // 4
-        for index, voiced in enumerate(opened.voiced):
-            run = 0 if voiced or index < opened.lead else run + 1
-            if index >= first and run >= max(best, _PAUSE_BLOCKS):
-                best, best_at = run, index + 1 - run // 2
-        if best_at:
-            return best_at
-        half = len(opened) // 2
-        return half + 1 + int(np.argmin(opened.probabilities[half:-1]))
 
     def _utterance(self, opened: Stretch, count: int, cause: Cause) -> Utterance:
         """Return the first `count` blocks of what is open."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from pipeline.core.types import AudioBlock
 
 _NOTED_BLOCKS = 2
@@ -57,3 +59,42 @@ class Stretch:
                 lengths.append(run)
             run = 0 if voiced else run + 1
         return tuple(lengths)
+
+    def speech(self, count: int) -> int:
+        """Return how many blocks the speech in the first `count` takes, its pauses included."""
+        return self.speech_end(count) - self.speech_start
+
+    def best_cut(self, least: int) -> int:
+        """Return the index to cut at: amid the longest pause, else the least speech-like block.
+
+        Not in the first quarter: that would leave a word on its own, and all the rest on the
+        display would go and come back under another id, soon to be cut again.
+        """
+        best, best_at, run = 0, 0, 0
+        first = len(self) // 4
+        for index, voiced in enumerate(self.voiced):
+            run = 0 if voiced or index < self.lead else run + 1
+            if index >= first and run >= max(best, least):
+                best, best_at = run, index + 1 - run // 2
+        if best_at:
+            return best_at
+        half = len(self) // 2
+        return half + 1 + int(np.argmin(self.probabilities[half:-1]))
+
+
+@dataclass(slots=True)
+class Closed:
+    """The last final, while speech may return to it, and all blocks since it began."""
+
+    stretch: Stretch
+    id: int
+    revision: int
+    size: int
+    """Blocks of the stretch when the pause began in which it may be taken up."""
+    pause: int = 0
+    """Blocks of that pause, until the speech that is open now."""
+
+    @property
+    def waited(self) -> int:
+        """Blocks since the pause began."""
+        return len(self.stretch) - self.size

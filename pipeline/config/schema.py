@@ -63,9 +63,11 @@ class Vad(Section):
     threshold: Annotated[Share, NEXT_UTTERANCE] = 0.5
     # Below the threshold (hysteresis): a voice that wavers around one limit is not cut up.
     end_threshold: Annotated[Share, NEXT_UTTERANCE] = 0.35
-    silence_ms: Annotated[int, Field(ge=_SHORTEST_SILENCE_MS, le=5000), NEXT_UTTERANCE] = 200
-    eager_ms: Annotated[int, Field(ge=0, le=5000), NEXT_UTTERANCE] = 96
-    reopen_ms: Annotated[int, Field(ge=0, le=5000), NEXT_UTTERANCE] = 200
+    silence_ms: Annotated[int, Field(ge=_SHORTEST_SILENCE_MS, le=5000), NEXT_UTTERANCE] = 160
+    eager_ms: Annotated[int, Field(ge=0, le=5000), NEXT_UTTERANCE] = 64
+    reopen_ms: Annotated[int, Field(ge=0, le=5000), NEXT_UTTERANCE] = 256
+    fragment_ms: Annotated[int, Field(ge=0, le=5000), NEXT_UTTERANCE] = 1000
+    join_ms: Annotated[int, Field(ge=0, le=5000), NEXT_UTTERANCE] = 1200
     min_speech_ms: Annotated[int, Field(ge=32, le=2000), NEXT_UTTERANCE] = 250
     pre_roll_ms: Annotated[int, Field(ge=0, le=2000), NEXT_UTTERANCE] = 250
     # Whisper hears 30 s at once, and pre-roll and trailing silence need room in it.

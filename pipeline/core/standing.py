@@ -32,6 +32,16 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
+class Reopened:
+    """A final that was on screen when speech returned to its utterance."""
+
+    id: int
+    """The utterance's."""
+    source: str
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
 class TargetPart:
     """What was made of one part of a text (a sentence), and what was looked at for it."""
 

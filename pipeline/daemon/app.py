@@ -265,7 +265,8 @@ class App:
             case Utterance(final=True):
                 self._compare(self._coordinator.on_closed(report))
             case Utterance():
-                self._coordinator.on_resumed(report)
+                if reopened := self._coordinator.on_resumed(report):
+                    self._group.go_on(reopened)
             case Settled(id=key):
                 self._compare(self._coordinator.on_settled(key))
             case Transcript():

@@ -65,12 +65,17 @@ class CaptionCoordinator:
                 self.on_filtered(prepared)
         return None
 
-    def on_resumed(self, utterance: Utterance) -> None:
-        """Forget what was made of an utterance: its speaker has gone on. Reopen its caption."""
+    def on_resumed(self, utterance: Utterance) -> CaptionMessage | None:
+        """Forget what was made of an utterance: its speaker has gone on.
+
+        Reopen its caption, and return it; None if it had no final on screen.
+        """
         if self._off_record(utterance):
-            return
+            return None
         self._tracks.resume(utterance)
-        self.publish(self._board.reopen(utterance.id))
+        reopened = self._board.reopen(utterance.id)
+        self.publish(reopened)
+        return reopened
 
     def on_settled(self, utterance_id: int) -> Caption | None:
         """Write the record of a final that speech can no longer return to, if it is out."""

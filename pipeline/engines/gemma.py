@@ -27,7 +27,7 @@ log = structlog.get_logger()
 
 _WARM_UP = "Grace to you and peace."
 _NOTHING = Draft()
-_STANDS = Bias(standing=0.45, tail=0.2)
+_STANDS = Bias(standing=0.3, tail=0.2)
 
 
 class _Settings(TypedDict):
@@ -83,6 +83,8 @@ class Gemma:
         self._ends_at_line = False
         self.deadline_s = deadline_s
         self.is_cancelled = never
+        self.bias = _STANDS
+        """What the words of a draft are worth that are on screen already."""
         self._on_step = on_step or (lambda step: log.warning("gpu", step=step))
         self.degraded_reason = ""
         self.gpu_layers = 0
@@ -280,7 +282,7 @@ class Gemma:
         stands = len((prompt.lead + draft[: standing.target]).encode(errors="replace"))
         sizes = accumulate(len(self._llama.piece(token)) for token in tokens)
         count = sum(size <= stands for size in sizes) if standing.target else 0
-        return Draft([*tokens, *end], count, _STANDS)
+        return Draft([*tokens, *end], count, self.bias)
 
     def _as_answer(self, text: str) -> list[int]:
         """Return the tokens of a text as the model would answer it."""

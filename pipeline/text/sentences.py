@@ -13,6 +13,29 @@ _TITLES = words_of_all(language.titles for language in LANGUAGES.values())
 _NUMBERED = words_of_all(language.numbered for language in LANGUAGES.values())
 
 
+_CLOSING = " \"'”’»)]"
+_MARKS = ".!?。！？؟।"
+
+
+def is_ended(text: str) -> bool:
+    """Whether a sentence ends with the text; three full stops say that it goes on."""
+    bare = text.rstrip(_CLOSING)
+    return bare.endswith(tuple(_MARKS)) and not bare.endswith("..")
+
+
+def without_end(text: str) -> str:
+    """Return a text without the mark that ends its last sentence."""
+    return text.rstrip(_CLOSING + _MARKS) if is_ended(text) else text
+
+
+def without_guessed_end(partial: str) -> str:
+    """Return the text of a partial without a full stop behind its last word.
+
+    Models write one wherever the sound ends; a translator then closes the sentence too.
+    """
+    return partial if partial.endswith("..") else partial.removesuffix(".")
+
+
 def split(text: str) -> list[str]:
     """Return the sentences of `text` in order, without the white space between them.
 

@@ -39,6 +39,21 @@ def plain(word: str) -> str:
     return unicodedata.normalize("NFC", bare)
 
 
+def behind(text: str, beginning: str) -> int | None:
+    """Return how many characters of `text` the words of `beginning` are, and signs behind them.
+
+    None where it does not begin with these words.
+    """
+    count = len(words(beginning))
+    if words(text)[:count] != words(beginning):
+        return None
+    ends = [found.end() for found in WORD.finditer(text)]
+    at = ends[count - 1] if count else 0
+    while at < len(text) and not text[at].isspace() and not WORD.match(text, at):
+        at += 1
+    return at
+
+
 def is_unspaced(text: str) -> bool:
     """Whether a text holds a letter of a script that is written without spaces."""
     return _UNSPACED_LETTER.search(text) is not None

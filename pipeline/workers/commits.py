@@ -8,12 +8,13 @@ from dataclasses import replace
 import structlog
 
 from pipeline.config.schema import Stt
-from pipeline.core.standing import Standing
+from pipeline.core.standing import Reopened, Standing
 from pipeline.core.types import SAMPLE_RATE, Caption, Correction, Transcript, Utterance
 from pipeline.text.commit_policy import CommitPolicy
 from pipeline.text.local_agreement import Stabilizer, agreed, revised_words
+from pipeline.text.sentences import is_ended, without_end
 from pipeline.text.target_commit import TargetCommit
-from pipeline.text.words import words
+from pipeline.text.words import behind, words
 
 log = structlog.get_logger()
 
@@ -36,6 +37,10 @@ class Commitments:
         self._history: list[tuple[list[str], Standing]] = []
         self._stood = ""
         self._revised = 0
+        self._reopened: Reopened | None = None
+        self.said = 0
+        """Leading characters of the source text whose translation is `lead`, and not made anew."""
+        self.lead = ""
 
     def prefix(self, utterance: Utterance, stt: Stt) -> tuple[int, ...]:
         """Return the ids of the tokens that the recognition of a partial is to begin with.
@@ -46,6 +51,34 @@ class Commitments:
         if utterance.id != self._id:
             self._begin(utterance.id, stt)
         return tuple(token.id for token in self._source.committed)
+
+    def go_on(self, transcript: Transcript, reopened: Reopened | None) -> None:
+        """Keep of a final that speech returned to what it said, while its words are still heard.
+
+        Only the rest is translated then, and put behind it.
+        """
+        if reopened is None or reopened.id != self._id:
+            return
+        if reopened is not self._reopened:
+            self._reopened, self.lead = reopened, reopened.target
+            self._stood = reopened.target
+            self._target = TargetCommit(attention_follows=self._target.attention_follows)
+            self._history = []
+        at = behind(transcript.text, reopened.source) if self.lead else None
+        if at is None:
+            self.said, self.lead = 0, ""
+            return
+        self.said = at
+        is_between = bool(transcript.text[at:].strip())
+        goes_on = is_between and not is_ended(transcript.text[:at])
+        self.lead = without_end(reopened.target) if goes_on else reopened.target
+
+    def behind_lead(self, rest: Caption, transcript: Transcript) -> Caption:
+        """Return the caption of the whole text, of which `rest` is what was translated now."""
+        text, said = rest.text, rest.transcript.text
+        if self.lead and said[:1].islower() and not is_ended(self.lead):
+            text = text[:1].lower() + text[1:]
+        return replace(rest, transcript=transcript, text=f"{self.lead} {text}".strip())
 
     def heard_nothing_of_use(self, utterance: Utterance) -> None:
         """Drop the beginning that the recognizer was given: its text could not be used."""
@@ -59,7 +92,7 @@ class Commitments:
         Of a final: with `keeps` what stands, and was made of words that it still has.
         """
         if transcript.utterance.is_whole:
-            return self._still_said(transcript.text) if keeps else Standing()
+            return self._still_said(transcript.text[self.said :]) if keeps else Standing()
         tokens, ends_s = transcript.recognition.tokens, transcript.recognition.ends_s
         raw = 0
         if tokens:
@@ -71,7 +104,7 @@ class Commitments:
                 self._reasons.add(commit.reason)
                 log.info("commit by agreement", why=commit.reason)
         settled = corrected(raw, transcript.corrections)
-        self._settled = transcript.text[:settled].rstrip()
+        self._settled = transcript.text[self.said : max(settled, self.said)].strip()
         target = self._target
         return Standing(len(self._settled), 0, target.committed, target.closed)
 
@@ -87,10 +120,12 @@ class Commitments:
         """Return the caption with what stands of its text, and what was taken back."""
         text, is_whole = caption.text, caption.transcript.utterance.is_whole
         parts = caption.translation.parts if caption.translation else ()
-        if parts and is_whole:
+        lead = len(self.lead)
+        if (parts or lead) and is_whole:
             stable = agreed(self._stood, text)
         elif parts:
             stable = self._target.push(parts)
+            stable = lead + 1 + stable if lead and stable else lead + stable
             standing = Standing(0, 0, self._target.committed, self._target.closed)
             self._history.append((words(self._settled), standing))
         elif caption.translation is None and caption.transcript.recognition.tokens and not is_whole:

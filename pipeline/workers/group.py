@@ -13,10 +13,12 @@ from pipeline.audio.segmenter import Segmenter
 from pipeline.church.finals import checked
 from pipeline.config.schema import Settings
 from pipeline.core.reports import Emit, Fault, Report
+from pipeline.core.standing import Reopened
 from pipeline.core.types import Caption
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.process import EngineProcess
 from pipeline.engines.protocols import Recognizer, Translator
+from pipeline.protocol.caption import CaptionMessage
 from pipeline.workers.base import Worker
 from pipeline.workers.comparer import LIMIT, Compare
 from pipeline.workers.degradation import Degradation
@@ -109,6 +111,7 @@ class WorkerGroup:
             degradation=degradation,
             emit=self._emit_checked,
             shed=self.may_shed,
+            expect_more=self._segmenter.expect_more,
         )
         self._translate: Translate | None = None
         if engines.final is not None:
@@ -256,6 +259,10 @@ class WorkerGroup:
     def settle(self) -> None:
         """Let what is said from now on be a caption of its own."""
         self.listen.settle()
+
+    def go_on(self, final: CaptionMessage) -> None:
+        """Let what is said now go on behind a final that was reopened."""
+        self._transcribe.reopened = Reopened(final.id, final.source.text, final.target.text)
 
     def apply(self, controls: HearingControls) -> None:
         """Hear or pause as operators want; going off the record also throws away what waits."""

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import queue
 import time
+from collections.abc import Callable
 from dataclasses import replace
 
 from pipeline.config.schema import Settings
 from pipeline.core.errors import EngineError, EngineGoneError, ModelCrashError
 from pipeline.core.reports import Emit, Fault
+from pipeline.core.standing import Reopened
 from pipeline.core.types import SAMPLE_RATE, Caption, Recognition, Transcript, Utterance
 from pipeline.dictionary.matcher import correct
 from pipeline.dictionary.store import Dictionary
+from pipeline.engines.lost_tail import joined
 from pipeline.engines.protocols import Recognizer, Translator
 from pipeline.text.hallucinations import reason
 from pipeline.text.language_check import gibberish
+from pipeline.text.sentences import is_ended, without_guessed_end
 from pipeline.workers.backoff import Backoff
 from pipeline.workers.base import FAULTS_IN_A_ROW, Worker
 from pipeline.workers.commits import Commitments
@@ -44,7 +48,9 @@ class Transcribe(Worker):
         degradation: Degradation,
         emit: Emit,
         shed: bool,
+        expect_more: Callable[[int | None], None] = lambda _: None,
     ) -> None:
+        """Take the parts. `expect_more` hears which utterance's text lacks a sentence's end."""
         super().__init__("transcribe", emit)
         self.settings = settings
         """Those in force, set by the main thread; what may change holds from the next utterance."""
@@ -55,10 +61,13 @@ class Transcribe(Worker):
         self._drafts = drafts
         self._degradation = degradation
         self._shed = shed
+        self._expect_more = expect_more
         self._commits = Commitments()
         self._free_s = 0.0
         self._backoff = Backoff(after=FAULTS_IN_A_ROW, first_s=_REST_S[0], most_s=_REST_S[1])
         self._last: Transcript | None = None
+        self.reopened: Reopened | None = None
+        """Set by the main thread: the newest final on screen that speech has returned to."""
         self.final_engine_lost = False
         """Set by the main thread when the final translator hangs."""
         self.full_drafts = 0
@@ -87,13 +96,14 @@ class Transcribe(Worker):
         """Take utterances until their queue is closed and empty."""
         try:
             while (utterance := self._utterances.get()) is not None:
-                self._take(utterance)
+                self.take(utterance)
                 self._free_s = time.monotonic()
         finally:
             if self._drafts is not None:
                 self._drafts.put(None)
 
-    def _take(self, utterance: Utterance) -> None:
+    def take(self, utterance: Utterance) -> None:
+        """Make what is due of an utterance: a caption, and of a whole one a final's draft."""
         if self._utterances.is_stale(utterance):
             return
         transcript = self._transcript(utterance)
@@ -109,6 +119,9 @@ class Transcribe(Worker):
         if not utterance.is_whole:
             self.emit(caption)
             return
+        # Hot words cost full stops.
+        is_half = not (self.settings.stt.hotwords or is_ended(transcript.text))
+        self._expect_more(utterance.id if is_half else None)
         self._hand_over(caption)
 
     def _transcript(self, utterance: Utterance) -> Transcript:
@@ -132,19 +145,41 @@ class Transcribe(Worker):
             return self._nothing(utterance, error.code)
         self.note_success()
         transcript = correct(self._dictionary.lexicon, transcript)
-        why = reason(
-            transcript.recognition,
-            transcript.raw_text,
-            transcript.level_dbfs,
-            len(utterance.pcm) / SAMPLE_RATE,
-            stt,
-        ) or gibberish(transcript.raw_text, transcript.lang)
+        if not utterance.is_whole:
+            transcript = replace(transcript, text=without_guessed_end(transcript.text))
+        why = self._objection(transcript)
         last = self._heard_before(utterance) if why in _RAN_AWAY else None
         if last is not None:
             message = f"The recognizer ran away ({why}); its last partial stands in."
             self.emit(Fault(self.name, "stt-unusable", message))
-            return replace(last, utterance=utterance, span=transcript.span)
+            said = self._with_rest(last, utterance)
+            return replace(said, utterance=utterance, span=transcript.span)
         return replace(transcript, filtered=why)
+
+    def _objection(self, transcript: Transcript) -> str:
+        """Return why a text cannot be shown, "" if it can."""
+        length_s = len(transcript.utterance.pcm) / SAMPLE_RATE
+        told = (transcript.recognition, transcript.raw_text, transcript.level_dbfs)
+        why = reason(*told, length_s, self.settings.stt)
+        return why or gibberish(transcript.raw_text, transcript.lang)
+
+    def _with_rest(self, last: Transcript, utterance: Utterance) -> Transcript:
+        """Return the text of an utterance that speech returned to, its two parts heard apart.
+
+        Heard together they led the recognizer astray. `last` alone where the rest does, too.
+        """
+        heard = len(last.utterance.pcm)
+        if not last.utterance.is_whole or heard >= len(utterance.pcm):
+            return last
+        try:
+            rest = self._recognized(replace(utterance, pcm=utterance.pcm[heard:]))
+        except EngineError:
+            return last
+        if self._objection(rest):
+            return last
+        both = joined(last.recognition, rest.recognition)
+        whole = replace(rest, recognition=both, raw_text=both.text, text=both.text)
+        return correct(self._dictionary.lexicon, whole)
 
     def _recognized(self, utterance: Utterance) -> Transcript:
         """Recognize; a final once more when the recognizer's process ends meanwhile.
@@ -190,13 +225,15 @@ class Transcribe(Worker):
         caption = source_caption(transcript)
         now = time.monotonic()
         keeps = self.settings.translate.final.stability == "calm"
+        self._commits.go_on(transcript, self.reopened if keeps else None)
         standing = self._commits.heard(transcript, keeps=keeps)
+        rest = replace(transcript, text=transcript.text[self._commits.said :].lstrip())
         idle = self._backoff.is_active(now) or self._degradation.rung >= Rung.SOURCE_CAPTIONS
         if self._partial is not None and not idle:
             try:
                 made = translate(
                     self._partial,
-                    transcript,
+                    rest,
                     lang=self.settings.translate.target,
                     handed_s=now,
                     free_s=now,
@@ -215,7 +252,7 @@ class Transcribe(Worker):
                     self._failed(EngineError("partial-unusable", message))
                 else:
                     self._backoff.succeeded()
-                    caption = made
+                    caption = self._commits.behind_lead(made, transcript)
         return self._commits.shown(caption)
 
     def _failed(self, error: EngineError) -> None:

@@ -96,13 +96,17 @@ class Translate(Worker):
     def work(self) -> None:
         """Take drafts until the end comes."""
         while (draft := self._drafts.get()) is not None:
-            self._translator.deadline_s = self.settings.translate.final.deadline_s
-            self.doing = (draft[0], time.monotonic())
-            caption = None if self._is_cancelled() else self._final(*draft)
-            if caption is not None:
-                self.emit(caption)
-            self.doing = None
+            self.take(draft)
             self._free_s = time.monotonic()
+
+    def take(self, draft: Draft) -> None:
+        """Make the final of a draft, unless speech has returned to it."""
+        self._translator.deadline_s = self.settings.translate.final.deadline_s
+        self.doing = (draft[0], time.monotonic())
+        caption = None if self._is_cancelled() else self._final(*draft)
+        if caption is not None:
+            self.emit(caption)
+        self.doing = None
 
     def take_unfinished(self) -> list[Caption]:
         """Take every draft, the one being worked on first, as a final: the translator hangs."""

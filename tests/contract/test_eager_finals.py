@@ -50,11 +50,14 @@ VAD = Vad(
     silence_ms=224,
     eager_ms=96,
     reopen_ms=320,
+    join_ms=0,
     min_speech_ms=96,
     pre_roll_ms=64,
     max_utterance_s=4.0,
     partial_ms=320,
 )
+
+JOINING = VAD.model_copy(update={"reopen_ms": 64, "fragment_ms": 256, "join_ms": 480})
 
 
 class Numbers:
@@ -104,7 +107,7 @@ def context() -> DaemonContext:
 class Line:
     """The whole way of an utterance, a step at a time: no thread, and every order is possible."""
 
-    def __init__(self, folder: Path, probabilities: list[float]) -> None:
+    def __init__(self, folder: Path, probabilities: list[float], vad: Vad) -> None:
         self.recorder = SessionRecorder(folder, source="en", target="es", on_fault=print)
         self.recorder.start()
         self.screen = CaptionScreen()
@@ -122,11 +125,12 @@ class Line:
         self.utterances, self.drafts = UtteranceQueue(), DraftQueue(0)
         self.recognizer = Numbers()
         self.closed: list[Utterance] = []
-        in_force = Settings(vad=VAD)
+        in_force = Settings(vad=vad)
+        segmenter = Segmenter(vad)
         self.listen = Listen(
             source=FakeSource(np.zeros(0, np.float32)),
             detector=Scripted(probabilities),
-            segmenter=Segmenter(VAD),
+            segmenter=segmenter,
             utterances=self.utterances,
             degradation=self.degradation,
             emit=self.take,
@@ -141,6 +145,7 @@ class Line:
             degradation=self.degradation,
             emit=self.reports.append,
             shed=True,
+            expect_more=segmenter.expect_more,
         )
         self.translate = Translate(
             settings=in_force,
@@ -175,7 +180,7 @@ class Line:
             return False
         utterance = self.utterances.get()
         if utterance is not None:
-            self.transcribe._take(utterance)
+            self.transcribe.take(utterance)
         return True
 
     def finish_draft(self) -> bool:
@@ -219,11 +224,11 @@ LATE = [*[""] * 10, "rt", "", "", "d"]
 """What is made of the eager utterance, at block 10, is told when speech has returned, at 13."""
 
 
-def check(runs: list[tuple[float, int]], work: list[str], rung: Rung) -> None:
+def check(runs: list[tuple[float, int]], work: list[str], rung: Rung, vad: Vad = VAD) -> None:
     """Hear a stretch of sound; `work` is what engines and main thread do behind each block."""
     probabilities = [p for p, count in runs for _ in range(count)]
     with TemporaryDirectory() as folder:
-        line = Line(Path(folder), probabilities)
+        line = Line(Path(folder), probabilities, vad)
         line.degradation.rung = rung
         for index in range(len(probabilities)):
             line.hear(index)
@@ -262,16 +267,22 @@ def check(runs: list[tuple[float, int]], work: list[str], rung: Rung) -> None:
     ],
     ids=["at once", "at the end", "slow", "behind", "late"],
 )
+@pytest.mark.parametrize("vad", [VAD, JOINING], ids=["", "joining"])
 def test_a_final_is_what_was_prepared_or_a_resumption_was_announced(
-    runs: list[tuple[float, int]], work: list[str], rung: Rung
+    runs: list[tuple[float, int]], work: list[str], rung: Rung, vad: Vad
 ) -> None:
-    check(runs, work, rung)
+    check(runs, work, rung, vad)
 
 
 @pytest.mark.slow
 @settings(max_examples=examples(40), deadline=None)
-@given(RUNS, WORK, st.sampled_from([Rung.FULL, Rung.FULL, Rung.NO_PARTIALS]))
+@given(
+    RUNS,
+    WORK,
+    st.sampled_from([Rung.FULL, Rung.FULL, Rung.NO_PARTIALS]),
+    st.sampled_from([VAD, JOINING]),
+)
 def test_so_it_is_whenever_speech_returns_and_whatever_engines_are_at(
-    runs: list[tuple[float, int]], work: list[str], rung: Rung
+    runs: list[tuple[float, int]], work: list[str], rung: Rung, vad: Vad
 ) -> None:
-    check(runs, work, rung)
+    check(runs, work, rung, vad)

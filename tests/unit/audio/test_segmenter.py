@@ -15,6 +15,7 @@ VAD = Vad(
     silence_ms=320,
     eager_ms=0,
     reopen_ms=0,
+    join_ms=0,
     min_speech_ms=96,
     pre_roll_ms=64,
     max_utterance_s=4.0,
@@ -372,9 +373,77 @@ def test_pauses_are_noted_inside_and_between() -> None:
     assert again[-1].pauses_ms == (288,)
 
 
+JOINING = EAGER.model_copy(update={"reopen_ms": 64, "fragment_ms": 512, "join_ms": 640})
+"""In blocks: final after 7, open to any speech for 2 behind that, to half a sentence for 20; less
+speech than 16 is a fragment."""
+
+
+def test_a_fragment_waits_for_its_other_half() -> None:
+    out = finals(run([0.9] * 10 + [0.0] * 20 + [0.9] * 30 + [0.0] * 40, JOINING))
+    assert [u.id for u in out] == [1, 1]
+    assert len(out[-1].pcm) == (10 + 20 + 30 + 3) * BLOCK_SAMPLES, "the sound of both"
+
+
+def test_a_sentence_does_not_wait() -> None:
+    out = finals(run([0.9] * 16 + [0.0] * 20 + [0.9] * 30 + [0.0] * 40, JOINING))
+    assert [u.id for u in out] == [1, 2]
+
+
+def test_a_fragment_joins_the_utterance_before_it() -> None:
+    out = run([0.9] * 30 + [0.0] * 20 + [0.9] * 8 + [0.0] * 40, JOINING)
+    assert told(out)[-4:] == [
+        (1, 5, "silence"),
+        (1, 6, "resumed"),
+        (1, 7, "eager"),
+        (1, 8, "silence"),
+    ]
+    assert len(out[-1].pcm) == (30 + 20 + 8 + 3) * BLOCK_SAMPLES
+
+
+def test_without_eager_finals_a_fragment_joins_when_it_is_over() -> None:
+    vad = JOINING.model_copy(update={"eager_ms": 0})
+    out = run([0.9] * 30 + [0.0] * 20 + [0.9] * 6 + [0.0] * 40, vad)
+    assert [u.id for u in finals(out)] == [1, 1]
+    assert finals(out)[-1].end_sample == 56 * BLOCK_SAMPLES
+
+
+def test_more_speech_than_a_fragment_is_an_utterance_of_its_own_from_the_first_partial() -> None:
+    out = run([0.9] * 30 + [0.0] * 20 + [0.9] * 12 + [0.0] * 40, JOINING)
+    assert next((u.id, u.cause) for u in out if u.start_sample) == (2, "partial")
+    assert [u.id for u in finals(out)] == [1, 2]
+
+
+def test_nothing_waits_longer_than_the_bound() -> None:
+    for pause, ids in ((26, [1, 1]), (27, [1, 2])):
+        out = finals(run([0.9] * 10 + [0.0] * pause + [0.9] * 30 + [0.0] * 40, JOINING))
+        assert [u.id for u in out] == ids
+
+
+def test_a_text_that_ends_no_sentence_waits_for_the_rest() -> None:
+    for hints, ids in (
+        ([1], [1, 1]),
+        ([7], [1, 2]),
+        ([1, None], [1, 2]),
+    ):
+        segmenter, out = Segmenter(JOINING), []
+        for index, probability in enumerate([0.9] * 20 + [0.0] * 20 + [0.9] * 30 + [0.0] * 40):
+            block = AudioBlock(index * BLOCK_SAMPLES, np.zeros(BLOCK_SAMPLES, np.float32))
+            out += segmenter.push(block, probability)
+            if index == 25:
+                for unfinished in hints:
+                    segmenter.expect_more(unfinished)
+        assert [u.id for u in finals(out)] == ids
+
+
+def test_a_fragment_joins_nothing_that_would_be_too_long() -> None:
+    out = finals(run([0.9] * 110 + [0.0] * 20 + [0.9] * 8 + [0.0] * 40, JOINING))
+    assert [(u.id, u.end_sample // BLOCK_SAMPLES) for u in out] == [(1, 110), (2, 138)]
+
+
 SETTINGS = [
     EAGER,
     VAD,
+    JOINING,
     EAGER.model_copy(update={"reopen_ms": 0, "silence_ms": 640}),
     EAGER.model_copy(update={"eager_ms": 0, "max_utterance_s": 2.0, "min_speech_ms": 250}),
 ]
@@ -385,14 +454,15 @@ RUNS = st.lists(
 
 @given(
     RUNS,
+    st.sampled_from(SETTINGS),
     st.dictionaries(st.integers(0, 399), st.sampled_from(SETTINGS), max_size=3),
     st.one_of(st.none(), st.integers(0, 300)),
 )
 def test_a_final_is_its_eager_utterance_or_a_resumption_came_before(
-    runs: list[tuple[float, int]], later: dict[int, Vad], gap_before: int | None
+    runs: list[tuple[float, int]], vad: Vad, later: dict[int, Vad], gap_before: int | None
 ) -> None:
     probabilities = [p for p, count in runs for _ in range(count)]
-    out = run(probabilities, EAGER, gap_before, later)
+    out = run(probabilities, vad, gap_before, later)
     ids = [u.id for u in out]
     assert ids == sorted(ids), "ids never go back"
     assert set(ids) == set(range(1, max(ids, default=0) + 1)), "none is burnt"
@@ -417,12 +487,12 @@ def test_a_final_is_its_eager_utterance_or_a_resumption_came_before(
     assert np.all(np.diff(covered) > 0), "nothing is in two finals"
 
 
-@given(RUNS)
+@given(RUNS, st.sampled_from([EAGER, JOINING]))
 def test_every_block_of_speech_is_in_exactly_one_final_in_the_end(
-    runs: list[tuple[float, int]],
+    runs: list[tuple[float, int]], vad: Vad
 ) -> None:
     probabilities = [p for p, count in runs for _ in range(count)]
-    done = last_finals(run(probabilities, EAGER))
+    done = last_finals(run(probabilities, vad))
     covered = np.concatenate([u.pcm for u in done]) if done else np.zeros(0)
     assert np.all(np.diff(covered) > 0)
     loud = [i for i in range(len(probabilities) - 2) if min(probabilities[i : i + 3]) >= 0.5]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.text.sentences import pack, split
+from pipeline.text.sentences import is_ended, pack, split, without_end, without_guessed_end
 
 
 @pytest.mark.parametrize(
@@ -57,3 +57,28 @@ def test_nothing_is_lost(text: str, limit: int) -> None:
     pieces = pack(text, lambda piece: len(piece) <= limit)
     assert " ".join(pieces).split() == text.split()
     assert all(len(piece) <= limit or " " not in piece.strip() for piece in pieces)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_over", "bare"),
+    [
+        ("God is good.", True, "God is good"),
+        ('"Is he?" ', True, '"Is he'),
+        ("\u795e\u306f\u611b\u3067\u3059\u3002", True, "\u795e\u306f\u611b\u3067\u3059"),
+        ("And so,", False, "And so,"),
+        ("And so...", False, "And so..."),
+        ("And so\u2026", False, "And so\u2026"),
+        ("", False, ""),
+    ],
+)
+def test_whether_a_sentence_is_over(text: str, is_over: bool, bare: str) -> None:
+    assert is_ended(text) is is_over
+    assert without_end(text) == bare
+
+
+@pytest.mark.parametrize(
+    ("partial", "told"),
+    [("And so.", "And so"), ("And so", "And so"), ("Is it?", "Is it?"), ("So..", "So.."), ("", "")],
+)
+def test_a_full_stop_that_is_only_guessed_is_left_out(partial: str, told: str) -> None:
+    assert without_guessed_end(partial) == told

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.dictionary.rules import key
-from pipeline.text.words import WORD, is_unspaced, words
+from pipeline.text.words import WORD, behind, is_unspaced, words
 
 
 @pytest.mark.parametrize(
@@ -46,3 +46,20 @@ def test_the_dictionary_compares_by_the_same_words() -> None:
     text = "Don’t, परमेश्वर 神は!"
     assert key(text).split() == words(text)
     assert [match.group() for match in WORD.finditer("a-b")] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("text", "beginning", "rest"),
+    [
+        ("Ask not, what your", "ask not.", " what your"),
+        ("Ask not", "Ask not!", ""),
+        ('He said "no." And', "he said no", " And"),
+        ("Ask what", "Ask not", None),
+        ("Ask", "Ask not", None),
+        ("Ask not", "", "Ask not"),
+        ("\u795e\u306f\u611b", "\u795e\u306f", "\u611b"),
+    ],
+)
+def test_what_stands_behind_a_beginning(text: str, beginning: str, rest: str | None) -> None:
+    at = behind(text, beginning)
+    assert (None if at is None else text[at:]) == rest

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import accumulate
 from typing import Any
 
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.config.schema import Stt
-from pipeline.core.standing import Standing, TargetPart, Token
+from pipeline.core.standing import Reopened, Standing, TargetPart, Token
 from pipeline.core.types import (
     SAMPLE_RATE,
     Caption,
@@ -77,11 +78,16 @@ class Speech:
         self.keeps = keeps
         self.stt = stt or Stt()
 
+        self.reopened: Reopened | None = None
+
     def say(self, source: str, target: str, **options: Any) -> Caption:
         transcript = heard(source, **options)
         self.prefix = self.commits.prefix(transcript.utterance, self.stt)
+        self.commits.go_on(transcript, self.reopened)
         standing = self.commits.heard(transcript, keeps=self.keeps)
-        return self.commits.shown(translated(transcript, target, standing))
+        rest = replace(transcript, text=transcript.text[self.commits.said :].lstrip())
+        made = translated(rest, target, standing)
+        return self.commits.shown(self.commits.behind_lead(made, transcript))
 
 
 def solid(caption: Caption) -> str:
@@ -139,6 +145,45 @@ def test_an_utterance_that_goes_on_after_its_final_goes_on_from_what_stood() -> 
     again = speech.say("God is good to all of us now", "Ella era mala y todos nosotros ahora")
     assert speech.prefix == tuple(t.id for t in heard("God is good to").recognition.tokens)
     assert solid(again).startswith(solid(first))
+
+
+def test_what_a_final_said_stands_when_speech_returns_to_it() -> None:
+    speech = Speech()
+    speech.say("God is good to all", "Dios es bueno con todos")
+    speech.say("God is good to all.", "Dios es bueno con todos.", final=True)
+    speech.reopened = Reopened(1, "God is good to all.", "El Señor es amable con todos.")
+    again = speech.say("God is good to all of us today and", "De nosotros hoy y")
+    assert again.text == "El Señor es amable con todos de nosotros hoy y"
+    assert solid(again) == "El Señor es amable con todos de nosotros hoy"
+    more = speech.say("God is good to all of us today and always here", "X y siempre aquí")
+    assert more.text.startswith(solid(again))
+    final = speech.say("God is good to all. Of us today.", "De nosotros hoy.", final=True)
+    assert final.text == "El Señor es amable con todos. De nosotros hoy"
+    assert final.revised == 0
+
+
+def test_nothing_new_behind_a_final_leaves_it_as_it_was() -> None:
+    speech = Speech()
+    speech.say("Ask not.", "No preguntes.", final=True)
+    speech.reopened = Reopened(1, "Ask not.", "No preguntes.")
+    again = speech.say("Ask not.", "", final=True)
+    assert (again.text, solid(again)) == ("No preguntes.", "No preguntes.")
+
+
+def test_a_final_whose_words_are_heard_otherwise_now_is_made_anew_and_does_not_come_back() -> None:
+    speech = Speech()
+    speech.say("Esk not.", "Esk no.", final=True)
+    speech.reopened = Reopened(1, "Esk not.", "Esk no.")
+    again = speech.say("Ask not what your", "No preguntes lo que")
+    assert again.text == "No preguntes lo que"
+    assert again.revised > 0
+    assert speech.say("Esk not what your country", "No x y").text.startswith("No preguntes")
+
+
+def test_a_final_of_another_utterance_is_not_gone_on_with() -> None:
+    speech = Speech()
+    speech.reopened = Reopened(1, "God is", "Dios es")
+    assert speech.say("God is good to all", "Nos ama a", id=2).text == "Nos ama a"
 
 
 def test_one_whose_final_took_back_what_stood_begins_anew() -> None:

@@ -30,7 +30,7 @@ def listen(
     worker = Listen(
         source=source,
         detector=FakeDetector(),
-        segmenter=Segmenter(Vad(partial_ms=500)),
+        segmenter=Segmenter(Vad(partial_ms=500, join_ms=0)),
         utterances=utterances,
         degradation=degradation or Degradation(),
         emit=reports.append,

@@ -72,7 +72,7 @@ class Bench:
         for utterance in utterances:
             mailbox.put(utterance)
             if not utterance.final:  # or the next would replace it
-                self.worker._take(mailbox.get())  # type: ignore[arg-type]
+                self.worker.take(mailbox.get())  # type: ignore[arg-type]
         mailbox.close()
         if read_all:
             self.worker.begin()
@@ -135,7 +135,7 @@ def test_a_full_queue_makes_the_draft_final() -> None:
     assert bench.drafts is not None
     # run() would wait to put the end into the full queue: take the work only
     while (utterance := bench.worker._utterances.get()) is not None:
-        bench.worker._take(utterance)
+        bench.worker.take(utterance)
     assert [f for _, f, _ in bench.captions] == [False, False, False, True]
     assert bench.worker.full_drafts == 1
 
@@ -279,18 +279,18 @@ def test_a_partial_translator_that_fails_in_a_row_rests_and_comes_back(
     failing = FakeTranslator("es", fails=lambda call: call <= 6)
     bench = Bench(translator=failing, drafts=None, read_all=False)
     for number in range(1, 9):
-        bench.worker._take(final(number))
+        bench.worker.take(final(number))
     assert failing.calls == 5, "the rest of them cost no time"
     assert {engine for engine, _ in engines(bench)} == {"source"}
     assert "quick translator failed" in bench.worker.degraded_reason
     assert [r.code for r in bench.reports if isinstance(r, Fault)] == ["final-failed"] * 5
     time.sleep(0.25)
-    bench.worker._take(final(9))  # tried once: it fails again, and rests again
-    bench.worker._take(final(10))
+    bench.worker.take(final(9))  # tried once: it fails again, and rests again
+    bench.worker.take(final(10))
     assert failing.calls == 6
     assert bench.worker.degraded_reason
     time.sleep(0.25)
-    bench.worker._take(final(11))
+    bench.worker.take(final(11))
     assert engines(bench)[-1] == ("es", True)
     assert bench.worker.degraded_reason == ""
 
@@ -341,6 +341,22 @@ def test_a_recognizer_that_runs_away_on_the_final_leaves_the_last_good_partial(
     assert [r.code for r in bench.reports if isinstance(r, Fault)] == ["stt-unusable"]
 
 
+def test_one_that_runs_away_on_two_parts_together_hears_the_second_alone() -> None:
+    halves = {32_000: "the lord is", 16_000: "good", 48_000: "the lord is " * 9}
+
+    class Astray(FakeRecognizer):
+        def recognize(self, pcm: Pcm, *, final: bool, prefix: Sequence[int] = ()) -> Recognition:
+            return Recognition(halves[len(pcm)], avg_logprob=-0.1)
+
+    pcm = pcm_of(SCRIPT, 3.0)
+    first = Utterance(1, 1, True, "silence", 0, 32_000, pcm[:32_000], can_resume=True)
+    both = Utterance(1, 3, True, "silence", 0, 48_000, pcm)
+    bench = Bench(first, both, recognizer=Astray(SCRIPT))
+    handed = bench.handed
+    assert [each.transcript.text for each in handed] == ["the lord is", "the lord is good"]
+    assert handed[-1].transcript.utterance is both
+
+
 def test_a_final_in_which_nobody_spoke_takes_its_partials_back_all_the_same() -> None:
     class Coughs(FakeRecognizer):
         def recognize(self, pcm: Pcm, *, final: bool, prefix: Sequence[int] = ()) -> Recognition:
@@ -376,7 +392,7 @@ def test_the_dictionary_corrects_before_translation(tmp_path: Path) -> None:
     )
     bench = Bench(read_all=False, recognizer=FakeRecognizer(script))
     bench.worker._dictionary = Dictionary(settings)
-    bench.worker._take(Utterance(1, 1, True, "silence", 0, len(pcm), pcm.astype(np.float32)))
+    bench.worker.take(Utterance(1, 1, True, "silence", 0, len(pcm), pcm.astype(np.float32)))
     (shown,) = [c for c in bench.reports if isinstance(c, Caption)]
     assert shown.transcript.text == "turn to the book of Romans"
     assert shown.transcript.raw_text == "turn to the book of row mans"
@@ -392,7 +408,7 @@ def test_the_recognizer_listens_for_the_words_that_the_dictionary_has_now(tmp_pa
     bench = Bench(recognizer=recognizer, dictionary=dictionary, drafts=None, read_all=False)
 
     def heard() -> list[str]:
-        bench.worker._take(final())
+        bench.worker.take(final())
         return recognizer.hotwords.split(", ")
 
     assert heard() == [""], "off unless the settings say otherwise"
@@ -414,10 +430,10 @@ def test_new_limits_of_the_filter_hold_from_the_next_utterance_on() -> None:
             return replace(super().recognize(pcm, final=final), no_speech_prob=0.5)
 
     bench = Bench(recognizer=Doubtful(SCRIPT), drafts=None, read_all=False)
-    bench.worker._take(final(1))
+    bench.worker.take(final(1))
     strict = {"stt": {"avg_logprob": 0.0, "no_speech_prob": 0.4}}
     bench.worker.settings = Settings.model_validate(strict)
-    bench.worker._take(final(2))
+    bench.worker.take(final(2))
     shown, filtered = bench.reports
     assert isinstance(shown, Caption)
     assert isinstance(filtered, Transcript)
@@ -446,10 +462,10 @@ def test_what_was_heard_of_an_utterance_that_speech_returned_to_is_dropped() -> 
     resumed = replace(final(revision=9), final=False, cause="resumed")
     bench = Bench(recognizer=Resumes(SCRIPT), read_all=False)
     mailbox = bench.worker._utterances
-    bench.worker._take(eager())
+    bench.worker.take(eager())
     assert bench.reports == []
     assert bench.drafts is not None
     assert bench.drafts.empty()
     calls = len(bench.reports)
-    bench.worker._take(eager())  # it waited meanwhile
+    bench.worker.take(eager())  # it waited meanwhile
     assert len(bench.reports) == calls

@@ -1,0 +1,461 @@
+"""Play a recording to the program's own parts on the recording's clock, as if computing took none.
+
+    python -m scripts.bench.simulate                                  sermon and pauses, starter
+    python -m scripts.bench.simulate --try vad.silence_ms=160,vad.eager_ms=64 --bias 0.3/0.2
+    python -m scripts.bench.simulate --recording voices --recognizer whisper-base
+
+Segmenter, queues, workers, engines and board are the real ones, without threads: so what is shown,
+and when, depends on the policy alone, and comes out the same however busy the machine is. The first
+row has the settings as they are, each --try and --bias one more. CPU is that of the engines, one
+thread each, for every second of the recording.
+Erasure is told as before the final, by it, of finals; times to stand as mean, p90, p95.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from statistics import fmean, median
+from typing import Any, TypeVar
+
+import numpy as np
+from rich.console import Console
+from rich.progress import track
+
+from pipeline.audio.segmenter import Segmenter
+from pipeline.audio.silero_vad import Silero
+from pipeline.captions.board import CaptionBoard
+from pipeline.captions.subtitles import cues
+from pipeline.config.loader import load
+from pipeline.config.schema import Settings
+from pipeline.core import logs
+from pipeline.core.errors import StarkError
+from pipeline.core.percentiles import nearest_rank
+from pipeline.core.reports import Report
+from pipeline.core.resources import bundled
+from pipeline.core.standing import Reopened, Standing
+from pipeline.core.types import (
+    BLOCK_SAMPLES,
+    SAMPLE_RATE,
+    AudioBlock,
+    Caption,
+    Pcm,
+    Recognition,
+    Transcript,
+    Translation,
+    Utterance,
+)
+from pipeline.daemon.tracks import Tracks
+from pipeline.dictionary.store import Dictionary
+from pipeline.engines import factory
+from pipeline.engines.gemma import Gemma
+from pipeline.engines.protocols import Recognizer, Translator, never
+from pipeline.engines.speculative import Bias
+from pipeline.evaluation.accuracy import chrf_and_bleu
+from pipeline.evaluation.voices import score_text
+from pipeline.protocol.caption import CaptionMessage
+from pipeline.workers.degradation import Degradation
+from pipeline.workers.queues import DRAFT_LIMIT, DraftQueue, UtteranceQueue
+from pipeline.workers.transcriber import Transcribe
+from pipeline.workers.translator import Translate
+from scripts.bench import recordings
+from scripts.bench.recordings import Material, read_audio
+from scripts.bench.sightings import (
+    History,
+    Sighting,
+    View,
+    committed,
+    diagonal_lags_s,
+    erasure,
+    full,
+    histories,
+    reopenings,
+)
+from scripts.bench.word_lag import final_delays_s, recognized_words, word_lags_s
+
+T = TypeVar("T")
+
+_SAME = {
+    "stt.threads": 1,
+    "translate.partial.threads": 1,
+    "translate.final.threads": 1,
+    "translate.final.stream": False,  # it goes by the time of day
+}
+
+
+@dataclass(slots=True)
+class Memory:
+    """What an engine has answered, and the CPU seconds that this took."""
+
+    known: dict[Any, tuple[Any, float]] = field(default_factory=dict)
+    spent_s: float = 0.0
+    """Of all that was asked, whether known or not: as if all had been computed."""
+
+    def ask(self, key: Any, compute: Callable[[], T]) -> T:
+        """Return what is known under a key, computed the first time."""
+        if key not in self.known:
+            begun_s = time.process_time()
+            told = compute()
+            self.known[key] = (told, time.process_time() - begun_s)
+        answer, took_s = self.known[key]
+        self.spent_s += took_s
+        return answer  # type: ignore[no-any-return]
+
+
+class RememberingRecognizer:
+    """A Recognizer that computes nothing twice: columns share most of what they ask."""
+
+    def __init__(self, engine: Recognizer) -> None:
+        self._engine = engine
+        self.name = engine.name
+        self.degraded_reason = ""
+        self.hotwords = engine.hotwords
+        self.memory = Memory()
+
+    def load(self) -> None:
+        """Load the engine. Raises ModelError."""
+        self._engine.load()
+
+    def recognize(self, pcm: Pcm, *, final: bool, prefix: Sequence[int] = ()) -> Recognition:
+        """Return what the engine does. Raises EngineError."""
+        self._engine.hotwords = self.hotwords
+        key = (pcm.tobytes(), final, tuple(prefix), self.hotwords)
+        return self.memory.ask(key, lambda: self._engine.recognize(pcm, final=final, prefix=prefix))
+
+
+class RememberingTranslator:
+    """A Translator that computes nothing twice."""
+
+    def __init__(self, engine: Translator) -> None:
+        self._engine = engine
+        self._own = engine.bias if isinstance(engine, Gemma) else None
+        self.bias: Bias | None = None
+        """What words that stand are worth to the final translator; None: as it has it."""
+        self.name = engine.name
+        self.degraded_reason = ""
+        self.deadline_s = engine.deadline_s
+        self.is_cancelled = never
+        self.memory = Memory()
+
+    def load(self) -> None:
+        """Load the engine. Raises ModelError."""
+        self._engine.load()
+
+    def translate(
+        self,
+        text: str,
+        on_text: Callable[[str], None] | None = None,
+        draft: str = "",
+        standing: Standing | None = None,
+    ) -> Translation:
+        """Return what the engine does. Raises EngineError."""
+        bias = self.bias or self._own
+        if isinstance(self._engine, Gemma) and bias is not None:
+            self._engine.bias = bias
+        key = (text, draft, standing, bias)
+        return self.memory.ask(key, lambda: self._engine.translate(text, on_text, draft, standing))
+
+
+@dataclass(frozen=True, slots=True)
+class Engines:
+    """Loaded once for all columns."""
+
+    recognizer: RememberingRecognizer
+    partial: RememberingTranslator | None
+    final: RememberingTranslator | None
+
+    @classmethod
+    def of(cls, settings: Settings) -> Engines:
+        """Make and load the engines of the settings. Raises StarkError."""
+        partial, final = factory.partial_translator(settings), factory.final_translator(settings)
+        made = cls(
+            RememberingRecognizer(factory.recognizer(settings, Dictionary(settings))),
+            RememberingTranslator(partial) if partial else None,
+            RememberingTranslator(final) if final else None,
+        )
+        made.recognizer.load()
+        for each in (made.partial, made.final):
+            if each is not None:
+                each.load()
+        return made
+
+    @property
+    def spent_s(self) -> float:
+        """CPU seconds of all that was asked of them."""
+        parts = (self.recognizer, self.partial, self.final)
+        return sum(each.memory.spent_s for each in parts if each is not None)
+
+
+class Simulation:
+    """The program from segmenter to board, on the recording's clock."""
+
+    def __init__(self, settings: Settings, engines: Engines) -> None:
+        self._settings = settings
+        self._segmenter = Segmenter(settings.vad)
+        self._utterances = UtteranceQueue()
+        self._drafts = DraftQueue(DRAFT_LIMIT)
+        self._tracks = Tracks()
+        translate = settings.translate
+        self._board = CaptionBoard("simulation", translate.source, translate.target, 100_000)
+        self._at_s = 0.0
+        self._resumable: int | None = None
+        self.seen: list[Sighting] = []
+        self.counts = dict.fromkeys(("eager", "resumed", "filtered"), 0)
+        degradation = Degradation()
+        self._transcribe = Transcribe(
+            settings=settings,
+            recognizer=engines.recognizer,
+            partial=engines.partial,
+            dictionary=Dictionary(settings),
+            utterances=self._utterances,
+            drafts=self._drafts if engines.final else None,
+            degradation=degradation,
+            emit=self._report,
+            shed=True,
+            expect_more=self._segmenter.expect_more,
+        )
+        self._translate = engines.final and Translate(
+            settings=settings,
+            translator=engines.final,
+            drafts=self._drafts,
+            degradation=degradation,
+            emit=self._report,
+            is_stale=self._utterances.is_stale,
+        )
+
+    def play(self, pcm: Pcm, probabilities: Sequence[float]) -> list[History]:
+        """Return all captions; `probabilities` has what the voice detector says of each block."""
+        for number, probability in enumerate(probabilities):
+            start = number * BLOCK_SAMPLES
+            block = AudioBlock(start, pcm[start : start + BLOCK_SAMPLES])
+            self._at_s = (start + BLOCK_SAMPLES) / SAMPLE_RATE
+            self._take(self._segmenter.push(block, probability))
+        self._take(self._segmenter.flush())
+        return histories(self.seen)
+
+    def _take(self, utterances: Sequence[Utterance]) -> None:
+        for each in utterances:
+            utterance = replace(each, spoken_s=each.end_s, closed_s=self._at_s)
+            self.counts["eager"] += utterance.cause == "eager"
+            if utterance.final or utterance.cause == "resumed":
+                self._report(utterance)
+            self._utterances.put(utterance)
+            if utterance.cause == "resumed":
+                self._resumable = None
+                self.counts["resumed"] += 1
+            if (len(self._utterances) or utterance.cause == "partial") and (
+                taken := self._utterances.get()
+            ):
+                self._transcribe.take(taken)
+            while self._translate and not self._drafts.empty():
+                if draft := self._drafts.get():
+                    self._translate.take(draft)
+        before, self._resumable = self._resumable, self._segmenter.resumable
+        if before is not None and before != self._resumable:
+            self._tracks.settle(before)
+
+    def _report(self, report: Report) -> None:
+        """Do what the coordinator does (pipeline.daemon.coordinator), without its record."""
+        match report:
+            case Utterance() if report.cause == "resumed":
+                self._tracks.resume(report)
+                if reopened := self._board.reopen(report.id):
+                    self._show(reopened)
+                    self._transcribe.reopened = Reopened(
+                        report.id, reopened.source.text, reopened.target.text
+                    )
+            case Utterance():
+                prepared = self._tracks.close(report)
+                if prepared is not None:
+                    self._report(prepared)
+            case Caption() if not self._tracks.is_stale(report.transcript.utterance):
+                self._on_caption(report)
+            case Transcript() if not self._tracks.is_stale(report.utterance):
+                self._on_filtered(report)
+            case _:
+                pass
+
+    def _on_caption(self, caption: Caption) -> None:
+        if caption.final:
+            final = self._tracks.final_caption(caption)
+            if final is None:
+                return
+            caption = final
+        self._show(self._board.show(caption))
+        if caption.final:
+            self._tracks.finish(caption, self._at_s, mode="demo", utc="")
+
+    def _on_filtered(self, transcript: Transcript) -> None:
+        final = self._tracks.final_transcript(transcript)
+        if final is not None:
+            self.counts["filtered"] += 1
+            self._show(self._board.retract(final.utterance.id))
+            self._tracks.drop(final, mode="demo", utc="")
+
+    def _show(self, message: CaptionMessage | None) -> None:
+        if message is not None:
+            self.seen.append(Sighting(self._at_s, message))
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A setting, and what it led to."""
+
+    name: str
+    captions: Sequence[History]
+    counts: dict[str, int]
+    cpu: float
+    """CPU seconds of the engines for each second of audio."""
+
+
+def probabilities_of(pcm: Pcm) -> list[float]:
+    """Return what Silero says of each block, the rest of the last one left out."""
+    detector = Silero()
+    detector.load()
+    starts = range(0, len(pcm) - BLOCK_SAMPLES + 1, BLOCK_SAMPLES)
+    return [detector.probability(pcm[start : start + BLOCK_SAMPLES]) for start in starts]
+
+
+def simulate(material: Material, settings: dict[str, tuple[Settings, Bias | None]]) -> list[Column]:
+    """Return a column for each of the settings, which have the same models. Raises StarkError."""
+    pcm = np.concatenate([read_audio(material.audio), np.zeros(2 * SAMPLE_RATE, np.float32)])
+    probabilities = probabilities_of(pcm)
+    engines = Engines.of(next(iter(settings.values()))[0])
+    made = []
+    for name, (chosen, bias) in track(
+        settings.items(), material.name, console=Console(stderr=True)
+    ):
+        if engines.final:
+            engines.final.bias = bias
+        before_s = engines.spent_s
+        run = Simulation(chosen, engines)
+        captions = run.play(pcm, probabilities)
+        cpu = (engines.spent_s - before_s) / material.duration_s
+        made.append(Column(name, captions, run.counts, cpu))
+    return made
+
+
+def rows(columns: Sequence[Column], material: Material) -> list[list[str]]:
+    """Return the rows of the table, the heading first: a setting each."""
+    told = [{"": each.name, **_cells(each, material)} for each in columns]
+    return [list(told[0]), *(list(cells.values()) for cells in told)]
+
+
+def _cells(column: Column, material: Material) -> dict[str, str]:
+    captions = column.captions
+    score = score_text([material.text], " ".join(each.last.source.text for each in captions))
+    lengths = [len(full(each.last).split()) for each in captions if full(each.last)]
+    recording = material.recording
+    sentences = recording.sentences(recording.duration_s) if recording else ()
+    chrf, _ = chrf_and_bleu(sentences, cues((each.last for each in captions), "target"))
+    return {
+        "last syllable to final, ms": _ranks(final_delays_s(captions, material.words)),
+        "erasure, projector": _erasure(captions, committed),
+        "phones": _erasure(captions, full),
+        "stands, as heard, s": _lags(word_lags_s(recognized_words(captions), material.words)),
+        "projector, s": _lags([s for each in captions for s in diagonal_lags_s(each, committed)]),
+        "WER, %": f"{100 * score.wer:.1f}",
+        "stops": f"{score.stops}/{score.sentences}",
+        "chrF": "-" if chrf is None else f"{chrf:.1f}",
+        "captions": str(len(lengths)),
+        "words, median": f"{median(lengths):.1f}" if lengths else "-",
+        "of one word": str(lengths.count(1)),
+        "reopened": str(sum(map(reopenings, captions))),
+        "eager": str(column.counts["eager"]),
+        "filtered": str(column.counts["filtered"]),
+        "CPU, s/s": f"{column.cpu:.2f}",
+    }
+
+
+def _erasure(captions: Sequence[History], view: View) -> str:
+    """Return the shares taken back before the final, by it, and of finals."""
+    found = erasure(captions, view)
+    parts = (found.partial, found.final, found.reopened)
+    return " ".join(f"{found.share(part) or 0.0:.3f}" for part in parts)
+
+
+def _lags(lags_s: Sequence[float]) -> str:
+    """Return mean, p90 and p95."""
+    if not lags_s:
+        return "-"
+    ordered = sorted(lags_s)
+    figures = (fmean(ordered), nearest_rank(ordered, 0.9), nearest_rank(ordered, 0.95))
+    return " / ".join(f"{lag_s:.2f}" for lag_s in figures)
+
+
+def _ranks(delays_s: Sequence[float]) -> str:
+    """Return p50 and p95 in milliseconds."""
+    ordered = sorted(delays_s)
+    ranks = [nearest_rank(ordered, share) * 1000 for share in (0.5, 0.95)] if ordered else []
+    return " / ".join(f"{ms:.0f}" for ms in ranks) or "-"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Simulate, print; return the exit code."""
+    arguments = _arguments(argv)
+    logs.configure("warning", "auto")
+    common = [f"stt.model={arguments.recognizer}", *arguments.set]
+    try:
+        settings: dict[str, tuple[Settings, Bias | None]] = {"these": (_settings(common), None)}
+        for each in arguments.tries:
+            settings[each.replace(",", " ")] = (_settings([*common, *each.split(",")]), None)
+        for each in arguments.bias:
+            standing, _, tail = each.partition("/")
+            bias = Bias(float(standing), float(tail or standing))
+            settings[f"bias {each}"] = (settings["these"][0], bias)
+        with tempfile.TemporaryDirectory() as folder:
+            for name in arguments.recording:
+                material = (
+                    recordings.voices(arguments.voices, Path(folder))
+                    if name == "voices"
+                    else recordings.demo(name)
+                )
+                columns = simulate(material, settings)
+                head, *body = rows(columns, material)
+                head[0] = name
+                for row in (head, ["---"] * len(head), *body):
+                    print("|", " | ".join(row), "|")
+                if arguments.show:
+                    for column in columns:
+                        print(f"{column.name}:", *map(_line, column.captions), sep="\n  ")
+    except StarkError as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
+
+
+def _line(caption: History) -> str:
+    last = caption.last
+    return f"{last.start_s:6.1f} {last.source.text}  |  {last.target.text}"
+
+
+def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--recording", nargs="+", choices=["sermon", "pauses", "voices"],
+                        default=["sermon", "pauses"], help="(default sermon pauses)")  # fmt: skip
+    parser.add_argument("--voices", type=Path, default=bundled("demo", "voices"), metavar="FOLDER",
+                        help="a folder with a voices.json (default demo/voices)")  # fmt: skip
+    parser.add_argument("--recognizer", default="starter", help="as stt.model (default starter)")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE",
+                        help="a setting of all rows")  # fmt: skip
+    parser.add_argument("--try", dest="tries", action="append", default=[],
+                        metavar="KEY=VALUE,...", help="settings of one more row")  # fmt: skip
+    parser.add_argument("--bias", nargs="+", default=[], metavar="STANDING/TAIL",
+                        help="what words that stand are worth in finals")  # fmt: skip
+    parser.add_argument("--show", action="store_true", help="print the captions")
+    return parser.parse_args(argv)
+
+
+def _settings(flags: Sequence[str]) -> Settings:
+    return load(flags={**dict(each.partition("=")[::2] for each in flags), **_SAME}).settings
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,103 @@
+"""The program on the recording's clock: with engines that read off samples, and for real."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pipeline.config.loader import changed
+from pipeline.config.schema import Settings
+from pipeline.core.resources import bundled
+from pipeline.core.types import BLOCK_SAMPLES, SAMPLE_RATE, Pcm
+from pipeline.engines.speculative import Bias
+from scripts.bench import simulate
+from scripts.bench.recordings import Material, demo, read_audio
+from scripts.bench.sightings import History
+from scripts.bench.simulate import (
+    Engines,
+    RememberingRecognizer,
+    RememberingTranslator,
+    Simulation,
+    rows,
+)
+from tests.support.fakes import FakeRecognizer, FakeTranslator, Speech, pcm_of
+from tests.support.needs import needs_file
+
+SCRIPT = [Speech(1.0, 3.0, "the lord is good"), Speech(3.4, 5.0, "and so we praise him.")]
+SETTINGS = changed(
+    Settings(), {"vad.silence_ms": 160, "vad.eager_ms": 64, "vad.reopen_ms": 512, "vad.join_ms": 0}
+)
+
+
+def played(settings: Settings) -> tuple[Simulation, list[History], Engines]:
+    engines = Engines(
+        RememberingRecognizer(FakeRecognizer(SCRIPT)),
+        RememberingTranslator(FakeTranslator("es")),
+        RememberingTranslator(FakeTranslator("best")),
+    )
+    pcm = pcm_of(SCRIPT, 7.0)
+    simulation = Simulation(settings, engines)
+    return simulation, simulation.play(pcm, loud(pcm)), engines
+
+
+def loud(pcm: Pcm) -> list[float]:
+    blocks = pcm[: len(pcm) // BLOCK_SAMPLES * BLOCK_SAMPLES].reshape(-1, BLOCK_SAMPLES)
+    return [float(np.count_nonzero(block) * 2 >= BLOCK_SAMPLES) for block in blocks]
+
+
+def test_a_final_is_there_when_the_pause_is_long_enough() -> None:
+    simulation, captions, _ = played(changed(SETTINGS, {"vad.reopen_ms": 0}))
+    assert [each.last.final for each in captions] == [True, True]
+    for caption, end_s in zip(captions, (3.0, 5.0), strict=True):
+        assert caption.sightings[-1].at_s == pytest.approx(end_s + 0.16, abs=0.04)
+        assert not caption.sightings[0].message.final, "partials come before"
+    assert simulation.counts == {"eager": 2, "resumed": 0, "filtered": 0}
+
+
+def test_speech_that_returns_goes_on_behind_what_the_final_said() -> None:
+    simulation, (caption,), _ = played(SETTINGS)
+    assert simulation.counts["resumed"] == 1
+    statuses = [each.message.status for each in caption.sightings]
+    assert "resumed" in statuses
+    first = next(each.message for each in caption.sightings if each.message.final)
+    assert caption.last.target.text != first.target.text
+    later = caption.sightings[statuses.index("resumed") :]
+    assert all(each.message.target.text.startswith("the-") for each in later)
+
+
+def test_nothing_is_computed_twice_and_all_of_it_is_counted() -> None:
+    _, captions, engines = played(SETTINGS)
+    asked = engines.recognizer.memory
+    calls, spent_s = len(asked.known), engines.spent_s
+    again = Simulation(SETTINGS, engines)
+    pcm = pcm_of(SCRIPT, 7.0)
+    assert again.play(pcm, loud(pcm)) == captions
+    assert len(asked.known) == calls
+    assert engines.spent_s == pytest.approx(2 * spent_s)
+
+
+@pytest.mark.slow
+def test_the_starter_on_the_demo_comes_out_the_same_twice(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    needs_file(bundled("models", "starter", "gemma"))
+    sermon = demo("sermon")
+    pcm = read_audio(sermon.audio)[: 15 * SAMPLE_RATE]
+    monkeypatch.setattr(simulate, "read_audio", lambda _: pcm)
+    settings = simulate._settings(["stt.model=starter"])
+    spoken = tuple(word for word in sermon.words if word.end_s < 15)
+    text = " ".join(word.text for word in spoken)
+    material = Material("sermon", sermon.audio, spoken, text, 15.0, sermon.reference)
+    columns = simulate.simulate(
+        material,
+        {"one": (settings, None), "two": (settings, None), "best": (settings, Bias(0.0, 0.0))},
+    )
+    one, two, best = columns
+    assert one.captions == two.captions
+    assert {each.last.source.text for each in one.captions} == {
+        each.last.source.text for each in best.captions
+    }
+    head, *body = rows(columns, material)
+    assert [row[0] for row in body] == ["one", "two", "best"]
+    assert all(len(row) == len(head) for row in body)
+    assert body[0][1:-1] == body[1][1:-1], "but for the CPU"
