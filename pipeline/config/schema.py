@@ -66,7 +66,7 @@ class Vad(Section):
     silence_ms: Annotated[int, Field(ge=_SHORTEST_SILENCE_MS, le=5000), NEXT_UTTERANCE] = 160
     eager_ms: Annotated[int, Field(ge=0, le=5000), NEXT_UTTERANCE] = 64
     reopen_ms: Annotated[int, Field(ge=0, le=5000), NEXT_UTTERANCE] = 256
-    fragment_ms: Annotated[int, Field(ge=0, le=5000), NEXT_UTTERANCE] = 1000
+    fragment_ms: Annotated[int, Field(ge=0, le=5000), NEXT_UTTERANCE] = 800
     join_ms: Annotated[int, Field(ge=0, le=5000), NEXT_UTTERANCE] = 1200
     min_speech_ms: Annotated[int, Field(ge=32, le=2000), NEXT_UTTERANCE] = 250
     pre_roll_ms: Annotated[int, Field(ge=0, le=2000), NEXT_UTTERANCE] = 250

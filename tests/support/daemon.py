@@ -67,6 +67,7 @@ class Service:
                 "audio.input": "script" if fast else "",
                 "audio.pace": "fast",
                 "operator.token": "secret",
+                "vad.join_ms": 0,  # the sentences of scripts have no full stops
             }
             | (flags or {})
         ).settings

@@ -76,7 +76,9 @@ def soon(reached: object) -> None:
 def settings(tmp_path: Path) -> Settings:
     (tmp_path / "empty.toml").touch()
     flags = {"audio.input": "x", "audio.pace": "fast", "translate.final.deadline_s": 0.1}
-    return load(tmp_path / "empty.toml", flags | {"dictionary.enabled": False}).settings
+    return load(
+        tmp_path / "empty.toml", {"vad.join_ms": 0} | flags | {"dictionary.enabled": False}
+    ).settings
 
 
 @pytest.mark.parametrize("with_final", [True, False])
