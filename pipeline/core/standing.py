@@ -29,6 +29,8 @@ class Standing:
     """The target pieces that are committed, of each part as the translator cut the text."""
     closed: int = 0
     """Leading parts that are over: their pieces are all there is to say."""
+    was_final: int = 0
+    """Of the draft's characters that are committed, those that a final had."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -226,6 +226,8 @@ class Caption:
     span: Span = Span()
     revised: int = 0
     """Words that were committed on screen and that this version took back."""
+    was_final: int = 0
+    """Leading characters of `text` that an earlier final of the same utterance had."""
     checks: tuple[Check, ...] = ()
     verse: Verse | None = None
     """The printed verse that a final quotes; it is shown for the translation."""

@@ -27,7 +27,7 @@ log = structlog.get_logger()
 
 _WARM_UP = "Grace to you and peace."
 _NOTHING = Draft()
-_STANDS = Bias(standing=0.3, tail=0.2)
+_STANDS = Bias(standing=0.3, tail=0.2, final=0.45)
 
 
 class _Settings(TypedDict):
@@ -266,7 +266,7 @@ class Gemma:
         token, logprob, drafted = self._llama.best_and(guess, fed)
         if guess is None or place is None:
             return token, logprob
-        if draft.bias.keeps(drafted, logprob, is_standing=place < draft.standing):
+        if draft.keeps(place, drafted, logprob):
             return guess, drafted
         return token, logprob
 
@@ -279,10 +279,14 @@ class Gemma:
         end = self._llama.tokenize(prompt.end, special=True)
         if standing is None:
             return Draft([*tokens, *end])
-        stands = len((prompt.lead + draft[: standing.target]).encode(errors="replace"))
-        sizes = accumulate(len(self._llama.piece(token)) for token in tokens)
-        count = sum(size <= stands for size in sizes) if standing.target else 0
-        return Draft([*tokens, *end], count, self.bias)
+        sizes = list(accumulate(len(self._llama.piece(token)) for token in tokens))
+
+        def count(characters: int) -> int:
+            """Return how many tokens lie within the beginning of the draft."""
+            end = len((prompt.lead + draft[:characters]).encode(errors="replace"))
+            return sum(size <= end for size in sizes) if characters else 0
+
+        return Draft([*tokens, *end], count(standing.target), count(standing.was_final), self.bias)
 
     def _as_answer(self, text: str) -> list[int]:
         """Return the tokens of a text as the model would answer it."""

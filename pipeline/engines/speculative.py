@@ -38,20 +38,17 @@ class Bias:
 
     A draft's token is kept where (1 - bias) p(draft) + bias >= (1 - bias) p(best): speculative
     decoding with bias (arXiv 2509.21740), where the draft is what has been on screen. `standing` is
-    the bias for tokens that are committed there, `tail` for those behind them.
+    the bias for tokens that are committed there, `tail` for those behind them, `final` for those
+    that were part of a final (from .5 on they always stay).
     """
 
     standing: float = 0.0
     tail: float = 0.0
+    final: float = 0.0
 
     def __bool__(self) -> bool:
         """Whether the draft changes anything."""
-        return max(self.standing, self.tail) > 0
-
-    def keeps(self, drafted: float, best: float, *, is_standing: bool) -> bool:
-        """Whether a draft's token stays, by its log-probability and that of the best one."""
-        bias = self.standing if is_standing else self.tail
-        return (1 - bias) * (math.exp(best) - math.exp(drafted)) <= bias
+        return max(self.standing, self.tail, self.final) > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +57,16 @@ class Draft:
 
     tokens: Sequence[int] = ()
     standing: int = 0
+    was_final: int = 0
+    """Of those that are committed, the ones that a final had."""
     bias: Bias = Bias()
+
+    def keeps(self, place: int, drafted: float, best: float) -> bool:
+        """Whether the token at a place stays, by its log-probability and that of the best one."""
+        bias = self.bias.tail
+        if place < self.standing:
+            bias = self.bias.final if place < self.was_final else self.bias.standing
+        return (1 - bias) * (math.exp(best) - math.exp(drafted)) <= bias
 
 
 def _common(draft: Sequence[int], place: int, made: Sequence[int]) -> int:

@@ -78,7 +78,8 @@ class Commitments:
         text, said = rest.text, rest.transcript.text
         if self.lead and said[:1].islower() and not is_ended(self.lead):
             text = text[:1].lower() + text[1:]
-        return replace(rest, transcript=transcript, text=f"{self.lead} {text}".strip())
+        whole = f"{self.lead} {text}".strip()
+        return replace(rest, transcript=transcript, text=whole, was_final=len(self.lead))
 
     def heard_nothing_of_use(self, utterance: Utterance) -> None:
         """Drop the beginning that the recognizer was given: its text could not be used."""

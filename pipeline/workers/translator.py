@@ -140,7 +140,9 @@ class Translate(Worker):
                 clock=time.monotonic,
                 on_text=self._streamer(draft) if final.stream else None,
                 draft=draft.text if draft.lang == self._lang else "",
-                standing=Standing(target=draft.stable) if final.stability == "calm" else None,
+                standing=Standing(target=draft.stable, was_final=draft.was_final)
+                if final.stability == "calm"
+                else None,
                 spell_references=self.settings.church.references,
                 glossary=self._glossaries.of(self._lang) if self._glossaries else None,
             )

@@ -154,7 +154,7 @@ class RememberingTranslator:
         standing: Standing | None = None,
     ) -> Translation:
         """Return what the engine does. Raises EngineError."""
-        bias = self.bias or self._own
+        bias = self._own if self.bias is None else self.bias
         if isinstance(self._engine, Gemma) and bias is not None:
             self._engine.bias = bias
         key = (text, draft, standing, bias)
@@ -405,8 +405,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         for each in arguments.tries:
             settings[each.replace(",", " ")] = (_settings([*common, *each.split(",")]), None)
         for each in arguments.bias:
-            standing, _, tail = each.partition("/")
-            bias = Bias(float(standing), float(tail or standing))
+            bias = Bias(*map(float, each.split("/")))
             settings[f"bias {each}"] = (settings["these"][0], bias)
         with tempfile.TemporaryDirectory() as folder:
             for name in arguments.recording:
@@ -447,7 +446,7 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
                         help="a setting of all rows")  # fmt: skip
     parser.add_argument("--try", dest="tries", action="append", default=[],
                         metavar="KEY=VALUE,...", help="settings of one more row")  # fmt: skip
-    parser.add_argument("--bias", nargs="+", default=[], metavar="STANDING/TAIL",
+    parser.add_argument("--bias", nargs="+", default=[], metavar="STANDING/TAIL/FINAL",
                         help="what words that stand are worth in finals")  # fmt: skip
     parser.add_argument("--show", action="store_true", help="print the captions")
     return parser.parse_args(argv)

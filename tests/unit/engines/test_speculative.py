@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.engines.speculative import Bias, place_in
+from pipeline.engines.speculative import Bias, Draft, place_in
 
 TOKENS = st.lists(st.integers(0, 5), max_size=20)
 
@@ -92,16 +92,20 @@ def test_a_draft_that_is_right_is_followed_to_its_end(draft: list[int]) -> None:
 def test_a_standing_token_goes_where_the_model_is_surer_by_a_margin(
     *, bias: Bias, drafted: float, best: float, keeps: bool
 ) -> None:
-    assert bias.keeps(math.log(drafted), math.log(best), is_standing=True) is keeps
+    draft = Draft([7], standing=1, bias=bias)
+    assert draft.keeps(0, math.log(drafted), math.log(best)) is keeps
 
 
-def test_the_tail_has_a_bias_of_its_own() -> None:
-    bias = Bias(standing=0.45, tail=0.2)
-    assert bias.keeps(math.log(0.1), math.log(0.6), is_standing=True)
-    assert not bias.keeps(math.log(0.1), math.log(0.6), is_standing=False)
+def test_the_tail_and_what_was_final_have_a_bias_of_their_own() -> None:
+    draft = Draft([7, 8, 9], standing=2, was_final=1, bias=Bias(0.45, tail=0.2, final=0.5))
+    assert draft.keeps(1, math.log(0.1), math.log(0.6))
+    assert not draft.keeps(2, math.log(0.1), math.log(0.6))
+    assert draft.keeps(0, math.log(1e-9), math.log(1.0)), "from .5 on it always stays"
+    assert not draft.keeps(1, math.log(1e-9), math.log(1.0))
     assert not Bias()
     assert Bias(tail=0.1)
 
 
 def test_a_token_of_no_probability_at_all_is_not_kept_for_a_sure_one() -> None:
-    assert not Bias(0.45, 0.2).keeps(-math.inf, math.log(0.9), is_standing=True)
+    draft = Draft([7], standing=1, bias=Bias(0.45, 0.2))
+    assert not draft.keeps(0, -math.inf, math.log(0.9))
