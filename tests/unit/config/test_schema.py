@@ -69,7 +69,7 @@ def test_what_is_no_address_for_phones_is_refused(given: str) -> None:
 )
 def test_an_eager_run_comes_before_the_end(given: dict[str, int], wrong: str) -> None:
     if not wrong:
-        assert Vad(**given).eager_ms == given.get("eager_ms", 96)
+        assert Vad(**given).eager_ms == given.get("eager_ms", Vad().eager_ms)
         return
     with pytest.raises(ValidationError, match=re.escape(wrong)):
         Vad(**given)
