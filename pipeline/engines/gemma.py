@@ -27,7 +27,7 @@ log = structlog.get_logger()
 
 _WARM_UP = "Grace to you and peace."
 _NOTHING = Draft()
-_STANDS = Bias(standing=0.3, tail=0.2, final=0.45)
+_STANDS = Bias(standing=0.4, tail=0.2, final=0.5)
 
 
 class _Settings(TypedDict):
