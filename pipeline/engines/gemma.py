@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate
 from pathlib import Path
 from typing import Literal, TypedDict
 
@@ -279,14 +278,12 @@ class Gemma:
         end = self._llama.tokenize(prompt.end, special=True)
         if standing is None:
             return Draft([*tokens, *end])
-        sizes = list(accumulate(len(self._llama.piece(token)) for token in tokens))
-
-        def count(characters: int) -> int:
-            """Return how many tokens lie within the beginning of the draft."""
-            end = len((prompt.lead + draft[:characters]).encode(errors="replace"))
-            return sum(size <= end for size in sizes) if characters else 0
-
-        return Draft([*tokens, *end], count(standing.target), count(standing.was_final), self.bias)
+        pieces = [self._llama.piece(token) for token in tokens]
+        stands, was_final = (
+            drafting.count_within(pieces, (prompt.lead + draft[:characters]) if characters else "")
+            for characters in (standing.target, standing.was_final)
+        )
+        return Draft([*tokens, *end], stands, was_final, self.bias)
 
     def _as_answer(self, text: str) -> list[int]:
         """Return the tokens of a text as the model would answer it."""

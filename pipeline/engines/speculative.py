@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 _LONGEST = 4
 """So many tokens in common are enough to be sure of the place."""
@@ -30,6 +31,12 @@ def place_in(draft: Sequence[int], made: Sequence[int]) -> int | None:
         default=0,
     )
     return best if best and best < len(draft) and draft[best - 1] == made[-1] else None
+
+
+def count_within(pieces: Sequence[bytes], beginning: str) -> int:
+    """Return how many of a text's pieces lie within its beginning."""
+    end = len(beginning.encode(errors="replace"))
+    return sum(size <= end for size in accumulate(map(len, pieces))) if end else 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,7 @@ from pipeline.core.percentiles import nearest_rank
 from pipeline.core.reports import Report
 from pipeline.core.resources import bundled
 from pipeline.core.standing import Reopened, Standing
+from pipeline.core.terms import WantedTerm
 from pipeline.core.types import (
     BLOCK_SAMPLES,
     SAMPLE_RATE,
@@ -152,13 +153,16 @@ class RememberingTranslator:
         on_text: Callable[[str], None] | None = None,
         draft: str = "",
         standing: Standing | None = None,
+        wanted: Sequence[WantedTerm] = (),
     ) -> Translation:
         """Return what the engine does. Raises EngineError."""
         bias = self._own if self.bias is None else self.bias
         if isinstance(self._engine, Gemma) and bias is not None:
             self._engine.bias = bias
-        key = (text, draft, standing, bias)
-        return self.memory.ask(key, lambda: self._engine.translate(text, on_text, draft, standing))
+        key = (text, draft, standing, tuple(wanted), bias)
+        return self.memory.ask(
+            key, lambda: self._engine.translate(text, on_text, draft, standing, wanted)
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.engines.speculative import Bias, Draft, place_in
+from pipeline.engines.speculative import Bias, Draft, count_within, place_in
 
 TOKENS = st.lists(st.integers(0, 5), max_size=20)
 
@@ -109,3 +109,10 @@ def test_the_tail_and_what_was_final_have_a_bias_of_their_own() -> None:
 def test_a_token_of_no_probability_at_all_is_not_kept_for_a_sure_one() -> None:
     draft = Draft([7], standing=1, bias=Bias(0.45, 0.2))
     assert not draft.keeps(0, -math.inf, math.log(0.9))
+
+
+def test_pieces_within_a_beginning_are_counted_whole() -> None:
+    pieces = [b" Dios", b" am", "\u00f3".encode(), b" al"]
+    assert count_within(pieces, " Dios am") == 2
+    assert count_within(pieces, " Dios am\u00f3 a") == 3
+    assert count_within(pieces, "") == 0
