@@ -102,6 +102,7 @@ def _osis(root: ET.Element) -> Iterator[tuple[VerseId, str]]:
             walk(child)
             if current and child.tail:
                 found.setdefault(current, []).append(child.tail)
+        # A verse that is marked by two empty elements goes on behind the first.
         if is_verse and not element.get("sID"):
             current = None
 
@@ -115,6 +116,7 @@ def _osis_place(named: str) -> VerseId | None:
 
 
 def _usfm(text: str) -> Iterator[tuple[VerseId, str]]:
+    # Notes first: they may hold what looks like a heading.
     text = _HEADINGS.sub("", _NOTES.sub("", text))
     for part in re.split(r"(?=\\id\s)", text):
         head = re.match(r"\\id\s+(\w+)", part)
@@ -170,7 +172,7 @@ def _book(name: str) -> int:
         for each in names.get(words[0], ()) if words else ():
             if each.words == words and each.ordinal == ordinal:
                 return each.number
-    return 66 if name == "Revelation of John" else 0
+    return 66 if name == "Revelation of John" else 0  # as Zefania's files have it
 
 
 def _read_aloud(element: ET.Element) -> Iterator[str]:
@@ -182,4 +184,5 @@ def _read_aloud(element: ET.Element) -> Iterator[str]:
 
 
 def _tag(element: ET.Element) -> str:
+    # Without the namespace, which each publisher writes otherwise; comments have no name at all.
     return element.tag.rpartition("}")[2].casefold() if isinstance(element.tag, str) else "note"

@@ -65,6 +65,7 @@ def files() -> dict[str, Path]:
     """Return every edition's file by name; a church's own file hides one that ships."""
     found: dict[str, Path] = {}
     for folder in (bundled("verses"), own_directory()):
+        # A later entry hides an earlier one of the same name.
         for ending in reversed(_ENDINGS):
             for file in sorted(folder.glob(f"*{ending}")) if folder.is_dir() else ():
                 found[file.name.removesuffix(ending)] = file

@@ -59,6 +59,7 @@ def lost(said: str, written: str, langs: tuple[str, str]) -> str:
     """
     if not LANGS.issuperset(langs):
         return ""
+    # "It is good, isn't it?" denies nothing.
     bare = _TAGS[langs[0]].sub(" ", said) if langs[0] in _TAGS else said
     found = _STRONG[langs[0]].search(bare)
     return found.group() if found and not _ANY[langs[1]].search(written) else ""

@@ -182,6 +182,7 @@ def _nest(flags: Mapping[str, Any]) -> dict[str, Any]:
 
 def _merge(base: dict[str, Any], layer: Mapping[str, Any]) -> None:
     for key, value in layer.items():
+        # A later layer may set one key of a table and leave the others.
         if isinstance(value, Mapping) and isinstance(base.get(key), dict):
             _merge(base[key], value)
         else:

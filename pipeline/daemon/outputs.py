@@ -86,6 +86,7 @@ class PageSink(Sink):
 
     def on_redaction(self, redaction: Redaction, removed: Sequence[CaptionMessage]) -> None:
         """Take the captions off all displays, and the records off operators' pages."""
+        # Before operators' records: the audience must not read it a moment longer.
         for message in removed:
             self._hub.publish(message)
         self._hub.operators.purge(redaction)

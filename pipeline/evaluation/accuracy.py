@@ -32,6 +32,7 @@ def word_error_rate(told: Sequence[Sentence], heard: Iterable[Cue]) -> float | N
         return None
     spoken = " ".join(words(" ".join(sentence.source for sentence in told)))
     recognized = " ".join(words(" ".join(cue.text for cue in heard)))
+    # As one text: an error of segmentation is not one of recognition.
     return round(float(jiwer.wer(spoken, recognized)), 4)
 
 
@@ -88,5 +89,6 @@ def _sections(told: Iterable[Sentence], read: Iterable[Cue]) -> tuple[list[str],
         middle_s = (cue.start_s + cue.end_s) / 2
         # The last section that has begun by then: pauses belong to the one before them.
         begun = [section for section, start_s in starts.items() if start_s <= middle_s]
+        # Before the first section there is only noise, which then counts against that one.
         hypotheses[begun[-1] if begun else next(iter(starts))].append(cue.text)
     return [" ".join(t) for t in hypotheses.values()], [" ".join(t) for t in references.values()]

@@ -72,6 +72,7 @@ def compare(
         first, second = (
             measure.statistics([texts[index] for index in which], of) for texts in (a, b)
         )
+        # The same draws for both sides and every measure: only so are differences paired.
         draws = np.random.default_rng(SEED).integers(len(of), size=(resamples, len(of)))
         gains = [
             measure.score(second[draw].sum(axis=0)) - measure.score(first[draw].sum(axis=0))
@@ -188,7 +189,7 @@ def _right(total: Statistics) -> float:
 
 
 def _share(total: Statistics) -> float:
-    return float(100 * total[0] / total[1]) if total[1] else 100.0
+    return float(100 * total[0] / total[1]) if total[1] else 100.0  # no terms, none lost
 
 
 MEASURES = (

@@ -170,6 +170,7 @@ def _many(count: int, noun: str) -> str:
 
 
 def _length(seconds: float) -> str:
+    # Rounded first, or 59.7 s would become "60 s".
     minutes, s = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     if hours:

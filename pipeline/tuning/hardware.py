@@ -28,6 +28,7 @@ class ExternalLoad:
         idle_s, busy_s, own_s = (
             now - then for now, then in zip(_processor_s(), self._start, strict=True)
         )
+        # Counted in ticks of 10 ms, so that a short look may come out below 0 or above 1.
         whole_s = idle_s + busy_s
         return min(1.0, max(0.0, (busy_s - own_s) / whole_s)) if whole_s > 0 else 0.0
 

@@ -108,6 +108,7 @@ class Tuning:
         set_now: Values = {key: flat[key] for step in planned for key in step.alternatives[0]}
         values = dict(set_now)
         for step in planned:
+            # Threads of the processor hardly matter to an engine on a GPU.
             if step.on_cpu and plan.on_gpu(values):
                 continue
             tried = []
@@ -122,6 +123,7 @@ class Tuning:
                 yield tried[-1]
             best = plan.choose(tried, set_now)
             rivals = [t for t in tried if t is best or t.tried.items() <= set_now.items()]
+            # Once more, one after the other: what ran first may have had the quieter minute.
             if best is not None and len(rivals) == 2:
                 for rival in rivals:
                     self._begin(role, rival.tried)

@@ -60,6 +60,7 @@ def judge(
         f"busy {figures.busy:.1%} of the time while somebody speaks, at most {budget:.0%}; "
         f"the slowest final took {figures.slowest_s:.2f} s"
     )
+    # Only the final translator has a deadline: past it the draft becomes the final.
     late = role == "gemma" and figures.slowest_s > deadline_s
     if figures.busy <= budget and not late:
         return Verdict(role, ok=True, message=f"{load}.")
@@ -81,6 +82,7 @@ def judge(
         # The rest goes to partials, whose number falls as the time between them grows.
         partials = figures.busy - figures.finals_busy
         needed_ms = partial_ms * partials / (budget - figures.finals_busy)
+        # Rarer partials would be of no use to anybody who reads.
         if needed_ms <= 4000:
             fix += f" Or fewer partial captions: vad.partial_ms = {-int(-needed_ms // 100) * 100}."
     return Verdict(role, ok=False, message=f"{load}: it cannot keep up.", fix=fix)
