@@ -92,10 +92,10 @@ class MediaFile:
         for frame in self._container.decode(self._track):
             for each in plain.resample(frame):
                 yield np.asarray(each.to_ndarray(), np.float32).reshape(-1, self.channels)
-        for each in plain.resample(None):
+        for each in plain.resample(None):  # what the resampler still holds
             yield np.asarray(each.to_ndarray(), np.float32).reshape(-1, self.channels)
 
     def _length_s(self) -> float:
         if self._track.duration is not None:
             return float(self._track.duration * self._track.time_base)
-        return (self._container.duration or 0) / 1e6
+        return (self._container.duration or 0) / 1e6  # FFmpeg counts microseconds

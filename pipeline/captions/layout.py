@@ -75,6 +75,7 @@ def divide(text: str, lang: str, lines: int = LINES, count: int = 0) -> list[str
     best: list[dict[int, tuple[float, int]]] = [{0: (0.0, 0)}]
     for end in range(1, len(words) + 1):
         reached: dict[int, tuple[float, int]] = {}
+        # Backwards: as soon as the words do not fit, neither do any more of them.
         for start in range(end - 1, -1, -1):
             cost = _cost(words[start:end], lang, lines)
             if cost is None:
@@ -128,6 +129,7 @@ def _breaks(words: Sequence[str], lang: str) -> list[tuple[float, int]]:
         first, second = len(" ".join(words[:at])), len(" ".join(words[at:]))
         if max(first, second) <= LINE_CHARS:
             cost = break_cost(words[at - 1], words[at], lang)
+            # Lines of about one length are read with the least movement of the eyes.
             cost += 20 * ((first - second) / LINE_CHARS) ** 2
             cost += _LONE_WORD * (at in (1, len(words) - 1))
             breaks.append((cost, at))
@@ -136,6 +138,7 @@ def _breaks(words: Sequence[str], lang: str) -> list[tuple[float, int]]:
 
 def _words(text: str) -> list[str]:
     return [
+        # Scripts without spaces, and addresses, are one "word" of any length.
         word[at : at + LINE_CHARS]
         for word in text.split()
         for at in range(0, len(word), LINE_CHARS)

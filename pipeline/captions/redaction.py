@@ -70,6 +70,7 @@ class RedactionFilter:
         try:
             record = orjson.loads(line)
             key = record.get("id")
+            # Events and health records have ids of their own, or none.
             spoken = isinstance(key, int) and record.get("type") not in _NOT_SPOKEN
             times = (record["start_s"], record["end_s"]) if spoken and "end_s" in record else None
             gone = spoken and self._takes(key, times)

@@ -51,6 +51,7 @@ def get(file: HubFile, folder: Path, here: Path, watch: PullProgress) -> StoredF
 
 def _keep(file: HubFile, target: Path, old: Path) -> StoredFile | None:
     """Reuse the older model's file if it is the same."""
+    # A download that was begun is finished instead.
     if target.exists() or not old.is_file() or old.stat().st_size != file.size_bytes:
         return None
     sha256 = digest(old, "sha256", nobody)
@@ -117,7 +118,7 @@ def _stream(file: HubFile, target: Path, watch: PullProgress) -> None:
                         break  # too long already: no use in fetching the rest
             finally:
                 out.flush()
-                os.fsync(out.fileno())
+                os.fsync(out.fileno())  # what is counted as here must be here after a power cut
 
 
 def _right(file: HubFile, target: Path, sha256: str) -> bool:

@@ -154,6 +154,7 @@ def _run_pip(wheel: Wheel, work: Path, count: Callable[[int], None]) -> None:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=errors,
+            # pip downloads there first: so its progress can be seen.
             env=os.environ | {"TMPDIR": str(work)},
             start_new_session=True,  # Ctrl-C is ours: pip would print a traceback
         )

@@ -55,6 +55,7 @@ class DisplayLatency:
         rows: list[DisplayGroup] = []
         for group, count in sorted(Counter((c.kind, c.lang) for c in clients).items()):
             measured = self._measured.get(group, deque())
+            # Only here, once in two seconds: acks come by the hundred.
             while measured and now_s - measured[0][0] > WINDOW_S:
                 measured.popleft()
             took = sorted(took_s for _, took_s in measured)
@@ -70,6 +71,7 @@ class DisplayLatency:
                 name=client.name,
                 kind=client.kind,
                 lang=client.lang,
+                # A display that has stopped drawing sends no more times; its wait tells.
                 glass_ms=max(_ms(sorted(client.painted_s), 0.5), self._waiting_ms(client, now_s)),
                 behind=max(0, seq - client.acked),
             )

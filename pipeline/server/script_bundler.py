@@ -73,6 +73,7 @@ def _translate(
     body = _LATER.sub(lambda match: f'import("{_path(entry, _resolve(name, match[1]))}.js")', body)
     exports: list[str] = _EXPORT.findall(body)
     body = _EXPORT.sub("", body)
+    # Better no start than a page that breaks on somebody's phone.
     if other := _OTHER.search(body):
         raise JoinError(f"{name}.js: '{other.group()}' cannot be joined.")
     return body, exports

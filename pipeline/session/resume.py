@@ -79,6 +79,7 @@ def unfinished_session(settings: Settings, now_utc: datetime) -> Unfinished | No
     try:
         for folder in reversed(sessions(Path(settings.session.directory))):
             began_utc = start_utc(folder.name)
+            # The newest decides: to go on with an older one would mix two services.
             if began_utc is None or in_use(folder / JOURNAL) or (folder / MARK).exists():
                 return None
             records = read_records(folder)
@@ -105,6 +106,7 @@ def _fits(folder: Path, records: Sequence[Record], settings: Settings, now_utc: 
     languages = (settings.translate.source, settings.translate.target)
     if not all((folder / f"transcript.{lang}.srt").is_file() for lang in languages):
         return False
+    # Health records name the microphone, or the file that was played.
     heard = [r.source for r in records if isinstance(r, HealthRecord) and r.source]
     now_file, then_file = Path(settings.audio.input).name, heard[-1] if heard else ""
     is_other = then_file != now_file if now_file else Path(then_file).suffix.lower() in _FILES
