@@ -1,1 +1,1 @@
-"""What a church cannot forgive if it is wrong: references, numbers, negation, verses."""
+"""Checks of what a church cannot forgive if it is wrong: references, numbers, negation, verses."""

@@ -1,4 +1,4 @@
-"""Whether a translation still denies what was denied. Pure.
+"""Detect that a translation no longer denies what was denied. Pure.
 
 Rules of words, so they are sure of little: a "not" in one text and nothing at all in the other that
 could stand for it. What is only another way to say it (question tags, "not only") does not count.

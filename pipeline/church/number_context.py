@@ -1,4 +1,4 @@
-"""What a language says around numbers: times, and words that mean a number. Pure."""
+"""Tables of the words around numbers: times of day, and words that mean a number. Pure."""
 
 from __future__ import annotations
 

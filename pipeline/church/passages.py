@@ -1,4 +1,4 @@
-"""When a verse is shown: a reference and its words together, or a quotation that is sure. Pure.
+"""Decide when a printed verse is shown: for a reference with its words, or a sure quotation. Pure.
 
 The words of the last half minute are compared with the Bible after each final. A verse goes on air
 by itself only if its reference was said and enough of its words were, if a quotation alone passes

@@ -1,4 +1,4 @@
-"""How much of a verse stands in what was said last. Pure, given an index.
+"""Measure how much of a verse stands in the latest words, given an index of verses. Pure.
 
 Candidates come from the index; each is aligned with the words (longest common blocks), and the
 stretch in which blocks lie close together counts: what was said around a quotation does not.

@@ -1,4 +1,4 @@
-"""Where in a translation a reference must stand that came out wrong: "Marcos 8:222". Pure."""
+"""Find the place in a translation of a reference that came out wrong: "Marcos 8:222". Pure."""
 
 from __future__ import annotations
 

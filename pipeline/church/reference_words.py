@@ -1,4 +1,4 @@
-"""What a language says around the numbers of a Bible reference. Pure."""
+"""Tables of the words around the numbers of a Bible reference. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which verse do these words come from? An index of pairs of words over all editions of a language.
+"""Find the verse that words come from: an index of word pairs over all editions of a language.
 
 It is built once, kept in the user's cache and mapped into memory: 20 MB on disk, of which a search
 touches a few pages.

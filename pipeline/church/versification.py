@@ -1,4 +1,4 @@
-"""How many verses each chapter has, as most Bibles of Protestant churches number them. Pure."""
+"""Table of the number of verses in each chapter, as most Protestant Bibles count them. Pure."""
 
 from __future__ import annotations
 

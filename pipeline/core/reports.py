@@ -1,4 +1,4 @@
-"""What workers tell the main thread: values of `core.types`, and what else happens to them."""
+"""Reports of workers to the main thread: values of `core.types`, and events about them."""
 
 from __future__ import annotations
 

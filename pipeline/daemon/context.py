@@ -1,4 +1,4 @@
-"""What all parts of the daemon work on: one value, made before them and handed down."""
+"""The objects that all parts of the daemon work on: one value, made first and handed down."""
 
 from __future__ import annotations
 

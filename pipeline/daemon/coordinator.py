@@ -1,4 +1,4 @@
-"""What becomes of the workers' reports: captions on the board, records, news for every sink.
+"""Act on the workers' reports: captions on the board, records, news for every sink.
 
 Belongs to the event loop's thread.
 """

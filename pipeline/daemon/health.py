@@ -1,4 +1,4 @@
-"""How the daemon is, in one record: for /healthz, for diagnostics.jsonl, for the operator."""
+"""Health of the daemon in one record: for /healthz, for diagnostics.jsonl, for the operator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a service is told to: its record, the pages, the metrics."""
+"""Sinks for the news of a service: its record, the pages, the metrics."""
 
 from __future__ import annotations
 

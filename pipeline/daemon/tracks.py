@@ -1,4 +1,4 @@
-"""Which utterances are on their way, and what of what was made of them still counts. Pure.
+"""Track utterances on their way, and which results for them still count. Pure.
 
 An utterance is handed out eagerly, is closed, perhaps resumed, and settles in the end; captions and
 filtered texts come from engines meanwhile, in any order to those. What was prepared of an eager

@@ -1,4 +1,4 @@
-"""What operators did last, so that it can be taken back. Pure."""
+"""Stack of the operators' latest commands, so that each can be taken back. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What CTranslate2 says when a model cannot be loaded, in our words."""
+"""Translate CTranslate2's errors while loading a model into our own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an engine's process died of, in words, and the errors that say so."""
+"""Name the cause of an engine process's death, and make the errors that report it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What keeps an engine's process alive: starts it, watches it, starts the next one after its death.
+"""Keep an engine's process alive: start it, watch it, start the next one after its death.
 
 A thread beside each engine does that, the keeper. It waits until the child has loaded, passes its
 log lines on, looks at its memory, and decides with `engines.supervision` what follows a death.

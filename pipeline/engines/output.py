@@ -1,4 +1,4 @@
-"""What a translator gives out: text that comes in pieces, and parts that make a whole. Pure."""
+"""Assemble a translator's output: text that comes in pieces, parts that make a whole. Pure."""
 
 from __future__ import annotations
 

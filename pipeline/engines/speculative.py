@@ -1,4 +1,4 @@
-"""What a draft in the target language says comes next: guesses for the final translator. Pure.
+"""Guess the final translator's next tokens from a draft in the target language. Pure.
 
 Speculative decoding (Leviathan et al. 2023, "Fast Inference from Transformers via Speculative
 Decoding") with a whole text in place of a small model's guesses. The text is another translator's,

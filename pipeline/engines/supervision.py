@@ -1,4 +1,4 @@
-"""When an engine's process is started again, on what, and when it is given up. Pure.
+"""Decide when an engine's process is started again, on what, and when it is given up. Pure.
 
 A first death is followed by a new process at once, further ones by longer and longer waits. On a
 GPU the same is tried once more, with the empty caches of a new process; then less of the GPU.

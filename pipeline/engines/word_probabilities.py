@@ -1,4 +1,4 @@
-"""How sure Whisper is of each word: the probability with which it chose the word's tokens.
+"""Measure how sure Whisper is of each word: the probability with which it chose its tokens.
 
 They are those of the one decoding that made the text. faster-whisper's own word probabilities cost
 another pass of the decoder, and change where its next window starts.

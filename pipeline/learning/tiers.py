@@ -1,4 +1,4 @@
-"""Which pairs are learnt from, and how much each counts.
+"""Rank pairs by who vouches for them: which are learnt from, and how much each counts.
 
 Three tiers: `accepted`, what the score, an operator or a reviewer vouches for; `diversity`, of the
 middling pairs those that bring words which the first tier lacks; `general`, a few pairs of a

@@ -1,4 +1,4 @@
-"""Whether a model's files are those that were shipped or pulled: sizes at once, hashes in time."""
+"""Compare a model's files with those shipped or pulled: sizes at once, hashes in time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long the silences of a service are: what the end of an utterance can be told by. Pure."""
+"""Histogram of a service's silences, from which the end of an utterance can be tuned. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which doubtful captions are worth a person's time first. Pure.
+"""Order doubtful captions by what is worth a person's time first. Pure.
 
 Disagreement of the translators x church terms x doubt: what two engines see alike teaches little,
 and a church's own words are what general models get wrong. Choosing by disagreement and terms

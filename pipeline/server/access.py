@@ -1,4 +1,4 @@
-"""Who may become an operator here: pages of this server only, and nobody who guesses tokens. Pure.
+"""Decide who may become an operator: this server's own pages, and nobody who guesses tokens. Pure.
 
 A browser opens sockets to this machine for any page that it shows. What it cannot be made to lie
 about is where the page came from (`Origin`) and which name it asked (`Host`). A page of another

@@ -1,4 +1,4 @@
-"""Where a word begins among subwords, in scripts with spaces and without. Pure."""
+"""Find where words begin among subwords, in scripts with spaces and without. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which recognized text nobody said. Pure.
+"""Detect recognized text that nobody said. Pure.
 
 Speech models write something for silence, music and coughs too: what ends online videos, or one
 phrase again and again. What a church says must stay: a real "thank you", "amen", "holy, holy,

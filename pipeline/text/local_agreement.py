@@ -1,4 +1,4 @@
-"""Which leading part of a partial caption two partials in a row agree on.
+"""Find the leading part of a partial caption on which two partials in a row agree.
 
 LocalAgreement-2 on words (Liu et al. 2020; used for streaming Whisper by Macháček et al. 2023),
 applied to the target text: what consecutive partials agree on is shown solid, the rest dimmed.

@@ -1,4 +1,4 @@
-"""Where a text may be cut: after sentences, then clauses, then words. Pure."""
+"""Cut a text where it may be cut: after sentences, then clauses, then words. Pure."""
 
 from __future__ import annotations
 

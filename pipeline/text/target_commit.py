@@ -1,4 +1,4 @@
-"""Which beginning of a growing translation stands for good. Pure.
+"""Decide which beginning of a growing translation stands for good. Pure.
 
 A target word stands when its pieces were made of committed source words, as the translator's
 cross-attention shows (AlignAtt's rule, Papi et al. 2023, on text). Where attention says nothing,

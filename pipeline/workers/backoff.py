@@ -1,4 +1,4 @@
-"""When to leave an engine alone that fails, and when to try it again. Pure.
+"""Leave a failing engine alone for a while, longer each time, and try it again. Pure.
 
 Trying costs time that the captions need, and an error a second tells nobody anything. So after some
 errors in a row an engine rests, and after each further one twice as long, up to a limit.

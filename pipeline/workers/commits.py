@@ -1,4 +1,4 @@
-"""What is committed of the utterance that is being spoken, from one partial to the next."""
+"""Committed text of the utterance that is being spoken, kept from one partial to the next."""
 
 from __future__ import annotations
 

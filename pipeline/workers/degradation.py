@@ -1,4 +1,4 @@
-"""What to give up when the machine falls behind: quality by rungs, content never.
+"""Give up quality by rungs when the machine falls behind, and never content.
 
 Pure: lag in, rung out. Climbing takes one reading above a rung's limit; stepping back takes
 `CALM_S` seconds below half of it, so that the rung does not flutter.
