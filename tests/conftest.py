@@ -35,6 +35,8 @@ FAST_S = 0.3
 """A test that takes more of the processor has the mark `slow`."""
 MARKS = {"slow", "browser", "sound", "train"}
 """What `make check` leaves out."""
+WHOLE = "tests/contract/"
+"""Here a test looks at every file there is, and runs before every commit all the same."""
 
 BROWSER = Path(__file__).parent / "browser"
 NEEDS_TRAIN = "\nneeds_train_extra()\n"
@@ -70,7 +72,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     took_s = {
         report.nodeid: dict(report.user_properties).get("cpu_s", 0.0)
         for report in terminalreporter.getreports("passed")
-        if MARKS.isdisjoint(report.keywords)
+        if MARKS.isdisjoint(report.keywords) and not report.nodeid.startswith(WHOLE)
     }
     slow = sorted((s, name) for name, s in took_s.items() if s > FAST_S)
     if slow:

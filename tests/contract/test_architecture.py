@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -97,11 +98,20 @@ def listed(path: Path, places: set[str]) -> bool:
     return not places.isdisjoint({place(path), place(path).partition("/")[0]})
 
 
+def statements(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the statements inside of a node; `ast.walk` would go through every expression."""
+    for blocks in ("body", "orelse", "finalbody", "handlers", "cases"):
+        inside = getattr(node, blocks, [])
+        for each in inside if isinstance(inside, list) else []:
+            yield each
+            yield from statements(each)
+
+
 @cache
 def imported(path: Path) -> frozenset[str]:
     """Return the dotted names that a file imports, wherever in it."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in statements(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
