@@ -14,6 +14,7 @@ from typing import Any, Literal, get_args
 
 import orjson
 
+from pipeline.captions.docx import Paragraph, document
 from pipeline.captions.layout import Spoken, arrange
 from pipeline.captions.subtitles import SIDES, Cue, Side, languages, newest, plain, srt, txt, vtt
 from pipeline.protocol.caption import CaptionMessage
@@ -53,6 +54,22 @@ def export(messages: Sequence[CaptionMessage], form: str, which: Which) -> str:
     """
     sides = SIDES if which == "both" else (which,)
     return FORMATS[form](newest(messages), sides)
+
+
+def export_docx(messages: Sequence[CaptionMessage], which: Which, title: str) -> bytes:
+    """Return a journal as a Word document, in paragraphs; of two languages the spoken is quoted."""
+    sides = SIDES if which == "both" else (which,)
+    captions = newest(messages)
+    langs = languages(captions)
+    made = []
+    for paragraph in paragraphs(captions):
+        texts = zip(sides, _by_side(paragraph, sides), strict=True)
+        full = [(side, " ".join(text)) for side, text in texts if text]
+        made += [
+            Paragraph(text, langs[side], quoted=len(full) > 1 and side == "source")
+            for side, text in full
+        ]
+    return document(title, made)
 
 
 def _subtitles(whole: Callable[[list[Cue]], str]) -> _Format:
@@ -178,3 +195,6 @@ FORMATS: dict[str, _Format] = {
     "tsv": _tsv,
     "json": _json,
 }
+
+DOCX = "docx"
+"""The one format that is no text."""

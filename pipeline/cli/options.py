@@ -81,8 +81,13 @@ def session_of(arguments: argparse.Namespace) -> Path:
 
 def write_out(file: Path, text: str) -> None:
     """Write a file that the command line asks for. Raises SessionError (file-unwritable)."""
+    write_bytes_out(file, text.encode())  # formats have line ends of their own
+
+
+def write_bytes_out(file: Path, content: bytes) -> None:
+    """Write a file that the command line asks for. Raises SessionError (file-unwritable)."""
     try:
-        file.write_text(text, encoding="utf-8", newline="")  # formats have line ends of their own
+        file.write_bytes(content)
     except OSError as error:
         message = f"{file} cannot be written: {error.strerror}."
         raise SessionError("file-unwritable", message, "Give another --out.") from None

@@ -6,10 +6,10 @@ import argparse
 import sys
 from pathlib import Path
 
-from pipeline.captions.export import FORMATS, WHICH, export
-from pipeline.cli.options import Commands, add_command, add_session, session_of, write_out
+from pipeline.captions.export import DOCX, FORMATS, WHICH, export, export_docx
+from pipeline.cli.options import Commands, add_command, add_session, session_of, write_bytes_out
 from pipeline.core.errors import SessionError, UsageError
-from pipeline.session.reader import read_journal
+from pipeline.session.reader import read_journal, started
 
 _SAME = {"htm": "html", "markdown": "md"}
 _SAYS = "Write a session's captions as subtitles, text, a page, a table or JSON."
@@ -19,7 +19,9 @@ def add(commands: Commands) -> None:
     """Describe the command."""
     parser = add_command(commands, "export", _export, _SAYS)
     add_session(parser)
-    parser.add_argument("--format", choices=FORMATS, help="default: FILE's ending, else srt")
+    parser.add_argument(
+        "--format", choices=[*FORMATS, DOCX], help="default: FILE's ending, else srt"
+    )
     parser.add_argument(
         "--lang", choices=WHICH, default="target", help="what was said, its translation, or both"
     )
@@ -36,23 +38,32 @@ def _export(arguments: argparse.Namespace) -> int:
         message = f"Nothing was said in {folder.name}: there is nothing to export."
         fix = "`stark-translate sessions` lists the services; name another one."
         raise SessionError("session-empty", message, fix)
-    text = export(captions, form, arguments.lang)
+    if form == DOCX:
+        content = export_docx(captions, arguments.lang, _title(folder))
+    else:
+        content = export(captions, form, arguments.lang).encode(errors="replace")
     # The name goes to standard error, so that standard output stays empty or is the export.
     if out is not None:
-        write_out(out, text)
+        write_bytes_out(out, content)
         print(f"{folder.name} is in {out}", file=sys.stderr)
         return 0
-    sys.stdout.write(text)
+    sys.stdout.buffer.write(content)
     return 0
+
+
+def _title(folder: Path) -> str:
+    """Return the day of a session, by the church's clock."""
+    began = started(folder.name)
+    return f"{began:%d %B %Y}".lstrip("0") if began else folder.name
 
 
 def _form_of(out: Path | None, ending: str) -> str:
     """Return the format of a file's ending. Raises UsageError for one that is not what it says."""
     form = _SAME.get(ending, ending) if out else "srt"
-    if form not in FORMATS:
+    if form not in {*FORMATS, DOCX}:
         message = (
             f"{out}: there is no format called {ending!r}." if ending else f"{out}: no ending."
         )
-        known = ", ".join(f".{name}" for name in FORMATS)
+        known = ", ".join(f".{name}" for name in (*FORMATS, DOCX))
         raise UsageError("export-format", message, f"End it in {known}, or give --format.")
     return form

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -81,11 +83,11 @@ def test_the_installed_command_knows_it(sessions: Path) -> None:
     assert "--format" in done.stdout
 
 
-@pytest.mark.parametrize("name", ["sermon.docx", "sermon.pdf", "sermon", "sermon.srt.zip"])
+@pytest.mark.parametrize("name", ["sermon.doc", "sermon.pdf", "sermon", "sermon.srt.zip"])
 def test_an_ending_that_the_file_would_not_be_is_refused(
     sessions: Path, capsys: pytest.CaptureFixture[str], name: str
 ) -> None:
-    """It once wrote SubRip into a .docx."""
+    """It once wrote SubRip into a document."""
     assert main(["export", "last", "--out", name]) == 2
     told = capsys.readouterr().err
     assert name in told
@@ -99,3 +101,21 @@ def test_an_ending_that_the_file_would_not_be_is_refused(
 def test_transcripts_for_a_website(sessions: Path, name: str, begins: str) -> None:
     assert main(["export", "last", "--out", name]) == 0
     assert (sessions.parent / name).read_text().startswith(begins)
+
+
+def test_a_document_for_the_secretary(sessions: Path) -> None:
+    assert main(["export", "last", "--lang", "both", "--out", "a.docx"]) == 0
+    with zipfile.ZipFile(sessions.parent / "a.docx") as document:
+        text = document.read("word/document.xml").decode()
+    assert [text.index(each) for each in ("22 November 2026", "Grace", "Gracia")] == sorted(
+        text.index(each) for each in ("22 November 2026", "Grace", "Gracia")
+    )
+
+
+def test_a_document_may_go_to_standard_output(sessions: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "pipeline", "export", "last", "--format", "docx"],
+        cwd=sessions.parent, env=environment(), capture_output=True, check=True,
+    )  # fmt: skip
+    with zipfile.ZipFile(io.BytesIO(done.stdout)) as document:
+        assert document.testzip() is None
