@@ -85,6 +85,8 @@ class RichScreen(Screen):
         self._address, self._mode = address, mode
         places = (address, "bold"), " (phones), ", (f"{address}projector", "bold"), " (the wall)"
         self._printed.put(Text.assemble("Captions are at ", *places))
+        after = ("stark-translate report last", "bold"), " shows how it went"
+        self._printed.put(Text.assemble("Ctrl-C ends it; then ", *after))
         if sys.stderr.isatty():
             logs.divert(lambda line: self._printed.put(Text.from_ansi(line)))
         atexit.register(self.close)

@@ -66,8 +66,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if argv is None else argv)
     if given[:1] == ["help"]:  # as many programs take it
         given = [*given[1:2], "--help"]
-    for module in _needed(given):
-        import_module(f"pipeline.cli.commands.{module}").add(commands)
+    with streams.moment():
+        for module in _needed(given):
+            import_module(f"pipeline.cli.commands.{module}").add(commands)
     arguments = parser.parse_args(given)
     try:
         code: int = arguments.run(arguments)

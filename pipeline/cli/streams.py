@@ -9,8 +9,10 @@ from __future__ import annotations
 import errno
 import os
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
+_MOMENT, _WIPED = "One moment ...", "\r\x1b[K"
 _GONE = {errno.EPIPE, errno.EIO}
 """Errors of writing when the reader or the terminal is gone."""
 
@@ -35,6 +37,26 @@ def say(line: str) -> None:
     """Print a line on standard error, if anybody reads it."""
     with suppress(OSError):
         print(line, file=sys.stderr, flush=True)
+
+
+@contextmanager
+def moment() -> Iterator[None]:
+    """Show on a terminal that the program has begun, until there is more to show.
+
+    What a command needs takes a slow machine a second to import.
+    """
+    shown = sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+    with suppress(OSError):
+        if shown:
+            sys.stderr.write(_MOMENT)
+            sys.stderr.flush()
+    try:
+        yield
+    finally:
+        with suppress(OSError):
+            if shown:
+                sys.stderr.write(_WIPED)
+                sys.stderr.flush()
 
 
 def settle() -> None:

@@ -25,14 +25,12 @@ from pipeline.engines.gpu_use import GpuWatch
 from pipeline.engines.specification import GPU_SHARES, EngineSpec, Part
 from pipeline.engines.supervision import Decision, Supervision
 from pipeline.models.crash_history import LOAD_CRASHES, CrashHistory
+from pipeline.models.integrity import loading_limit_s
 
 log = structlog.get_logger()
 
 Tell = Callable[[str, str], None]
 """Takes a fault's code and message, in the keeper's thread."""
-
-_LOAD_S = 600.0
-"""A first load may take so long, as systemd lets it; a later one depends on the first."""
 
 _END_S = 1.0
 """A process that is at nothing may take so long to end by itself."""
@@ -73,7 +71,7 @@ class KeptProcess:
         self._given_up: StarkError | None = None
         self._closing = threading.Event()
         self._away = self._less_gpu = self._from_loading = ""
-        self._load_limit_s = _LOAD_S
+        self._load_limit_s = loading_limit_s(spec.model)  # a later load depends on the first
         self._tell: Tell | None = None
         self._untold: list[tuple[str, str]] = []
         self._keeper: threading.Thread | None = None

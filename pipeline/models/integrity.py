@@ -21,6 +21,9 @@ SHIPPED = "files.json"
 
 _FILES: TypeAdapter[tuple[StoredFile, ...]] = TypeAdapter(tuple[StoredFile, ...])
 _LEAST_URGENT = 19
+_KNOWN_S, _UNKNOWN_S = 600.0, 60.0
+_SLOW_DISK = 10e6
+"""Bytes a second that a slow disk reads: 2.5 GB in four minutes."""
 
 
 class _StoppedError(Exception):
@@ -106,6 +109,20 @@ def known_files(model: Path) -> list[tuple[Path, StoredFile]]:
         manifest = Manifest.model_validate_json((folder / MANIFEST).read_bytes())
         return [(folder / each.path, each) for each in manifest.files]
     return []
+
+
+def loading_limit_s(model: Path) -> float:
+    """Return how long a model may take to load for the first time, in seconds.
+
+    What shipped or was pulled may take as long as systemd lets a start take. Of what nobody knows,
+    a damaged file may load for ever, and so has as long as a slow disk needs to read it.
+    """
+    if known_files(model):
+        return _KNOWN_S
+    with suppress(OSError):
+        files = model.rglob("*") if model.is_dir() else (model,)
+        return _UNKNOWN_S + sum(file.stat().st_size for file in files) / _SLOW_DISK
+    return _UNKNOWN_S
 
 
 def _wrong_size(file: Path, known: StoredFile) -> str:

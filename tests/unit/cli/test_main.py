@@ -10,6 +10,7 @@ from pipeline import __version__
 from pipeline.cli.main import main
 from pipeline.config.loader import leaves
 from pipeline.config.schema import Settings
+from tests.support.paths import ROOT
 
 
 @pytest.fixture(autouse=True)
@@ -61,6 +62,24 @@ def test_config_shows_every_value_and_its_origin(
     assert len([line for line in text.splitlines() if " = " in line]) == len(
         list(leaves(Settings().model_dump()))
     )
+
+
+def test_config_can_leave_the_defaults_out(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also those that the file sets, as the one that ships sets every key."""
+    Path("config.toml").write_text(
+        '[audio]\ndevice = "Mixer"\nchannel = 1\n[server]\nport = 8765\n'
+    )
+    monkeypatch.setenv("STARK_TRANSLATE__STT__THREADS", "7")
+    code, text = said(capsys, "config", "--changed")
+    assert code == 0
+    assert [line.split("#")[0].strip() for line in text.splitlines()] == [
+        "[audio]", 'device = "Mixer"', "[stt]", "threads = 7",
+    ]  # fmt: skip
+    assert said(capsys, "config", "--changed", "--config", str(ROOT / "config.toml"))[
+        1
+    ].split() == (["[stt]", "threads", "=", "7", "#", "environment"])
 
 
 @pytest.mark.parametrize(

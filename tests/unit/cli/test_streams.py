@@ -78,3 +78,20 @@ def test_only_the_loss_of_the_reader_is_forgiven() -> None:
     assert gone(BrokenPipeError(errno.EPIPE, "Broken pipe"))
     assert gone(OSError(errno.EIO, "Input/output error"))
     assert not gone(OSError(errno.ENOSPC, "No space left on device"))
+
+
+def test_a_terminal_shows_a_sign_before_anything_heavy_is_imported() -> None:
+    """It is wiped before the first line of the answer; who reads a pipe never sees it."""
+    code = "import sys, pipeline.cli.main; print({'pydantic', 'rich', 'numpy'} & set(sys.modules))"
+    assert shell('"$P" -c "$CODE"', code).stdout == "set()\n"
+    terminal, end = os.openpty()
+    with os.fdopen(terminal, "rb", buffering=0) as screen:
+        env = os.environ | {"PYTHONPATH": str(ROOT), "TERM": "xterm"}
+        done = subprocess.run(
+            [sys.executable, "-m", "pipeline", "--version"], env=env, stderr=end,
+            stdout=subprocess.PIPE, check=True,
+        )  # fmt: skip
+        os.close(end)
+        assert screen.read(100).decode() == "One moment ...\r\x1b[K"
+    assert b"moment" not in done.stdout
+    assert "moment" not in shell('"$P" -m pipeline --version', "").stderr

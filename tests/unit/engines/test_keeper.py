@@ -18,6 +18,7 @@ import pytest
 from pipeline.core.errors import EngineError, EngineGoneError, ModelCrashError, ModelError
 from pipeline.engines.process import EngineProcess, TranslatorProcess
 from pipeline.engines.specification import EngineSpec
+from pipeline.models import integrity
 from pipeline.models.crash_history import CrashHistory
 from tests.support.engine_processes import (
     PATIENT_S,
@@ -388,3 +389,26 @@ def test_memory_is_told(keep: Callable[..., Kept]) -> None:
     kept.process.load()
     assert kept.process.loaded_bytes > 20_000_000
     assert isinstance(kept.process, EngineProcess)
+
+
+def test_a_model_of_unknown_origin_that_loads_for_ever_is_given_up_and_remembered(
+    keep: Callable[..., Kept], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A real file in a process that never gets to its end: the deadline ends that, three times."""
+    own = tmp_path / "ours.gguf"
+    own.write_bytes(spec("final").model.read_bytes())
+    loops = """
+    from pipeline.engines import gemma
+    def load(*_, **__):
+        while True:
+            pass
+    gemma.Gemma.load = load
+"""
+    for name, value in put_into_children(tmp_path / "site", "final", loops).items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(integrity, "_UNKNOWN_S", 1.5)
+    crashes = CrashHistory(tmp_path / "crashes.json")
+    kept = keep("final", engine=EngineSpec("gemma", "gemma", own, {}), crashes=crashes)
+    with pytest.raises(ModelCrashError, match="did not load its model within"):
+        kept.process.load()
+    assert crashes.is_given_up(own)

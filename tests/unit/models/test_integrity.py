@@ -12,6 +12,7 @@ import pytest
 from pipeline.core.resources import bundled
 from pipeline.models.integrity import (
     BackgroundHashing,
+    loading_limit_s,
     shipped_files,
     wrong_files,
     wrong_sizes,
@@ -114,3 +115,12 @@ def test_the_end_waits_for_one_piece_at_most(pulled: Path) -> None:
     assert begun.wait(20)
     hashing.stop()
     assert not hashing._thread.is_alive()
+
+
+def test_what_nobody_knows_has_the_time_that_a_slow_disk_needs(tmp_path: Path) -> None:
+    own = tmp_path / "ours.gguf"
+    own.write_bytes(b"x" * 1_000_000)
+    assert loading_limit_s(resolve("gemma", "starter")) == 600
+    assert loading_limit_s(own) == pytest.approx(60.1)
+    assert loading_limit_s(tmp_path) == pytest.approx(60.1), "a folder is all of its files"
+    assert loading_limit_s(tmp_path / "gone.gguf") == 60
