@@ -129,6 +129,7 @@ class Church(Section):
     numbers: Annotated[bool, NEXT_UTTERANCE] = True
     negation: Annotated[bool, NEXT_UTTERANCE] = True
     glossary: Annotated[bool, NEXT_UTTERANCE] = True
+    doubt: Annotated[bool, NEXT_UTTERANCE] = True
     verses: Literal["off", "suggest", "air"] = "air"
     edition: Text = ""
 

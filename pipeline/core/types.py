@@ -200,6 +200,18 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
+class Opinion:
+    """What the quick translator thinks of a final."""
+
+    mean: float
+    """Mean log-probability of its tokens."""
+    least: float
+    """That of the least likely one."""
+    agreement: float | None
+    """chrF of its own translation against the final, 0..1; None if it has none."""
+
+
+@dataclass(frozen=True, slots=True)
 class Verse:
     """A verse of the Bible as it is printed, or several in a row: "Juan 3:16-17"."""
 
@@ -229,6 +241,11 @@ class Caption:
     was_final: int = 0
     """Leading characters of `text` that an earlier final of the same utterance had."""
     checks: tuple[Check, ...] = ()
+    opinion: Opinion | None = None
+    doubt: float | None = None
+    """How likely a final is wrong, 0..1; None: nobody has judged it."""
+    is_doubtful: bool = False
+    """Whether that is so much that an operator should look at it."""
     verse: Verse | None = None
     """The printed verse that a final quotes; it is shown for the translation."""
 

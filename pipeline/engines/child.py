@@ -122,6 +122,9 @@ def _answer(
         heard = recognizer.recognize(pcm, final=request["final"], prefix=request["prefix"])
         return {"is": "done", "value": heard}
     translator: Any = engine
+    if request["do"] == "score":
+        score = translator.score(request["text"], request["target"])
+        return {"is": "done", "value": {"score": score}}
     deadline_s = request["deadline_s"]
     translator.deadline_s = math.inf if deadline_s is None else deadline_s
     # While it is at a request, nothing but its cancellation is sent.

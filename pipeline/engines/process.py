@@ -11,6 +11,7 @@ Requests and answers are messages of `engines.channel`:
                             -> any number of {"is": "text", "text"}   -> {"is": "done", "value"}
 
     {"do": "cancel"} while it translates                             -> {"is": "error", ...}
+    {"do": "score", "text", "target", "log_level"}                    -> {"is": "done", "value"}
 
 or {"is": "error", ...} with the fields of the StarkError. Before them the child gets the engine's
 description and answers {"is": "loaded", ...}.
@@ -201,6 +202,15 @@ class TranslatorProcess(EngineProcess):
         parts = tuple(map(_target_part, value.pop("parts")))
         repairs = tuple(TermRepair(**repair) for repair in value.pop("repairs"))
         return Translation(**value, parts=parts, repairs=repairs)
+
+    def score(self, text: str, target: str) -> tuple[float, float]:
+        """Return the mean log-probability of a translation and that of its least likely token.
+
+        Only a quick translator can. Any thread may ask. Raises EngineError.
+        """
+        request = {"do": "score", "text": _encodable(text), "target": _encodable(target)}
+        mean, least = self._call(request, patience_s=self._hang_s)["score"]
+        return mean, least
 
 
 def _target_part(value: Mapping[str, Any]) -> TargetPart:

@@ -7,7 +7,7 @@ costs nothing. An engine belongs to one thread; nothing here is safe to share.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from pipeline.core.standing import Standing
 from pipeline.core.terms import WantedTerm
@@ -78,4 +78,14 @@ class Translator(Protocol):
         `draft` is a quicker translator's text, `standing` what of the caption is committed on
         screen, of which as much is kept as this translator is made to keep. `wanted` are church
         words of the text; their renderings are put in where they are missing and fit.
+        """
+
+
+@runtime_checkable
+class Scorer(Protocol):
+    """A quick translator that can judge a translation; any thread may ask."""
+
+    def score(self, text: str, target: str) -> tuple[float, float]:
+        """Return the mean log-probability of `target` as a translation of `text`, and that of its
+        least likely token. Raises EngineError.
         """

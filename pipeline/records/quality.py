@@ -29,6 +29,7 @@ Flag = Literal[
     "estimate:reject",
     "agreement:flag",
     "agreement:reject",
+    "doubt:flag",
 ]
 """A measure that is past its first limit (flag) or its second (reject)."""
 
@@ -102,6 +103,8 @@ class Measures:
     compression_ratio: float | None
     estimate: float | None
     agreement: float | None
+    is_doubtful: bool = False
+    """Whether the judge of finals calls it so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,6 +182,8 @@ def flags(measures: Measures) -> tuple[Flag, ...]:
         "agreement": (THRESHOLDS.agreement, measures.agreement),
     }
     passed = {f"{name}:{limit.passed(value)}" for name, (limit, value) in limits.items()}
+    if measures.is_doubtful:
+        passed.add("doubt:flag")
     return tuple(flag for flag in FLAGS if flag in passed)  # in the order of FLAGS
 
 

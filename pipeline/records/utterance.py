@@ -15,7 +15,17 @@ from typing import Literal
 
 from sacrebleu.metrics.chrf import CHRF
 
-from pipeline.core.types import Caption, Cause, Check, Correction, Mode, Span, Transcript, Word
+from pipeline.core.types import (
+    Caption,
+    Cause,
+    Check,
+    Correction,
+    Mode,
+    Opinion,
+    Span,
+    Transcript,
+    Word,
+)
 from pipeline.records.quality import Flag, Measures, Quality, flags, judge, probability
 
 _CHRF = CHRF()
@@ -140,6 +150,12 @@ class UtteranceRecord:
     """The reference of the printed verse that was shown for the translation; empty if none was."""
     checks: tuple[Check, ...] = ()
     """What the final says otherwise than what was said, and what was put right (church truth)."""
+    opinion: Opinion | None = None
+    """What the quick translator thinks of the final translator's text."""
+    doubt: float | None = None
+    """How likely the final is wrong, 0..1, as all that is known of it says."""
+    is_doubtful: bool = False
+    """Whether that is so much that an operator should look at it."""
     queues: Mapping[str, int] = field(default_factory=dict)
     """The lengths of the queues when the final was shown."""
     flags: tuple[Flag, ...] = ()
@@ -185,6 +201,9 @@ def utterance_record(
         last_syllable_to_final_ms=_ms(published_s - utterance.spoken_s),
         verse=caption.verse.ref if caption.verse else "",
         checks=caption.checks,
+        opinion=caption.opinion,
+        doubt=caption.doubt,
+        is_doubtful=caption.is_doubtful,
         queues=dict(queues),
     )
     if draft is not None:
@@ -221,6 +240,7 @@ def judged(record: UtteranceRecord, estimate: float | None = None) -> UtteranceR
         compression_ratio=record.compression_ratio,
         estimate=probability(final.avg_logprob) if estimate is None else estimate,
         agreement=record.agreement,
+        is_doubtful=record.is_doubtful,
     )
     quality = None if record.final is None else judge(measures)
     return replace(record, flags=flags(measures), quality=quality)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import queue
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
 
 from pipeline.audio.protocols import AudioSource, SpeechDetector
 from pipeline.audio.segmenter import Segmenter
+from pipeline.church.doubt import evidence_of, shipped
 from pipeline.church.finals import checked
 from pipeline.config.schema import Settings
 from pipeline.core.reports import Emit, Fault, Report
@@ -17,7 +18,7 @@ from pipeline.core.standing import Reopened
 from pipeline.core.types import Caption
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.process import EngineProcess
-from pipeline.engines.protocols import Recognizer, Translator
+from pipeline.engines.protocols import Recognizer, Scorer, Translator
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.workers.base import Worker
 from pipeline.workers.comparer import LIMIT, Compare
@@ -84,6 +85,7 @@ class WorkerGroup:
         self._emit = emit
         self._church = settings.church
         self._glossaries = dictionary.glossaries
+        self._judge = shipped()
         # A file played as fast as possible has no clock to fall behind: then queues wait instead
         # of giving anything up.
         self.may_shed = not (settings.audio.input and settings.audio.pace == "fast")
@@ -122,6 +124,7 @@ class WorkerGroup:
                 degradation=degradation,
                 emit=self._emit_checked,
                 glossaries=dictionary.glossaries,
+                scorer=engines.partial if isinstance(engines.partial, Scorer) else None,
                 is_stale=self._utterances.is_stale,
             )
         workers = (self.listen, self._transcribe, self._translate)
@@ -284,7 +287,12 @@ class WorkerGroup:
         self._emit(report)
 
     def _checked(self, final: Caption) -> Caption:
-        return checked(final, self._church, self._glossaries.of(final.lang))
+        """Return a final compared with what was said, and judged where an opinion is there."""
+        final = checked(final, self._church, self._glossaries.of(final.lang))
+        if final.opinion is None:
+            return final
+        doubt = self._judge.probability(evidence_of(final))
+        return replace(final, doubt=doubt, is_doubtful=doubt >= self._judge.threshold)
 
     def _tell(self, stage: str, code: str, message: str) -> None:
         self._emit(Fault(stage, code, message))

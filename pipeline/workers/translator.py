@@ -11,9 +11,10 @@ from pipeline.config.schema import Settings
 from pipeline.core.errors import EngineCancelledError, EngineError, EngineGoneError, ModelError
 from pipeline.core.reports import Emit, Fault
 from pipeline.core.standing import Standing
-from pipeline.core.types import Caption, Span, Utterance
+from pipeline.core.types import Caption, Opinion, Span, Utterance
 from pipeline.dictionary.glossary_store import GlossaryStore
-from pipeline.engines.protocols import Translator
+from pipeline.engines.protocols import Scorer, Translator
+from pipeline.records.utterance import agreement
 from pipeline.text.language_check import gibberish
 from pipeline.text.local_agreement import revised_words
 from pipeline.workers.backoff import Backoff
@@ -41,6 +42,7 @@ class Translate(Worker):
         degradation: Degradation,
         emit: Emit,
         glossaries: GlossaryStore | None = None,
+        scorer: Scorer | None = None,
         is_stale: Callable[[Utterance], bool] = lambda _: False,
     ) -> None:
         """Take the parts. `is_stale`: whether speech has returned to an utterance since."""
@@ -49,6 +51,7 @@ class Translate(Worker):
         """Those in force, set by the main thread; what may change holds from the next draft."""
         self._lang = settings.translate.target
         self._glossaries = glossaries
+        self._scorer = scorer
         self._translator = translator
         self._drafts = drafts
         self._degradation = degradation
@@ -161,7 +164,18 @@ class Translate(Worker):
         self._backoff.succeeded()
         stood = draft.text[: draft.stable] if draft.lang == self._lang else ""
         revised = draft.revised + revised_words(stood, caption.text)
-        return as_final(replace(caption, revised=revised))
+        opinion = self._opinion(draft, caption) if self.settings.church.doubt else None
+        return as_final(replace(caption, revised=revised, opinion=opinion))
+
+    def _opinion(self, draft: Caption, caption: Caption) -> Opinion | None:
+        """Return what the quick translator thinks of a final; None where it cannot say."""
+        if self._scorer is None or draft.lang != self._lang:
+            return None
+        try:
+            mean, least = self._scorer.score(caption.transcript.text, caption.text)
+        except EngineError:  # of that the worker that translates with it tells
+            return None
+        return Opinion(round(mean, 4), round(least, 4), agreement(draft.text, caption.text))
 
     def _failed(self, error: EngineError) -> None:
         self.fault(error)

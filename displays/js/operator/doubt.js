@@ -14,6 +14,7 @@ export class DoubtScale {
     const earlier = this.#scores.get(final.engine) ?? [];
     const scores = [...earlier, quality.score].slice(-NEWEST);
     this.#scores.set(final.engine, scores);
+    if (flags.includes("doubt:flag")) return true; // a judge of its own has compared it with what was said
     if (scores.length < FEWEST) return flags.some(isHopeless);
     const worse = scores.filter((score) => score < quality.score).length;
     return flags.length > 0 && worse < Math.floor(scores.length / 10);

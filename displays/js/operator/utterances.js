@@ -127,6 +127,7 @@ const DOUBTS = {
   "compression-ratio": "it repeats itself",
   estimate: "the translation may be wrong",
   agreement: "the two translators disagree",
+  doubt: "it is probably not what was said",
 };
 const FILTERED = {
   empty: "no words in it",
@@ -171,6 +172,6 @@ export function remarks(entry) {
 
 /** The gravest of what the program holds against a caption, in plain words. */
 function reason(flags) {
-  const [measure] = (flags.find((flag) => flag.endsWith(":reject")) ?? flags[0]).split(":");
+  const [measure] = (flags.find((flag) => flag.endsWith(":reject")) ?? flags.find((flag) => flag === "doubt:flag") ?? flags[0]).split(":");
   return DOUBTS[measure] ?? measure;
 }

@@ -158,6 +158,17 @@ def test_a_translation_grows_on_its_way(monkeypatch: pytest.MonkeyPatch) -> None
     ]
 
 
+def test_a_score_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    def score(_: Gemma, text: str, target: str) -> tuple[float, float]:
+        return -float(len(text)), -float(len(target))
+
+    monkeypatch.setattr(Gemma, "score", score, raising=False)
+    monkeypatch.setattr(Gemma, "kernels", "")
+    asked = {"do": "score", "text": "Amen", "target": "Así sea"}
+    _, answer = ask("final", (asked, b""))
+    assert answer["value"] == {"score": [-4.0, -7.0]}
+
+
 def test_an_error_keeps_its_kind_its_code_and_its_fix(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
         raise EngineError("final-late", "No translation within 3 s.", "Wait.")

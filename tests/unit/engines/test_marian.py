@@ -235,3 +235,10 @@ def test_a_compute_type_that_does_not_exist() -> None:
     needs_file(STARTER)
     with pytest.raises(ModelError, match=r"^compute_type.*\[compute-type-unsupported\]"):
         Marian(STARTER, compute_type="int7").load()
+
+
+def test_a_right_translation_scores_better_than_a_wrong_one(marian: Marian) -> None:
+    good, least = marian.score("God is good.", "Dios es bueno.")
+    assert -1.0 < good < 0.0
+    assert least <= good
+    assert marian.score("God is good.", "El perro come piedras.")[0] < good - 2

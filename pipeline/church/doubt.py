@@ -1,0 +1,176 @@
+"""How likely a final caption is wrong: a logistic regression on what is known of it anyway.
+
+Glass-box quality estimation (Fomicheva et al. 2020, arXiv 2005.10608) with the quick translator as
+a second judge (forced decoding, as Prism does it), and with the rules of church truth, which are
+exact where probabilities are blind: numbers, references, a lost "not". No model of its own runs.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pipeline.core.resources import bundled
+from pipeline.core.types import Caption, Check
+
+_EXACT = frozenset({"reference", "number", "negation"})
+_LOWEST = 1e-4
+"""Of a probability, before its logarithm is taken."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What is known of a final. None: not known, then it speaks neither way."""
+
+    quick_mean: float | None = None
+    """Mean log-probability of the final's tokens in the quick translator."""
+    quick_least: float | None = None
+    """... and that of its least likely token."""
+    final_mean: float | None = None
+    """Mean log-probability in the translator that made it."""
+    agreement: float | None = None
+    """chrF of the quick translation against it, 0..1."""
+    length: float | None = None
+    """How far its length is from the source's: the logarithm of the ratio, without its sign."""
+    rules: float | None = None
+    """Numbers, references and negations that are doubtful in it; three at most."""
+    terms: float | None = None
+    """Church words whose rendering it lacks; three at most."""
+    heard: float | None = None
+    """Logarithm of the probability of the least certain word that was heard."""
+
+
+FEATURES = tuple(field.name for field in fields(Evidence))
+
+
+@dataclass(frozen=True, slots=True)
+class DoubtModel:
+    """A fitted judge: how likely a caption is wrong is 1 / (1 + exp(-(bias + weights * z)))."""
+
+    mean: tuple[float, ...]
+    scale: tuple[float, ...]
+    weights: tuple[float, ...]
+    bias: float
+    threshold: float
+    """From this probability on a caption is doubtful."""
+
+    def probability(self, evidence: Evidence) -> float:
+        """Return how likely a final with this evidence is wrong, 0..1."""
+        z = (_row(evidence) - np.array(self.mean)) / np.array(self.scale)
+        logit = self.bias + float(np.nan_to_num(z, nan=0.0) @ np.array(self.weights))
+        return round((1 + math.tanh(logit / 2)) / 2, 4)
+
+
+def evidence_of(caption: Caption) -> Evidence:
+    """Return what is known of a final caption."""
+    opinion, made = caption.opinion, caption.translation
+    words = caption.transcript.recognition.words
+    return Evidence(
+        quick_mean=opinion.mean if opinion else None,
+        quick_least=opinion.least if opinion else None,
+        final_mean=made.avg_logprob if made else None,
+        agreement=opinion.agreement if opinion else None,
+        heard=math.log(max(_LOWEST, min(w.probability for w in words))) if words else None,
+        **of_texts(caption.transcript.text, caption.text, caption.checks),
+    )
+
+
+def of_texts(source: str, target: str, checks: Sequence[Check]) -> dict[str, float]:
+    """Return what two texts say by themselves, and what comparing them has found."""
+    doubtful = [check.kind for check in checks if check.outcome == "doubtful"]
+    return {
+        "length": abs(math.log(max(1, len(target)) / max(1, len(source)))),
+        "rules": float(min(3, sum(kind in _EXACT for kind in doubtful))),
+        "terms": float(min(3, doubtful.count("term"))),
+    }
+
+
+def fit(evidence: Sequence[Evidence], wrong: Sequence[bool], ridge: float = 1.0) -> DoubtModel:
+    """Fit a judge by Newton's method; `ridge` keeps weights small. Both outcomes must occur.
+
+    What is never known gets no weight.
+    """
+    rows = np.stack([_row(each) for each in evidence])
+    known = ~np.isnan(rows)
+    counts = known.sum(axis=0)
+    mean = np.where(known, rows, 0.0).sum(axis=0) / np.maximum(counts, 1)
+    centred = np.where(known, rows - mean, 0.0)
+    scale = np.sqrt((centred**2).sum(axis=0) / np.maximum(counts, 1))
+    scale = np.where(scale > 0, scale, 1.0)
+    x = np.hstack([centred / scale, np.ones((len(rows), 1))])
+    y = np.array(wrong, float)
+    weights = np.zeros(x.shape[1])
+    penalty = np.diag([ridge] * (x.shape[1] - 1) + [1e-9])
+    for _ in range(30):
+        p = 1 / (1 + np.exp(-np.clip(x @ weights, -30, 30)))
+        gradient = x.T @ (p - y) + penalty @ weights
+        hessian = (x * (p * (1 - p))[:, None]).T @ x + penalty
+        step = np.linalg.solve(hessian, gradient)
+        weights -= step
+        if float(np.abs(step).max()) < 1e-6:
+            break
+    return DoubtModel(
+        mean=_rounded(mean),
+        scale=_rounded(scale),
+        weights=_rounded(weights[:-1]),
+        bias=round(float(weights[-1]), 4),
+        threshold=0.5,
+    )
+
+
+def auc(scores: Sequence[float], wrong: Sequence[bool]) -> float:
+    """Return how often a wrong one of a pair has the higher score; ties count half. 0..1."""
+    order = np.argsort(np.array(scores), kind="stable")
+    values = np.array(scores)[order]
+    ranks = np.empty(len(values))
+    start = 0
+    for end in range(1, len(values) + 1):
+        if end == len(values) or values[end] != values[start]:
+            ranks[start:end] = (start + 1 + end) / 2
+            start = end
+    is_wrong = np.array(wrong)[order]
+    positive, negative = int(is_wrong.sum()), int((~is_wrong).sum())
+    if not (positive and negative):
+        return 0.5
+    total = float(ranks[is_wrong].sum())
+    return (total - positive * (positive + 1) / 2) / (positive * negative)
+
+
+def dumped(model: DoubtModel) -> str:
+    """Return a judge as JSON, its weights by their features."""
+    facts: dict[str, Any] = {"features": list(FEATURES), **asdict(model)}
+    return json.dumps(facts, indent=2) + "\n"
+
+
+def parsed(text: str) -> DoubtModel:
+    """Return a judge from JSON. Raises ValueError where it is none of this version."""
+    try:
+        facts: Mapping[str, Any] = json.loads(text)
+        if tuple(facts["features"]) != FEATURES:
+            raise ValueError("other features")
+        columns = {name: tuple(map(float, facts[name])) for name in ("mean", "scale", "weights")}
+        if {len(column) for column in columns.values()} != {len(FEATURES)}:
+            raise ValueError("not a value for each feature")
+        return DoubtModel(**columns, bias=float(facts["bias"]), threshold=float(facts["threshold"]))
+    except (KeyError, TypeError) as error:
+        raise ValueError(f"lacks {error}") from None
+
+
+def shipped() -> DoubtModel:
+    """Return the judge that ships, fitted to errors made by rule (scripts.training.train)."""
+    return parsed(bundled("models", "doubt", "weights.json").read_text(encoding="utf-8"))
+
+
+def _row(evidence: Evidence) -> NDArray[np.float64]:
+    values = (getattr(evidence, name) for name in FEATURES)
+    return np.array([math.nan if value is None else value for value in values], float)
+
+
+def _rounded(values: NDArray[np.float64]) -> tuple[float, ...]:
+    return tuple(round(float(value), 5) for value in values)
