@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from pipeline.core.types import Comparison
-from pipeline.records.utterance import agreement
+from pipeline.records.quality import agreement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, get_args
 
+from sacrebleu.metrics.chrf import CHRF
+
 from pipeline.text.words import WORD, words
+
+_CHRF = CHRF()
 
 Flag = Literal[
     "avg-logprob:flag",
@@ -170,6 +174,14 @@ def probability(avg_logprob: float | None) -> float | None:
 def confidence(avg_logprob: float | None) -> float | None:
     """Return 1 / (1 + exp(-10 (avg_logprob + 0.3))), in a form that cannot overflow."""
     return None if avg_logprob is None else (1 + math.tanh(5 * (avg_logprob + 0.3))) / 2
+
+
+def agreement(text: str, final: str) -> float | None:
+    """Return the chrF, 0..1, of one translation against another; None if one says nothing."""
+    if not (text and final):
+        return None
+    score: float = _CHRF.sentence_score(text, [final]).score
+    return round(score / 100, 4)
 
 
 def flags(measures: Measures) -> tuple[Flag, ...]:

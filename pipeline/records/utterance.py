@@ -10,10 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from typing import Literal
-
-from sacrebleu.metrics.chrf import CHRF
 
 from pipeline.core.types import (
     Caption,
@@ -26,9 +23,16 @@ from pipeline.core.types import (
     Transcript,
     Word,
 )
-from pipeline.records.quality import Flag, Measures, Quality, flags, judge, probability
-
-_CHRF = CHRF()
+from pipeline.records.quality import (
+    Flag,
+    Measures,
+    Quality,
+    agreement,
+    flags,
+    judge,
+    probability,
+)
+from pipeline.text.local_agreement import normalized_erasure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,29 +257,6 @@ def filtered_record(
     return judged(_heard(transcript, mode, utc, len(shown)))
 
 
-def normalized_erasure(texts: Sequence[str]) -> float | None:
-    """Return the words taken back per word of the last text, None if that text is empty.
-
-    Of each text, the words behind its longest common beginning with the next one are erased
-    (Niehues et al. 2016, "Dynamic Transcription for Low-Latency Speech Translation"; over the
-    final length: Arivazhagan et al. 2020, "Re-translation versus Streaming for Simultaneous
-    Translation"). 0 is a text that only grew.
-    """
-    lines = [text.split() for text in texts]  # by words: people do not see single letters change
-    if not lines or not lines[-1]:
-        return None
-    erased = sum(len(old) - _common_beginning(old, new) for old, new in pairwise(lines))
-    return erased / len(lines[-1])
-
-
-def agreement(text: str, final: str) -> float | None:
-    """Return the chrF, 0..1, of one translation against another; None if one says nothing."""
-    if not (text and final):
-        return None
-    score: float = _CHRF.sentence_score(text, [final]).score
-    return round(score / 100, 4)
-
-
 def _heard(transcript: Transcript, mode: Mode, utc: str, updates: int) -> UtteranceRecord:
     utterance, recognition = transcript.utterance, transcript.recognition
     return UtteranceRecord(
@@ -334,11 +315,6 @@ def _covered_s(spans: Sequence[Span], from_s: float, to_s: float) -> float:
         covered_s += max(0.0, end_s - max(span.start_s - span.busy_s, reached_s))
         reached_s = max(reached_s, end_s)
     return covered_s
-
-
-def _common_beginning(old: Sequence[str], new: Sequence[str]) -> int:
-    pairs = enumerate(zip(old, new, strict=False))
-    return next((at for at, (a, b) in pairs if a != b), min(len(old), len(new)))
 
 
 def _ms(seconds: float) -> float:

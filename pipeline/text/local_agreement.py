@@ -7,7 +7,9 @@ applied to the target text: what consecutive partials agree on is shown solid, t
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from difflib import SequenceMatcher
+from itertools import pairwise
 
 from pipeline.text.words import words
 
@@ -46,3 +48,23 @@ class Stabilizer:
         stable = len(text) if final else agreed(self._text if id == self._id else "", text)
         self._id, self._text = id, text
         return stable
+
+
+def normalized_erasure(texts: Sequence[str]) -> float | None:
+    """Return the words taken back per word of the last text, None if that text is empty.
+
+    Of each text, the words behind its longest common beginning with the next one are erased
+    (Niehues et al. 2016, "Dynamic Transcription for Low-Latency Speech Translation"; over the
+    final length: Arivazhagan et al. 2020, "Re-translation versus Streaming for Simultaneous
+    Translation"). 0 is a text that only grew.
+    """
+    lines = [text.split() for text in texts]  # by words: people do not see single letters change
+    if not lines or not lines[-1]:
+        return None
+    erased = sum(len(old) - _common_beginning(old, new) for old, new in pairwise(lines))
+    return erased / len(lines[-1])
+
+
+def _common_beginning(old: Sequence[str], new: Sequence[str]) -> int:
+    pairs = enumerate(zip(old, new, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(old), len(new)))

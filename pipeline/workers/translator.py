@@ -14,7 +14,7 @@ from pipeline.core.standing import Standing
 from pipeline.core.types import Caption, Opinion, Span, Utterance
 from pipeline.dictionary.glossary_store import GlossaryStore
 from pipeline.engines.protocols import Scorer, Translator
-from pipeline.records.utterance import agreement
+from pipeline.records.quality import agreement
 from pipeline.text.language_check import gibberish
 from pipeline.text.local_agreement import revised_words
 from pipeline.workers.backoff import Backoff

@@ -14,7 +14,8 @@ from pipeline.config.schema import Session as SessionSettings
 from pipeline.core.types import Mode, Pcm, Word
 from pipeline.protocol.caption import TargetText
 from pipeline.records.events import EndEvent, ModelsEvent, ModelUsed
-from pipeline.records.utterance import FinalRecord, PartialRecord, agreement, judged
+from pipeline.records.quality import agreement
+from pipeline.records.utterance import FinalRecord, PartialRecord, judged
 from pipeline.review.store import REVIEWED, Outcome, Reviewed
 from pipeline.session.recorder import SessionRecorder
 from scripts.support.journal import message

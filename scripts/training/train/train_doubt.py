@@ -30,7 +30,7 @@ from pipeline.config.schema import Church
 from pipeline.core.resources import bundled
 from pipeline.dictionary.glossary import compile_glossary, parse_terms
 from pipeline.engines.marian import Marian
-from pipeline.records.utterance import agreement
+from pipeline.records.quality import agreement
 from scripts.support.captions import caption
 
 WEIGHTS = bundled("models", "doubt", "weights.json")

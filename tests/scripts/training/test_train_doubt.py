@@ -22,6 +22,7 @@ def test_every_way_to_spoil_a_translation_changes_it() -> None:
     )
 
 
+@pytest.mark.slow
 def test_right_translations_are_drawn_by_a_fixed_seed() -> None:
     assert pairs(40) == pairs(40)
     assert len(pairs(40)) == 40

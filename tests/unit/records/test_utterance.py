@@ -13,12 +13,8 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from pipeline.core.types import Caption, Recognition, Span
-from pipeline.records.utterance import (
-    UtteranceRecord,
-    filtered_record,
-    judged,
-    normalized_erasure,
-)
+from pipeline.records.utterance import UtteranceRecord, filtered_record, judged
+from pipeline.text.local_agreement import normalized_erasure
 from tests.support.utterances import UTC, draft, final, kept, record, transcript
 
 
@@ -88,6 +84,9 @@ def test_the_whole_record() -> None:
         "overhead_ms": 42.0,
         "verse": "",
         "checks": (),
+        "opinion": None,
+        "doubt": None,
+        "is_doubtful": False,
         "queues": {"mailbox": 1},
         "flags": (),
         "quality": {
