@@ -158,8 +158,8 @@ class AudioFile:
         try:
             return MediaFile(self._path)
         except MediaError as error:
-            told = f"{refused.rstrip('.')}; as a video or m4a: {error}"
-            raise self._unreadable(told if self._path.suffix in _MEDIA else refused) from None
+            reason = f"{refused.rstrip('.')}; as a video or m4a: {error}"
+            raise self._unreadable(reason if self._path.suffix in _MEDIA else refused) from None
 
     def _all_blocks(self) -> Iterator[AudioBlock]:
         while len(frames := self._read()):

@@ -26,47 +26,47 @@ class Found:
     of: int
 
 
-def word_error_rate(told: Sequence[Sentence], heard: Iterable[Cue]) -> float | None:
+def word_error_rate(sentences: Sequence[Sentence], heard: Iterable[Cue]) -> float | None:
     """Return the WER of all captions as one text, 0..1 and above; None if nothing was said."""
-    if not told:
+    if not sentences:
         return None
-    spoken = " ".join(words(" ".join(sentence.source for sentence in told)))
+    spoken = " ".join(words(" ".join(sentence.source for sentence in sentences)))
     recognized = " ".join(words(" ".join(cue.text for cue in heard)))
     # As one text: an error of segmentation is not one of recognition.
     return round(float(jiwer.wer(spoken, recognized)), 4)
 
 
 def chrf_and_bleu(
-    told: Sequence[Sentence], read: Iterable[Cue]
+    sentences: Sequence[Sentence], read: Iterable[Cue]
 ) -> tuple[float, float] | tuple[None, None]:
     """Return corpus chrF and BLEU, 0..100, of the captions; Nones if nothing was said.
 
     A segment is a section of the recording, not a sentence, because captions and sentences need not
     begin and end together. A caption belongs to the section that contains its middle.
     """
-    if not told:
+    if not sentences:
         return None, None
-    hypotheses, references = _sections(told, read)
+    hypotheses, references = _sections(sentences, read)
     return (
         round(float(CHRF().corpus_score(hypotheses, [references]).score), 1),
         round(float(BLEU().corpus_score(hypotheses, [references]).score), 1),
     )
 
 
-def uncovered(told: Iterable[Sentence], heard: Sequence[Cue]) -> list[str]:
+def uncovered(sentences: Iterable[Sentence], heard: Sequence[Cue]) -> list[str]:
     """Return the sentences of which less than half lies under a caption."""
     return [
         sentence.source
-        for sentence in told
+        for sentence in sentences
         if sum(max(0.0, sentence.overlap_s(cue.start_s, cue.end_s)) for cue in heard)
         < (sentence.end_s - sentence.start_s) / 2
     ]
 
 
-def terms(told: Iterable[Sentence], captions: Sequence[Cue], side: Side) -> Found:
+def terms(sentences: Iterable[Sentence], captions: Sequence[Cue], side: Side) -> Found:
     """Count the sentences' terms that are in the captions shown while they were spoken."""
     found = of = 0
-    for sentence in told:
+    for sentence in sentences:
         near = [cue.text for cue in captions if sentence.overlap_s(cue.start_s, cue.end_s) > 0]
         # With spaces on both sides, "sin" is not found in "single".
         text = f" {' '.join(words(' '.join(near)))} "
@@ -76,11 +76,11 @@ def terms(told: Iterable[Sentence], captions: Sequence[Cue], side: Side) -> Foun
     return Found(found, of)
 
 
-def _sections(told: Iterable[Sentence], read: Iterable[Cue]) -> tuple[list[str], list[str]]:
+def _sections(sentences: Iterable[Sentence], read: Iterable[Cue]) -> tuple[list[str], list[str]]:
     """Return each section's captions and its reference, both in one line."""
     starts: dict[tuple[int, str], float] = {}
     references: dict[tuple[int, str], list[str]] = {}
-    for sentence in told:
+    for sentence in sentences:
         section = (sentence.lap, sentence.section)
         starts.setdefault(section, sentence.start_s)
         references.setdefault(section, []).append(sentence.target)

@@ -147,12 +147,12 @@ def _audio_s(session: Session, lap_s: float) -> float:
 
 
 def _true_delays_ms(
-    shown: Sequence[UtteranceRecord], told: Sequence[Sentence]
+    shown: Sequence[UtteranceRecord], sentences: Sequence[Sentence]
 ) -> Iterable[float | None]:
     """Yield how long after its true end an utterance was shown, if it ends with a sentence."""
     for record in shown:
         start_s, end_s, took_ms = record.start_s, record.end_s, record.last_syllable_to_final_ms
-        inside = [s.end_s for s in told if s.overlap_s(start_s, end_s) > 0]
+        inside = [s.end_s for s in sentences if s.overlap_s(start_s, end_s) > 0]
         # An utterance that was cut within a sentence has no true end to count from.
         if inside and inside[-1] <= end_s + _EARLY_S and took_ms is not None:
             yield took_ms + (end_s - inside[-1]) * 1000

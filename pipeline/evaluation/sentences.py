@@ -34,8 +34,8 @@ class Sentence:
 
     def missing(self, text: str) -> list[str]:
         """Return the terms that `text` lacks."""
-        told = " ".join(words(text))
-        return [term for term in self.terms if not _pattern(term).search(told)]
+        plain = " ".join(words(text))
+        return [term for term in self.terms if not _pattern(term).search(plain)]
 
 
 def read(path: Path = FILE, source: str = "en", target: str = "es") -> tuple[Sentence, ...]:

@@ -74,9 +74,9 @@ def score_session(folder: Path, voices: Mapping[Path, Voice]) -> VoicesScore:
     return score_text([voice.text for voice in voices.values()], heard)
 
 
-def score_text(told: Sequence[str], heard: str) -> VoicesScore:
-    """Compare what was recognized with what was said, `told` holding at least one word."""
-    sentences = [sentence for text in told for sentence in _sentences(text)]
+def score_text(texts: Sequence[str], heard: str) -> VoicesScore:
+    """Compare what was recognized with what was said, `texts` holding at least one word."""
+    sentences = [sentence for text in texts for sentence in _sentences(text)]
     spoken = [word for sentence in sentences for word in sentence.words]
     recognized = list(_with_stops(heard))
     aligned = jiwer.process_words(" ".join(spoken), " ".join(word for word, _ in recognized))

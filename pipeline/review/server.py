@@ -209,7 +209,7 @@ class ReviewServer:
 
     def _take(self, connection: ServerConnection, raw: str | bytes) -> None:
         """Keep what a page decides, and tell every page; or tell this one why not."""
-        told: dict[str, Any]
+        message: dict[str, Any]
         try:
             decision = parse_json(_DECISION, raw)
             key = decision.id
@@ -221,16 +221,21 @@ class ReviewServer:
                 reviewer=decision.reviewer,
             )
         except StarkError as problem:
-            told = {"type": "error", "id": _id(raw), "code": problem.code, "message": str(problem)}
-            broadcast([connection], orjson.dumps(told), text=True)
+            message = {
+                "type": "error",
+                "id": _id(raw),
+                "code": problem.code,
+                "message": str(problem),
+            }
+            broadcast([connection], orjson.dumps(message), text=True)
         else:
-            told = {"type": "item", "item": self._review.item(key), **self._counts()}
-            broadcast(self._connections, orjson.dumps(told), text=True)
+            message = {"type": "item", "item": self._review.item(key), **self._counts()}
+            broadcast(self._connections, orjson.dumps(message), text=True)
 
     def _all(self) -> bytes:
         items = self._review.items()
-        told = {"type": "review", "session": self._review.folder.name, "items": items}
-        return orjson.dumps({**told, **self._counts()})
+        message = {"type": "review", "session": self._review.folder.name, "items": items}
+        return orjson.dumps({**message, **self._counts()})
 
     def _counts(self) -> dict[str, int]:
         return {"left": self._review.left, "pairs": self._review.pairs}

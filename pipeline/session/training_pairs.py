@@ -160,8 +160,8 @@ def file_pairs(
     for key, pair in newest.items():
         kept = follow_edit(pair, edits[key]) if key in edits else pair
         if kept is not None:
-            name, told = file_pair(kept)
-            filed[name].append(told)
+            name, filed_pair = file_pair(kept)
+            filed[name].append(filed_pair)
     return filed
 
 
@@ -250,8 +250,8 @@ class Pairs:
         if pair is not None and edit is not None:
             pair = follow_edit(pair, edit)
         if pair is not None:
-            name, told = file_pair(pair)
-            self.files[name].add(told)
+            name, filed_pair = file_pair(pair)
+            self.files[name].add(filed_pair)
 
     def follow(self, message: CaptionMessage) -> None:
         """Take a final caption; only what an operator did, or undid, changes anything."""
@@ -289,11 +289,11 @@ class Pairs:
             kept = follow_edit(pair, self._edits[pair.id])
             if kept is None:
                 return b""
-            home, told = file_pair(kept)
+            home, filed_pair = file_pair(kept)
             if home == name:
-                return pair_line(told)
+                return pair_line(filed_pair)
             # Added only below: a rewrite that fails must not leave the pair in two files.
-            leaving[pair.id] = home, told
+            leaving[pair.id] = home, filed_pair
             return b""
 
         self.files[name].rewrite(change)

@@ -90,7 +90,7 @@ def hearing(settings: Settings) -> Work:
     finally:
         source.close()
     utterances += segmenter.flush()
-    told = sermon() if settings.translate.source == LANGS[0] else ()
+    sentences = sermon() if settings.translate.source == LANGS[0] else ()
     # Of an eager utterance its final is made as well, without more work.
     eager = {(each.id, each.revision + 1) for each in utterances if each.cause == "eager"}
     heard = [
@@ -104,7 +104,7 @@ def hearing(settings: Settings) -> Work:
             each,
             tuple(
                 sentence
-                for sentence in told
+                for sentence in sentences
                 if each.revision == last[each.id]
                 and each.start_s <= (sentence.start_s + sentence.end_s) / 2 < each.end_s
             ),

@@ -57,7 +57,7 @@ def _check(arguments: argparse.Namespace) -> int:
     log = loaded.settings.log
     # The checks say themselves what loads.
     logs.configure("warning" if log.level == "info" else log.level, log.format)
-    told = []
+    outcomes = []
     waiting = console.status("") if console.is_terminal else nullcontext()
     with waiting as status, EngineChecks(loaded.settings) as rehearsal:
         planned = checks(loaded, rehearsal, audio=not arguments.no_audio, seconds=arguments.seconds)
@@ -68,14 +68,14 @@ def _check(arguments: argparse.Namespace) -> int:
 
         for result in results(planned, begin):
             _show(console, result)
-            told.append(result)
+            outcomes.append(result)
     with suppress(OSError):  # the check of the sessions' folder has said so
-        last_check.keep(Path(loaded.settings.session.directory), told)
-    left_out = [check.name for check in planned if check.name not in {r.name for r in told}]
-    _conclude(console, told, left_out, as_json=arguments.json)
-    if not told[0].ok:
+        last_check.keep(Path(loaded.settings.session.directory), outcomes)
+    left_out = [check.name for check in planned if check.name not in {r.name for r in outcomes}]
+    _conclude(console, outcomes, left_out, as_json=arguments.json)
+    if not outcomes[0].ok:
         return ConfigError.exit_code
-    return 0 if all(result.ok for result in told) else 1
+    return 0 if all(result.ok for result in outcomes) else 1
 
 
 def _show(console: Console, result: Result) -> None:
@@ -90,22 +90,22 @@ def _show(console: Console, result: Result) -> None:
 
 
 def _conclude(
-    console: Console, told: Sequence[Result], left_out: Sequence[str], *, as_json: bool
+    console: Console, outcomes: Sequence[Result], left_out: Sequence[str], *, as_json: bool
 ) -> None:
     """Print the summary: one sentence, or one JSON object."""
-    red = [result.name for result in told if not result.ok]
+    red = [result.name for result in outcomes if not result.ok]
     if as_json:
-        report = {"ok": not red, "results": [asdict(r) for r in told], "left_out": left_out}
+        report = {"ok": not red, "results": [asdict(r) for r in outcomes], "left_out": left_out}
         sys.stdout.write(orjson.dumps(report, option=orjson.OPT_INDENT_2).decode() + "\n")
         return
     waiting = f" (not tried: {', '.join(left_out)})" if left_out else ""
-    advice = sum(1 for result in told if result.ok and result.fix)
+    advice = sum(1 for result in outcomes if result.ok and result.fix)
     if red:
         console.print(Text(f"Not ready: mend {', '.join(red)}{waiting}.", "bold red"))
     elif advice:
-        console.print(Text(f"Ready; {advice} of {len(told)} could be better.", "bold yellow"))
+        console.print(Text(f"Ready; {advice} of {len(outcomes)} could be better.", "bold yellow"))
     else:
-        console.print(Text(f"Ready: all {len(told)} checks are green.", "bold green"))
+        console.print(Text(f"Ready: all {len(outcomes)} checks are green.", "bold green"))
 
 
 def _seconds(text: str) -> float:

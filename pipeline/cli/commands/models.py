@@ -90,8 +90,8 @@ def _list(arguments: argparse.Namespace) -> int:
     settings, store = _opened(arguments)
     found = list(rows(store, _used(settings)))
     if arguments.json:
-        told = orjson.dumps([asdict(row) for row in found], option=orjson.OPT_INDENT_2)
-        sys.stdout.write(told.decode() + "\n")
+        payload = orjson.dumps([asdict(row) for row in found], option=orjson.OPT_INDENT_2)
+        sys.stdout.write(payload.decode() + "\n")
         return 0
     console = Console(highlight=False)
     wide = console.width >= _WIDE

@@ -48,8 +48,8 @@ def _score(arguments: argparse.Namespace) -> int:
     Console().print(_table(folder.name, before, judged))
     print(f"Each caption's judgement is in {_write(folder, judged)}")
     filed = refile(folder, judged)
-    told = ", ".join(f"{count} in {name}" for name, count in sorted(filed.items()))
-    print(f"Its pairs are filed by it: {told}")
+    counts = ", ".join(f"{count} in {name}" for name, count in sorted(filed.items()))
+    print(f"Its pairs are filed by it: {counts}")
     return 0
 
 
