@@ -135,6 +135,27 @@ class Segmenter:
         self._forget()
         return out
 
+    def cut(self, song_from: int) -> list[Utterance]:
+        """Close what is open where song began, at that sample; what follows is thrown away.
+
+        What was sung from its beginning comes as a final `is_song` if any of it was handed on.
+        """
+        opened, self._open = self._open, None
+        out: list[Utterance] = []
+        if opened is not None:
+            before = sum(block.start_sample < song_from for block in opened.blocks)
+            out = self._resume(opened)
+            if sum(opened.voiced[:before]) >= (1 if self._continues else self._min_blocks):
+                kept = min(before, opened.speech_end(before) + _TAIL_BLOCKS)
+                out.append(self._utterance(opened, kept, "song"))
+            elif self._revision:
+                sung = self._utterance(opened, len(opened), "song")
+                out.append(replace(sung, is_song=True))
+            else:
+                out = []
+        self.discard()
+        return out
+
     def discard(self) -> None:
         """Throw away what is open, and what is kept from before a start."""
         self._open = self._eager = None

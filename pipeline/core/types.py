@@ -25,10 +25,14 @@ BLOCK_SAMPLES = 512
 Pcm: TypeAlias = NDArray[np.float32]
 """Mono samples at 16 kHz, shape (n,), full scale 1.0."""
 
-Cause = Literal["partial", "eager", "resumed", "silence", "length", "gap", "end"]
+Cause = Literal["partial", "eager", "resumed", "silence", "length", "gap", "end", "song"]
 """Why an utterance was handed on: a snapshot; a short silence, so that it is probably over; speech
 that returned, so that what was made of it before no longer counts; and as a final a pause; too
-long; lost audio; the source ended."""
+long; lost audio; the source ended; a song began."""
+
+SongControl = Literal["auto", "hold", "caption"]
+"""What an operator wants of song: that the program decides; that captions are held; that whatever
+is heard is captioned."""
 
 
 # eq=False: numpy compares arrays element by element, which has no single truth value.
@@ -69,6 +73,8 @@ class Utterance:
     """Of a final, the silences inside it from 64 ms on."""
     pause_before_ms: int | None = None
     """Of a final, the silence between the utterance before it and this one; None: not known."""
+    is_song: bool = False
+    """Of a final, that it was sung: it needs no text, and what was shown of it goes."""
 
     @property
     def is_whole(self) -> bool:
@@ -274,6 +280,7 @@ State = Literal[
     "listening",
     "speech",
     "paused",
+    "song",
     "blank",
     "behind",
     "muted",
@@ -296,6 +303,9 @@ CommandName = Literal[
     "pause",
     "reload",
     "resume",
+    "song-auto",
+    "song-caption",
+    "song-hold",
     "take-verse",
     "unblank",
     "undo",

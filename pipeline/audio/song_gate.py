@@ -1,0 +1,179 @@
+"""Which sound is captioned while there is song: a state machine that counts samples. Pure.
+
+Blocks come in with what the voice detector and the song detector think of them, and go on to the
+segmenter at once, a little later, or never:
+
+    open     everything goes on
+    doubted  it may be song: blocks wait; if it was none after all, they go on, and nothing is lost
+    held     five seconds of it: blocks are kept for a while, then forgotten. Two seconds of speech,
+             or four without song, end it, and what is kept goes on from their beginning
+
+Where the detector is not sure the gate is open: a lyric on screen is a blemish, a lost sentence is
+more than that.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from itertools import islice
+
+from pipeline.audio.song_features import STEP_BLOCKS, STEP_S, WINDOW_S
+from pipeline.core.types import BLOCK_SAMPLES, SAMPLE_RATE, AudioBlock, SongControl
+
+SONG_S = 5.0
+"""Song that has lasted for so long is held."""
+DOUBT = 0.8
+"""Song is as likely as this, in the mean of three looks, when blocks begin to wait ..."""
+NO_DOUBT = 0.5
+"""... and less likely when they go on."""
+ENDED = 0.4
+"""Less likely than this it is something else ..."""
+VOICED = 0.4
+"""... and speech, where the mean of the voice detector's probabilities is at least this."""
+
+_BLOCK_S = BLOCK_SAMPLES / SAMPLE_RATE
+_LAG_S = 1.2
+"""A look sees two seconds; about so much of them is of the new kind when it turns."""
+_MEAN_OF = 3
+_SPEECH_LOOKS = round((2.0 - _LAG_S) / STEP_S) + 1
+_QUIET_LOOKS = round((4.0 - _LAG_S) / STEP_S) + 1
+_AMONG_LOOKS = max(2 * _SPEECH_LOOKS, _QUIET_LOOKS)
+_KEPT = round(12.0 / _BLOCK_S)
+_GAP = round(0.6 / _BLOCK_S)
+"""A silence of so many blocks is not inside a sentence."""
+_LEAD = round(0.35 / _BLOCK_S)
+_SEEN = round((WINDOW_S + 0.4) / _BLOCK_S)
+"""Blocks before a look in which the speech that it sees may have begun."""
+
+Heard = tuple[AudioBlock, float]
+"""A block, and the voice detector's probability that it is speech."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """What goes on to the segmenter now, in order, and whether the gate has moved."""
+
+    heard: tuple[Heard, ...] = ()
+    song_from: int | None = None
+    """It has closed: at which sample the song began. What is open was said before, or is song."""
+    is_over: bool = False
+    """It has opened again."""
+
+
+class SongGate:
+    """Decides block by block. Also holds, or stays open, because an operator wants it."""
+
+    def __init__(self) -> None:
+        self.control: SongControl = "auto"
+        """What an operator wants; `steer` changes it."""
+        self._kept: deque[Heard] = deque(maxlen=_KEPT)
+        self._looks: deque[float] = deque(maxlen=_MEAN_OF)
+        self._calls: deque[str] = deque(maxlen=_AMONG_LOOKS)
+        self._doubted_from: int | None = None
+        self._turned = 0
+        """Blocks since the first look of those that may end the song."""
+        self.is_held = False
+        """Whether nothing goes on, because of song."""
+
+    def push(self, heard: Heard, song: float | None) -> Passage:
+        """Take a block; `song` is how likely the last two seconds were song, if a look was due."""
+        if song is not None:
+            self._looks.append(song)
+        if self.is_held:
+            return self._hold(heard, song)
+        if self.control == "caption" or not self._looks:
+            return Passage((heard,))
+        start, mean = heard[0].start_sample, sum(self._looks) / len(self._looks)
+        if self._doubted_from is None:
+            if len(self._looks) < _MEAN_OF or mean < DOUBT:
+                return Passage((heard,))
+            self._doubted_from = max(0, start - round((_LAG_S + STEP_S) * SAMPLE_RATE))
+        elif mean < NO_DOUBT:
+            return Passage((*self._release(0), heard))
+        self._kept.append(heard)
+        if start - self._doubted_from < SONG_S * SAMPLE_RATE:
+            return Passage()
+        return self._close(self._doubted_from)
+
+    def steer(self, control: SongControl) -> Passage:
+        """Do as an operator wants: hold at once, caption whatever is heard, or decide alone."""
+        self.control = control
+        if control == "hold" and not self.is_held:
+            at = self._kept[-1][0].start_sample if self._kept else 2**62
+            return self._close(at if self._doubted_from is None else self._doubted_from)
+        if control != "hold" and self.is_held:
+            return Passage(self._release(0 if control == "caption" else self._begun()), None, True)
+        return Passage(self._release(0)) if control == "caption" else Passage()
+
+    def flush(self) -> Passage:
+        """Let go on what may be speech: no sound follows for now. An operator's hold lasts."""
+        was_held = self.is_held
+        speaks = "speech" in islice(reversed(self._calls), _SPEECH_LOOKS)
+        begun = len(self._kept) if was_held and not speaks else self._begun() if was_held else 0
+        heard = self._release(begun)
+        self.is_held = self.control == "hold"
+        return Passage(() if self.is_held else heard, None, was_held and not self.is_held)
+
+    def discard(self) -> bool:
+        """Throw away what is kept, and what was thought; return whether that has opened it."""
+        was_held = self.is_held
+        self._release(0)
+        self.is_held = self.control == "hold"
+        return was_held and not self.is_held
+
+    def _close(self, song_from: int) -> Passage:
+        self.is_held = True
+        self._doubted_from = None
+        self._calls.clear()
+        return Passage(song_from=song_from)
+
+    def _release(self, begin: int) -> tuple[Heard, ...]:
+        """Open, with a new mind; return what is kept from the index `begin` on."""
+        heard = tuple(islice(self._kept, begin, None))
+        self._kept.clear()
+        self._looks.clear()
+        self._calls.clear()
+        self._doubted_from = None
+        self.is_held = False
+        return heard
+
+    def _hold(self, heard: Heard, song: float | None) -> Passage:
+        self._kept.append(heard)
+        self._turned += 1
+        if song is None:
+            return Passage()
+        call = self._call(song)
+        if call != "song" and set(self._calls) <= {"song"}:
+            self._turned = 0
+        self._calls.append(call)
+        if self.control == "hold" or not self._has_ended():
+            return Passage()
+        return Passage(self._release(self._begun()), None, True)
+
+    def _call(self, song: float) -> str:
+        if song >= ENDED:
+            return "song"
+        latest = [speech for _, speech in islice(reversed(self._kept), STEP_BLOCKS)]
+        return "speech" if sum(latest) / len(latest) >= VOICED else "quiet"
+
+    def _has_ended(self) -> bool:
+        last = list(islice(reversed(self._calls), _QUIET_LOOKS))
+        if len(last) == _QUIET_LOOKS and "song" not in last:
+            return True
+        return last[0] == "speech" and self._calls.count("speech") >= _SPEECH_LOOKS
+
+    def _begun(self) -> int:
+        """Return the index of the kept block with which what is said now began.
+
+        A look turns later than the sound does: from there back to a silence, by the voice detector.
+        """
+        turned = max(0, len(self._kept) - 1 - self._turned)
+        first, silence, kept = turned, 0, list(self._kept)
+        for index in range(turned, max(-1, turned - _SEEN), -1):
+            silence = 0 if kept[index][1] >= VOICED else silence + 1
+            if not silence:
+                first = index
+            elif silence >= _GAP and first < turned:
+                break
+        return max(0, first - _LEAD)

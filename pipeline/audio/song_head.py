@@ -1,0 +1,65 @@
+"""Whether two seconds of sound are speech or song: a linear head on their features."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pipeline.core.errors import ModelError
+from pipeline.core.resources import bundled
+from pipeline.core.types import Pcm
+from pipeline.audio.song_features import SongFeatures
+
+KINDS = ("speech", "song", "other")
+
+
+@dataclass(frozen=True, slots=True)
+class SongHead:
+    """Logistic regression over three kinds of sound; weights as `scripts.training` fits them."""
+
+    weights: NDArray[np.float32]
+    """Shape (features, kinds)."""
+    bias: NDArray[np.float32]
+
+    def song(self, features: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return the probability of song, 0..1, of features of shape (..., n)."""
+        logits = features @ self.weights + self.bias
+        odds = np.exp(logits - logits.max(axis=-1, keepdims=True))
+        return np.asarray(odds[..., 1] / odds.sum(axis=-1))
+
+
+def read_song_head(path: Path | None = None) -> SongHead:
+    """Read the head that ships with the program. Raises ModelError (model-missing, -broken)."""
+    path = path or bundled("models", "song", "head.json")
+    fix = "It comes with the program: install it again."
+    try:
+        said = json.loads(path.read_text("utf-8"))
+        head = SongHead(np.array(said["weights"], np.float32), np.array(said["bias"], np.float32))
+    except FileNotFoundError:
+        raise ModelError("model-missing", f"{path}: the song detector is not there.", fix) from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise ModelError("model-broken", f"{path} has no song detector: {error}", fix) from error
+    if head.weights.shape != (SongFeatures.COUNT, len(KINDS)) or head.bias.shape != (len(KINDS),):
+        raise ModelError("model-broken", f"{path} is for other features than these.", fix)
+    return head
+
+
+class SongDetector:
+    """Says every quarter of a second how probably the last two are song."""
+
+    def __init__(self, head: SongHead | None = None) -> None:
+        self._head = head or read_song_head()
+        self._features = SongFeatures()
+
+    def probability(self, pcm: Pcm, speech: float) -> float | None:
+        """Take a block, shape (512,), with the voice detector's probability; None between looks."""
+        features = self._features.push(pcm, speech)
+        return None if features is None else float(self._head.song(features))
+
+    def reset(self) -> None:
+        """Forget what was heard, after a gap."""
+        self._features.reset()
