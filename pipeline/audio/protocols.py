@@ -47,3 +47,19 @@ class SpeechDetector(Protocol):
 
     def reset(self) -> None:
         """Forget what was heard, after a gap."""
+
+
+class SongDetector(Protocol):
+    """Tells song from speech; its answer depends on what it heard before."""
+
+    def load(self) -> None:
+        """Load what it needs. Raises ModelError."""
+
+    def probability(self, pcm: Pcm, speech: float) -> float | None:
+        """Return how likely the last two seconds were song, 0..1; None where no look is due.
+
+        Takes 512 samples, and the probability that they are speech.
+        """
+
+    def reset(self) -> None:
+        """Forget what was heard, after a gap."""

@@ -146,10 +146,10 @@ def _modulations(mels: NDArray[np.float32]) -> NDArray[np.float32]:
     spectra = np.abs(np.fft.rfft(mels - mels.mean(axis=0), axis=0)) ** 2
     by_group = spectra.reshape(len(spectra), _GROUPS, -1).mean(axis=2)
     shares = np.stack(
-        [by_group[_MODULATION_BINS == each].sum(axis=0) for each in range(1, len(_MODULATIONS_HZ))]
+        [by_group[each == _MODULATION_BINS].sum(axis=0) for each in range(1, len(_MODULATIONS_HZ))]
     )
     shares = shares / (shares.sum(axis=0) + 1e-6)
-    return np.log10(shares + 1e-3).ravel()
+    return np.asarray(np.log10(shares + 1e-3)).ravel()
 
 
 def _changes(mels: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -184,7 +184,7 @@ def _hisses(mels: NDArray[np.float32]) -> NDArray[np.float32]:
 
 def _voice(speech: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return what the voice detector thought: mean, spread, share, and how often it changed."""
-    voiced = speech >= 0.5  # noqa: PLR2004
+    voiced = speech >= 0.5
     turns = np.count_nonzero(voiced[1:] != voiced[:-1]) / len(voiced)
     return np.array(
         [speech.mean(), speech.std(), voiced.mean(), speech[-16:].mean(), turns], np.float32

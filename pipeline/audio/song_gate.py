@@ -43,6 +43,8 @@ _KEPT = round(12.0 / _BLOCK_S)
 _GAP = round(0.6 / _BLOCK_S)
 """A silence of so many blocks is not inside a sentence."""
 _LEAD = round(0.35 / _BLOCK_S)
+_NOW = 2**62
+"""Later than any sample."""
 _SEEN = round((WINDOW_S + 0.4) / _BLOCK_S)
 """Blocks before a look in which the speech that it sees may have begun."""
 
@@ -96,15 +98,24 @@ class SongGate:
             return Passage()
         return self._close(self._doubted_from)
 
-    def steer(self, control: SongControl) -> Passage:
-        """Do as an operator wants: hold at once, caption whatever is heard, or decide alone."""
-        self.control = control
-        if control == "hold" and not self.is_held:
-            at = self._kept[-1][0].start_sample if self._kept else 2**62
-            return self._close(at if self._doubted_from is None else self._doubted_from)
-        if control != "hold" and self.is_held:
-            return Passage(self._release(0 if control == "caption" else self._begun()), None, True)
-        return Passage(self._release(0)) if control == "caption" else Passage()
+    def steer(self, control: SongControl, *, detects: bool) -> Passage:
+        """Do as an operator wants: hold at once, caption whatever is heard, or decide alone.
+
+        Without a detector (not `detects`) nothing is held but what an operator holds.
+        """
+        before, self.control = self.control, control
+        if control == "hold":
+            if self.is_held:
+                return Passage()
+            return self._close(_NOW if self._doubted_from is None else self._doubted_from)
+        if control == "caption" or not detects:
+            begin = self._begun() if before == "hold" and self.is_held else 0
+            held, heard = self.is_held, self._release(begin) if self._kept else ()
+            self.is_held = False
+            return Passage(heard, None, held)
+        if before == "hold" and self.is_held:
+            return Passage(self._release(self._begun()), None, True)
+        return Passage()
 
     def flush(self) -> Passage:
         """Let go on what may be speech: no sound follows for now. An operator's hold lasts."""
@@ -168,8 +179,10 @@ class SongGate:
 
         A look turns later than the sound does: from there back to a silence, by the voice detector.
         """
-        turned = max(0, len(self._kept) - 1 - self._turned)
-        first, silence, kept = turned, 0, list(self._kept)
+        kept = list(self._kept)
+        since = self._turned if set(self._calls) - {"song"} else 0
+        turned = max(0, len(kept) - 1 - since)
+        first, silence = turned, 0
         for index in range(turned, max(-1, turned - _SEEN), -1):
             silence = 0 if kept[index][1] >= VOICED else silence + 1
             if not silence:

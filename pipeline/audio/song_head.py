@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from pipeline.audio.song_features import SongFeatures
 from pipeline.core.errors import ModelError
 from pipeline.core.resources import bundled
 from pipeline.core.types import Pcm
-from pipeline.audio.song_features import SongFeatures
 
 KINDS = ("speech", "song", "other")
 
@@ -48,17 +48,24 @@ def read_song_head(path: Path | None = None) -> SongHead:
     return head
 
 
-class SongDetector:
-    """Says every quarter of a second how probably the last two are song."""
+class LinearSongDetector:
+    """A SongDetector: says every quarter of a second how likely the last two are song."""
 
-    def __init__(self, head: SongHead | None = None) -> None:
-        self._head = head or read_song_head()
+    def __init__(self, path: Path | None = None) -> None:
+        self._path = path
+        self._head: SongHead | None = None
         self._features = SongFeatures()
+
+    def load(self) -> None:
+        """Read the head. Raises ModelError (model-missing, model-broken)."""
+        self._head = read_song_head(self._path)
 
     def probability(self, pcm: Pcm, speech: float) -> float | None:
         """Take a block, shape (512,), with the voice detector's probability; None between looks."""
         features = self._features.push(pcm, speech)
-        return None if features is None else float(self._head.song(features))
+        if features is None or self._head is None:
+            return None
+        return float(self._head.song(features))
 
     def reset(self) -> None:
         """Forget what was heard, after a gap."""

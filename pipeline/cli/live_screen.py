@@ -41,6 +41,7 @@ _OPEN_CAPTIONS = 3
 _STYLES: dict[State, str] = {
     "speech": "bold green",
     "listening": "green",
+    "song": "magenta",
     "behind": "bold yellow",
     "muted": "bold red",
     "no-audio": "bold red",

@@ -132,6 +132,7 @@ class Church(Section):
     doubt: Annotated[bool, NEXT_UTTERANCE] = True
     verses: Literal["off", "suggest", "air"] = "air"
     edition: Text = ""
+    song: Annotated[Literal["auto", "manual", "off"], LIVE] = "auto"
 
 
 class Partial(Section):

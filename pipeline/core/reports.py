@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from pipeline.core.types import Caption, Comparison, Transcript, Utterance
 
@@ -47,6 +47,18 @@ class SourceChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class SongChanged:
+    """Captions are held because of song, or no longer."""
+
+    held: bool
+    by: Literal["detector", "operator"]
+    from_s: float
+    """Where the song began, seconds of the session's audio."""
+    to_s: float
+    """Where it was noticed, or where captions go on."""
+
+
+@dataclass(frozen=True, slots=True)
 class WorkerReady:
     """A worker has loaded its engine."""
 
@@ -70,6 +82,7 @@ Report: TypeAlias = (
     | Level
     | Fault
     | SourceChanged
+    | SongChanged
     | WorkerReady
     | WorkerEnded
 )

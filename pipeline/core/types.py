@@ -30,6 +30,9 @@ Cause = Literal["partial", "eager", "resumed", "silence", "length", "gap", "end"
 that returned, so that what was made of it before no longer counts; and as a final a pause; too
 long; lost audio; the source ended; a song began."""
 
+SongMode = Literal["auto", "manual", "off"]
+"""Whether captions are held while there is song: by what is heard, by operators only, never."""
+
 SongControl = Literal["auto", "hold", "caption"]
 """What an operator wants of song: that the program decides; that captions are held; that whatever
 is heard is captioned."""

@@ -20,6 +20,7 @@ from pipeline.core.reports import (
     Level,
     Report,
     Settled,
+    SongChanged,
     SourceChanged,
     WorkerEnded,
     WorkerReady,
@@ -277,6 +278,8 @@ class App:
                 self._coordinator.on_fault(report)
             case SourceChanged():
                 self._coordinator.on_source(report)
+            case SongChanged():
+                self._coordinator.on_song(report)
             case WorkerReady(name):
                 self._group.ready.add(name)
                 self._changed.set()

@@ -44,7 +44,7 @@ def make_context(
     settings: Settings, session: OpenSession, dictionary: Dictionary, mode: Mode, screen: Screen
 ) -> DaemonContext:
     """Make it for a session. Raises ServerError, SessionError (token-unusable)."""
-    facts = DaemonState(mode, settings.operator.off_record_s)
+    facts = DaemonState(mode, settings.operator.off_record_s, song_mode=settings.church.song)
     metrics, degradation = Metrics(), Degradation()
     token = token_in_force(settings.operator.token, Path(settings.session.directory))
     hub = Hub(session.board, settings.server, mode=mode, token=token, metrics=metrics)

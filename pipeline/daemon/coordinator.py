@@ -11,7 +11,7 @@ from collections import deque
 import structlog
 
 from pipeline.captions.redaction import Redaction
-from pipeline.core.reports import Fault, Level, SourceChanged
+from pipeline.core.reports import Fault, Level, SongChanged, SourceChanged
 from pipeline.core.timestamps import utc_now
 from pipeline.core.types import Caption, Comparison, Transcript, Utterance
 from pipeline.daemon.context import DaemonContext
@@ -162,6 +162,14 @@ class CaptionCoordinator:
         self._facts.source_lost = change.message if change.lost else ""
         self._facts.source_muted = change.muted
         self._facts.is_speaking = False
+        self._announcer.announce()
+
+    def on_song(self, change: SongChanged) -> None:
+        """Show that captions are held because of song, or no longer."""
+        log.info("song", held=change.held, by=change.by, from_s=change.from_s, to_s=change.to_s)
+        for sink in self._sinks:
+            sink.on_song(change)
+        self._facts.is_song = change.held
         self._announcer.announce()
 
     @property

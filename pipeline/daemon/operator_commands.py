@@ -5,9 +5,9 @@ Belongs to the event loop's thread.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import Literal, Protocol
 
 import structlog
 
@@ -15,7 +15,7 @@ from pipeline.captions.redaction import Redaction
 from pipeline.check.last_check import last_check
 from pipeline.core.errors import DictionaryError, ProtocolError
 from pipeline.core.timestamps import utc_now
-from pipeline.core.types import CommandName
+from pipeline.core.types import CommandName, SongControl
 from pipeline.daemon.context import DaemonContext
 from pipeline.daemon.coordinator import CaptionCoordinator
 from pipeline.daemon.undo import Undo
@@ -39,6 +39,12 @@ log = structlog.get_logger()
 _MARK_S = 0.25
 """So long, at most, a disk may hold up everything when somebody goes off the record."""
 
+_SONG_COMMAND: Mapping[SongControl, CommandName] = {
+    "auto": "song-auto",
+    "caption": "song-caption",
+    "hold": "song-hold",
+}
+_SONG: Mapping[str, SongControl] = {name: control for control, name in _SONG_COMMAND.items()}
 _CODES = {
     "dictionary-duplicate-phrase": "rule-exists",
     "dictionary-rule-gone": "rule-gone",
@@ -90,6 +96,7 @@ class OperatorCommands:
             paused=self._facts.paused,
             blank=self._facts.blank,
             off_record=self._facts.off_record,
+            song=self._song,
         )
 
     def console(self) -> ConsoleMessage:
@@ -100,12 +107,17 @@ class OperatorCommands:
             paused=self._facts.paused,
             blank=self._facts.blank,
             off_record=self._facts.off_record,
+            song=self._song,
             off_record_s=self._facts.off_record_s,
             check=last_check(self._recorder.folder.parent),
             suggestion=self._verses.suggestion,
             keep_audio=self._recorder.keep_audio,
             models=self._facts.models,
         )
+
+    @property
+    def _song(self) -> SongControl | Literal["off"]:
+        return "off" if self._facts.song_mode == "off" else self._facts.song_control
 
     def obey(self, command: CommandMessage) -> Awaitable[None] | None:
         """Do what an authorized operator asks, record it and tell it. Raises ProtocolError.
@@ -139,6 +151,7 @@ class OperatorCommands:
         self._facts.paused = earlier.set_by_operator("pause", "resume")
         self._facts.blank = earlier.set_by_operator("blank", "unblank")
         self._facts.off_record = earlier.set_by_operator("off-record", "on-record")
+        self._facts.song_control = _SONG.get(earlier.last_command(_SONG), "auto")
         self._hearing.apply(self._facts)
 
     def _act(self, command: CommandMessage) -> None:
@@ -163,6 +176,8 @@ class OperatorCommands:
                 self._leave_record()
             case PlainCommand(name="on-record"):
                 self._return_to_record()
+            case PlainCommand(name="song-auto" | "song-caption" | "song-hold" as name):
+                self._control_song(name)
             case PlainCommand(name="undo"):
                 self._undo.take_back()
         self._note(command.name, caption_of(command))
@@ -172,6 +187,19 @@ class OperatorCommands:
 
     def _set_blank(self, on: bool) -> None:
         self._facts.blank = on
+
+    def _control_song(self, name: CommandName) -> None:
+        if self._facts.song_mode == "off":
+            raise ProtocolError("song-off", 'Song mode is off: church.song = "off" in config.toml.')
+        before, wanted = self._facts.song_control, _SONG[name]
+
+        def back() -> None:
+            self._facts.song_control = before
+            self._note(_SONG_COMMAND[before])
+
+        if wanted != before:
+            self._undo.push(name, back)
+        self._facts.song_control = wanted
 
     def _switch_on(
         self,

@@ -7,13 +7,13 @@ from dataclasses import asdict
 
 from pipeline.captions.redaction import Redaction
 from pipeline.core.metrics import Metrics
-from pipeline.core.reports import Fault, Level, SourceChanged
+from pipeline.core.reports import Fault, Level, SongChanged, SourceChanged
 from pipeline.core.timestamps import utc_now
 from pipeline.core.types import Caption, Pcm, State
 from pipeline.daemon.sinks import Sink
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.records.comparison import CompareRecord
-from pipeline.records.events import FaultEvent, SourceEvent
+from pipeline.records.events import FaultEvent, SongEvent, SourceEvent
 from pipeline.records.utterance import UtteranceRecord
 from pipeline.server.hub import Hub
 from pipeline.session.recorder import SessionRecorder
@@ -52,6 +52,10 @@ class RecordSink(Sink):
     def on_source(self, change: SourceChanged) -> None:
         """Write it as an event."""
         self._recorder.record(SourceEvent(utc=utc_now(), **asdict(change)))
+
+    def on_song(self, change: SongChanged) -> None:
+        """Write it as an event."""
+        self._recorder.record(SongEvent(utc=utc_now(), **asdict(change)))
 
 
 class PageSink(Sink):

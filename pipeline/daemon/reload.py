@@ -125,6 +125,7 @@ class Reload:
         self._hub.configure(settings.server)
         self._board.set_history(settings.server.history)
         self._facts.off_record_s = settings.operator.off_record_s
+        self._facts.song_mode = settings.church.song
         if settings.log != old.log:
             logs.configure(settings.log.level, settings.log.format)
         if settings.session != old.session:

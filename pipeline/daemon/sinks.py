@@ -11,7 +11,7 @@ from pathlib import Path
 from rich.console import RenderableType
 
 from pipeline.captions.redaction import Redaction
-from pipeline.core.reports import Fault, Level, SourceChanged
+from pipeline.core.reports import Fault, Level, SongChanged, SourceChanged
 from pipeline.core.types import Caption, Mode, Pcm, State
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.records.comparison import CompareRecord
@@ -50,6 +50,9 @@ class Sink:
 
     def on_source(self, change: SourceChanged) -> None:
         """Take the news that the microphone is lost, or back."""
+
+    def on_song(self, change: SongChanged) -> None:
+        """Take the news that captions are held because of song, or no longer."""
 
     def on_redaction(self, redaction: Redaction, removed: Sequence[CaptionMessage]) -> None:
         """Forget what was said in a stretch of time; `removed` takes its captions off displays."""

@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pipeline.core.types import Mode, State
+from pipeline.core.types import Mode, SongControl, SongMode, State
 from pipeline.daemon.sinks import Sink
 from pipeline.records.events import ModelUsed
 from pipeline.session.recorder import SessionRecorder
 from pipeline.workers.degradation import REASON, Degradation, Rung
 
 OFF_RECORD = "off the record"
+SONG = "captions go on by themselves when somebody speaks"
+SONG_HELD = "held by the operator"
 OFF_RECORD_OWED = "what was said off the record is still in the files"
 
 
@@ -42,6 +44,12 @@ class DaemonState:
     blank: bool = False
     models: tuple[ModelUsed, ...] = ()
     """What the engines have been told to load."""
+    song_mode: SongMode = "auto"
+    """The setting."""
+    is_song: bool = False
+    """Captions are held because of song."""
+    song_control: SongControl = "auto"
+    """What operators want of song."""
     off_record: bool = False
     """Nothing is heard, shown or kept. Only `on-record` ends it."""
 
@@ -86,6 +94,7 @@ class StateAnnouncer:
             (facts.paused, "paused", _all("paused by the operator", lost)),
             (facts.source_lost and facts.source_muted, "muted", lost),
             (facts.source_lost, "no-audio", lost),
+            (facts.is_song, "song", SONG_HELD if facts.song_control == "hold" else SONG),
             (rung >= Rung.SOURCE_CAPTIONS, "behind", reason),
             (facts.is_speaking, "speech", reason),
         ]

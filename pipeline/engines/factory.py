@@ -11,8 +11,9 @@ from typing import Any, Self
 
 from pipeline.audio.file import AudioFile
 from pipeline.audio.microphone import Microphone
-from pipeline.audio.protocols import AudioSource, SpeechDetector
+from pipeline.audio.protocols import AudioSource, SongDetector, SpeechDetector
 from pipeline.audio.silero_vad import Silero
+from pipeline.audio.song_head import LinearSongDetector
 from pipeline.config.schema import Compare, Final, Partial, Settings
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.process import EngineProcess, RecognizerProcess, TranslatorProcess
@@ -49,6 +50,11 @@ def audio_file(settings: Settings, *, loop: bool = False) -> AudioFile:
 def speech_detector() -> SpeechDetector:
     """Return Silero."""
     return Silero()
+
+
+def song_detector() -> SongDetector:
+    """Return the head that tells song from speech."""
+    return LinearSongDetector()
 
 
 def recognizer(settings: Settings, dictionary: Dictionary) -> Recognizer:

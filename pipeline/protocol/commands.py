@@ -65,7 +65,17 @@ class PlainCommand:
 
     type: Literal["command"] = "command"
     name: Literal[
-        "blank", "off-record", "on-record", "pause", "reload", "resume", "unblank", "undo"
+        "blank",
+        "off-record",
+        "on-record",
+        "pause",
+        "reload",
+        "resume",
+        "song-auto",
+        "song-caption",
+        "song-hold",
+        "unblank",
+        "undo",
     ]
 
 

@@ -11,7 +11,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
-from pipeline.core.types import CommandName, Kind, Mode, State
+from pipeline.core.types import CommandName, Kind, Mode, SongControl, State
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.records.comparison import CompareRecord
 from pipeline.records.events import ModelUsed
@@ -156,6 +156,8 @@ class ConsoleMessage:
     paused: bool = False
     blank: bool = False
     off_record: bool = False
+    song: SongControl | Literal["off"] = "auto"
+    """What operators want of song; "off": there is no song mode."""
     off_record_s: float = 0.0
     """Seconds before the command that `off-record` would remove as well."""
     purged: tuple[Stretch, ...] = ()
@@ -222,6 +224,8 @@ class DoneMessage:
     paused: bool
     blank: bool
     off_record: bool
+    song: SongControl | Literal["off"] = "auto"
+    """What operators want of song; "off": there is no song mode."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

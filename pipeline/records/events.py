@@ -86,6 +86,20 @@ class SourceEvent(_Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SongEvent(_Event):
+    """Captions are held because of song, or no longer."""
+
+    event: Literal["song"] = "song"
+    held: bool
+    by: Literal["detector", "operator"]
+    """Who wanted it."""
+    from_s: float
+    """Where the song began, seconds of the session's audio."""
+    to_s: float
+    """Where that was noticed; where captions went on, when it is no longer held."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RungEvent(_Event):
     """The daemon gives up more, or less, because it is behind."""
 
@@ -175,6 +189,7 @@ EventRecord: TypeAlias = (
     | BrokenEvent
     | ResumedEvent
     | SourceEvent
+    | SongEvent
     | RungEvent
     | CommandEvent
     | DictionaryEvent

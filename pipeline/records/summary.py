@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Literal
 
 from pipeline.core.percentiles import nearest_rank
-from pipeline.records.events import FaultEvent, Record
+from pipeline.records.events import FaultEvent, Record, SongEvent
 from pipeline.records.health import HealthRecord
 from pipeline.records.pauses import SPLIT_MS, PauseHistogram, Place
 from pipeline.records.quality import Decision, Exclusion, Flag
@@ -90,6 +90,10 @@ class SummaryRecord:
     """Utterances that began less than a second after another: perhaps of the same sentence."""
     pauses: Mapping[Place, dict[str, int]] = field(default_factory=dict)
     """Silences inside utterances and between them, by the least milliseconds of their bin."""
+    songs: int = 0
+    """How often captions were held because of song."""
+    song_s: float = 0.0
+    """Seconds of the audio that were song, as far as that was noticed."""
     corrections: dict[str, int]
     """How often each rule of the dictionary was applied."""
     terms: dict[str, TermCount] = field(default_factory=dict)
@@ -123,6 +127,7 @@ class SummaryBuilder:
         self._lost_tails = 0
         self._recovered_tails = 0
         self._eager = self._cancelled_runs = self._reopened = self._splits = 0
+        self._songs, self._song_s = 0, 0.0
         self._pauses = PauseHistogram()
         self._corrections: Counter[str] = Counter()
         self._terms = TermTally()
@@ -142,6 +147,9 @@ class SummaryBuilder:
                 self._audio_s = record.audio_s  # both are totals: the last record has all
                 self._dropped = asdict(record.dropped)
                 self._utc_offset_min = record.utc_offset_min
+            case SongEvent():
+                self._songs += record.held
+                self._song_s += 0.0 if record.held else record.to_s - record.from_s
             case FaultEvent():
                 self._faults[record.code] += 1
             case _:
@@ -168,6 +176,8 @@ class SummaryBuilder:
             reopened=self._reopened,
             splits=self._splits,
             pauses=self._pauses.counts,
+            songs=self._songs,
+            song_s=round(self._song_s, 1),
             corrections=dict(self._corrections),
             terms=self._terms.counts,
             corrected_share=self._share(),

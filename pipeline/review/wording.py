@@ -14,6 +14,7 @@ from pipeline.records.events import (
     RecordsDroppedEvent,
     ResumedEvent,
     RungEvent,
+    SongEvent,
     SourceEvent,
 )
 from pipeline.records.health import RungName
@@ -40,6 +41,7 @@ _FILTERS = {
     "other-language": "another language was spoken",
     "too-fast": "more words than anybody speaks in that time",
     "control-tokens": "the recognizer's own signs",
+    "song": "sung",
     "wrong-script": "letters of another language",
 }
 _GIVEN_UP: dict[RungName, str] = {
@@ -50,6 +52,10 @@ _GIVEN_UP: dict[RungName, str] = {
     "source-captions": "translation",
     "behind": "all that can be, and still behind",
 }
+
+
+def _by(event: SongEvent) -> str:
+    return " by the operator" if event.by == "operator" else ""
 
 
 def doubt(reason: str) -> str:
@@ -72,6 +78,10 @@ def event_text(event: EventRecord) -> str:  # noqa: PLR0911 - one for each kind
             return "models: " + ", ".join(f"{each.engine} {each.setting}" for each in event.models)
         case SourceEvent():
             return f"microphone {'lost' if event.lost else 'back'}: {event.message}"
+        case SongEvent(held=True):
+            return "song: captions held" + _by(event)
+        case SongEvent():
+            return f"song over after {event.to_s - event.from_s:.0f} s{_by(event)}"
         case RungEvent():
             return f"given up to keep pace: {_GIVEN_UP[event.rung]}"
         case RecordsDroppedEvent():

@@ -7,7 +7,7 @@ never continued, nor is a rehearsal.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -59,13 +59,17 @@ class Unfinished:
         return 1 + sum(isinstance(record, ResumedEvent) for record in self.records)
 
     def set_by_operator(self, on: str, off: str) -> bool:
-        """Return whether the later of two commands, such as blank and unblank, was `on`.
+        """Return whether the later of two commands, such as blank and unblank, was `on`."""
+        return self.last_command((on, off)) == on
+
+    def last_command(self, names: Collection[str]) -> str:
+        """Return the latest of some commands, empty if there was none of them.
 
         The event of a finished purge counts as its command.
         """
         events = [record for record in self.records if record.type == "event"]
-        names = [each.name if each.event == "command" else each.event for each in events]
-        return next((name == on for name in reversed(names) if name in (on, off)), False)
+        given = [each.name if each.event == "command" else each.event for each in events]
+        return next((name for name in reversed(given) if name in names), "")
 
 
 def unfinished_session(settings: Settings, now_utc: datetime) -> Unfinished | None:

@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
 
-from pipeline.audio.protocols import AudioSource, SpeechDetector
+from pipeline.audio.protocols import AudioSource, SongDetector, SpeechDetector
 from pipeline.audio.segmenter import Segmenter
 from pipeline.church.doubt import evidence_of, shipped
 from pipeline.church.finals import checked
 from pipeline.config.schema import Settings
 from pipeline.core.reports import Emit, Fault, Report
 from pipeline.core.standing import Reopened
-from pipeline.core.types import Caption
+from pipeline.core.types import Caption, SongControl
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.process import EngineProcess
 from pipeline.engines.protocols import Recognizer, Scorer, Translator
@@ -49,6 +49,8 @@ class Engines:
     final: Translator | None
     compare: Translator | None = None
     """A second final translator, in rehearsals."""
+    songs: SongDetector | None = None
+    """Tells song from speech; without it only operators hold captions while there is song."""
 
     def by_stage(self) -> list[tuple[str, EngineProcess]]:
         """Return the engines in processes of their own, with the worker that each belongs to."""
@@ -64,6 +66,7 @@ class HearingControls(Protocol):
 
     paused: bool
     off_record: bool
+    song_control: SongControl
 
 
 class WorkerGroup:
@@ -97,6 +100,8 @@ class WorkerGroup:
             source=engines.source,
             detector=self._detector,
             segmenter=self._segmenter,
+            songs=engines.songs,
+            song=settings.church.song,
             origin_s=origin_s,
             zeros_mean_lost=not settings.audio.input,
             utterances=self._utterances,
@@ -154,6 +159,7 @@ class WorkerGroup:
         """Let all workers go by these settings, each from its next utterance on."""
         self._church = settings.church
         self._segmenter.vad = settings.vad
+        self.listen.song = settings.church.song
         self._transcribe.settings = settings
         if self._translate is not None:
             self._translate.settings = settings
@@ -270,6 +276,7 @@ class WorkerGroup:
     def apply(self, controls: HearingControls) -> None:
         """Hear or pause as operators want; going off the record also throws away what waits."""
         self.listen.paused = controls.paused
+        self.listen.song_control = controls.song_control
         new = controls.off_record and not self.listen.off_record
         self.listen.off_record = controls.off_record
         if new:

@@ -1,4 +1,4 @@
-"""The listen thread: audio source -> voice activity -> segmenter -> queue of utterances."""
+"""The listen thread: audio source -> voice activity -> song gate -> segmenter -> queue."""
 
 from __future__ import annotations
 
@@ -6,15 +6,17 @@ import threading
 import time
 from contextlib import closing
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 
 from pipeline.audio.level import measure
-from pipeline.audio.protocols import AudioSource, SpeechDetector
+from pipeline.audio.protocols import AudioSource, SongDetector, SpeechDetector
 from pipeline.audio.segmenter import Segmenter
+from pipeline.audio.song_gate import Passage, SongGate
 from pipeline.core.errors import AudioError, AudioLostError
-from pipeline.core.reports import Emit, Fault, Settled, SourceChanged
-from pipeline.core.types import SAMPLE_RATE, AudioBlock, Utterance
+from pipeline.core.reports import Emit, Fault, Settled, SongChanged, SourceChanged
+from pipeline.core.types import SAMPLE_RATE, AudioBlock, SongControl, SongMode, Utterance
 from pipeline.workers.base import Worker
 from pipeline.workers.degradation import Degradation, Rung
 from pipeline.workers.queues import UtteranceQueue
@@ -40,11 +42,14 @@ class Listen(Worker):
         utterances: UtteranceQueue,
         degradation: Degradation,
         emit: Emit,
+        songs: SongDetector | None = None,
+        song: SongMode = "auto",
         origin_s: float = 0.0,
         zeros_mean_lost: bool = False,
     ) -> None:
         """Take the parts. Audio times go on from `origin_s`.
 
+        Without `songs` only operators hold captions while there is song; `song` is the setting.
         `zeros_mean_lost`: a microphone that gives zeros only is lost; a file may.
         """
         super().__init__("listen", emit)
@@ -65,6 +70,13 @@ class Listen(Worker):
         self.paused = False
         """Set by the main thread: audio is read and thrown away, no model runs."""
         self._off_record = False
+        self.song = song
+        """The setting; set by the main thread."""
+        self.song_control: SongControl = "auto"
+        """What an operator wants of song; set by the main thread."""
+        self._songs = songs
+        self._gate = SongGate()
+        self._song_from_s = 0.0
         self._forget = threading.Event()
         self._keep = threading.Event()
         self.heard_s = origin_s
@@ -76,6 +88,8 @@ class Listen(Worker):
     def load(self) -> None:
         """Load the voice activity model and open the source: a missing one ends the start."""
         self._detector.load()
+        if self._songs is not None:
+            self._songs.load()
         self._source.open()
 
     def stop(self) -> None:
@@ -109,14 +123,14 @@ class Listen(Worker):
                         self._take(replace(block, start_sample=start_sample))
                     break
                 except AudioLostError as lost:
-                    self._send(self._segmenter.flush(), 0.0)
+                    self._flush(0.0)
                     if self._mutes <= 1:  # later ones of a row are no news
                         muted = lost.code == "audio-zeros" and self._has_sounded
                         self.emit(SourceChanged(lost=True, message=str(lost), muted=muted))
                     self._reopen()
         finally:
             with closing(self._utterances):  # also when the source broke: what was said is kept
-                self._send(self._segmenter.flush(), 0.0)
+                self._flush(0.0)
 
     def _reopen(self) -> None:
         attempt = stuck = 0
@@ -160,7 +174,7 @@ class Listen(Worker):
         # (pipeline.daemon.coordinator).
         off_record = self._off_record
         if block.start_sample != round(self.heard_s * SAMPLE_RATE):
-            self._detector.reset()  # what it remembers does not lead up to this block
+            self._reset()  # what they remember does not lead up to this block
         self.heard_s = (block.start_sample + len(block.pcm)) / SAMPLE_RATE
         self._measure(block)
         if self._source.bad_samples and not self._told_bad:
@@ -171,21 +185,64 @@ class Listen(Worker):
         if self._forget.is_set() or off_record:
             self._forget.clear()
             self._segmenter.discard()
-            self._detector.reset()
+            self._reset()
+            if self._gate.discard():
+                self._tell_song(held=False, at_s=self.heard_s)
         if off_record:
             self._zeros_s = 0.0
             return
         if self.paused:
-            self._send(self._segmenter.flush(), now_at_zero)
-            self._detector.reset()
+            self._flush(now_at_zero)
+            self._reset()
             self._zeros_s = 0.0  # who pauses may mute as well
             return
         if self._keep.is_set():
             self._keep.clear()
             self._segmenter.settle()
-        self._send(self._segmenter.push(block, self._detector.probability(block.pcm)), now_at_zero)
+        self._hear(block, now_at_zero)
         if self._zeros_mean_lost:
             self._hear_zeros(block)
+
+    def _reset(self) -> None:
+        self._detector.reset()
+        if self._songs is not None:
+            self._songs.reset()
+
+    def _hear(self, block: AudioBlock, now_at_zero: float) -> None:
+        """Cut a block into utterances, unless it is song."""
+        speech = self._detector.probability(block.pcm)
+        songs = self._songs if self.song == "auto" else None
+        song = None if songs is None else songs.probability(block.pcm, speech)
+        self._pass(self._gate.steer(self._wanted(), detects=songs is not None), now_at_zero)
+        self._pass(self._gate.push((block, speech), song), now_at_zero)
+
+    def _wanted(self) -> SongControl:
+        return "auto" if self.song == "off" else self.song_control
+
+    def _pass(self, passage: Passage, now_at_zero: float) -> None:
+        """Do what the gate says. What it kept is told before what follows."""
+        if passage.song_from is not None:
+            from_s = min(passage.song_from / SAMPLE_RATE, self.heard_s)
+            self._send(self._segmenter.cut(passage.song_from), now_at_zero)
+            self._song_from_s = from_s
+            self._tell_song(held=True, at_s=self.heard_s)
+        if passage.is_over:
+            first = (
+                passage.heard[0][0].start_sample / SAMPLE_RATE if passage.heard else self.heard_s
+            )
+            self._tell_song(held=False, at_s=first)
+        for block, speech in passage.heard:
+            self._send(self._segmenter.push(block, speech), now_at_zero)
+
+    def _tell_song(self, *, held: bool, at_s: float) -> None:
+        by: Literal["detector", "operator"]
+        by = "detector" if self._wanted() == "auto" else "operator"
+        self.emit(SongChanged(held, by, round(self._song_from_s, 2), round(at_s, 2)))
+
+    def _flush(self, now_at_zero: float) -> None:
+        """Close what is open: no more sound follows."""
+        self._pass(self._gate.flush(), now_at_zero)
+        self._send(self._segmenter.flush(), now_at_zero)
 
     def _send(self, utterances: list[Utterance], now_at_zero: float) -> None:
         """Stamp and pass on. `now_at_zero` is the monotonic time of sample 0, 0.0 if unknown."""

@@ -106,6 +106,10 @@ class Transcribe(Worker):
         """Make what is due of an utterance: a caption, and of a whole one a final's draft."""
         if self._utterances.is_stale(utterance):
             return
+        if utterance.is_song:
+            self._commits.heard_nothing_of_use(utterance)
+            self.emit(self._nothing(utterance, "song"))
+            return
         transcript = self._transcript(utterance)
         if self._utterances.is_stale(utterance):
             return  # speech has returned meanwhile: there will be another text of it

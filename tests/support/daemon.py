@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 from websockets.asyncio.client import ClientConnection, connect
 
-from pipeline.audio.protocols import AudioSource, SpeechDetector
+from pipeline.audio.protocols import AudioSource, SongDetector, SpeechDetector
 from pipeline.cli.screens import LineScreen
 from pipeline.config.loader import load
 from pipeline.config.schema import Settings
@@ -51,6 +51,7 @@ class Service:
         source: AudioSource | None = None,
         recognizer: Recognizer | None = None,
         detector: SpeechDetector | None = None,
+        songs: SongDetector | None = None,
         partial: Translator | None = MARIAN,
         final: Translator | None = GEMMA,
         compare: Translator | None = None,
@@ -74,6 +75,7 @@ class Service:
         engines = Engines(
             source=source or FakeSource(pcm_of(SCRIPT, DURATION_S)),
             detector=detector or FakeDetector(),
+            songs=songs,
             recognizer=recognizer or FakeRecognizer(SCRIPT),
             partial=partial,
             final=final,

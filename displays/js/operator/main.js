@@ -14,7 +14,7 @@ import { showModels } from "./models.js";
 import { listenForDetails, Panel } from "./panel.js";
 import { RuleDialog } from "./rule_dialog.js";
 import { listenForKeys } from "./shortcuts.js";
-import { banner, glance, offRecordWords, refusal, reloaded } from "./state.js";
+import { banner, glance, offRecordWords, refusal, reloaded, songButton } from "./state.js";
 import { explainMarks } from "./tooltip.js";
 import { shownText, standing, Utterances } from "./utterances.js";
 
@@ -27,7 +27,7 @@ const utterances = new Utterances(HISTORY);
 const meter = new Meter();
 const panel = new Panel();
 const server = { link: "connecting", mode: "", state: "", reason: "" };
-const operator = { token: loadToken(), asked: false, authorized: false, paused: false, blank: false, undo: "", dictionary: "", suggestion: {}, offRecord: false, offRecordS: 0 };
+const operator = { token: loadToken(), asked: false, authorized: false, paused: false, blank: false, undo: "", dictionary: "", suggestion: {}, offRecord: false, offRecordS: 0, song: "off" };
 let noticeTimer = 0;
 let silenceTimer = 0;
 let drawing = false;
@@ -56,7 +56,7 @@ function renderStatus() {
   element.banner.hidden = element.banner.textContent === "";
   element.login.hidden = !up || operator.authorized || !operator.asked;
   element.enter.disabled = operator.token !== "";
-  if (!["listening", "speech", "behind"].includes(server.state)) meter.rest();
+  if (!["listening", "speech", "song", "behind"].includes(server.state)) meter.rest();
   renderControls();
 }
 
@@ -67,6 +67,10 @@ function renderControls() {
   button(element.undo, able && operator.undo !== "", operator.undo ? `Undo: ${operator.undo}` : "Undo", "undo");
   const words = offRecordWords(operator.offRecord, operator.offRecordS);
   button(element["off-record"], able, words, operator.offRecord ? "play" : "off-record");
+  const song = songButton(operator.song, server.state === "song");
+  button(element.song, able, song.word, song.icon);
+  element.song.hidden = operator.song === "off";
+  element.song.classList.toggle("on", operator.song !== "auto");
   element["off-record"].classList.toggle("on", operator.offRecord);
   element.pause.classList.toggle("on", operator.paused);
   element.blank.classList.toggle("on", operator.blank);
@@ -194,8 +198,8 @@ function showKeptSound(kept) {
   setText(element["keep-audio"], says ?? "");
 }
 
-function onDone({ undo, paused, blank, off_record: offRecord }) {
-  Object.assign(operator, { undo, paused, blank, offRecord });
+function onDone({ undo, paused, blank, off_record: offRecord, song }) {
+  Object.assign(operator, { undo, paused, blank, offRecord, song: song ?? "off" });
 }
 
 /** Have nothing any more of what was said between two times, nor a dialog about it. */
@@ -265,6 +269,7 @@ onToken((token) => {
   renderStatus();
 });
 element.pause.addEventListener("click", () => command(operator.paused ? "resume" : "pause"));
+element.song.addEventListener("click", () => command(songButton(operator.song, server.state === "song").command));
 element.blank.addEventListener("click", () => command(operator.blank ? "unblank" : "blank"));
 needHold(element["off-record"], {
   needed: () => !operator.offRecord, // The way back is a press.

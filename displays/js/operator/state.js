@@ -10,6 +10,7 @@ const GLANCES = {
   listening: ["Listening", "listening", ""],
   speech: ["Speech", "speech", ""],
   paused: ["Paused", "paused", "Nothing is heard until you resume."],
+  song: ["Song", "song", "Captions are held while there is music or singing."],
   "off-record": ["Off the record", "off-record", "Nothing is heard, shown or kept until you press Back on the record."],
   blank: ["Screens blank", "blank", "The displays show no captions until you unblank them."],
   behind: ["Behind", "behind", "The machine is too slow for what is said."],
@@ -25,6 +26,14 @@ const OFF_RECORD = "off the record"; // The reason where there is no more to say
 export function offRecordWords(on, seconds) {
   if (on) return "Back on the record";
   return seconds > 0 ? `Hold: off the record, removes the last ${Math.round(seconds)} s` : "Hold: off the record";
+}
+
+/** What the button for song says, which command it gives and what it shows, with what operators want and whether captions are held. */
+export function songButton(wanted, held) {
+  if (wanted === "hold") return { word: "Captions again", command: "song-auto", icon: "play" };
+  if (wanted === "caption") return { word: "Hold songs again", command: "song-auto", icon: "song" };
+  if (held) return { word: "Caption anyway", command: "song-caption", icon: "play" };
+  return { word: "Hold for a song", command: "song-hold", icon: "song" };
 }
 
 /**

@@ -8,6 +8,7 @@ const TONES = {
   starting: "wait",
   listening: "good",
   paused: "wait",
+  song: "wait",
   blank: "wait",
   behind: "wait",
   muted: "wait",

@@ -224,6 +224,7 @@ def _caption(
             engines = Engines(
                 source=source or factory.audio_source(settings, loop=loop),
                 detector=factory.speech_detector(),
+                songs=factory.song_detector(),
                 recognizer=processes.recognizer,
                 partial=processes.partial,
                 final=processes.final,

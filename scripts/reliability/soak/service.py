@@ -41,6 +41,7 @@ def main() -> int:
         engines = Engines(
             source=Cable(parts, hours=arguments.hours, speed=arguments.speed),
             detector=factory.speech_detector(),
+            songs=factory.song_detector(),
             recognizer=processes.recognizer,
             partial=processes.partial,
             final=processes.final,

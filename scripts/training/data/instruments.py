@@ -112,7 +112,9 @@ def arrange(song: Song, kind: str, draw: random.Random, *, held_out: bool = Fals
     if kind == "guitar":
         strums = [n for each in song.chords for n in _strums(each, song.beat_s)]
         return [Part(program("guitar", GUITARS), strums)]
-    lead = [Part(draw.choice(LEADS), [Note(n.pitch + 12, n.start_s, n.length_s) for n in song.melody])]
+    lead = [
+        Part(draw.choice(LEADS), [Note(n.pitch + 12, n.start_s, n.length_s) for n in song.melody])
+    ]
     rhythm = _strums if draw.random() < 0.6 else _broken
     return [
         Part(program("guitar", GUITARS), [n for e in song.chords for n in rhythm(e, song.beat_s)]),

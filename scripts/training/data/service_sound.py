@@ -92,7 +92,7 @@ class Studio:
             out[late:end] += voice[: end - late] * draw.uniform(0.5, 1.0)
         return scaled(out)
 
-    def clip(self, length_s: float = 12.0) -> Clip:
+    def clip(self, length_s: float = 8.0) -> Clip:
         """Return a clip of any kind, as a microphone or a mixer gives it."""
         draw = self._draw
         make = draw.choices(
@@ -125,7 +125,7 @@ class Studio:
     def _singing(self, length_s: float) -> Clip:
         draw = self._draw
         song = compose(length_s, draw)
-        singers = draw.choice((1, 1, 1, 2, 6, 12))
+        singers = draw.choice((1, 1, 1, 2, 4))
         voices = self.sung(song, singers)
         name = "solo" if singers == 1 else "choir"
         if draw.random() < 0.4:
@@ -139,7 +139,7 @@ class Studio:
         noise = speech.coloured_noise(samples, draw) * 0.05
         if draw.random() < 0.5:
             return Clip("other", "noise", noise)
-        many = sum(self.spoken(length_s, pauses_s=(0.05, 0.5)) for _ in range(8))
+        many = sum(self.spoken(length_s, pauses_s=(0.05, 0.5)) for _ in range(6))
         return Clip("other", "murmur", scaled(np.asarray(many, np.float32)) + noise)
 
 

@@ -68,7 +68,8 @@ def _stretched(voiced: Array, frames: int) -> NDArray[np.intp]:
     room = max(frames - fixed, 0.5 * frames)
     rates = np.where(voiced > 0.5, room / max(1.0, len(voiced) - fixed), 1.0)
     ends = np.cumsum(rates)
-    return np.searchsorted(ends, np.arange(frames) * ends[-1] / frames).clip(0, len(voiced) - 1)
+    at = np.searchsorted(ends, np.arange(frames) * ends[-1] / frames)
+    return np.minimum(at, len(voiced) - 1)
 
 
 def _pitch_hz(tune: list[Note], frames: int, draw: random.Random) -> Array:

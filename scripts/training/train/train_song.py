@@ -145,15 +145,17 @@ def main() -> None:
     """Make the sound, fit, test, write."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--clips", type=int, default=600, help="of 12 s, to train on")
-    parser.add_argument("--held-out", type=int, default=150, help="... and to test on")
+    parser.add_argument("--clips", type=int, default=300, help="of 8 s and more, to train on")
+    parser.add_argument("--held-out", type=int, default=80, help="... and to test on")
     parser.add_argument("--recordings", type=Path, help="test on these as well")
     parser.add_argument("--seed", type=int, default=SEED)
     given = parser.parse_args()
     detector, draw = Silero(), random.Random(given.seed)
     detector.load()
     head = fit(examples(_made(given.clips, given.seed, held_out=False), detector, draw))
-    tests = {"held out": examples(_made(given.held_out, given.seed + 1, held_out=True), detector, draw)}
+    tests = {
+        "held out": examples(_made(given.held_out, given.seed + 1, held_out=True), detector, draw)
+    }
     if given.recordings:
         tests["recordings"] = examples(recordings(given.recordings), detector, random.Random(0))
     figures = {name: report(head, data) for name, data in tests.items()}

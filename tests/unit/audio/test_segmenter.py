@@ -224,6 +224,38 @@ def test_every_partial_is_followed_by_its_final(probabilities: list[float]) -> N
     assert {u.id for u in out} == {u.id for u in finals(out)}
 
 
+def cut_at(song_from: int, speech: int = 40, before: int = 10) -> list[Utterance]:
+    """Speak from block 10 on for `speech` blocks, and cut at a block."""
+    segmenter = Segmenter(VAD)
+    out: list[Utterance] = []
+    for index in range(before + speech):
+        pcm = np.full(BLOCK_SAMPLES, index, dtype=np.float32)
+        block = AudioBlock(index * BLOCK_SAMPLES, pcm)
+        out += segmenter.push(block, 0.9 if index >= before else 0.0)
+    out += segmenter.cut(song_from * BLOCK_SAMPLES)
+    assert segmenter.flush() == []
+    return out
+
+
+def test_where_a_song_begins_what_was_said_before_is_a_final_and_the_rest_is_gone() -> None:
+    (final,) = finals(cut_at(30))
+    assert (final.cause, final.is_song) == ("song", False)
+    assert final.end_sample == 30 * BLOCK_SAMPLES
+    assert final.pcm[-1] == 29
+
+
+def test_an_utterance_that_was_sung_from_its_beginning_comes_as_song() -> None:
+    out = cut_at(11)
+    assert [u.cause for u in out if not u.final] != [], "there were partials of it"
+    (final,) = finals(out)
+    assert final.is_song
+    assert final.id == out[0].id
+
+
+def test_of_a_song_that_nobody_was_told_of_nothing_comes() -> None:
+    assert cut_at(11, speech=8) == []
+
+
 def test_what_is_thrown_away_is_in_no_utterance_and_its_id_is_not_used_again() -> None:
     segmenter = Segmenter(VAD)
     out: list[Utterance] = []

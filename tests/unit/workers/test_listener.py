@@ -8,22 +8,33 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from pipeline.audio.protocols import AudioSource
+from pipeline.audio.protocols import AudioSource, SongDetector
 from pipeline.audio.segmenter import Segmenter
 from pipeline.config.schema import Vad
 from pipeline.core.errors import AudioError, AudioLostError
-from pipeline.core.reports import Level, Report, Settled, SourceChanged, WorkerEnded
+from pipeline.core.reports import Level, Report, Settled, SongChanged, SourceChanged, WorkerEnded
 from pipeline.core.types import AudioBlock, Utterance
 from pipeline.workers.degradation import Degradation, Rung
 from pipeline.workers.listener import Listen
 from pipeline.workers.queues import UtteranceQueue
-from tests.support.fakes import FakeDetector, FakeSource, Speech, blocks_of, pcm_of
+from tests.support.fakes import (
+    FakeDetector,
+    FakeSongDetector,
+    FakeSource,
+    Speech,
+    blocks_of,
+    pcm_of,
+)
 
 SCRIPT = [Speech(0.5, 2.5, "one two three"), Speech(3.5, 5.0, "four five")]
 
 
 def listen(
-    source: AudioSource, degradation: Degradation | None = None, *, zeros_mean_lost: bool = False
+    source: AudioSource,
+    degradation: Degradation | None = None,
+    *,
+    zeros_mean_lost: bool = False,
+    songs: SongDetector | None = None,
 ) -> tuple[Listen, UtteranceQueue, list[Report]]:
     reports: list[Report] = []
     utterances = UtteranceQueue()
@@ -34,6 +45,7 @@ def listen(
         utterances=utterances,
         degradation=degradation or Degradation(),
         emit=reports.append,
+        songs=songs,
         zeros_mean_lost=zeros_mean_lost,
     )
     return worker, utterances, reports
@@ -330,3 +342,47 @@ def test_a_machine_that_is_behind_prepares_nothing(rung: Rung, causes: list[str]
     worker._utterances = noted = Noted()
     run(worker)
     assert noted.causes == causes
+
+
+SERVICE = [
+    Speech(1.0, 4.0, "let us sing"),
+    Speech(5.0, 15.0, "holy holy"),
+    Speech(15.5, 25.0, "lord god almighty"),
+    Speech(26.0, 30.0, "please be seated"),
+]
+
+
+def held(reports: list[Report]) -> list[SongChanged]:
+    return [r for r in reports if isinstance(r, SongChanged)]
+
+
+def test_song_is_held_and_the_first_sentence_after_it_comes_whole() -> None:
+    source = FakeSource(pcm_of(SERVICE, 33.0))
+    worker, _, reports = listen(source, songs=FakeSongDetector([(5.0, 25.5)]))
+    run(worker)
+    began, ended = held(reports)
+    assert (began.held, ended.held) == (True, False)
+    assert began.from_s == pytest.approx(5.0, abs=1.0)
+    assert began.to_s < 11
+    assert began.from_s == ended.from_s
+    assert ended.to_s == pytest.approx(26.0, abs=0.6)
+    finals = [u for u in closed(reports) if u.final]
+    said = [u for u in finals if not u.is_song]
+    assert [round(u.start_s + 0.24) for u in said] == [1, 26]
+    assert said[-1].end_s == pytest.approx(30.0, abs=0.1)
+    assert all(u.end_s < 11 for u in finals if u.is_song), "of the song at most its beginning"
+
+
+def test_an_operator_holds_and_lets_go() -> None:
+    source = FakeSource(pcm_of(SERVICE, 33.0))
+    worker, mailbox, reports = listen(source)
+    worker.song_control = "hold"
+    run(worker)
+    assert [(r.held, r.by) for r in held(reports)] == [(True, "operator")]
+    assert mailbox.get() is None
+    worker, _, reports = listen(FakeSource(pcm_of(SERVICE, 33.0)))
+    worker.song = "off"
+    worker.song_control = "hold"
+    run(worker)
+    assert not held(reports), "there is no song mode"
+    assert len(closed(reports)) >= len(SERVICE)
