@@ -140,19 +140,15 @@ class Segmenter:
 
         What was sung from its beginning comes as a final `is_song` if any of it was handed on.
         """
-        opened, self._open = self._open, None
-        out: list[Utterance] = []
+        opened, out = self._open, []
         if opened is not None:
             before = sum(block.start_sample < song_from for block in opened.blocks)
-            out = self._resume(opened)
-            if sum(opened.voiced[:before]) >= (1 if self._continues else self._min_blocks):
-                kept = min(before, opened.speech_end(before) + _TAIL_BLOCKS)
-                out.append(self._utterance(opened, kept, "song"))
-            elif self._revision:
-                sung = self._utterance(opened, len(opened), "song")
-                out.append(replace(sung, is_song=True))
-            else:
-                out = []
+            said = sum(opened.voiced[:before]) >= (1 if self._continues else self._min_blocks)
+            if said or self._revision:
+                out = self._resume(opened)
+                end = min(before, opened.speech_end(before) + _TAIL_BLOCKS)
+                final = self._utterance(opened, end if said else len(opened), "song")
+                out.append(replace(final, is_song=not said))
         self.discard()
         return out
 

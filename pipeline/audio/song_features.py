@@ -35,6 +35,8 @@ _SMOOTH = 3
 _LAGS = (2, 4, 8, 16)
 """Blocks after which the fine structure is compared with itself: 64 to 512 ms."""
 _MODULATIONS_HZ = (0.4, 1.2, 2.4, 4.0, 6.5, 10.0, 15.6)
+_BEATS = slice(6, 36)
+"""Blocks between beats: 0.19 to 1.1 s."""
 _GROUPS = 4
 """Ranges of bands that modulations are told of together."""
 
@@ -73,7 +75,7 @@ _MODULATION_BINS = np.digitize(
 class SongFeatures:
     """Takes block after block, and says every quarter of a second what the last two are like."""
 
-    COUNT = 106
+    COUNT = 112
 
     def __init__(self) -> None:
         self._past: Pcm = np.zeros(_FINE_FFT, np.float32)
@@ -111,6 +113,7 @@ class SongFeatures:
             np.std(mels, axis=0),
             _modulations(mels),
             _changes(mels),
+            _beat(mels),
             _levels(mels),
             _steadiness(self._tones[order], self._peaks),
             _hisses(mels),
@@ -157,6 +160,15 @@ def _changes(mels: NDArray[np.float32]) -> NDArray[np.float32]:
     steps = np.abs(np.diff(mels, axis=0)).reshape(len(mels) - 1, _GROUPS, -1).mean(axis=2)
     mean = steps.mean(axis=0)
     return np.concatenate([mean, steps.std(axis=0) / (mean + 1e-3)])
+
+
+def _beat(mels: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return how regularly low, middle and high bands begin anew: autocorrelation, its best."""
+    rises = np.clip(np.diff(mels, axis=0), 0.0, None).reshape(len(mels) - 1, 3, -1).mean(axis=2)
+    rises -= rises.mean(axis=0)
+    spectrum = np.abs(np.fft.rfft(rises, 2 * len(mels), axis=0)) ** 2
+    alike = np.fft.irfft(spectrum, axis=0)[: len(mels)] / (np.sum(rises**2, axis=0) + 1e-3)
+    return np.concatenate([alike[_BEATS].max(axis=0), np.sort(alike[_BEATS], axis=0)[-4]])
 
 
 def _levels(mels: NDArray[np.float32]) -> NDArray[np.float32]:

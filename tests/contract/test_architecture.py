@@ -37,7 +37,7 @@ PURE = {
     *("core/standing", "core/terms", "dictionary/glossary", "dictionary/inflection"),
     *("church/term_slots", "engines/term_repair"),
     *("audio/level", "audio/resampler"),
-    *("audio/segmenter", "audio/stretch"),
+    *("audio/segmenter", "audio/song_features", "audio/song_gate", "audio/stretch"),
     *("captions/board", "captions/layout", "captions/line_breaks"),
     "daemon/tracks",
     *(

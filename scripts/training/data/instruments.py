@@ -23,11 +23,13 @@ _TICKS = 480
 _DRUMS = 9
 
 # Numbers of General MIDI's programs, from 0.
-ORGANS = (19, 16, 20)
-PADS = (89, 91, 48, 50, 95)
-PIANOS = (0, 4, 5)
-CHOIRS = (52, 53)
-GUITARS = (24, 25, 26)
+FAMILIES = {
+    "organ": (19, 16, 20),
+    "pad": (89, 91, 48, 50, 95),
+    "piano": (0, 4, 5),
+    "choir": (52, 53),
+    "guitar": (24, 25, 26),
+}
 BASSES = (32, 33, 35)
 LEADS = (40, 56, 73, 68, 60)
 HELD_OUT = {"organ": (18,), "pad": (90, 51), "piano": (1, 2), "choir": (54,), "guitar": (27,)}
@@ -36,6 +38,10 @@ HELD_OUT = {"organ": (18,), "pad": (90, 51), "piano": (1, 2), "choir": (54,), "g
 _PROGRESSIONS = (
     *((0, 3, 4, 0), (0, 5, 3, 4), (0, 4, 5, 3), (5, 3, 0, 4), (0, 1, 4, 0), (0, 3, 0, 4)),
     (0, 2, 3, 4),
+)
+_RHYTHMS = (
+    *((1, 1, 1, 1), (2, 1, 1), (1, 1, 2), (2, 2), (4,), (3, 1), (1.5, 0.5, 1, 1)),
+    *((0.5, 0.5, 1, 0.5, 0.5, 1), (1, 0.5, 0.5, 2), (0.5, 0.5, 0.5, 0.5, 2)),
 )
 _MAJOR = (0, 2, 4, 5, 7, 9, 11)
 
@@ -57,7 +63,7 @@ class Song:
 
 def compose(length_s: float, draw: random.Random) -> Song:
     """Return a song of at least `length_s`, as plain as a hymn."""
-    beat_s = 60 / draw.uniform(60, 125)
+    beat_s = 60 / draw.uniform(60, 150)
     key, bar_s = draw.randint(-5, 6), 4 * beat_s
     progression = draw.choice(_PROGRESSIONS)
     melody: list[Note] = []
@@ -68,7 +74,7 @@ def compose(length_s: float, draw: random.Random) -> Song:
         chord = tuple(48 + key + _degree(root + each) for each in (0, 2, 4))
         chords.append((chord, start_s, bar_s))
         at_s = start_s
-        for beats in draw.choice(((1, 1, 1, 1), (2, 1, 1), (1, 1, 2), (2, 2), (4,), (3, 1))):
+        for beats in draw.choice(_RHYTHMS):
             near = [root + each for each in (0, 2, 4, 7, 9) if abs(root + each - step) <= 3]
             step = draw.choice([*near, step - 1, step + 1])
             step = max(-2, min(9, step))
@@ -93,35 +99,34 @@ class Part:
 
 
 def arrange(song: Song, kind: str, draw: random.Random, *, held_out: bool = False) -> list[Part]:
-    """Return the parts of `song` for "organ", "pad", "piano", "choir", "guitar" or "band"."""
+    """Return the parts of `song` for one of the families, for "drums" or for a "band"."""
 
-    def program(family: str, usual: tuple[int, ...]) -> int:
-        return draw.choice(HELD_OUT[family] if held_out else usual)
+    def program(family: str) -> int:
+        return draw.choice(HELD_OUT[family] if held_out else FAMILIES[family])
 
     chords = [Note(p, at, long) for chord, at, long in song.chords for p in chord]
     bass = [Note(chord[0] - 12, at, long) for chord, at, long in song.chords]
-    if kind == "organ":
-        return [Part(program("organ", ORGANS), [*song.melody, *chords, *bass])]
-    if kind == "pad":
-        return [Part(program("pad", PADS), [*chords, *bass])]
-    if kind == "piano":
-        broken = [n for each in song.chords for n in _broken(each, song.beat_s)]
-        return [Part(program("piano", PIANOS), [*song.melody, *broken, *bass])]
-    if kind == "choir":
-        return [Part(program("choir", CHOIRS), [*song.melody, *chords])]
-    if kind == "guitar":
-        strums = [n for each in song.chords for n in _strums(each, song.beat_s)]
-        return [Part(program("guitar", GUITARS), strums)]
-    lead = [
-        Part(draw.choice(LEADS), [Note(n.pitch + 12, n.start_s, n.length_s) for n in song.melody])
-    ]
-    rhythm = _strums if draw.random() < 0.6 else _broken
+    rhythm, beat_s = draw.choice((_strums, _broken)), song.beat_s / draw.choice((1, 1, 2))
+    moving = [note for each in song.chords for note in rhythm(each, beat_s)]
+    drums = Part(0, _drums(song, draw), draw.randint(70, 120), is_drums=True)
+    notes = {
+        "organ": [*song.melody, *chords, *bass],
+        "pad": [*chords, *bass],
+        "piano": [*song.melody, *moving, *bass],
+        "choir": [*song.melody, *chords],
+        "guitar": moving,
+    }
+    if kind in notes:
+        return [Part(program(kind), notes[kind])]
+    if kind == "drums":
+        return [drums]
+    lead = [Note(note.pitch + 12, note.start_s, note.length_s) for note in song.melody]
     return [
-        Part(program("guitar", GUITARS), [n for e in song.chords for n in rhythm(e, song.beat_s)]),
+        Part(program("guitar"), moving),
         Part(draw.choice(BASSES), bass, 110),
-        Part(0, _drums(song, draw), draw.randint(70, 120), is_drums=True),
-        *(lead if draw.random() < 0.5 else []),
-        *([Part(program("pad", PADS), chords, 60)] if draw.random() < 0.5 else []),
+        drums,
+        *([Part(draw.choice(LEADS), lead)] if draw.random() < 0.5 else []),
+        *([Part(program("pad"), chords, 60)] if draw.random() < 0.5 else []),
     ]
 
 

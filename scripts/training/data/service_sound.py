@@ -27,7 +27,7 @@ HELD_OUT_VOICES = (
     *(("espeak-ng", "en-029+Annie"), ("espeak-ng", "en-gb-scotland+m8")),
 )
 _PHRASES = ROOT / "scripts" / "training" / "data" / "sermon_phrases.tsv"
-_INSTRUMENTS = ("organ", "pad", "piano", "choir", "guitar", "band")
+_INSTRUMENTS = ("organ", "pad", "piano", "choir", "guitar", "band", "band", "drums")
 _TAIL_S = 1.5
 
 

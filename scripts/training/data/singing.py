@@ -38,8 +38,8 @@ def sing(text: str, voice: Voice, tune: list[Note], draw: random.Random) -> Audi
     """Return `text` sung by `voice` to the notes of `tune`, as long as the tune, peak 0.5."""
     envelopes, voiced = _analysed(speak(text, voice))
     frames = round(sum(note.length_s for note in tune) * SAMPLE_RATE_HZ / _HOP)
-    at = _stretched(voiced, frames)
-    envelopes, voiced = envelopes[at], voiced[at]
+    at = _stretched(voiced, frames, draw)
+    envelopes, voiced = envelopes[at], voiced[at] * _breaths(tune, frames, draw)
     pitch_hz = _pitch_hz(tune, frames, draw)
     audio = _harmonics(envelopes, voiced, pitch_hz) + 0.5 * _noise(envelopes, 1 - voiced, draw)
     return np.asarray(0.5 * audio / (np.max(np.abs(audio)) + 1e-9), np.float32)
@@ -62,14 +62,16 @@ def _analysed(audio: Audio) -> tuple[Array, Array]:
     return envelopes[edges[0] : edges[-1] + 1], voiced[edges[0] : edges[-1] + 1]
 
 
-def _stretched(voiced: Array, frames: int) -> NDArray[np.intp]:
+def _stretched(voiced: Array, frames: int, draw: random.Random) -> NDArray[np.intp]:
     """Return the frame of the speech for each frame of the song: only voice is stretched."""
     fixed = float(np.sum(voiced <= 0.5))
     room = max(frames - fixed, 0.5 * frames)
-    rates = np.where(voiced > 0.5, room / max(1.0, len(voiced) - fixed), 1.0)
+    uneven = np.repeat([draw.uniform(0.3, 2.0) for _ in range(len(voiced) // 25 + 1)], 25)
+    rates = np.where(voiced > 0.5, uneven[: len(voiced)], 0.0)
+    rates = np.where(voiced > 0.5, rates * room / max(1.0, rates.sum()), 1.0)
     ends = np.cumsum(rates)
     at = np.searchsorted(ends, np.arange(frames) * ends[-1] / frames)
-    return np.minimum(at, len(voiced) - 1)
+    return np.asarray(np.minimum(at, len(voiced) - 1))
 
 
 def _pitch_hz(tune: list[Note], frames: int, draw: random.Random) -> Array:
@@ -77,14 +79,27 @@ def _pitch_hz(tune: list[Note], frames: int, draw: random.Random) -> Array:
         [np.full(round(n.length_s * SAMPLE_RATE_HZ / _HOP), float(n.pitch)) for n in tune]
     )
     notes = np.resize(notes, frames)
-    glide = round(draw.uniform(6, 20))
+    glide = round(draw.uniform(6, 35))
     notes = np.convolve(np.pad(notes, glide, mode="edge"), np.ones(glide) / glide, "same")
     notes = notes[glide : glide + frames]
     time_s = np.arange(frames) * _HOP / SAMPLE_RATE_HZ
     depth = draw.choice((0.05, 0.2, 0.4, 0.7))
     vibrato = depth * np.sin(2 * np.pi * (draw.uniform(4.5, 6.5) * time_s + draw.random()))
     drift = 0.15 * np.sin(2 * np.pi * (draw.uniform(0.1, 0.4) * time_s + draw.random()))
-    return np.asarray(440.0 * 2.0 ** ((notes + vibrato + drift - 69) / 12))
+    steps = np.random.default_rng(draw.getrandbits(32)).standard_normal(frames)
+    unsteady = draw.uniform(0.0, 0.5) * np.convolve(steps, np.hanning(41) / 4.5, "same")
+    return np.asarray(440.0 * 2.0 ** ((notes + vibrato + drift + unsteady - 69) / 12))
+
+
+def _breaths(tune: list[Note], frames: int, draw: random.Random) -> Array:
+    """Return how loud each frame is sung: some notes are short, and now and then there is air."""
+    loud = np.ones(frames)
+    share = draw.choice((0.05, 0.2, 0.5))
+    for note in tune:
+        end = round((note.start_s + note.length_s) * SAMPLE_RATE_HZ / _HOP)
+        if draw.random() < share:
+            loud[max(0, end - round(draw.uniform(10, 60))) : end] = 0.0
+    return np.convolve(loud, np.hanning(9) / 4.0, "same").clip(0, 1)
 
 
 def _harmonics(envelopes: Array, voiced: Array, pitch_hz: Array) -> Array:

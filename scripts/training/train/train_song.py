@@ -29,7 +29,7 @@ from pipeline.core.types import BLOCK_SAMPLES, SAMPLE_RATE, Pcm
 from scripts.training.data.service_sound import Clip, Studio, scaled
 
 SEED = 20261122
-_RATE, _STEPS, _DECAY = 0.5, 1500, 2e-3
+_RATE, _STEPS, _DECAY = 0.1, 3000, 2e-3
 _DIGITS = 4
 _HEARD_AS_SPEECH = 0.5
 """Of the songs, so many as if the voice detector took the singer for somebody who speaks: of real

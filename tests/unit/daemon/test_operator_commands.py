@@ -79,6 +79,33 @@ def test_pause_and_blank_are_taken_back_in_order(setting: Setting) -> None:
     assert names == ["pause", "blank", "unblank", "undo", "resume", "undo"]
 
 
+def test_what_operators_want_of_song_is_set_told_and_taken_back(setting: Setting) -> None:
+    wanted = setting.facts
+    assert setting.commands.console().song == "auto"
+    assert setting.do("song-hold") == "song-hold"
+    assert setting.hearing.controls is wanted
+    assert wanted.song_control == "hold"
+    assert setting.do("song-hold", "song-caption") == "song-caption"
+    assert setting.commands.done("song-caption").song == "caption"
+    assert setting.do("undo") == "song-hold"
+    assert wanted.song_control == "hold"
+    assert setting.do("undo") == ""
+    assert wanted.song_control == "auto"
+    names = [event["name"] for event in setting.events()]
+    assert names == [
+        *("song-hold", "song-hold", "song-caption", "song-hold", "undo", "song-auto", "undo")
+    ]
+
+
+def test_without_song_mode_there_is_no_command_for_it(tmp_path: Path) -> None:
+    setting = Setting(tmp_path)
+    setting.facts.song_mode = "off"
+    assert setting.commands.console().song == "off"
+    with pytest.raises(ProtocolError, match="song-off"):
+        setting.do("song-hold")
+    assert setting.facts.song_control == "auto"
+
+
 def test_resume_takes_its_pause_back_and_repeats_are_nothing(setting: Setting) -> None:
     setting.say(1)
     setting.do("edit", id=1, text="la gracia")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.core.reports import Level, SourceChanged
+from pipeline.core.reports import Level, SongChanged, SourceChanged
 from pipeline.session.recorder import SessionRecorder
 from pipeline.workers.degradation import Rung
 from tests.support.coordinator import CoordinatorFixture
@@ -55,6 +55,25 @@ def test_the_state_is_worked_out_of_the_facts_the_gravest_first(
     assert state() == ("fault", "transcribe: a bug")
     facts.has_ended = True
     assert state()[0] == "ended"
+
+
+def test_song_is_a_state_with_a_reason_and_an_event(setting: CoordinatorFixture) -> None:
+    facts, coordinator = setting.facts, setting.coordinator
+    facts.has_begun = True
+    coordinator.on_song(SongChanged(held=True, by="detector", from_s=5.0, to_s=10.0))
+    assert setting.state == ("song", "captions go on by themselves when somebody speaks")
+    facts.song_control = "hold"
+    assert setting.state == ("song", "held by the operator")
+    facts.paused = True
+    assert setting.state[0] == "paused"
+    facts.paused = False
+    coordinator.on_song(SongChanged(held=False, by="operator", from_s=5.0, to_s=65.0))
+    assert setting.state[0] == "listening"
+    events = [each for each in setting.written() if each.get("event") == "song"]
+    assert [(each["held"], each["from_s"], each["to_s"]) for each in events] == [
+        (True, 5.0, 10.0),
+        (False, 5.0, 65.0),
+    ]
 
 
 def test_an_engine_set_aside_is_the_reason(setting: CoordinatorFixture) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.records.events import FaultEvent
+from pipeline.records.events import FaultEvent, SongEvent
 from pipeline.records.health import Dropped
 from pipeline.records.summary import TIMES, SummaryBuilder, SummaryRecord
 from pipeline.records.utterance import UtteranceRecord
@@ -35,6 +35,14 @@ def test_lost_tails_are_counted_and_those_that_a_second_look_gave() -> None:
     tally.add(spoken(lost_tail_s=2.0, tail_recovered=False))
     tally.add(spoken(lost_tail_s=0.0, tail_recovered=False))
     assert (summary(tally).lost_tails, summary(tally).recovered_tails) == (2, 1)
+
+
+def test_songs_are_counted_with_their_length() -> None:
+    tally = SummaryBuilder()
+    for held, to_s in [(True, 10.0), (False, 65.0), (True, 90.0)]:
+        from_s = 5.0 if to_s < 70 else 84.0
+        tally.add(SongEvent(utc="now", held=held, by="detector", from_s=from_s, to_s=to_s))
+    assert (summary(tally).songs, summary(tally).song_s) == (2, 60.0)
 
 
 def test_what_was_filtered_has_no_decision() -> None:

@@ -17,6 +17,7 @@ from pipeline.records.events import (
     RecordsDroppedEvent,
     ReloadedEvent,
     ResumedEvent,
+    SongEvent,
     RungEvent,
 )
 from pipeline.records.health import RUNG_NAMES
@@ -70,6 +71,14 @@ def test_every_step_that_gives_something_up_has_words(rung: str) -> None:
         ),
         (CommandEvent(utc=NOW, name="hide", id=7), "operator: hide (caption 7)"),
         (CommandEvent(utc=NOW, name="pause", id=0), "operator: pause"),
+        (
+            SongEvent(utc=NOW, held=True, by="operator", from_s=1.0, to_s=1.0),
+            "song: captions held by the operator",
+        ),
+        (
+            SongEvent(utc=NOW, held=False, by="detector", from_s=1.0, to_s=181.0),
+            "song over after 180 s",
+        ),
         (DictionaryEvent(utc=NOW, rules=12), "dictionary: 12"),
         (
             ReloadedEvent(utc=NOW, live=("a", "b"), next_utterance=(), restart=("c",)),

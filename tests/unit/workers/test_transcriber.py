@@ -186,6 +186,14 @@ def test_a_recognizer_error_without_a_partial_is_accounted_for() -> None:
     assert bench.captions == []
 
 
+def test_what_was_sung_is_not_recognized_and_takes_its_caption_back() -> None:
+    recognizer = FakeRecognizer(SCRIPT)
+    bench = Bench(replace(final(), is_song=True), recognizer=recognizer)
+    assert recognizer.calls == 0
+    filtered = [r for r in bench.reports if isinstance(r, Transcript)]
+    assert [(t.utterance.id, t.filtered) for t in filtered] == [(1, "song")]
+
+
 def test_a_final_over_which_the_recognizers_process_ends_is_heard_again() -> None:
     bench = Bench(final(), recognizer=Ends(SCRIPT, calls={1}))
     assert [c.text for c in bench.handed] == ["the-es lord-es is-es good-es"]
