@@ -117,7 +117,8 @@ def arrange(song: Song, kind: str, draw: random.Random, *, held_out: bool = Fals
         "guitar": moving,
     }
     if kind in notes:
-        return [Part(program(kind), notes[kind])]
+        beaten = kind in ("piano", "guitar") and draw.random() < 0.3
+        return [Part(program(kind), notes[kind]), *([drums] if beaten else [])]
     if kind == "drums":
         return [drums]
     lead = [Note(note.pitch + 12, note.start_s, note.length_s) for note in song.melody]
@@ -145,7 +146,7 @@ def _broken(chord: tuple[tuple[int, ...], float, float], beat_s: float) -> list[
 
 
 def _drums(song: Song, draw: random.Random) -> list[Note]:
-    hat, out = draw.choice((42, 46, 51)), []
+    hat, out = draw.choice((42, 46, 51, 54, 70)), []
     for at in np.arange(0, song.length_s - 0.01, song.beat_s / 2).tolist():
         eighth = round(2 * at / song.beat_s) % 8
         out.append(Note(hat, at, 0.1))
@@ -182,13 +183,11 @@ def midi(parts: list[Part]) -> bytes:
 def _track(part: Part, number: int) -> bytes:
     channel = _DRUMS if part.is_drums else number + (number >= _DRUMS)
     events: list[tuple[int, bytes]] = []
-    if not part.is_drums:
-        events.append((0, bytes([0xC0 | channel, part.program])))
     for note in part.notes:
         start, end = (round(2 * _TICKS * s) for s in (note.start_s, note.start_s + note.length_s))
         events.append((start, bytes([0x90 | channel, note.pitch, part.volume])))
         events.append((end, bytes([0x80 | channel, note.pitch, 0])))
-    out, now = b"", 0
+    out, now = b"" if part.is_drums else bytes([0, 0xC0 | channel, part.program]), 0
     for at, message in sorted(events):
         out += _delta(at - now) + message
         now = at

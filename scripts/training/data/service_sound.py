@@ -38,6 +38,8 @@ class Clip:
     kind: Kind
     name: str
     audio: Audio
+    is_made: bool = True
+    """Not a recording."""
 
 
 @cache
@@ -68,7 +70,7 @@ class Studio:
         """Return sentences one after another, peak 0.5, cut to `length_s`."""
         voice, parts, have = self.voice(), [], 0
         while have < length_s * SAMPLE_RATE_HZ:
-            said = speech.speak(self._draw.choice(phrases()), voice)
+            said = lively(speech.speak(self._draw.choice(phrases()), voice), self._draw)
             pause = round(self._draw.uniform(*pauses_s) * SAMPLE_RATE_HZ)
             parts += [said, np.zeros(pause, np.float32)]
             have += len(said) + pause
@@ -141,6 +143,19 @@ class Studio:
             return Clip("other", "noise", noise)
         many = sum(self.spoken(length_s, pauses_s=(0.05, 0.5)) for _ in range(6))
         return Clip("other", "murmur", scaled(np.asarray(many, np.float32)) + noise)
+
+
+def lively(said: Audio, draw: random.Random) -> Audio:
+    """Return speech whose pitch rises and falls as people's does: synthesizers are monotonous.
+
+    The sound runs quicker and slower by up to a sixth, two to five times a second.
+    """
+    points = max(4, round(len(said) / SAMPLE_RATE_HZ * draw.uniform(2, 5)))
+    depth = draw.choice((0.0, 0.06, 0.12, 0.17))
+    rates = [1 + draw.uniform(-depth, depth) for _ in range(points)]
+    rate = np.interp(np.linspace(0, points - 1, len(said)), np.arange(points), rates)
+    at = np.cumsum(rate)
+    return np.interp(np.arange(0, at[-1]), at, said).astype(np.float32)
 
 
 def scaled(audio: np.ndarray) -> Audio:

@@ -94,25 +94,35 @@ def _pitch_hz(tune: list[Note], frames: int, draw: random.Random) -> Array:
 def _breaths(tune: list[Note], frames: int, draw: random.Random) -> Array:
     """Return how loud each frame is sung: some notes are short, and now and then there is air."""
     loud = np.ones(frames)
-    share = draw.choice((0.05, 0.2, 0.5))
+    share, swell = draw.choice((0.05, 0.3, 0.7)), draw.uniform(0.0, 0.9)
     for note in tune:
-        end = round((note.start_s + note.length_s) * SAMPLE_RATE_HZ / _HOP)
+        start, end = (
+            round(at_s * SAMPLE_RATE_HZ / _HOP)
+            for at_s in (note.start_s, note.start_s + note.length_s)
+        )
+        here = loud[start:end]
+        here *= 1 - swell * np.linspace(0, 1, len(here)) ** draw.choice((0.5, 1.0, 2.0))
         if draw.random() < share:
             loud[max(0, end - round(draw.uniform(10, 60))) : end] = 0.0
     return np.convolve(loud, np.hanning(9) / 4.0, "same").clip(0, 1)
 
 
 def _harmonics(envelopes: Array, voiced: Array, pitch_hz: Array) -> Array:
+    """Return the sum of all harmonics; the next one's wave is the last one's times the first."""
     frames = np.arange(len(pitch_hz))
-    at_samples = np.arange(len(pitch_hz) * _HOP) / _HOP
-    phase = 2 * np.pi * np.cumsum(np.interp(at_samples, frames, pitch_hz)) / SAMPLE_RATE_HZ
-    out = np.zeros(len(at_samples))
+    ramp = (np.arange(_HOP) / _HOP).astype(np.float32)
+    hz = np.interp(np.arange(len(pitch_hz) * _HOP) / _HOP, frames, pitch_hz)
+    first = np.exp(2j * np.pi * np.cumsum(hz) / SAMPLE_RATE_HZ).astype(np.complex64)
+    wave, out = first.copy(), np.zeros((len(pitch_hz), _HOP), np.float32)
     for harmonic in range(1, int(_TOP_HZ / pitch_hz.min()) + 1):
-        hz = np.minimum(harmonic * pitch_hz, _TOP_HZ)
-        bins = np.round(hz * _FFT / SAMPLE_RATE_HZ).astype(np.intp)
+        at_hz = np.minimum(harmonic * pitch_hz, _TOP_HZ)
+        bins = np.round(at_hz * _FFT / SAMPLE_RATE_HZ).astype(np.intp)
         loud = np.exp(envelopes[frames, bins]) * voiced * (harmonic * pitch_hz < _TOP_HZ)
-        out += np.interp(at_samples, frames, loud) * np.sin(harmonic * phase)
-    return out
+        rise = np.diff(loud, append=loud[-1])
+        shape = loud.astype(np.float32)[:, None] + rise.astype(np.float32)[:, None] * ramp
+        out += wave.imag.reshape(-1, _HOP) * shape
+        wave *= first
+    return out.ravel().astype(np.float64)
 
 
 def _noise(envelopes: Array, unvoiced: Array, draw: random.Random) -> Array:

@@ -29,6 +29,8 @@ from pipeline.core.types import BLOCK_SAMPLES, SAMPLE_RATE, Pcm
 from scripts.training.data.service_sound import Clip, Studio, scaled
 
 SEED = 20261122
+TAPE = 60
+"""Clips that are made together."""
 _RATE, _STEPS, _DECAY = 0.1, 3000, 2e-3
 _DIGITS = 4
 _HEARD_AS_SPEECH = 0.5
@@ -59,22 +61,33 @@ def blocks(audio: Pcm) -> NDArray[np.float32]:
     return audio[: len(audio) // BLOCK_SAMPLES * BLOCK_SAMPLES].reshape(-1, BLOCK_SAMPLES)
 
 
-def examples(clips: Iterable[Clip], detector: Silero, draw: random.Random) -> Examples:
-    """Return the windows of all clips."""
-    features, kinds, names = [], [], []
-    speaking: list[NDArray[np.float64]] = []
-    for clip in clips:
-        detector.reset()
-        thought = np.array([detector.probability(block) for block in blocks(clip.audio)])
-        if clip.kind == "speech":
-            speaking.append(thought)
-        elif clip.kind == "song" and speaking and draw.random() < _HEARD_AS_SPEECH:
-            thought = np.resize(draw.choice(speaking[-50:]), len(thought))
+def examples(clips: Iterable[Clip], detector: Silero, seed: int) -> Examples:
+    """Return the windows of all clips, one after another."""
+    heard = [(clip, _thought(clip.audio, detector)) for clip in clips]
+    speaking = [thought for clip, thought in heard if clip.kind == "speech"]
+    draw, features, kinds, names = random.Random(seed), [], [], []
+    for clip, own in heard:
+        as_speech = clip.is_made and clip.kind == "song" and draw.random() < _HEARD_AS_SPEECH
+        thought = np.resize(draw.choice(speaking), len(own)) if as_speech and speaking else own
         found = list(windows(clip.audio, thought))
         features += found
         kinds += [KINDS.index(clip.kind)] * len(found)
         names += [clip.name] * len(found)
     return Examples(np.array(features), np.array(kinds), tuple(names))
+
+
+def _thought(audio: Pcm, detector: Silero) -> NDArray[np.float64]:
+    detector.reset()
+    return np.array([detector.probability(block) for block in blocks(audio)])
+
+
+def joined(parts: list[Examples]) -> Examples:
+    """Return all of them as one."""
+    return Examples(
+        np.concatenate([part.features for part in parts]),
+        np.concatenate([part.kinds for part in parts]),
+        tuple(name for part in parts for name in part.clips),
+    )
 
 
 def fit(data: Examples) -> SongHead:
@@ -130,13 +143,14 @@ def recordings(folder: Path) -> Iterator[Clip]:
         for path in sorted((folder / kind).iterdir()):
             audio, rate_hz = soundfile.read(path, dtype="float32", always_2d=True)
             mono = soxr.resample(audio.mean(axis=1), rate_hz, SAMPLE_RATE)
-            yield Clip(kind, f"{kind}/{path.name}", scaled(mono - mono.mean()))
+            yield Clip(kind, f"{kind}/{path.name}", scaled(mono - mono.mean()), is_made=False)
 
 
-def _made(clips: int, seed: int, *, held_out: bool) -> Iterator[Clip]:
+def tape(seed: int, *, held_out: bool = False) -> Iterator[Clip]:
+    """Yield the clips of a tape, the same ones for a seed."""
     studio = Studio(seed, held_out=held_out)
-    for number in range(clips):
-        print(f"\r{number + 1}/{clips} clips", end="", file=sys.stderr, flush=True)
+    for number in range(TAPE):
+        print(f"\rtape {seed}: {number + 1}/{TAPE} clips", end="", file=sys.stderr, flush=True)
         yield studio.clip()
     print(file=sys.stderr)
 
@@ -145,33 +159,31 @@ def main() -> None:
     """Make the sound, fit, test, write."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--clips", type=int, default=300, help="of 8 s and more, to train on")
-    parser.add_argument("--held-out", type=int, default=80, help="... and to test on")
+    parser.add_argument("--tapes", type=int, default=4, help=f"of {TAPE} clips, to train on")
     parser.add_argument("--recordings", type=Path, help="test on these as well")
     parser.add_argument("--seed", type=int, default=SEED)
     given = parser.parse_args()
-    detector, draw = Silero(), random.Random(given.seed)
+    detector, seeds = Silero(), range(given.seed + 1, given.seed + 1 + given.tapes)
     detector.load()
-    head = fit(examples(_made(given.clips, given.seed, held_out=False), detector, draw))
-    tests = {
-        "held out": examples(_made(given.held_out, given.seed + 1, held_out=True), detector, draw)
-    }
+    head = fit(joined([examples(tape(seed), detector, seed) for seed in seeds]))
+    tests = {"held out": examples(tape(given.seed, held_out=True), detector, given.seed)}
     if given.recordings:
-        tests["recordings"] = examples(recordings(given.recordings), detector, random.Random(0))
+        tests["recordings"] = examples(recordings(given.recordings), detector, 0)
     figures = {name: report(head, data) for name, data in tests.items()}
     for name, data in tests.items():
         figures[name]["all"] = {"auc": round(auc(head.song(data.features), data.kinds == 1), 4)}
     print(json.dumps(figures, indent=1))
     given.out.parent.mkdir(parents=True, exist_ok=True)
-    given.out.write_text(_written(head, given.seed, given.clips), "utf-8")
+    given.out.write_text(written(head, given.seed, given.tapes), "utf-8")
 
 
-def _written(head: SongHead, seed: int, clips: int) -> str:
+def written(head: SongHead, seed: int, tapes: int) -> str:
+    """Return the head as its file has it."""
     rows = ",\n  ".join(
         json.dumps([round(float(each), _DIGITS) for each in row]) for row in head.weights
     )
     bias = json.dumps([round(float(each), _DIGITS) for each in head.bias])
-    made = f"python -m scripts.training.train.train_song --seed {seed} --clips {clips}"
+    made = f"python -m scripts.training.train.train_song --seed {seed} --tapes {tapes}"
     return (
         f'{{"made_by": {json.dumps(made)},\n "kinds": {json.dumps(KINDS)},\n'
         f' "bias": {bias},\n "weights": [\n  {rows}\n ]}}\n'

@@ -69,7 +69,7 @@ def test_a_head_that_is_missing_or_broken_is_named(
     path = tmp_path / "head.json"
     if content is not None:
         path.write_text(content, "utf-8")
-    with pytest.raises(ModelError, match="head.json") as raised:
+    with pytest.raises(ModelError, match=r"head\.json") as raised:
         LinearSongDetector(path).load()
     assert raised.value.code == code
 

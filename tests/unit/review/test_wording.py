@@ -17,8 +17,8 @@ from pipeline.records.events import (
     RecordsDroppedEvent,
     ReloadedEvent,
     ResumedEvent,
-    SongEvent,
     RungEvent,
+    SongEvent,
 )
 from pipeline.records.health import RUNG_NAMES
 from pipeline.records.quality import FLAGS, Exclusion
