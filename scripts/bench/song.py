@@ -177,8 +177,8 @@ def hear(service: Service, *, with_songs: bool = True) -> Heard:
         detector=Silero(),
         songs=LinearSongDetector() if with_songs else None,
         segmenter=Segmenter(Vad()),
-        mailbox=mailbox,
-        ladder=Degradation(),
+        utterances=mailbox,
+        degradation=Degradation(),
         emit=emit,
     )
     listen.load()

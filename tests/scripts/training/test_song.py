@@ -135,4 +135,5 @@ def test_recordings_of_ones_own_are_examples_as_they_are(tmp_path: Path) -> None
     silero.load()
     found = examples(recordings(tmp_path), silero, 0)
     assert set(found.clips) == {"speech/a.wav", "song/a.wav"}
-    assert np.allclose(*np.split(found.features, 2))
+    speech, song = np.split(found.features, 2)
+    assert np.allclose(speech, song)
