@@ -197,7 +197,10 @@ class OperatorCommands:
             self._facts.song_control = before
             self._note(_SONG_COMMAND[before])
 
-        if wanted != before:
+        if wanted == "auto":
+            for other in ("song-hold", "song-caption"):
+                self._undo.forget(other)
+        elif wanted != before:
             self._undo.push(name, back)
         self._facts.song_control = wanted
 

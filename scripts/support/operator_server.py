@@ -13,7 +13,7 @@ from pipeline.cli.screens import LineScreen
 from pipeline.config.changes import Changes
 from pipeline.config.loader import load
 from pipeline.config.schema import Church
-from pipeline.core.reports import Level
+from pipeline.core.reports import Level, SongChanged
 from pipeline.core.types import (
     SAMPLE_RATE,
     Caption,
@@ -180,6 +180,14 @@ class OperatorServer(DisplayServer):
 
         async def report() -> None:
             self.coordinator.on_level(Level(dbfs, dbfs + 6, clipped, speaking))
+
+        self._wait(report())
+
+    def song(self, *, held: bool) -> None:
+        """Report that captions are held because of song, or no longer."""
+
+        async def report() -> None:
+            self.coordinator.on_song(SongChanged(held, "detector", from_s=4.0, to_s=9.0))
 
         self._wait(report())
 

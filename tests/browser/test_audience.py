@@ -264,6 +264,7 @@ STATES: list[tuple[State, str, str, str]] = [
     ("listening", "Listening", "Escuchando", "good"),
     ("speech", "Listening", "Escuchando", "good"),
     ("paused", "Paused", "En pausa", "wait"),
+    ("song", "Music", "Música", "wait"),
     ("blank", "Captions are off for a moment", "Subtítulos apagados por un momento", "wait"),
     ("behind", "A little behind", "Con un poco de retraso", "wait"),
     ("muted", "In a moment", "Un momento", "wait"),

@@ -161,6 +161,34 @@ def test_pause_blank_and_undo_are_one_press(hall: OperatorServer, visit: Visit) 
     expect(page.locator("#undo")).to_be_disabled()
 
 
+def test_a_song_is_held_by_itself_or_by_one_press_and_captioned_anyway(
+    hall: OperatorServer, visit: Visit
+) -> None:
+    page = opened(visit)
+    people = audience(visit)
+    button = page.locator("#song .word")
+    expect(button).to_have_text("Hold for a song")
+    page.keyboard.press("s")
+    expect(button).to_have_text("Captions again")
+    assert hall.facts.song_control == "hold"
+    page.locator("#song").click()
+    expect(button).to_have_text("Hold for a song")
+    assert hall.facts.song_control == "auto"
+    hall.song(held=True)
+    expect(page.locator("#state")).to_have_text("Song")
+    expect(people.locator("#status-text")).to_have_text("Music")
+    expect(button).to_have_text("Caption anyway")
+    page.keyboard.press("s")
+    assert hall.facts.song_control == "caption"
+    hall.song(held=False)
+    expect(page.locator("#state")).to_have_text("Listening")
+    expect(button).to_have_text("Hold songs again")
+    expect(page.locator("#undo .word")).to_have_text("Undo: song-caption")
+    page.keyboard.press("u")
+    expect(button).to_have_text("Hold for a song")
+    expect(page.locator("#undo")).to_be_disabled()
+
+
 def test_an_operator_who_comes_late_sees_what_is_set(hall: OperatorServer, visit: Visit) -> None:
     hall.hear(1, "peace be with you", "la paz sea con ustedes")
     first = opened(visit)

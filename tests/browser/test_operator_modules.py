@@ -248,6 +248,7 @@ def test_the_level_holds_its_peak_and_warns(page: Page) -> None:
         (("open", "muted", "USB gives nothing but zeros"), "No sound", "bad"),
         (("open", "fault", "transcribe: crash"), "Fault", "bad"),
         (("open", "paused", ""), "Paused", "wait"),
+        (("open", "song", "captions go on by themselves when somebody speaks"), "Song", "wait"),
         (("open", "sleeping", ""), "sleeping", "wait"),
         (("lost", "listening", ""), "Connection lost", "bad"),
         (("lost", "ended", ""), "Ended", "off"),

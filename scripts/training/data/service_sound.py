@@ -99,10 +99,10 @@ class Studio:
         draw = self._draw
         make = draw.choices(
             (self._speech, self._speech_over_music, self._music, self._singing, self._neither),
-            (22, 30, 20, 26, 6),
+            (22, 42, 18, 22, 5),
         )[0]
         clip = make(length_s)
-        audio = clip.audio
+        audio = clip.audio[: round(length_s * SAMPLE_RATE_HZ)]
         if draw.random() < 0.6:
             audio = speech.in_room(audio, draw)
         audio = coloured(audio, draw)
@@ -115,7 +115,7 @@ class Studio:
 
     def _speech_over_music(self, length_s: float) -> Clip:
         draw = self._draw
-        kind = draw.choices(("pad", "organ", "piano", "band", "choir"), (4, 4, 3, 1, 1))[0]
+        kind = draw.choices(("pad", "organ", "piano", "band", "choir"), (4, 6, 3, 1, 1))[0]
         music = self.played(compose(length_s, draw), kind)
         said = self.spoken(length_s, pauses_s=(0.1, 0.6))
         return Clip("speech", f"speech over {kind}", mixed(said, music, draw.uniform(2, 20)))
