@@ -98,6 +98,7 @@ class Passages:
         """Verses that passed the strict thresholds, and when."""
         self._quiet: dict[Reference, float] = {}
         """Verses that are not to come up again, and until when."""
+        self._expected: tuple[Reference, ...] = ()
         self._before: _Before = ((), (), None, {})
         """What was known before the last `push`."""
         self._aired: list[Reference] = []
@@ -125,6 +126,8 @@ class Passages:
         suggested = None
         if aired is None:
             aired, end, suggested = self._quoted(window, len(before), end_s)
+            if aired is None and suggested is None:
+                suggested, _ = self._meant_by(self._expected, window, len(before), end_s)
         if aired is None or not may_air:
             return Heard(suggested=suggested or aired)
         self.show(aired, end_s)
@@ -141,6 +144,10 @@ class Passages:
         for verse in self._aired:
             self._quiet.pop(verse, None)
         self._aired = []
+
+    def expect(self, references: Sequence[Reference]) -> None:
+        """Know of verses that are likely: enough of their words is a suggestion."""
+        self._expected = tuple(references)
 
     def show(self, reference: Reference, at_s: float) -> None:
         """Note that a verse is on air; the reading may go on from there."""
@@ -189,7 +196,12 @@ class Passages:
 
     def _with_reference(self, window: Sequence[str], new: int, now_s: float) -> _Found:
         """Return the verses of a reference that was said, as far as their words were said, too."""
-        for meant, _ in reversed(self._meant):
+        return self._meant_by([meant for meant, _ in reversed(self._meant)], window, new, now_s)
+
+    def _meant_by(
+        self, references: Sequence[Reference], window: Sequence[str], new: int, now_s: float
+    ) -> _Found:
+        for meant in references:
             found = (
                 self._said_of(verse, window, new, now_s) for verse in self._verses(meant, window)
             )

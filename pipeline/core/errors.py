@@ -92,6 +92,10 @@ class VersesError(StarkError):
     """A Bible's file, or the index made of it, cannot be read or written."""
 
 
+class NotesError(StarkError):
+    """A preacher's notes, or what was drawn out of them, cannot be read or written."""
+
+
 class ServerError(StarkError):
     """The port is taken, the address is not ours, or no daemon answers there."""
 

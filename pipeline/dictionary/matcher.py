@@ -47,6 +47,16 @@ class Lexicon:
     entries: Mapping[str, _Entry]  # phrase in lower case, words parted by one space
     longest: Mapping[str, int]  # first word of a phrase -> words in its longest phrase
 
+    def also(self, phrases: Mapping[str, str], source: str) -> Lexicon:
+        """Return a lexicon that also writes these phrases; where rules have one, theirs holds."""
+        entries, longest = dict(self.entries), dict(self.longest)
+        for phrase, write in phrases.items():
+            words = phrase.split()
+            rule = Rule(f"{source}:{write}", (phrase,), write, source=source)
+            entries.setdefault(phrase, _Entry(rule, write, frozenset(), frozenset()))
+            longest[words[0]] = max(longest.get(words[0], 0), len(words))
+        return Lexicon(self.rules, entries, longest)
+
     def hotwords(self, limit: int) -> str:
         """At most `limit` terms marked `hotword`, to bias speech recognition: "Isaiah, Golgotha".
 

@@ -16,6 +16,7 @@ from pipeline.core.files import WholeFile, read_at_most
 from pipeline.core.resources import bundled
 from pipeline.dictionary.glossary_store import GlossaryStore
 from pipeline.dictionary.matcher import Lexicon, compile_lexicon
+from pipeline.dictionary.near_names import NearNames
 from pipeline.dictionary.rules import Rule, free_id, parse_rules, rule_text
 
 OWN = "dictionary.toml"
@@ -42,6 +43,8 @@ class Dictionary:
         if self._enabled:
             self._files = [shipped] if shipped.is_file() else []
             self._files.append(self.own)
+        self.names: NearNames | None = None
+        """Names of this service's notes; another thread may read it."""
         self._stamps: dict[Path, float] = {}
         self.lexicon: Lexicon = compile_lexicon([])
         self.glossaries = GlossaryStore(
@@ -58,6 +61,11 @@ class Dictionary:
     def enabled(self) -> bool:
         """True if texts are corrected."""
         return self._enabled
+
+    def lexicon_for(self, text: str) -> Lexicon:
+        """Return the rules in force, and those that write the notes' names nearly heard in it."""
+        near = self.names.found(text) if self.names and self._enabled else {}
+        return self.lexicon.also(near, "notes") if near else self.lexicon
 
     @property
     def hotwords(self) -> str:

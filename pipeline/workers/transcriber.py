@@ -148,7 +148,8 @@ class Transcribe(Worker):
                 return replace(last, utterance=utterance)
             return self._nothing(utterance, error.code)
         self.note_success()
-        transcript = correct(self._dictionary.lexicon, transcript)
+        lexicon = self._dictionary.lexicon_for(transcript.raw_text)
+        transcript = correct(lexicon, transcript)
         if not utterance.is_whole:
             transcript = replace(transcript, text=without_guessed_end(transcript.text))
         why = self._objection(transcript)

@@ -35,8 +35,10 @@ from pipeline.workers.queues import UtteranceQueue
 from scripts.training.data import speech
 from scripts.training.data.instruments import compose
 from scripts.training.data.service_sound import Studio, mixed, phrases, scaled
+from scripts.training.train.train_song import recordings
 
 _VERSE_S = 24.0
+_PIECE_S, _MOST_S = 4.0, 60.0
 _HELD_BACK = 0.8
 """A sentence of which less is in an utterance is lost."""
 _PART = tuple[str, float, str]
@@ -76,6 +78,29 @@ def make_service(minutes: float, seed: int) -> Service:
             _sing(service, studio, draw, length_s, plays)
         else:
             _speak(service, studio, draw, length_s, plays)
+    return service
+
+
+def of_recordings(folder: Path) -> Service:
+    """Return a service of people's own recordings, songs and speech in turns.
+
+    They are in folder/song and folder/speech; of what is spoken each four seconds count as a
+    sentence.
+    """
+    found = list(recordings(folder))
+    said, sung = ([c for c in found if c.kind == kind] for kind in ("speech", "song"))
+    draw, service = random.Random(0), Service()
+    for number in range(max(len(said), len(sung))):
+        for clips in (said, sung):
+            clip = clips[number % len(clips)]
+            begin_s = service.length_s
+            service.add(clip.audio[: round(_MOST_S * SAMPLE_RATE)])
+            if clip.kind == "song":
+                service.songs.append((begin_s, service.length_s, clip.name))
+            else:
+                starts = np.arange(begin_s, service.length_s - _PIECE_S, _PIECE_S)
+                service.sentences += [(at_s, at_s + _PIECE_S) for at_s in starts.tolist()]
+            _silence(service, 1.0, draw)
     return service
 
 
@@ -265,9 +290,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--minutes", type=float, default=60.0)
     parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--recordings", type=Path, help="play these instead: speech/, song/")
     parser.add_argument("--audio", type=Path, help="write what is played to this file")
     given = parser.parse_args()
-    service = make_service(given.minutes, given.seed)
+    service = (
+        of_recordings(given.recordings)
+        if given.recordings
+        else make_service(given.minutes, given.seed)
+    )
     if given.audio:
         soundfile.write(given.audio, np.concatenate(service.audio), SAMPLE_RATE)
     for name, with_songs in (("with song mode", True), ("without", False)):

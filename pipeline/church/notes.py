@@ -1,0 +1,109 @@
+"""What a preacher's notes tell beforehand: names, verses and numbers. Pure.
+
+Names are words that stand with a capital letter where any other word would not. Verses are found as
+they are in captions (pipeline.church.references). The words of the notes come along, since a word
+that the preacher uses is no misheard name.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections import Counter
+from dataclasses import dataclass
+
+from pipeline.church.books import PRINTED
+from pipeline.church.references import find, printed
+from pipeline.core.errors import NotesError
+
+MOST_NAMES = 200
+"""More than these are no names, but a text in capitals or a list of members."""
+_SHORTEST = 4
+_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_SENTENCE = re.compile(r"(?<=[.!?:;])[\"'”’)]*\s+|\n+|^\W*", re.MULTILINE)
+_NUMBER = re.compile(r"(?<![\w.,:])\d[\d,.]*\d(?![\w:])")
+_EVERYBODY_KNOWS = frozenset(
+    "god lord jesus christ father holy spirit bible scripture gospel amen hallelujah church "
+    "christian christians english spanish america american monday tuesday wednesday thursday friday "
+    "saturday sunday january february march april june july august september october november "
+    "december christmas easter testament".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """What was drawn out of notes, or corrected since."""
+
+    names: tuple[str, ...] = ()
+    verses: tuple[str, ...] = ()
+    numbers: tuple[str, ...] = ()
+    words: frozenset[str] = frozenset()
+    """All words of the notes that are written small."""
+
+
+def draw(text: str, lang: str) -> Notes:
+    """Draw out of a text what is worth knowing beforehand, each in the order of its first place."""
+    small = {word for word in _WORD.findall(text) if word[0].islower()}
+    verses = dict.fromkeys(printed(each.reference, lang) for each in find(text, lang))
+    numbers = dict.fromkeys(
+        match for match in _NUMBER.findall(text) if sum(map(str.isdigit, match)) > 2
+    )
+    names = tuple(_names(text, small, lang))[:MOST_NAMES]
+    return Notes(names, tuple(verses), tuple(numbers), frozenset(map(str.lower, small)))
+
+
+def _names(text: str, small: set[str], lang: str) -> list[str]:
+    """Return the names of a text: words with a capital inside a sentence, never written small."""
+    books = {word.lower() for name in PRINTED.get(lang, ()) for word in name.split()}
+    inside: Counter[str] = Counter()
+    for sentence in _SENTENCE.split(text):
+        for word in _WORD.findall(sentence or "")[1:]:
+            inside[re.sub(r"['’]s$", "", word)] += 1
+    return [
+        word
+        for word in inside
+        if len(word) >= _SHORTEST
+        and word[0].isupper()
+        and not word.isupper()
+        and word.lower() not in small | _EVERYBODY_KNOWS | books
+    ]
+
+
+def written(notes: Notes, source: str) -> str:
+    """Return notes as the file that people correct: TOML, one entry a line."""
+
+    def listed(key: str, entries: tuple[str, ...]) -> str:
+        lines = "".join(f"    {_quoted(each)},\n" for each in entries)
+        return f"{key} = [\n{lines}]\n"
+
+    return (
+        f"# Drawn out of {source}, for the next service only. Take out what is wrong, add what is missing.\n"
+        "# A name that is nearly heard is written as it stands here.\n"
+        + listed("names", notes.names)
+        + "# A verse of these is shown as soon as enough of it is read.\n"
+        + listed("verses", notes.verses)
+        + "# Only to compare: numbers are checked in every service.\n"
+        + listed("numbers", notes.numbers)
+        + "# Words of the notes: none of them is taken for a name.\n"
+        + f"words = {_quoted(' '.join(sorted(notes.words)))}\n"
+    )
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def parse(content: str, where: str) -> Notes:
+    """Read that file. Raises NotesError (notes-broken)."""
+    try:
+        said = tomllib.loads(content)
+        lists = {key: tuple(said.get(key, ())) for key in ("names", "verses", "numbers")}
+        words = frozenset(str(said.get("words", "")).split())
+    except (tomllib.TOMLDecodeError, TypeError) as error:
+        message = f"{where}: {error}"
+        raise NotesError("notes-broken", message, "Correct the line, or draw them again.") from None
+    for key, entries in lists.items():
+        if not all(isinstance(each, str) and each.strip() for each in entries):
+            fix = f'Write {key} as {key} = ["one", "another"].'
+            raise NotesError("notes-broken", f"{where}: {key} are not all words.", fix)
+    return Notes(**lists, words=words)
