@@ -23,11 +23,11 @@ from pipeline.core.types import BLOCK_SAMPLES, SAMPLE_RATE, AudioBlock, SongCont
 
 SONG_S = 5.0
 """Song that has lasted for so long is held."""
-DOUBT = 0.8
+DOUBT = 0.65
 """Song is as likely as this, in the mean of three looks, when blocks begin to wait ..."""
-NO_DOUBT = 0.5
+NO_DOUBT = 0.4
 """... and less likely when they go on."""
-ENDED = 0.4
+ENDED = 0.3
 """Less likely than this it is something else ..."""
 VOICED = 0.4
 """... and speech, where the mean of the voice detector's probabilities is at least this."""

@@ -10,9 +10,12 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import chain
 
 from pipeline.church.books import PRINTED
+from pipeline.church.mention import Reference
 from pipeline.church.references import find, printed
 from pipeline.core.errors import NotesError
 
@@ -22,12 +25,13 @@ _SHORTEST = 4
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _SENTENCE = re.compile(r"(?<=[.!?:;])[\"'”’)]*\s+|\n+|^\W*", re.MULTILINE)
 _NUMBER = re.compile(r"(?<![\w.,:])\d[\d,.]*\d(?![\w:])")
-_EVERYBODY_KNOWS = frozenset(
-    "god lord jesus christ father holy spirit bible scripture gospel amen hallelujah church "
-    "christian christians english spanish america american monday tuesday wednesday thursday friday "
-    "saturday sunday january february march april june july august september october november "
-    "december christmas easter testament".split()
-)
+_KNOWN = """
+god lord jesus christ father holy spirit bible scripture gospel amen hallelujah church christian
+christians english spanish america american easter testament christmas monday tuesday wednesday
+thursday friday saturday sunday january february march april june july august september october
+november december
+"""
+_EVERYBODY_KNOWS = frozenset(_KNOWN.split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +73,26 @@ def _names(text: str, small: set[str], lang: str) -> list[str]:
     ]
 
 
+def joined(several: Iterable[Notes]) -> Notes:
+    """Return all notes as one, each entry once."""
+    parts = tuple(several)
+
+    def all_of(entries: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(chain.from_iterable(entries)))
+
+    return Notes(
+        names=all_of(part.names for part in parts),
+        verses=all_of(part.verses for part in parts),
+        numbers=all_of(part.numbers for part in parts),
+        words=frozenset(chain.from_iterable(part.words for part in parts)),
+    )
+
+
+def references(notes: Notes, lang: str) -> tuple[Reference, ...]:
+    """Return the notes' verses as references; what is none is left out."""
+    return tuple(mention.reference for verse in notes.verses for mention in find(verse, lang))
+
+
 def written(notes: Notes, source: str) -> str:
     """Return notes as the file that people correct: TOML, one entry a line."""
 
@@ -77,7 +101,8 @@ def written(notes: Notes, source: str) -> str:
         return f"{key} = [\n{lines}]\n"
 
     return (
-        f"# Drawn out of {source}, for the next service only. Take out what is wrong, add what is missing.\n"
+        f"# Drawn out of {source}, for the next service only. Take out what is wrong, and add\n"
+        "# what is missing.\n"
         "# A name that is nearly heard is written as it stands here.\n"
         + listed("names", notes.names)
         + "# A verse of these is shown as soon as enough of it is read.\n"
@@ -97,13 +122,18 @@ def parse(content: str, where: str) -> Notes:
     """Read that file. Raises NotesError (notes-broken)."""
     try:
         said = tomllib.loads(content)
-        lists = {key: tuple(said.get(key, ())) for key in ("names", "verses", "numbers")}
-        words = frozenset(str(said.get("words", "")).split())
-    except (tomllib.TOMLDecodeError, TypeError) as error:
+    except tomllib.TOMLDecodeError as error:
         message = f"{where}: {error}"
         raise NotesError("notes-broken", message, "Correct the line, or draw them again.") from None
-    for key, entries in lists.items():
-        if not all(isinstance(each, str) and each.strip() for each in entries):
+    lists = {}
+    for key in ("names", "verses", "numbers"):
+        entries = said.get(key, [])
+        if not (isinstance(entries, list) and all(_is_text(each) for each in entries)):
             fix = f'Write {key} as {key} = ["one", "another"].'
             raise NotesError("notes-broken", f"{where}: {key} are not all words.", fix)
-    return Notes(**lists, words=words)
+        lists[key] = tuple(entries)
+    return Notes(**lists, words=frozenset(str(said.get("words", "")).split()))
+
+
+def _is_text(entry: object) -> bool:
+    return isinstance(entry, str) and bool(entry.strip())

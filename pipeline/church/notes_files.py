@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import zipfile
 from pathlib import Path
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 from pipeline.church.notes import Notes, parse
 from pipeline.core.errors import NotesError
@@ -56,7 +56,10 @@ def _plain(path: Path) -> str:
         raise NotesError("notes-unreadable", f"{path}: {error.strerror}.", "") from None
     if b"\0" in content[:4096] and not content.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise NotesError("notes-unreadable", f"{path} is not a text file.", _FIX)
-    for encoding in ("utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig", "cp1252"):
+    for encoding in (
+        "utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig",
+        "cp1252",
+    ):
         try:
             return content.decode(encoding)
         except UnicodeDecodeError:
@@ -73,16 +76,15 @@ def _docx(path: Path) -> str:
     try:
         with zipfile.ZipFile(path) as parts:
             part = parts.getinfo("word/document.xml")
-            if part.file_size > _MOST_BYTES:
-                raise _too_long(path, f"has {part.file_size / 1e6:.0f} MB of text")
-            content = parts.read(part)
-        if b"<!DOCTYPE" in content:  # Word writes none; entities could make it endless
-            raise NotesError("notes-unreadable", f"{path} is not as Word writes it.", _FIX)
-        root = ElementTree.fromstring(content)  # noqa: S314 - without a DOCTYPE there are no entities
-    except NotesError:
-        raise
-    except (OSError, KeyError, zipfile.BadZipFile, ElementTree.ParseError, RuntimeError) as error:
-        raise NotesError("notes-unreadable", f"{path} is no whole Word file: {error}", _FIX) from None
+            size = part.file_size
+            content = parts.read(part) if size <= _MOST_BYTES else b""
+        # Word writes no DOCTYPE; without one there are no entities that could make it endless.
+        root = ET.fromstring(b"" if b"<!DOCTYPE" in content else content or b"<w/>")  # noqa: S314
+    except (OSError, KeyError, zipfile.BadZipFile, ET.ParseError, RuntimeError) as error:
+        message = f"{path} is no whole Word file: {error}"
+        raise NotesError("notes-unreadable", message, _FIX) from None
+    if size > _MOST_BYTES:
+        raise _too_long(path, f"has {size / 1e6:.0f} MB of text")
     paragraphs = (
         "".join(each.text or "" for each in paragraph.iter(f"{_WORD}t"))
         for paragraph in root.iter(f"{_WORD}p")
@@ -97,15 +99,15 @@ def _pdf(path: Path) -> str:
         fix = "Run `pip install stark-translate[notes]`, or save the notes as .docx or .txt."
         raise NotesError("notes-no-pdf", f"{path}: PDF needs one more package.", fix) from None
     try:
-        reader = pypdf.PdfReader(path)
-        if len(reader.pages) > _MOST_PAGES:
-            raise _too_long(path, f"has {len(reader.pages)} pages")
-        return "\n".join(page.extract_text() for page in reader.pages)
-    except NotesError:
-        raise
-    except Exception as error:  # pypdf's errors have no common base, nor do broken files' others
+        pages = pypdf.PdfReader(path).pages
+        count = len(pages)
+        text = "\n".join(page.extract_text() for page in pages) if count <= _MOST_PAGES else ""
+    except Exception as error:  # noqa: BLE001 - broken files raise all kinds
         message = f"{path} cannot be read as a PDF: {error}"
         raise NotesError("notes-unreadable", message, _FIX) from None
+    if count > _MOST_PAGES:
+        raise _too_long(path, f"has {count} pages")
+    return text
 
 
 def read_notes(path: Path) -> Notes:

@@ -24,6 +24,7 @@ examples:
   stark-translate models list                which models there are; `models pull` fetches them
   stark-translate verses build               once: printed verses for what is read
   stark-translate glossary try "God's grace" how church words will be translated
+  stark-translate notes add sermon.docx      names and verses of the next service
   stark-translate check                      before the service: will it work?
   stark-translate desk                       open the operator's page of the one that runs
   stark-translate reload                     have the running one read its settings again
@@ -43,8 +44,8 @@ MODULES = {
     **{
         name: name
         for name in (
-            *("desk", "reload", "devices", "models", "verses", "glossary", "tune", "budget"),
-            *("config", "check", "export", "replay", "review", "score", "report", "sessions"),
+            *("desk", "reload", "devices", "models", "verses", "notes", "glossary"),
+            *("tune", "budget", "config", "check", "export", "replay", "review", "score", "report", "sessions"),
             *("learn", "dashboard"),
         )
     },

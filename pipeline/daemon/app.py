@@ -34,6 +34,7 @@ from pipeline.daemon.opening import open_session
 from pipeline.daemon.operator_commands import OperatorCommands
 from pipeline.daemon.reload import Reload
 from pipeline.daemon.reports import ReportChannel
+from pipeline.daemon.service_notes import take_notes, use_notes
 from pipeline.daemon.signals import handle_signals
 from pipeline.daemon.sinks import Screen
 from pipeline.daemon.supervisor import Supervisor
@@ -81,6 +82,8 @@ class App:
         self._reports = ReportChannel()
         session = open_session(settings, mode, self._reports.emit)
         self._context = context = make_context(settings, session, dictionary, mode, screen)
+        notes = take_notes(Path(settings.session.directory), context.recorder.folder, mode)
+        use_notes(notes, context, settings.translate.source)
         self._coordinator = coordinator = CaptionCoordinator(context)
         self._group = group = WorkerGroup(
             settings,

@@ -5,7 +5,7 @@ Belongs to the event loop's thread; a look takes some milliseconds.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import structlog
@@ -41,6 +41,11 @@ class VerseDesk:
         self._last_id = -1
         self.suggestion = SuggestionMessage()
         """What operators are asked about now; without a `ref` nothing."""
+
+    def expect(self, references: Sequence[Reference]) -> None:
+        """Know of verses that are likely in this service."""
+        if self._passages is not None:
+            self._passages.expect(references)
 
     def look(self, caption: Caption) -> Caption:
         """Return a final with the printed verse that it quotes, if that is sure enough."""

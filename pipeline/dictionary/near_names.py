@@ -29,10 +29,11 @@ _SPELLINGS = (
 )
 _SOFT = re.compile(r"c(?=[eiy])")
 _SILENT = re.compile(r"[aeiouyhw]")
-_SMALL = frozenset(
-    "a an the this that these those of in on at to by for from with and or but as is was were are "
-    "be been it he she we they you i his her our their my your not no so do did has have had".split()
-)
+_SMALL_WORDS = """
+a an the this that these those of in on at to by for from with and or but as is was were are be been
+it he she we they you i his her our their my your not no so do did has have had
+"""
+_SMALL = frozenset(_SMALL_WORDS.split())
 """No heard name begins or ends with these: what they say would be lost."""
 _INSIDE = re.compile(r"[^.!?\"“\s]\s+$")
 """What stands before a word that is not a sentence's first one."""

@@ -25,6 +25,13 @@ def needs_library(*names: str) -> None:
         without(f"no shared library: {', '.join(missing)}")
 
 
+def needs_module(*names: str) -> None:
+    """Skip the test when one of these Python modules is not installed; fail it under CI=true."""
+    missing = [name for name in names if importlib.util.find_spec(name) is None]
+    if missing:
+        without(f"not installed: {', '.join(missing)}")
+
+
 def needs_file(*paths: str | Path) -> None:
     """Skip the test when one of these files is not there; fail it under CI=true."""
     missing = [str(path) for path in paths if not Path(path).exists()]

@@ -161,7 +161,7 @@ def main() -> None:
     """Make the sound, fit, test, write."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--tapes", type=int, default=4, help=f"of {TAPE} clips, to train on")
+    parser.add_argument("--tapes", type=int, default=2, help=f"of {TAPE} clips, to train on")
     parser.add_argument("--recordings", type=Path, help="test on these as well")
     parser.add_argument("--seed", type=int, default=SEED)
     given = parser.parse_args()

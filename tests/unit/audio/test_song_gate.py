@@ -83,8 +83,8 @@ def test_two_seconds_of_speech_end_it_and_their_beginning_is_kept() -> None:
     assert min(each for each in played.passed if each * BLOCK_S > 20) * BLOCK_S > 69
 
 
-def test_music_of_four_seconds_holds_nothing_back_for_good() -> None:
-    played = Played().play(10, SPEECH).play(3.5, SONG).play(10, SPEECH)
+def test_music_of_three_seconds_holds_nothing_back_for_good() -> None:
+    played = Played().play(10, SPEECH).play(3.0, SONG).play(10, SPEECH)
     assert not played.closed
     assert played.passed == list(range(played.at))
 

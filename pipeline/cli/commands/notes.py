@@ -1,0 +1,80 @@
+"""`notes`: what a preacher's notes tell beforehand, for the next service only."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from pipeline.church.notes import Notes, draw, joined, written
+from pipeline.church.notes_files import NOTES, read, read_notes, write_notes
+from pipeline.cli.options import Commands, add_command, settings_of
+from pipeline.core.errors import NotesError
+
+_SAYS = "Draw names and verses out of a preacher's notes, for the next service only."
+_EPILOG = """\
+examples:
+  stark-translate notes add sermon.docx     .docx, .pdf, .md or .txt; several add up
+  stark-translate notes show                what was drawn out; the file may be corrected
+  stark-translate notes remove              before the service, if it is cancelled
+
+Nothing leaves the machine. The service that begins next takes the notes into its session's folder,
+and they are removed with it.
+"""
+
+
+def add(commands: Commands) -> None:
+    """Describe the command and what it can do."""
+    parser = commands.add_parser(
+        "notes",
+        help=_SAYS,
+        description=_SAYS,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    whats = parser.add_subparsers(required=True, metavar="what")
+    adding = add_command(whats, "add", _add, "Read notes, and show what is drawn out of them.")
+    adding.add_argument("files", nargs="+", metavar="FILE", type=Path)
+    parts = [adding]
+    parts.append(add_command(whats, "show", _show, "Show what the next service will know."))
+    parts.append(add_command(whats, "remove", _remove, "Forget it."))
+    for part in parts:
+        part.add_argument("--sessions", metavar="DIR", help="where session folders are")
+
+
+def _place(arguments: argparse.Namespace) -> Path:
+    return Path(settings_of(arguments).settings.session.directory) / NOTES
+
+
+def _add(arguments: argparse.Namespace) -> int:
+    place = _place(arguments)
+    lang = settings_of(arguments).settings.translate.source
+    notes = [read_notes(place)] if place.exists() else []
+    notes += [draw(read(file), lang) for file in arguments.files]
+    whole = joined(notes)
+    write_notes(place, written(whole, ", ".join(file.name for file in arguments.files)))
+    _print(whole)
+    print(f"\nWrong or missing? Correct {place} before the service begins.")
+    return 0
+
+
+def _show(arguments: argparse.Namespace) -> int:
+    _print(read_notes(_place(arguments)))
+    return 0
+
+
+def _remove(arguments: argparse.Namespace) -> int:
+    place = _place(arguments)
+    try:
+        place.unlink()
+    except FileNotFoundError:
+        raise NotesError("notes-missing", f"{place}: there are no notes.") from None
+    except OSError as error:
+        raise NotesError("notes-unwritable", f"{place}: {error.strerror}.") from None
+    print("The next service knows nothing beforehand.")
+    return 0
+
+
+def _print(notes: Notes) -> None:
+    for name in ("names", "verses", "numbers"):
+        found = getattr(notes, name)
+        print(f"{name.capitalize():8} {', '.join(found) if found else 'none'}")

@@ -1,0 +1,57 @@
+"""`notes` as it is typed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.cli.main import main
+
+
+@pytest.fixture
+def church(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sermon.txt").write_text(
+        "We read of Shadrach in Daniel 3:16. It was 1943.", "utf-8"
+    )
+    (tmp_path / "more.md").write_text("# Also\n\nand Meshach, too", "utf-8")
+    return tmp_path
+
+
+def test_what_is_drawn_out_is_shown_added_to_and_removed(
+    church: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["notes", "add", "sermon.txt"]) == 0
+    said = capsys.readouterr().out
+    assert "Names    Shadrach" in said
+    assert "Verses   Daniel 3:16" in said
+    assert "Numbers  1943" in said
+    assert "sessions/notes.toml" in said
+    assert main(["notes", "add", "more.md"]) == 0
+    assert "Names    Shadrach, Meshach" in capsys.readouterr().out
+    file = church / "sessions" / "notes.toml"
+    file.write_text(file.read_text("utf-8").replace("Meshach", "Abednego"), "utf-8")
+    assert main(["notes", "show"]) == 0
+    assert "Shadrach, Abednego" in capsys.readouterr().out
+    assert main(["notes", "remove"]) == 0
+    assert not file.exists()
+
+
+def test_without_notes_there_is_nothing_to_show_or_remove(
+    church: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for what in ("show", "remove"):
+        assert main(["notes", what]) == 1
+        assert "[notes-missing]" in capsys.readouterr().err
+
+
+def test_notes_that_cannot_be_read_leave_the_others_as_they_were(
+    church: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["notes", "add", "sermon.txt"])
+    before = (church / "sessions" / "notes.toml").read_bytes()
+    (church / "x.docx").write_bytes(b"no")
+    assert main(["notes", "add", "more.md", "x.docx"]) == 1
+    assert "[notes-unreadable]" in capsys.readouterr().err
+    assert (church / "sessions" / "notes.toml").read_bytes() == before
