@@ -45,7 +45,18 @@ MODULES = {
         name: name
         for name in (
             *("desk", "reload", "devices", "models", "verses", "notes", "glossary"),
-            *("tune", "budget", "config", "check", "export", "replay", "review", "score", "report", "sessions"),
+            *(
+                "tune",
+                "budget",
+                "config",
+                "check",
+                "export",
+                "replay",
+                "review",
+                "score",
+                "report",
+                "sessions",
+            ),
             *("learn", "dashboard"),
         )
     },

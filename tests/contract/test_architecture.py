@@ -53,7 +53,6 @@ PURE = {
     *("church/edition_formats", "church/quotations"),
     *("review/markup", "review/svg", "review/wording", "server/rate_limits", "tuning/plan"),
     *("tuning/budget", "tuning/verdicts"),
-    "tuning/verdicts",
     *("church/notes", "dictionary/near_names"),
     *("church/finals", "church/mention", "church/negation", "church/number_context"),
     *("church/number_words", "church/numbers", "church/reference_numbers"),

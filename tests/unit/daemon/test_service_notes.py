@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -45,7 +46,11 @@ def test_broken_notes_end_no_service(sessions: tuple[Path, Path]) -> None:
 def test_they_are_told_to_dictionary_and_verses(tmp_path: Path) -> None:
     setting = CoordinatorFixture(tmp_path, start=False)
     told: list[Reference] = []
-    setting.context.verses.expect = told.extend  # type: ignore[method-assign]
+
+    def expect(references: Sequence[Reference]) -> None:
+        told.extend(references)
+
+    setting.context.verses.expect = expect  # type: ignore[method-assign]
     use_notes(NOTES, setting.context, "en")
     lexicon = setting.context.dictionary.lexicon_for("said bon hoffer then")
     assert "bon hoffer" in lexicon.entries
