@@ -24,7 +24,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from pipeline.audio.stretch import Closed, Stretch
+from pipeline.audio.stretch import Closed, Stretch, milliseconds
 from pipeline.config.schema import Vad
 from pipeline.core.types import BLOCK_SAMPLES, SAMPLE_RATE, AudioBlock, Cause, Utterance
 
@@ -52,10 +52,6 @@ def blocks_in(ms: float) -> int:
 def last_finals(utterances: Iterable[Utterance]) -> list[Utterance]:
     """Return each utterance as it was in the end, in order: of those reopened the last final."""
     return list({each.id: each for each in utterances if each.final}.values())
-
-
-def _ms(blocks: float) -> int:
-    return round(1000 * blocks * BLOCK_SAMPLES / SAMPLE_RATE)
 
 
 class Segmenter:
@@ -136,18 +132,14 @@ class Segmenter:
         return out
 
     def cut(self, song_from: int) -> list[Utterance]:
-        """Close what is open where song began, at that sample; what follows is thrown away.
-
-        What was sung from its beginning comes as a final `is_song` if any of it was handed on.
-        """
-        opened, out = self._open, []
-        if opened is not None:
-            before = sum(block.start_sample < song_from for block in opened.blocks)
+        """Close what is open where song began; what was handed on of a song comes `is_song`."""
+        out: list[Utterance] = []
+        if (opened := self._open) is not None:
+            before = opened.before(song_from)
             said = sum(opened.voiced[:before]) >= (1 if self._continues else self._min_blocks)
             if said or self._revision:
                 out = self._resume(opened)
-                end = min(before, opened.speech_end(before) + _TAIL_BLOCKS)
-                final = self._utterance(opened, end if said else len(opened), "song")
+                final = self._utterance(opened, before if said else len(opened), "song")
                 out.append(replace(final, is_song=not said))
         self.discard()
         return out
@@ -331,9 +323,9 @@ class Segmenter:
         if final.id != self._last_id:  # else it was reopened, and follows what it followed before
             self._before_end, self._last_id = self._last_end, final.id
         self._last_end = final.end_sample
-        pauses_ms = tuple(_ms(length) for length in opened.pauses(count))
+        pauses_ms = tuple(milliseconds(length) for length in opened.pauses(count))
         if self._before_end is None:
             return replace(final, pauses_ms=pauses_ms)
         silence = opened.blocks[opened.speech_start].start_sample - self._before_end
-        before_ms = _ms(silence / BLOCK_SAMPLES)
+        before_ms = milliseconds(silence / BLOCK_SAMPLES)
         return replace(final, pauses_ms=pauses_ms, pause_before_ms=before_ms)

@@ -6,10 +6,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from pipeline.core.types import AudioBlock
+from pipeline.core.types import BLOCK_SAMPLES, SAMPLE_RATE, AudioBlock
 
 _NOTED_BLOCKS = 2
 """The shortest silence inside an utterance that is noted."""
+
+
+def milliseconds(blocks: float) -> int:
+    """Return how long some blocks are."""
+    return round(1000 * blocks * BLOCK_SAMPLES / SAMPLE_RATE)
 
 
 @dataclass(slots=True)
@@ -34,6 +39,10 @@ class Stretch:
     def split(self, at: int) -> Stretch:
         """Return what begins at index `at`, as a stretch without pre-roll."""
         return Stretch(self.blocks[at:], self.voiced[at:], self.probabilities[at:])
+
+    def before(self, sample: int) -> int:
+        """Return how many blocks begin before a sample."""
+        return sum(block.start_sample < sample for block in self.blocks)
 
     @property
     def silence(self) -> int:

@@ -38,7 +38,7 @@ from scripts.training.data.service_sound import Studio, mixed, phrases, scaled
 from scripts.training.train.train_song import recordings
 
 _VERSE_S = 24.0
-_PIECE_S, _MOST_S = 4.0, 60.0
+_PIECE_S, _MOST_S = 4.0, 40.0
 _HELD_BACK = 0.8
 """A sentence of which less is in an utterance is lost."""
 _PART = tuple[str, float, str]
@@ -196,6 +196,8 @@ def hear(service: Service, *, with_songs: bool = True) -> Heard:
     def emit(report: Report) -> None:
         if isinstance(report, SongChanged):
             heard.changes.append((listen.heard_s, report))
+        elif isinstance(report, Utterance) and report.final:
+            heard.utterances.append(report)
 
     listen = Listen(
         source=Tape(np.concatenate(service.audio)),
@@ -209,8 +211,8 @@ def hear(service: Service, *, with_songs: bool = True) -> Heard:
     listen.load()
 
     def read() -> None:
-        while (utterance := mailbox.get()) is not None:
-            heard.utterances.append(utterance)
+        while mailbox.get() is not None:
+            pass
 
     reader = threading.Thread(target=read)
     reader.start()
@@ -262,7 +264,7 @@ def figures(service: Service, heard: Heard) -> Figures:
         if began := [at_s for at_s, _ in holds if start_s < at_s <= end_s]:
             hold_s.append(round(began[0] - start_s, 1))
         word_s = min((s for s, _ in service.sentences if s >= end_s), default=0.0)
-        if word_s and (over := [at_s for at_s, _ in ends if at_s > end_s]):
+        if began and word_s and (over := [at_s for at_s, _ in ends if at_s > end_s]):
             resume_s.append(round(max(0.0, over[0] - word_s), 1))
     return Figures(
         minutes=round(service.length_s / 60, 1),
