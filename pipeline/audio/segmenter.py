@@ -25,6 +25,7 @@ from dataclasses import replace
 import numpy as np
 
 from pipeline.audio.stretch import Closed, Stretch, milliseconds
+from pipeline.audio.utterance_ids import UtteranceIds
 from pipeline.config.schema import Vad
 from pipeline.core.types import BLOCK_SAMPLES, SAMPLE_RATE, AudioBlock, Cause, Utterance
 
@@ -57,8 +58,8 @@ def last_finals(utterances: Iterable[Utterance]) -> list[Utterance]:
 class Segmenter:
     """Cuts a stream of blocks into utterances; no sample of speech is lost or given twice."""
 
-    def __init__(self, vad: Vad, *, last_id: int = 0) -> None:
-        """Take the settings, and the id of the last utterance before the first one here."""
+    def __init__(self, vad: Vad, *, ids: UtteranceIds | None = None) -> None:
+        """Take the settings, and where ids come from; None: they count from 1."""
         self.vad = vad
         """What holds from the next utterance on. Another thread may set it."""
         self._vad: Vad | None = None
@@ -68,7 +69,8 @@ class Segmenter:
         self._eager: Utterance | None = None
         self._closed: Closed | None = None
         self._continues = False
-        self._id = last_id
+        self._ids = ids or UtteranceIds()
+        self._id = self._ids.last
         self._revision = 0
         self._next_partial = self._partial_blocks
         self._expected: int | None = None
@@ -303,7 +305,7 @@ class Segmenter:
         """Return the first `count` blocks of what is open."""
         final = cause not in _OPEN_CAUSES
         if self._revision == 0:
-            self._id += 1
+            self._id = self._ids.take()
         revision = self._revision + 1
         self._revision = 0 if final else revision
         blocks = opened.blocks[:count]

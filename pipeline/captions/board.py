@@ -22,6 +22,16 @@ _OPEN = 32
 """Unfinished captions kept. The pipeline has a handful; more are forgotten, oldest first."""
 
 
+_READ_A_SECOND = 15.0
+_SHORTEST_S = 2.0
+"""A typed caption has no end in the sound: as subtitles do, it takes the time to read it."""
+
+
+def is_by_operator(message: CaptionMessage) -> bool:
+    """Whether an operator has written either text of a caption, or has hidden it."""
+    return message.corrected or message.target.engine == "operator"
+
+
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     """What a display needs to be up to date, sorted by id."""
@@ -100,7 +110,7 @@ class CaptionBoard:
         One that an operator has changed stays as it is. None if nothing changes for displays.
         """
         old = self._messages.get(caption_id)
-        if old is None or not old.final or old.target.engine == "operator":
+        if old is None or not old.final or is_by_operator(old):
             return None
         if not (old.source.text or old.target.text):  # filtered: there is nothing to take up
             self._messages[caption_id] = replace(old, final=False)
@@ -117,6 +127,53 @@ class CaptionBoard:
         if old.final and old.target == target and old.verse is None:
             return None
         return self._put(self._revised(old, old.source, target, len(text)))
+
+    def correct(self, caption_id: int, text: str) -> CaptionMessage | None:
+        """Replace a caption's source text by an operator's. Raises ProtocolError.
+
+        Its target text stands until `retranslate`; where the spoken words stand in for it, it is
+        the new text at once. None if the text is as it was.
+        """
+        old = self.message(caption_id)
+        if old.final and old.source.text == text:
+            return None
+        source = SourceText(self.source, text)
+        target = replace(old.target, text=text) if old.target.engine == "source" else old.target
+        new = self._revised(old, source, target, len(target.text))
+        return self._put(replace(new, corrected=True))
+
+    def retranslate(self, caption_id: int, target: TargetText) -> CaptionMessage:
+        """Show what was made of an operator's source text. Raises ProtocolError."""
+        old = self.message(caption_id)
+        return self._put(self._revised(old, old.source, target, len(target.text)))
+
+    def add_typed(self, caption_id: int, at_s: float, text: str, lang: str) -> CaptionMessage:
+        """Put a caption on the board that nobody has spoken; its id is above all others'.
+
+        Text in the spoken language is to be translated; in another it is shown as it is.
+        """
+        is_source = lang == self.source
+        source = SourceText(self.source, text if is_source else "")
+        target = TargetText(lang, text, "operator")
+        if is_source:
+            target = TargetText(self.target, "", "operator")
+        message = CaptionMessage(
+            seq=self.seq + 1,
+            id=caption_id,
+            revision=1,
+            final=True,
+            start_s=round(at_s, 3),
+            end_s=round(at_s + max(_SHORTEST_S, len(text) / _READ_A_SECOND), 3),
+            source=source,
+            target=target,
+            stable=len(target.text),
+            corrected=is_source,
+        )
+        return self._put(message)
+
+    def ids_from(self, start_s: float) -> tuple[int, ...]:
+        """Return the captions that begin at a time of the audio or later."""
+        return tuple(m.id for m in self._sorted() if m.start_s >= start_s)
 
     def put_verse(self, caption_id: int, verse: Verse) -> CaptionMessage:
         """Show a printed verse with a caption, for its translation. Raises ProtocolError."""
@@ -213,7 +270,7 @@ class CaptionBoard:
         """Keep what the pipeline says of a caption that an operator has changed, for an undo."""
         known = self._passed_over.get(message.id)
         # A late partial must not take the place of the final.
-        if not (known and known.final) and self._messages[message.id].target.engine == "operator":
+        if not (known and known.final) and is_by_operator(self._messages[message.id]):
             self._passed_over[message.id] = message
 
     def _withdrawn(self, old: CaptionMessage, engine: str) -> CaptionMessage:

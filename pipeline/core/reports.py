@@ -18,6 +18,16 @@ class Settled:
 
 
 @dataclass(frozen=True, slots=True)
+class Retranslated:
+    """A text that an operator wrote has been translated, or could not be."""
+
+    ticket: int
+    """The request's."""
+    caption: Caption | None
+    """Its translation, `final` if nothing better follows; None: no translator could make one."""
+
+
+@dataclass(frozen=True, slots=True)
 class Level:
     """The loudness of the input, measured a few times a second."""
 
@@ -79,6 +89,7 @@ Report: TypeAlias = (
     | Transcript
     | Caption
     | Comparison
+    | Retranslated
     | Level
     | Fault
     | SourceChanged

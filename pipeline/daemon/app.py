@@ -19,6 +19,7 @@ from pipeline.core.reports import (
     Fault,
     Level,
     Report,
+    Retranslated,
     Settled,
     SongChanged,
     SourceChanged,
@@ -264,6 +265,8 @@ class App:
         match report:
             case Caption():
                 self._compare(self._coordinator.show(report))
+            case Retranslated():
+                self._commands.on_retranslated(report)
             case Comparison():
                 self._coordinator.on_comparison(report)
             case Utterance(final=True):

@@ -53,5 +53,7 @@ class CaptionMessage:
     """Leading code points of `target.text` that will most likely not change again."""
     status: Literal["", "resumed"] = ""
     """"resumed": it was final, and the speaker has gone on; until it is final again."""
+    corrected: bool = False
+    """An operator has written the source text; `target` was made from it, or soon will be."""
     verse: Verse | None = None
     """The printed verse that is shown for `target`, which stays the machine's translation."""

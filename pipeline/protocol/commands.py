@@ -66,6 +66,7 @@ class PlainCommand:
     type: Literal["command"] = "command"
     name: Literal[
         "blank",
+        "clear-notice",
         "off-record",
         "on-record",
         "pause",
@@ -87,6 +88,29 @@ class EditCommand:
     name: Literal["edit"] = "edit"
     id: Count
     text: Text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorrectCommand:
+    """An operator replaces a caption's source text; it is translated again."""
+
+    type: Literal["command"] = "command"
+    name: Literal["correct"] = "correct"
+    id: Count
+    text: Text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TypeCommand:
+    """An operator types a caption that nobody has spoken, or a notice.
+
+    Text in the spoken language is translated, text in a target language shown as it is.
+    """
+
+    type: Literal["command"] = "command"
+    name: Literal["notice", "say"]
+    text: Text
+    lang: Annotated[str, Field(min_length=1)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,10 +149,19 @@ class AddRuleCommand:
             raise ProtocolError("bad-field", "heard and write are not the same.")
 
 
-CommandMessage: TypeAlias = PlainCommand | EditCommand | HideCommand | VerseCommand | AddRuleCommand
+CommandMessage: TypeAlias = (
+    PlainCommand
+    | EditCommand
+    | CorrectCommand
+    | TypeCommand
+    | HideCommand
+    | VerseCommand
+    | AddRuleCommand
+)
+_OfCaption: TypeAlias = EditCommand | CorrectCommand | HideCommand | VerseCommand
 ClientMessage: TypeAlias = AckMessage | AuthMessage | CommandMessage
 
 
 def caption_of(command: CommandMessage) -> int:
     """Return the id of the caption that a command concerns, 0 if none."""
-    return command.id if isinstance(command, EditCommand | HideCommand | VerseCommand) else 0
+    return command.id if isinstance(command, _OfCaption) else 0

@@ -6,7 +6,7 @@ records of these names. schema/messages is made from these types.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
@@ -20,6 +20,15 @@ from pipeline.records.utterance import UtteranceRecord
 
 # Pages from an older cache compare it in `hello`; a field that is added does not change it.
 PROTOCOL = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoticeMessage:
+    """The notice on every screen, until the next one; without a text there is none."""
+
+    type: Literal["notice"] = "notice"
+    texts: dict[str, str] = field(default_factory=dict)
+    """By language; the first is as an operator typed it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +53,7 @@ class HelloMessage:
     resumed: bool
     """True if `captions` holds only the changes after `since`."""
     captions: tuple[CaptionMessage, ...]
+    notice: NoticeMessage = field(default_factory=NoticeMessage)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -279,6 +289,7 @@ Outgoing: TypeAlias = (
     | EarlierMessage
     | AliveMessage
     | StatusMessage
+    | NoticeMessage
     | LevelMessage
     | AuthorizedMessage
     | PurgedMessage

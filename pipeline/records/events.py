@@ -118,6 +118,17 @@ class CommandEvent(_Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NoticeEvent(_Event):
+    """A notice has been put on every screen, or translated, or taken away."""
+
+    event: Literal["notice"] = "notice"
+    at_s: float
+    """Position of the audio when it was put up."""
+    texts: dict[str, str]
+    """By language; empty: none stands any more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DictionaryEvent(_Event):
     """The dictionary was read again."""
 
@@ -192,6 +203,7 @@ EventRecord: TypeAlias = (
     | SongEvent
     | RungEvent
     | CommandEvent
+    | NoticeEvent
     | DictionaryEvent
     | ReloadedEvent
     | RuleEvent

@@ -34,6 +34,7 @@ from pipeline.protocol.messages import (
     ConsoleMessage,
     EarlierMessage,
     HelloMessage,
+    NoticeMessage,
     Outgoing,
     StatusMessage,
 )
@@ -90,6 +91,7 @@ class Hub:
         )
         self._state: State = "starting"
         self._reason = ""
+        self._notice = NoticeMessage()
         self._clients = Clients(metrics)
         self._glass = DisplayLatency()
         self.operators = OperatorFeed(self._clients, self._glass)
@@ -165,6 +167,12 @@ class Hub:
         self._metrics.set_state(state)
         seq = self._board.seq
         self._tell(StatusMessage(mode=self._mode, seq=seq, state=state, reason=reason))
+
+    def set_notice(self, notice: NoticeMessage) -> None:
+        """Send the notice that stands now; in a dry-run to operators only."""
+        self._notice = notice
+        recipients = self._clients.authorized() if self._mode == "dry-run" else self._clients
+        self._clients.send(recipients, encode(notice))
 
     async def close(self) -> None:
         """Say goodbye (1001) to everyone, wait a moment, then cut off whoever is left."""
@@ -277,6 +285,7 @@ class Hub:
                 reason=self._reason,
                 resumed=snapshot.resumed,
                 captions=captions,
+                notice=NoticeMessage() if secret else self._notice,
             )
         )
         client.acked = self._board.seq

@@ -17,12 +17,12 @@ from pipeline.config.schema import Settings
 from pipeline.core.errors import SessionError
 from pipeline.core.files import try_lock
 from pipeline.protocol.caption import CaptionMessage
-from pipeline.records.events import Record, ResumedEvent
+from pipeline.records.events import NoticeEvent, Record, ResumedEvent
 from pipeline.records.health import HealthRecord
 from pipeline.records.utterance import UtteranceRecord
 from pipeline.session.reader import JOURNAL, read_journal, read_records, sessions, start_utc
 
-_DONE = ("command", "off-record", "rule")
+_DONE = ("command", "notice", "off-record", "rule")
 """Events of what an operator did: they must not be forgotten, whatever was said."""
 _FILES = (".wav", ".flac", ".ogg", ".mp3", ".m4a", ".mp4", ".mov", ".webm", ".mkv", ".aiff")
 
@@ -57,6 +57,12 @@ class Unfinished:
     def runs(self) -> int:
         """Number of times that the daemon was started for it."""
         return 1 + sum(isinstance(record, ResumedEvent) for record in self.records)
+
+    @property
+    def notice(self) -> NoticeEvent | None:
+        """The notice that stood on every screen, if one did."""
+        told = [each for each in self.records if isinstance(each, NoticeEvent)]
+        return told[-1] if told and told[-1].texts else None
 
     def set_by_operator(self, on: str, off: str) -> bool:
         """Return whether the later of two commands, such as blank and unblank, was `on`."""

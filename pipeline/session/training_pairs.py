@@ -18,6 +18,7 @@ from typing import Literal, TypeAlias
 import orjson
 from pydantic import TypeAdapter
 
+from pipeline.captions.board import is_by_operator
 from pipeline.core.errors import ProtocolError
 from pipeline.core.files import LineFile
 from pipeline.protocol.caption import CaptionMessage
@@ -145,7 +146,19 @@ def follow_edit(pair: Pair, message: CaptionMessage) -> Pair | None:
     target = message.target
     if not target.text:
         return None
-    return replace(pair, target=target.text, target_lang=target.lang, engine=target.engine)
+    told = replace(pair, target=target.text, target_lang=target.lang, engine=target.engine)
+    if not message.corrected:
+        return told
+    # The score was that of a translation of something else.
+    return replace(
+        told,
+        source=message.source.text,
+        score=None,
+        stt_confidence=None,
+        translation_qe=None,
+        marian_agreement=None,
+        decision="review",
+    )
 
 
 def file_pairs(
@@ -171,7 +184,7 @@ def operator_edits(messages: Iterable[CaptionMessage]) -> dict[int, CaptionMessa
     touched: set[int] = set()
     for message in messages:
         newest[message.id] = message
-        if message.target.engine == OPERATOR or not message.target.text:
+        if is_by_operator(message) or not message.target.text:
             touched.add(message.id)
     return {key: newest[key] for key in sorted(touched)}
 
@@ -256,7 +269,7 @@ class Pairs:
     def follow(self, message: CaptionMessage) -> None:
         """Take a final caption; only what an operator did, or undid, changes anything."""
         # An undo brings the translator's own text back, under an id that is in the list.
-        if message.target.engine == OPERATOR or message.id in self._edits:
+        if is_by_operator(message) or message.id in self._edits:
             self._edits[message.id] = message
             self._changed.add(message.id)
             if len(self._edits) > _EDITS:

@@ -10,10 +10,11 @@ from typing import Protocol
 
 from pipeline.audio.protocols import AudioSource, SongDetector, SpeechDetector
 from pipeline.audio.segmenter import Segmenter
+from pipeline.audio.utterance_ids import UtteranceIds
 from pipeline.church.doubt import evidence_of, shipped
 from pipeline.church.finals import checked
 from pipeline.config.schema import Settings
-from pipeline.core.reports import Emit, Fault, Report
+from pipeline.core.reports import Emit, Fault, Report, Retranslated
 from pipeline.core.standing import Reopened
 from pipeline.core.types import Caption, SongControl
 from pipeline.dictionary.store import Dictionary
@@ -24,7 +25,7 @@ from pipeline.workers.base import Worker
 from pipeline.workers.comparer import LIMIT, Compare
 from pipeline.workers.degradation import Degradation
 from pipeline.workers.listener import Listen
-from pipeline.workers.queues import DRAFT_LIMIT, DraftQueue, UtteranceQueue
+from pipeline.workers.queues import DRAFT_LIMIT, DraftQueue, Retranslation, UtteranceQueue
 from pipeline.workers.transcriber import Transcribe
 from pipeline.workers.translator import Translate
 from pipeline.workers.vad_fallback import FallbackDetector
@@ -94,7 +95,8 @@ class WorkerGroup:
         self.may_shed = not (settings.audio.input and settings.audio.pace == "fast")
         self._utterances = UtteranceQueue()
         self._drafts = DraftQueue(DRAFT_LIMIT)
-        self._segmenter = Segmenter(settings.vad, last_id=last_id)
+        self._ids = UtteranceIds(last_id)
+        self._segmenter = Segmenter(settings.vad, ids=self._ids)
         self._detector = FallbackDetector(engines.detector, emit)
         self.listen = Listen(
             source=engines.source,
@@ -260,6 +262,14 @@ class WorkerGroup:
         if self._compare is not None and final.engine != "source":
             self._compare.put(final)
 
+    def take_id(self) -> int:
+        """Return the id of a caption that an operator types: it follows what is said now."""
+        return self._ids.take()
+
+    def retranslate(self, request: Retranslation) -> None:
+        """Have a text of an operator's translated; Retranslated reports follow. Never waits."""
+        self._utterances.ask(request)
+
     def take_unfinished(self) -> list[Caption]:
         """Take what the final translator has not finished, as finals."""
         unfinished = self._translate.take_unfinished() if self._translate else []
@@ -281,6 +291,7 @@ class WorkerGroup:
         self.listen.off_record = controls.off_record
         if new:
             self._utterances.discard()
+            self._drafts.discard_asked()
             self.take_unfinished()
 
     @property
@@ -289,8 +300,11 @@ class WorkerGroup:
 
     def _emit_checked(self, report: Report) -> None:
         """Hand on what a worker reports; every final is compared with what was said first."""
-        if isinstance(report, Caption) and report.final:
-            report = self._checked(report)
+        match report:
+            case Caption(final=True):
+                report = self._checked(report)
+            case Retranslated(caption=Caption(final=True) as caption):
+                report = replace(report, caption=self._checked(caption))
         self._emit(report)
 
     def _checked(self, final: Caption) -> Caption:

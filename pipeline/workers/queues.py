@@ -15,21 +15,73 @@ from __future__ import annotations
 import queue
 import threading
 from collections import deque
+from dataclasses import dataclass
 from typing import TypeAlias
 
-from pipeline.core.types import Caption, Utterance
+from pipeline.core.types import Caption, Transcript, Utterance
 
 DRAFT_LIMIT = 4
 
 _RESUMED = 16
 """Resumptions remembered. Only the newest utterance is ever resumed; work on it may still run."""
 
+_ATTEMPTS = 5
+"""So often a retranslation makes way for a draft before the quick one has to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retranslation:
+    """A text that an operator has written, to be translated between what is said."""
+
+    ticket: int
+    """Tells its results from those of an earlier text of the same caption."""
+    transcript: Transcript
+    """The text; its utterance has no samples."""
+    quick: Caption | None = None
+    """What the quick translator made of it."""
+    attempts: int = 0
+    """How often the final translator has begun."""
+
+    @property
+    def may_repeat(self) -> bool:
+        """Whether it may make way once more."""
+        return self.attempts < _ATTEMPTS
+
+
 Draft: TypeAlias = tuple[Caption, float]
 """A caption that waits for its final translation, and when it was handed over (monotonic)."""
 
 
 class DraftQueue(queue.Queue[Draft | None]):
-    """Carries drafts from transcribe to translate; None is the end."""
+    """Carries drafts from transcribe to translate; None is the end.
+
+    Retranslations wait beside it: they are taken when no draft waits, and have no limit.
+    """
+
+    def __init__(self, maxsize: int = 0) -> None:
+        super().__init__(maxsize)
+        self._asked: deque[Retranslation] = deque()
+
+    def ask(self, request: Retranslation) -> None:
+        """Add a retranslation; never waits."""
+        with self.not_empty:
+            self._asked.append(request)
+            self.not_empty.notify()
+
+    def take(self) -> Draft | Retranslation | None:
+        """Wait for the next draft, else a retranslation. None is the end."""
+        with self.not_empty:
+            self.not_empty.wait_for(lambda: self._qsize() or self._asked)
+            if not self._qsize():
+                return self._asked.popleft()
+            draft = self._get()
+            self.not_full.notify()
+            return draft
+
+    def discard_asked(self) -> None:
+        """Throw away the retranslations that wait."""
+        with self.mutex:
+            self._asked.clear()
 
 
 class UtteranceQueue:
@@ -40,6 +92,7 @@ class UtteranceQueue:
         self._finals: deque[Utterance] = deque()
         self._partial: Utterance | None = None
         self._eager: Utterance | None = None
+        self._asked: deque[Retranslation] = deque()
         self._resumed: dict[int, int] = {}
         self._closed = False
         self._changed = threading.Condition()
@@ -90,6 +143,25 @@ class UtteranceQueue:
                 self._finals[at] = final
         return True
 
+    def ask(self, request: Retranslation) -> None:
+        """Add a retranslation; never waits."""
+        with self._changed:
+            self._asked.append(request)
+            self._changed.notify_all()
+
+    def take(self) -> Utterance | Retranslation | None:
+        """Wait for the next final, else a retranslation, else the newest partial. None: the end.
+
+        A retranslation takes the quick translator's time for a text: a partial may wait for it.
+        """
+        with self._changed:
+            self._changed.wait_for(
+                lambda: self._finals or self._asked or self._partial or self._closed
+            )
+            if self._asked and not self._finals:
+                return self._asked.popleft()
+            return self.get()
+
     def get(self) -> Utterance | None:
         """Wait for the next final, else the newest partial. None is the end."""
         with self._changed:
@@ -104,6 +176,7 @@ class UtteranceQueue:
         """Throw away what waits."""
         with self._changed:
             self._finals.clear()
+            self._asked.clear()
             self._partial = self._eager = None
             self._changed.notify_all()
 

@@ -9,8 +9,8 @@ from dataclasses import replace
 
 from pipeline.config.schema import Settings
 from pipeline.core.errors import EngineError, EngineGoneError, ModelCrashError
-from pipeline.core.reports import Emit, Fault
-from pipeline.core.standing import Reopened
+from pipeline.core.reports import Emit, Fault, Retranslated
+from pipeline.core.standing import Reopened, Standing
 from pipeline.core.types import SAMPLE_RATE, Caption, Recognition, Transcript, Utterance
 from pipeline.dictionary.matcher import correct
 from pipeline.dictionary.store import Dictionary
@@ -23,7 +23,7 @@ from pipeline.workers.backoff import Backoff
 from pipeline.workers.base import FAULTS_IN_A_ROW, Worker
 from pipeline.workers.commits import Commitments
 from pipeline.workers.degradation import Degradation, Rung
-from pipeline.workers.queues import DraftQueue, UtteranceQueue
+from pipeline.workers.queues import DraftQueue, Retranslation, UtteranceQueue
 from pipeline.workers.steps import as_final, source_caption, transcribe, translate
 
 _REST_S = (15.0, 60.0)
@@ -95,8 +95,11 @@ class Transcribe(Worker):
     def work(self) -> None:
         """Take utterances until their queue is closed and empty."""
         try:
-            while (utterance := self._utterances.get()) is not None:
-                self.take(utterance)
+            while (work := self._utterances.take()) is not None:
+                if isinstance(work, Retranslation):
+                    self._retranslate(work)
+                else:
+                    self.take(work)
                 self._free_s = time.monotonic()
         finally:
             if self._drafts is not None:
@@ -236,17 +239,7 @@ class Transcribe(Worker):
         idle = self._backoff.is_active(now) or self._degradation.rung >= Rung.SOURCE_CAPTIONS
         if self._partial is not None and not idle:
             try:
-                made = translate(
-                    self._partial,
-                    rest,
-                    lang=self.settings.translate.target,
-                    handed_s=now,
-                    free_s=now,
-                    clock=time.monotonic,
-                    standing=standing,
-                    spell_references=self.settings.church.references,
-                    glossary=self._dictionary.glossaries.of(self.settings.translate.target),
-                )
+                made = self._quick(self._partial, rest, now, standing)
             except EngineGoneError:
                 pass  # it is told when its process ends, and rests by itself
             except EngineError as error:
@@ -259,6 +252,45 @@ class Transcribe(Worker):
                     self._backoff.succeeded()
                     caption = self._commits.behind_lead(made, transcript)
         return self._commits.shown(caption)
+
+    def _quick(
+        self,
+        translator: Translator,
+        transcript: Transcript,
+        now_s: float,
+        standing: Standing | None = None,
+    ) -> Caption:
+        return translate(
+            translator,
+            transcript,
+            lang=self.settings.translate.target,
+            handed_s=now_s,
+            free_s=now_s,
+            clock=time.monotonic,
+            standing=standing,
+            spell_references=self.settings.church.references,
+            glossary=self._dictionary.glossaries.of(self.settings.translate.target),
+        )
+
+    def _retranslate(self, request: Retranslation) -> None:
+        """Translate what an operator has written at once; the final translator makes it better."""
+        caption = source_caption(request.transcript)
+        now = time.monotonic()
+        if self._partial is not None and not self._backoff.is_active(now):
+            try:
+                made = self._quick(self._partial, request.transcript, now)
+            except EngineError as error:
+                # Not one of the errors in a row: nothing that was spoken has failed.
+                self.emit(Fault(self.name, error.code, error.message))
+            else:
+                caption = caption if gibberish(made.text, made.lang) else made
+        goes_on = self._drafts is not None and not self.final_engine_lost
+        if caption.engine != "source":
+            self.emit(Retranslated(request.ticket, caption if goes_on else as_final(caption)))
+        elif not goes_on:
+            self.emit(Retranslated(request.ticket, None))
+        if goes_on and self._drafts is not None:
+            self._drafts.ask(replace(request, quick=caption))
 
     def _failed(self, error: EngineError) -> None:
         """Report an error of the partial translator."""

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from pipeline.config.schema import Settings
 from pipeline.core.errors import EngineCancelledError, EngineError, EngineGoneError, ModelError
-from pipeline.core.reports import Emit, Fault
+from pipeline.core.reports import Emit, Fault, Retranslated
 from pipeline.core.standing import Standing
 from pipeline.core.types import Caption, Opinion, Span, Utterance
 from pipeline.dictionary.glossary_store import GlossaryStore
@@ -20,7 +20,7 @@ from pipeline.text.local_agreement import revised_words
 from pipeline.workers.backoff import Backoff
 from pipeline.workers.base import FAULTS_IN_A_ROW, UNUSABLE, Worker
 from pipeline.workers.degradation import Degradation, Rung
-from pipeline.workers.queues import Draft, DraftQueue
+from pipeline.workers.queues import Draft, DraftQueue, Retranslation
 from pipeline.workers.steps import as_final, blend, translate
 
 _STREAM_S = 0.25
@@ -58,6 +58,7 @@ class Translate(Worker):
         self._free_s = 0.0
         self._backoff = Backoff(after=FAULTS_IN_A_ROW, first_s=_REST_S[0], most_s=_REST_S[1])
         self._is_stale = is_stale
+        self._makes_way = False  # what it is at can wait for drafts
         translator.is_cancelled = self._is_cancelled
         self.doing: Draft | None = None
         """The draft being translated and since when, for the main thread's look-out for a hang."""
@@ -80,8 +81,10 @@ class Translate(Worker):
         return self._translator.degraded_reason
 
     @property
-    def _resting(self) -> bool:
-        return self._backoff.is_active(time.monotonic())
+    def _is_idle(self) -> bool:
+        """Whether the translator rests, or is given up for now."""
+        resting = self._backoff.is_active(time.monotonic())
+        return resting or self._degradation.rung >= Rung.PARTIAL_ENGINE_FINALS
 
     def load(self) -> None:
         """Load the translator. A broken one is reported, and drafts become finals."""
@@ -98,8 +101,11 @@ class Translate(Worker):
 
     def work(self) -> None:
         """Take drafts until the end comes."""
-        while (draft := self._drafts.get()) is not None:
-            self.take(draft)
+        while (work := self._drafts.take()) is not None:
+            if isinstance(work, Retranslation):
+                self._retranslate(work)
+            else:
+                self.take(work)
             self._free_s = time.monotonic()
 
     def take(self, draft: Draft) -> None:
@@ -110,6 +116,41 @@ class Translate(Worker):
         if caption is not None:
             self.emit(caption)
         self.doing = None
+
+    def _retranslate(self, request: Retranslation) -> None:
+        """Translate what an operator has written, unless a draft comes: then later, once more."""
+        self._translator.deadline_s = self.settings.translate.final.deadline_s
+        request = replace(request, attempts=request.attempts + 1)
+        quick = request.quick if request.quick and request.quick.engine != "source" else None
+        made = None
+        if not self._is_idle:
+            self._makes_way = True
+            try:
+                made = self._retranslated(request)
+            except EngineCancelledError:
+                if request.may_repeat:
+                    self._drafts.ask(request)
+                    return
+            except EngineError as error:
+                # Not one of the errors in a row: nothing that was spoken has failed.
+                self.emit(Fault(self.name, error.code, error.message))
+            finally:
+                self._makes_way = False
+        best = made or quick
+        self.emit(Retranslated(request.ticket, as_final(best) if best else None))
+
+    def _retranslated(self, request: Retranslation) -> Caption | None:
+        now = time.monotonic()
+        caption = translate(
+            self._translator,
+            request.transcript,
+            lang=self._lang,
+            handed_s=now,
+            free_s=now,
+            clock=time.monotonic,
+            spell_references=self.settings.church.references,
+        )
+        return None if _unusable(caption) else caption
 
     def take_unfinished(self) -> list[Caption]:
         """Take every draft, the one being worked on first, as a final: the translator hangs."""
@@ -124,13 +165,15 @@ class Translate(Worker):
         return [as_final(draft[0]) for draft in taken]
 
     def _is_cancelled(self) -> bool:
-        """Whether speech has returned to what is being translated."""
+        """Whether what is being translated is no longer wanted, or makes way for a draft."""
+        if self._makes_way:
+            return not self._drafts.empty()
         doing = self.doing
         return doing is not None and self._is_stale(doing[0].transcript.utterance)
 
     def _final(self, draft: Caption, handed_s: float) -> Caption | None:
         """Return the final caption of a draft, None if it is not wanted any more."""
-        if self._resting or self._degradation.rung >= Rung.PARTIAL_ENGINE_FINALS:
+        if self._is_idle:
             return as_final(draft)
         start_s, final = time.monotonic(), self.settings.translate.final
         try:

@@ -42,6 +42,7 @@ WRITTEN: dict[str, Any] = {
     "messages/caption": CaptionMessage,
     "messages/hello": messages.HelloMessage,
     "messages/status": messages.StatusMessage,
+    "messages/notice": messages.NoticeMessage,
     "messages/level": messages.LevelMessage,
     "messages/earlier": messages.EarlierMessage,
     "messages/alive": messages.AliveMessage,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from pipeline.audio.utterance_ids import UtteranceIds
 from pipeline.workers.group import HearingControls
+from pipeline.workers.queues import Retranslation
 
 
 class FakeHearing:
@@ -12,6 +14,17 @@ class FakeHearing:
         self.heard_s = heard_s
         self.controls: HearingControls | None = None
         self.settled = 0
+
+        self.asked: list[Retranslation] = []
+        self.ids = UtteranceIds()
+
+    def take_id(self) -> int:
+        """Return the next id."""
+        return self.ids.take()
+
+    def retranslate(self, request: Retranslation) -> None:
+        """Keep what is asked for."""
+        self.asked.append(request)
 
     def apply(self, controls: HearingControls) -> None:
         """Keep what operators want."""
