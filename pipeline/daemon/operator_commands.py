@@ -13,16 +13,15 @@ import structlog
 
 from pipeline.captions.redaction import Redaction
 from pipeline.check.last_check import last_check
-from pipeline.core.errors import DictionaryError, ProtocolError, quoted
+from pipeline.core.errors import DictionaryError, ProtocolError
 from pipeline.core.reports import Retranslated
 from pipeline.core.timestamps import utc_now
 from pipeline.core.types import CommandName, SongControl
 from pipeline.daemon.context import DaemonContext
 from pipeline.daemon.coordinator import CaptionCoordinator
 from pipeline.daemon.notices import Notices
-from pipeline.daemon.retranslations import Retranslations
 from pipeline.daemon.undo import Undo
-from pipeline.protocol.caption import CaptionMessage
+from pipeline.daemon.written_texts import Speech, WrittenTexts
 from pipeline.protocol.commands import (
     AddRuleCommand,
     CommandMessage,
@@ -38,7 +37,6 @@ from pipeline.protocol.messages import ConsoleMessage, DoneMessage, RuleMessage
 from pipeline.records.events import CommandEvent, RuleEvent
 from pipeline.session.resume import Unfinished
 from pipeline.workers.group import HearingControls
-from pipeline.workers.queues import Retranslation
 
 log = structlog.get_logger()
 
@@ -52,33 +50,17 @@ _SONG_COMMAND: Mapping[SongControl, CommandName] = {
 }
 _SONG: Mapping[str, SongControl] = {name: control for control, name in _SONG_COMMAND.items()}
 
-_NOTICE = -1
-"""Stands for the notice among the ids of captions that can be undone."""
-
 _CODES = {
     "dictionary-duplicate-phrase": "rule-exists",
     "dictionary-rule-gone": "rule-gone",
 }
 
 
-class Hearing(Protocol):
+class Hearing(Speech, Protocol):
     """The part of the workers that commands reach."""
-
-    @property
-    def heard_s(self) -> float:
-        """Where in the session's audio it is, seconds."""
 
     def apply(self, controls: HearingControls) -> None:
         """Hear, pause or forget, as operators want."""
-
-    def take_id(self) -> int:
-        """Return the id of a caption that is typed."""
-
-    def retranslate(self, request: Retranslation) -> None:
-        """Have an operator's text translated."""
-
-    def settle(self) -> None:
-        """Let what is said from now on be a caption of its own: a final was changed."""
 
 
 class OperatorCommands:
@@ -102,11 +84,13 @@ class OperatorCommands:
         self._coordinator = coordinator
         self._hearing = hearing
         self._reload = reload
-        self._retranslations = Retranslations(context.board, coordinator, hearing.retranslate)
-        self._notices = Notices(
-            context.hub, context.recorder, self._retranslations, context.board.source
-        )
         self._undo = Undo()
+        self._written = WrittenTexts(context, coordinator, hearing, self._undo)
+
+    @property
+    def notices(self) -> Notices:
+        """The notice on every screen."""
+        return self._written.notices
 
     def done(self, name: CommandName) -> DoneMessage:
         """Return what operators' pages are told of a command that was obeyed."""
@@ -173,26 +157,26 @@ class OperatorCommands:
         self._facts.off_record = earlier.set_by_operator("off-record", "on-record")
         self._facts.song_control = _SONG.get(earlier.last_command(_SONG), "auto")
         if earlier.notice:
-            self._notices.restore(earlier.notice)
+            self.notices.restore(earlier.notice)
         self._hearing.apply(self._facts)
 
     def on_retranslated(self, result: Retranslated) -> None:
         """Show what was made of a text that an operator has written."""
-        self._retranslations.on_retranslated(result)
+        self._written.retranslations.on_retranslated(result)
 
     def _act(self, command: CommandMessage) -> None:
         about = caption_of(command)
         match command:
             case CorrectCommand(id=key, text=text):
-                self._correct(key, text)
+                self._written.correct(key, text)
             case TypeCommand(name="say", text=text, lang=lang):
-                about = self._say(text, lang)
+                about = self._written.say(text, lang)
             case TypeCommand(text=text, lang=lang):
-                self._put_notice(text, lang)
+                self._written.put_notice(text, lang)
             case EditCommand(id=key, text=text):
-                self._revise("edit", self._board.message(key), self._board.edit(key, text))
+                self._written.revise("edit", self._board.message(key), self._board.edit(key, text))
             case HideCommand(id=key):
-                self._revise("hiding", self._board.message(key), self._board.hide(key))
+                self._written.revise("hiding", self._board.message(key), self._board.hide(key))
             case VerseCommand():
                 self._settle_verse(command)
             case AddRuleCommand(heard=heard, write=write):
@@ -204,7 +188,7 @@ class OperatorCommands:
     def _act_plainly(self, name: CommandName) -> None:
         match name:
             case "clear-notice":
-                self._change_notice(lambda: self._notices.show({}, self._hearing.heard_s))
+                self._written.clear_notice()
             case "pause":
                 self._switch_on("pause", "resume", self._set_paused, was_on=self._facts.paused)
             case "resume":
@@ -277,9 +261,7 @@ class OperatorCommands:
         self._facts.off_record = True
         self._announcer.announce()
         ids = self._coordinator.redact(redaction)
-        self._retranslations.forget()
-        self._notices.forget(from_s)
-        self._undo.forget_captions(ids | {_NOTICE})
+        self._written.forget(ids, from_s)
         # Everything is hidden; who commanded it is answered when not even a kill can undo it.
         self._recorder.await_mark(_MARK_S)
         log.warning("off the record", utterances=len(ids), from_s=round(from_s, 1))
@@ -289,70 +271,13 @@ class OperatorCommands:
             self._facts.off_record = False
             self._coordinator.return_to_record(self._hearing.heard_s)
 
-    def _revise(self, did: str, old: CaptionMessage, new: CaptionMessage | None) -> None:
-        """Show what was done to a caption, if it has changed anything."""
-
-        def back() -> None:
-            self._coordinator.publish(self._board.put_back(old))
-
-        if new is not None:
-            self._hearing.settle()  # else what follows would be in a caption that stays as it is
-            self._undo.push(f"{did} of caption {old.id}", back, old.id)
-            self._coordinator.publish(new)
-
-    def _correct(self, key: int, text: str) -> None:
-        """Show what was really said, and have that translated."""
-        old, new = self._board.message(key), self._board.correct(key, text)
-        self._revise("correction", old, new)
-        if new is not None:
-            self._retranslations.of_caption(new)
-
-    def _say(self, text: str, lang: str) -> int:
-        """Show a caption that nobody has spoken; return its id."""
-        self._require_screens(lang)
-        self._hearing.settle()
-        key = self._hearing.take_id()
-        message = self._board.add_typed(key, self._hearing.heard_s, text, lang)
-
-        def back() -> None:
-            self._coordinator.publish(self._board.hide(key))
-
-        self._undo.push(f"typed caption {key}", back, key)
-        self._coordinator.publish(message)
-        if message.corrected:
-            self._retranslations.of_caption(message)
-        return key
-
-    def _put_notice(self, text: str, lang: str) -> None:
-        self._require_screens(lang)
-        self._change_notice(lambda: self._notices.put(text, lang, self._hearing.heard_s))
-
-    def _change_notice(self, change: Callable[[], None]) -> None:
-        before = self._notices.texts
-
-        def back() -> None:
-            self._notices.show(before, self._hearing.heard_s)
-
-        change()
-        if self._notices.texts != before:
-            self._undo.push("notice", back, _NOTICE)
-
-    def _require_screens(self, lang: str) -> None:
-        """Raise ProtocolError where nothing in this language can be shown."""
-        langs = (self._board.source, self._board.target)
-        if lang not in langs:
-            told = f"{quoted(lang)} is not shown: {', '.join(langs)} are."
-            raise ProtocolError("unknown-lang", told)
-        if self._facts.off_record:
-            raise ProtocolError("off-record", "Go back on the record first: nothing is shown now.")
-
     def _settle_verse(self, command: VerseCommand) -> None:
         """Show the suggested verse with its caption, or leave it alone."""
         if command.name == "dismiss-verse":
             self._verses.dismiss(command.id)
             return
         old = self._board.message(command.id)  # first: a refusal must not use the suggestion up
-        self._revise("verse", old, self._board.put_verse(old.id, self._verses.take(old.id)))
+        self._written.revise("verse", old, self._board.put_verse(old.id, self._verses.take(old.id)))
 
     def _add_rule(self, heard: str, write: str) -> None:
         try:

@@ -13,7 +13,7 @@ from pipeline.cli.screens import LineScreen
 from pipeline.config.changes import Changes
 from pipeline.config.loader import load
 from pipeline.config.schema import Church
-from pipeline.core.reports import Level, SongChanged
+from pipeline.core.reports import Level, Retranslated, SongChanged
 from pipeline.core.types import (
     SAMPLE_RATE,
     Caption,
@@ -148,6 +148,7 @@ class OperatorServer(DisplayServer):
         )  # fmt: skip
 
         self.hearing.heard_s = utterance.end_s
+        self.hearing.ids.last = max(self.hearing.ids.last, number)
 
         async def report() -> None:
             self.coordinator.on_closed(utterance)
@@ -198,6 +199,18 @@ class OperatorServer(DisplayServer):
 
         async def report() -> None:
             self.coordinator.on_comparison(comparison)
+
+        self._wait(report())
+
+    def translated(self, quick: str, final: str) -> None:
+        """Let the translators answer what was asked of them last: Marian, then Gemma."""
+        request = self.hearing.asked[-1]
+
+        async def report() -> None:
+            for text, engine in ((quick, "marian"), (final, "gemma")):
+                is_final = engine == "gemma"
+                made = Caption(request.transcript, "es", text, engine, final=is_final)
+                self.commands.on_retranslated(Retranslated(request.ticket, made))
 
         self._wait(report())
 

@@ -343,7 +343,10 @@ def test_everything_by_keyboard(hall: OperatorServer, visit: Visit) -> None:
     page.keyboard.press("ArrowUp")
     expect(row(page, 1)).to_be_focused()
     page.keyboard.press("Enter")
+    expect(page.locator("#edit-heard")).to_be_focused()
+    page.keyboard.press("Tab")
     expect(page.locator("#edit-text")).to_be_focused()
+    page.keyboard.press("End")
     page.keyboard.type(" pb")  # letters of shortcuts
     page.keyboard.press("Enter")
     expect(people.locator("#captions")).to_contain_text("La primera. pb")

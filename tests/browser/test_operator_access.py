@@ -66,7 +66,7 @@ def set_apart(page: Page, hall: OperatorServer) -> None:
     page.keyboard.press("ArrowUp")  # which was not shown, and so cannot be edited
     page.keyboard.press("ArrowUp")
     page.keyboard.press("e")
-    page.keyboard.type(" x")
+    page.locator("#edit-text").fill("La primera. x")
     page.keyboard.press("Enter")
     expect(page.locator("[data-standing=edited]")).to_have_count(1)
     hall.level(-1, clipped=True)
@@ -76,6 +76,15 @@ def set_apart(page: Page, hall: OperatorServer) -> None:
 def editing(page: Page, hall: OperatorServer) -> None:
     del hall
     page.keyboard.press("e")
+
+
+def typing(page: Page, hall: OperatorServer) -> None:
+    page.keyboard.press("t")
+    page.get_by_label("a notice that stays").check()
+    page.locator("#type-text").fill("The sermon starts at 10:40.")
+    page.keyboard.press("Enter")
+    expect(page.locator("#standing")).to_be_visible()
+    page.locator("#type").click()
 
 
 def ruling(page: Page, hall: OperatorServer) -> None:
@@ -90,7 +99,7 @@ def lost(page: Page, hall: OperatorServer) -> None:
     expect(page.locator("#state")).to_have_text("Connection lost")
 
 
-@pytest.mark.parametrize("act", [login, at_work, set_apart, editing, ruling, lost])
+@pytest.mark.parametrize("act", [login, at_work, set_apart, editing, typing, ruling, lost])
 @pytest.mark.parametrize("scheme", ["dark", "light"])
 @pytest.mark.parametrize("size", SIZES)
 def test_the_console_has_no_barriers(

@@ -78,7 +78,7 @@ def test_an_edit_revises_every_screen(hall: OperatorServer, visit: Visit) -> Non
     expect(people.locator(".caption .text")).to_have_text("La palabra.")
     page.locator("#edit").click()
     dialog = page.locator("#edit-dialog")
-    expect(dialog.locator("#edit-heard")).to_have_text("the word")
+    expect(dialog.locator("#edit-heard")).to_have_value("the word")
     expect(page.locator("#edit-text")).to_have_value("La palabra.")
     dialog.get_by_role("button", name="Take Marian").click()
     expect(page.locator("#edit-text")).to_have_value("palabra")
@@ -91,6 +91,91 @@ def test_an_edit_revises_every_screen(hall: OperatorServer, visit: Visit) -> Non
     page.locator("#undo").click()
     for screen in (people, wall):
         expect(screen.locator("#captions .caption .text")).to_have_text("La palabra.")
+
+
+def test_what_was_heard_is_corrected_and_translated_again(
+    hall: OperatorServer, visit: Visit
+) -> None:
+    page = opened(visit)
+    people, wall, stream = audience(visit), visit("/projector", **TABLET), visit("/obs", **TABLET)
+    hall.hear(1, "the pro pitty of zor", "La piedad de zor.", unsure={"zor": 0.2})
+    page.locator(".doubt").first.click()
+    page.keyboard.press("e")
+    heard = page.locator("#edit-heard")
+    expect(heard).to_be_focused()
+    assert page.evaluate("getSelection().toString()") == "zor"
+    page.keyboard.type("God")
+    page.keyboard.press("Enter")
+    expect(row(page, 1).locator(".heard")).to_have_text("the pro pitty of God")
+    expect(row(page, 1).locator(".remark")).to_contain_text("heard was “the pro pitty of zor”")
+    assert hall.hearing.asked[-1].transcript.text == "the pro pitty of God"
+    hall.translated("La piedad del Dios.", "La piedad de Dios.")
+    for screen in (people, wall):
+        expect(screen.locator("#captions .caption .text")).to_have_text("La piedad de Dios.")
+    expect(stream.locator("#captions .caption").last).to_contain_text("La piedad de Dios.")
+    expect(row(page, 1).locator(".shown")).to_contain_text("Gemma")
+    page.keyboard.press("u")
+    for screen in (people, wall):
+        expect(screen.locator("#captions .caption .text")).to_have_text("La piedad de zor.")
+    expect(row(page, 1).locator(".doubt")).to_have_text("zor")
+
+
+def test_a_typed_caption_reaches_every_screen(hall: OperatorServer, visit: Visit) -> None:
+    page = opened(visit)
+    people, wall = audience(visit), visit("/projector", **TABLET)
+    hall.hear(1, "the word", "La palabra.")
+    page.keyboard.press("t")
+    page.locator("#type-text").fill("Children may go now.")
+    page.keyboard.press("Enter")
+    expect(row(page, 2).locator(".heard")).to_have_text("Children may go now.")
+    expect(people.locator(".caption")).to_have_count(1)
+    hall.translated("Los niños van.", "Los niños pueden ir ahora.")
+    for screen in (people, wall):
+        expect(screen.locator("#captions .caption .text").last).to_have_text(
+            "Los niños pueden ir ahora."
+        )
+    page.keyboard.press("t")
+    page.get_by_label("Spanish, shown as it is").check()
+    page.locator("#type-text").fill("Bienvenidos.")
+    page.locator("#type-dialog").get_by_role("button", name="Show").click()
+    expect(people.locator("#captions .caption .text").last).to_have_text("Bienvenidos.")
+    page.keyboard.press("u")
+    expect(people.locator("#captions")).not_to_contain_text("Bienvenidos.")
+
+
+def test_a_notice_stays_on_every_screen_until_it_is_taken_away(
+    hall: OperatorServer, visit: Visit
+) -> None:
+    page = opened(visit)
+    screens = [audience(visit), visit("/projector", **TABLET), visit("/obs", **TABLET)]
+    page.locator("#type").click()
+    page.get_by_label("a notice that stays").check()
+    page.locator("#type-text").fill("The sermon starts at 10:40.")
+    page.keyboard.press("Enter")
+    for screen in screens:
+        expect(screen.locator("#announcement")).to_have_text("The sermon starts at 10:40.")
+    hall.translated("El sermón a las 10:40.", "El sermón empieza a las 10:40.")
+    screens.append(visit("/projector?lang=es", **TABLET))
+    for screen in screens:
+        expect(screen.locator("#announcement")).to_have_text("El sermón empieza a las 10:40.")
+        assert screen.locator("#announcement").get_attribute("lang") == "es"
+    hall.hear(1, "the word", "La palabra.")
+    page.keyboard.press("b")
+    expect(screens[0].locator("#announcement")).to_be_hidden()
+    page.keyboard.press("b")
+    expect(screens[0].locator("#announcement")).to_be_visible()
+    below, above = (
+        screens[1].locator(each).bounding_box() for each in ("#captions .caption", "#announcement")
+    )
+    assert above is not None
+    assert below is not None
+    assert above["y"] + above["height"] <= below["y"] + 1, "captions make room for it"
+    expect(page.locator("#standing-text")).to_have_text("El sermón empieza a las 10:40.")
+    page.keyboard.press("n")
+    for screen in screens:
+        expect(screen.locator("#announcement")).to_be_hidden()
+    page.keyboard.press("u")
+    expect(screens[0].locator("#announcement")).to_be_visible()
 
 
 def test_what_is_still_being_said_is_not_edited(hall: OperatorServer, visit: Visit) -> None:

@@ -18,9 +18,9 @@ import pytest
 
 from pipeline.captions.board import CaptionBoard
 from pipeline.core.types import State
-from pipeline.protocol.caption import CaptionMessage
+from pipeline.protocol.caption import CaptionMessage, TargetText
 from pipeline.protocol.codec import encode
-from pipeline.protocol.messages import AliveMessage, HelloMessage, StatusMessage
+from pipeline.protocol.messages import AliveMessage, HelloMessage, NoticeMessage, StatusMessage
 from scripts.support.captions import caption
 
 FILE = Path(__file__).parent / "golden" / "service.json"
@@ -34,6 +34,7 @@ class Service:
         self.board = CaptionBoard("2026-11-22T09-30-00", "en", "es", 200)
         self.state: State = "starting"
         self.reason = ""
+        self.notice = NoticeMessage()
         self.before: list[CaptionMessage] = []
         """What the operator has changed, as it was."""
 
@@ -55,6 +56,16 @@ class Service:
             case "edit" | "hide" as name:
                 self.before.append(self.board.message(fields["id"]))
                 message = getattr(self.board, name)(*fields.values())
+            case "correct":
+                message = self.board.correct(fields["id"], fields["text"])
+            case "retranslate":
+                target = TargetText(self.board.target, fields["text"], fields["engine"])
+                message = self.board.retranslate(fields["id"], target)
+            case "type":
+                message = self.board.add_typed(*fields.values())
+            case "notice":
+                self.notice = NoticeMessage(texts=fields["texts"])
+                return encode(self.notice)
             case "undo":
                 message = self.board.put_back(self.before.pop())
             case "reopen":
@@ -79,6 +90,7 @@ class Service:
                 reason=self.reason,
                 resumed=snapshot.resumed,
                 captions=snapshot.messages,
+                notice=self.notice,
             )
         )
 
@@ -91,7 +103,22 @@ def test_every_step_makes_exactly_its_message() -> None:
 
 
 @pytest.mark.parametrize(
-    "what", ["hello", "status", "show", "edit", "hide", "undo", "retract", "reopen", "alive"]
+    "what",
+    [
+        "hello",
+        "status",
+        "show",
+        "edit",
+        "hide",
+        "undo",
+        "retract",
+        "reopen",
+        "alive",
+        "correct",
+        "retranslate",
+        "type",
+        "notice",
+    ],
 )
 def test_the_service_covers(what: str) -> None:
     assert any(step["do"] == what and step["message"] for step in STEPS)

@@ -64,6 +64,29 @@ async def operate(program: Program, token: str, own: Path) -> None:
         assert (await command("undo"))["undo"] == ""
         await until(phone, caption(key, said))
 
+        await command("correct", id=key, text="The grace of God is with you all.")
+        made = await until(
+            phone,
+            lambda m: (
+                m["type"] == "caption"
+                and m["id"] == key
+                and m["source"]["text"] == "The grace of God is with you all."
+                and m["target"]["text"] not in (said, "")
+            ),
+        )
+        assert made["corrected"]
+        assert made["target"]["engine"] == "marian"
+        assert "gracia" in made["target"]["text"].lower()
+        assert (await command("undo"))["undo"] == ""
+        await until(phone, caption(key, said))
+        await command("notice", text="The sermon starts soon.", lang="en")
+        notice = await until(phone, lambda m: m["type"] == "notice" and len(m["texts"]) == 2)
+        assert notice["texts"]["en"] == "The sermon starts soon."
+        await command("clear-notice")
+        await until(phone, lambda m: m["type"] == "notice" and not m["texts"])
+        await command("undo")
+        await command("undo")
+
         assert (await command("blank"))["blank"]
         await until(phone, lambda m: m["type"] == "status" and m["state"] == "blank")
         assert not (await command("undo"))["blank"]

@@ -5,9 +5,11 @@ from __future__ import annotations
 from pipeline.protocol.commands import (
     AddRuleCommand,
     CommandMessage,
+    CorrectCommand,
     EditCommand,
     HideCommand,
     PlainCommand,
+    TypeCommand,
     VerseCommand,
 )
 
@@ -18,12 +20,15 @@ def command(
     text: str = "",
     *,
     heard: str = "",
+    lang: str = "en",
     write: str = "",
 ) -> CommandMessage:
     """Return an operator's command; the fields that its kind does not have are left out."""
     match name:
-        case "edit":
-            return EditCommand(id=id, text=text)
+        case "edit" | "correct":
+            return (EditCommand if name == "edit" else CorrectCommand)(id=id, text=text)
+        case "say" | "notice":
+            return TypeCommand(name=name, text=text, lang=lang)
         case "hide":
             return HideCommand(id=id)
         case "take-verse" | "dismiss-verse":

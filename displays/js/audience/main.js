@@ -5,6 +5,7 @@ import { blocksOf } from "../shared/blocks.js";
 import { textFor } from "../shared/captions.js";
 import { afterPaint, Connection } from "../shared/connection.js";
 import { pickLang, translatePage, words } from "../shared/i18n.js";
+import { renderNotice } from "../shared/notice.js";
 import { Session } from "../shared/session.js";
 import { statusName, statusTone } from "../shared/status.js";
 import { loadPreferences, savePreferences } from "./preferences.js";
@@ -13,8 +14,8 @@ const HISTORY = 500;
 const FIRST_CAPTIONS = 16; // More than fill a phone's screen; js/audience/preconnect.js asks for as many.
 
 const root = document.documentElement;
-const [status, statusText, notice, list, live, open] = [
-  "status", "status-text", "notice", "captions", "live", "open",
+const [status, statusText, notice, announcement, list, live, open] = [
+  "status", "status-text", "notice", "announcement", "captions", "live", "open",
 ].map((id) => document.getElementById(id));
 
 const session = new Session({ limit: HISTORY });
@@ -93,6 +94,7 @@ function renderStatus() {
   if (statusText.textContent !== word) statusText.textContent = word;
   if (session.isBlank) clearAnnouncer(); // A screen reader could go back to it.
   if (list.hidden !== session.isBlank) followList.change(() => (list.hidden = session.isBlank));
+  renderNotice(announcement, session);
   notice.hidden = list.childElementCount > 0 && !list.hidden;
   notice.textContent = name === "listening" ? table.waiting : word;
 }
@@ -124,7 +126,7 @@ function onMessage(message) {
   if (change?.type === "hello") onHello();
   else if (change?.type === "earlier") afterPaint(renderCaptions); // First the newest, which are what the reader came for.
   else if (change?.type === "caption") onCaption(change);
-  else if (change?.type === "status") renderStatus();
+  else if (change?.type === "status" || change?.type === "notice") renderStatus();
   // Another Sunday, another language: take the server's own.
   else if (change?.code === "unknown-lang") choose("lang", "");
 }

@@ -1,50 +1,58 @@
-// The dialog that corrects a caption on every screen.
+// The dialog that corrects a caption on every screen: what was heard, which is translated again, or its translation.
 
 import { setLanguage } from "../shared/i18n.js";
 import { make } from "./row.js";
-import { shownText, versions } from "./utterances.js";
+import { heardText, shownText, versions } from "./utterances.js";
 
-/** `onSave(id, text)`. */
+/** `onCorrect(id, heard)` where the text that was heard is another, `onEdit(id, text)` where only the translation is, or is too. */
 export class EditDialog {
   #dialog = document.getElementById("edit-dialog");
   #heard = document.getElementById("edit-heard");
   #choices = document.getElementById("edit-choices");
   #text = document.getElementById("edit-text");
-  #id = 0;
+  #before = { id: 0, heard: "", text: "" };
 
-  constructor(onSave) {
+  constructor({ onCorrect, onEdit }) {
     const form = this.#dialog.querySelector("form");
     form.addEventListener("submit", (event) => {
       event.preventDefault();
-      const text = this.#text.value.trim();
-      if (!text) return;
-      onSave(this.#id, text);
+      const { id, heard, text } = this.#before;
+      const now = { heard: this.#heard.value.trim(), text: this.#text.value.trim() };
+      const isCorrected = now.heard !== "" && now.heard !== heard;
+      if (!isCorrected && !now.text) return;
+      if (isCorrected) onCorrect(id, now.heard);
+      if (!isCorrected || (now.text && now.text !== text)) onEdit(id, now.text);
       this.#dialog.close();
     });
     this.#dialog.querySelector(".cancel").addEventListener("click", () => this.#dialog.close());
-    this.#text.addEventListener("keydown", (event) => {
-      // A caption is one paragraph, so Enter is free to save; not while an input method composes.
-      if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
-      event.preventDefault();
-      form.requestSubmit();
-    });
+    for (const area of [this.#heard, this.#text]) {
+      area.addEventListener("keydown", (event) => {
+        // A caption is one paragraph, so Enter is free to save; not while an input method composes.
+        if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+        event.preventDefault();
+        form.requestSubmit();
+      });
+    }
   }
 
-  /** Open it with what is on the screens; of a hidden caption with what was. */
-  open(entry) {
-    const { id, caption, record } = entry;
+  /** Open it with what was heard, of which `words` (or "") are to be corrected, and what is on the screens. */
+  open(entry, words) {
     const { lang, text } = shownText(entry);
-    this.#id = id;
-    this.#heard.textContent = record?.text ?? caption.source.text;
-    this.#heard.lang = record?.lang ?? caption.source.lang;
+    const heard = heardText(entry);
+    this.#before = { id: entry.id, heard: heard.text, text };
+    this.#heard.value = heard.text;
+    setLanguage(this.#heard, heard.lang);
     this.#text.value = text;
     setLanguage(this.#text, lang);
     // Another engine's text is one press away.
     const others = versions(entry).filter((version) => version.text !== text);
     this.#choices.replaceChildren(...others.map((version) => this.#choice(version)));
     this.#dialog.showModal();
-    this.#text.focus();
-    this.#text.setSelectionRange(text.length, text.length); // Most edits change a word.
+    this.#heard.focus();
+    const at = words ? heard.text.indexOf(words) : -1;
+    // Most edits change a word: the one that was touched, else near the end.
+    if (at >= 0) this.#heard.setSelectionRange(at, at + words.length);
+    else this.#heard.setSelectionRange(heard.text.length, heard.text.length);
   }
 
   #choice({ by, lang, text }) {

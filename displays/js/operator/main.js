@@ -16,7 +16,8 @@ import { RuleDialog } from "./rule_dialog.js";
 import { listenForKeys } from "./shortcuts.js";
 import { banner, glance, offRecordWords, refusal, reloaded, songButton } from "./state.js";
 import { explainMarks } from "./tooltip.js";
-import { shownText, standing, Utterances } from "./utterances.js";
+import { Typing } from "./typing.js";
+import { heardText, shownText, standing, Utterances } from "./utterances.js";
 
 const HISTORY = 200;
 const NOTICE_MS = 12_000;
@@ -33,7 +34,11 @@ let silenceTimer = 0;
 let drawing = false;
 
 const list = new List({ onChoose: () => renderChosen(), onOpen: () => element.edit.click() });
-const editDialog = new EditDialog((id, text) => command("edit", { id, text }));
+const editDialog = new EditDialog({
+  onCorrect: (id, text) => command("correct", { id, text }),
+  onEdit: (id, text) => command("edit", { id, text }),
+});
+const typing = new Typing(command);
 const ruleDialog = new RuleDialog((heard, write) => command("add-rule", { heard, write }));
 explainMarks(element.rows);
 listenForKeys(element.keys);
@@ -76,6 +81,7 @@ function renderControls() {
   element.blank.classList.toggle("on", operator.blank);
   renderChosen();
   renderSuggestion();
+  typing.render(able);
 }
 
 function button(one, able, word, icon) {
@@ -94,7 +100,7 @@ function renderChosen() {
   button(element.hide, able && now !== "filtered", now === "hidden" ? "Bring back" : "Hide");
   const words = list.words.length > 24 ? `${list.words.slice(0, 24)}…` : list.words;
   button(element["add-rule"], able && operator.dictionary !== "", words ? `Dictionary: “${words}”` : "Dictionary");
-  setText(element.chosen, entry ? (entry.record?.text ?? entry.caption.source.text) : "No caption is selected");
+  setText(element.chosen, entry ? heardText(entry).text || shownText(entry).text : "No caption is selected");
 }
 
 /** Show which verse is suggested, if one is. */
@@ -137,9 +143,11 @@ function draw() {
 const RECEIVE = {
   hello(hello) {
     Object.assign(server, { mode: hello.mode, state: hello.state, reason: hello.reason });
+    typing.onHello(hello);
     utterances.onHello(hello);
     render();
   },
+  notice: (message) => typing.onNotice(message),
   status: ({ mode, state, reason }) => Object.assign(server, { mode, state, reason }),
   caption(message) {
     utterances.caption(message);
@@ -277,7 +285,7 @@ needHold(element["off-record"], {
   tooShort: () => notify("Hold it for a second to go off the record."),
 });
 element.undo.addEventListener("click", () => command("undo"));
-element.edit.addEventListener("click", () => editDialog.open(utterances.get(list.chosen)));
+element.edit.addEventListener("click", () => editDialog.open(utterances.get(list.chosen), list.words));
 element.hide.addEventListener("click", () => {
   const entry = utterances.get(list.chosen);
   if (standing(entry) !== "hidden") command("hide", { id: entry.id });

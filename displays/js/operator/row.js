@@ -36,7 +36,7 @@ function mark({ text, kind, heard, note }) {
 }
 
 function sourceOf({ caption, record }) {
-  if (record) return { lang: record.lang, nodes: pieces(record).map(mark) };
+  if (record && !(caption?.corrected && caption.source.text)) return { lang: record.lang, nodes: pieces(record).map(mark) };
   return { lang: caption.source.lang, nodes: [caption.source.text] };
 }
 
@@ -83,7 +83,7 @@ export class Row {
   update(entry) {
     const { caption, record, compare } = entry;
     if (caption === this.#caption && record === this.#record && compare === this.#compare) return;
-    const heardAnew = record !== this.#record || !record;
+    const heardAnew = record !== this.#record || !record || caption?.corrected !== this.#caption?.corrected || caption?.corrected;
     [this.#caption, this.#record, this.#compare] = [caption, record, compare];
     this.#when.textContent = clock((record ?? caption).start_s);
     if (heardAnew) {

@@ -83,7 +83,7 @@ export class Utterances {
 export function standing({ caption, record }) {
   if (caption?.target.text) {
     if (!caption.final) return "partial";
-    return caption.target.engine === "operator" ? "edited" : "final";
+    return caption.corrected || caption.target.engine === "operator" ? "edited" : "final";
   }
   if (record?.filtered) return "filtered";
   return record?.final ? "hidden" : "nothing";
@@ -112,6 +112,12 @@ export function versions(entry) {
 /** What the displays show of an utterance, or showed before it was hidden: `{lang, text}`. */
 export function shownText({ caption, record }) {
   return caption?.target.text ? caption.target : (record?.final ?? { lang: "", text: "" });
+}
+
+/** What was said, as far as is known: an operator's own words, else the recognizer's; `{lang, text}`. */
+export function heardText({ caption, record }) {
+  if (caption?.corrected && caption.source.text) return caption.source;
+  return record ? { lang: record.lang, text: record.text } : caption.source;
 }
 
 const NAMES = { marian: "Marian", gemma: "Gemma", operator: "Operator", source: "Not translated" };
@@ -155,6 +161,14 @@ function checkWords({ kind, outcome, said, found, written }) {
 
 /** What the operator should know about an utterance, in words: `{text, strong}`. */
 export function remarks(entry) {
+  const { caption, record } = entry;
+  // What the program found holds of a text that is no longer there.
+  const isCorrected = caption?.corrected && caption.source.text !== "";
+  if (!isCorrected) return findings(entry);
+  return record?.text ? [{ text: `Corrected; heard was “${record.text}”`, strong: false }] : [];
+}
+
+function findings(entry) {
   const { caption, record } = entry;
   const found = [];
   const put = (text, strong) => found.push({ text, strong });

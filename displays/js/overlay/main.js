@@ -3,6 +3,7 @@
 
 import { Connection } from "../shared/connection.js";
 import { pickLang, words } from "../shared/i18n.js";
+import { renderNotice } from "../shared/notice.js";
 import { Session, SilenceTimer } from "../shared/session.js";
 import { statusName, statusTone } from "../shared/status.js";
 import { readOptions } from "./options.js";
@@ -18,9 +19,9 @@ const { values, wrong } = readOptions(query);
 for (const sentence of wrong) console.warn(sentence); // for whoever looks; nothing of it goes on air
 
 const root = document.documentElement;
-const [stage, viewport, list, status, statusText] = ["stage", "window", "captions", "status", "status-text"].map((id) =>
-  document.getElementById(id),
-);
+const [stage, viewport, list, announcement, status, statusText] = [
+  "stage", "window", "captions", "announcement", "status", "status-text",
+].map((id) => document.getElementById(id));
 const session = new Session({
   limit: HISTORY,
   lang: values.lang,
@@ -87,6 +88,7 @@ function empty() {
 function renderStatus() {
   const name = statusName(session);
   stage.classList.toggle("blank", session.isBlank);
+  renderNotice(announcement, session);
   root.lang = pickLang([session.lang, ...navigator.languages]);
   status.hidden = values.states === "0" || name === "listening" || name === "blank";
   status.dataset.tone = statusTone(name);

@@ -7,6 +7,7 @@ import { Pacer } from "../render/pacing.js";
 import { blockText } from "../shared/blocks.js";
 import { Connection } from "../shared/connection.js";
 import { pickLang, words } from "../shared/i18n.js";
+import { renderNotice } from "../shared/notice.js";
 import { Session, SilenceTimer } from "../shared/session.js";
 import { statusName, statusTone } from "../shared/status.js";
 import { keepAwake } from "../shared/wakelock.js";
@@ -17,7 +18,7 @@ import { Stage } from "./stage.js";
 const HISTORY = 60;
 
 const root = document.documentElement;
-const [list, status, statusText] = ["captions", "status", "status-text"].map((id) => document.getElementById(id));
+const [list, announcement, status, statusText] = ["captions", "announcement", "status", "status-text"].map((id) => document.getElementById(id));
 const session = new Session({ limit: HISTORY, lang: settings.lang });
 const views = new Map();
 const stage = new Stage(settings, () => session.lang);
@@ -73,6 +74,20 @@ function renderStatus() {
   // The server says in its own words what it does not like about this page's address.
   statusText.textContent = (session.link === "lost" && session.refusal) || (words(lang)[name] ?? "");
   stage.blank(session.isBlank);
+  if (renderNotice(announcement, session)) makeRoom();
+}
+
+/** Let the captions begin below the notice. */
+function makeRoom() {
+  root.style.setProperty("--notice", `${announcement.offsetHeight}px`);
+  refit();
+}
+
+function refit() {
+  stage.cut();
+  queue.refold();
+  if (settings.blocks) jump();
+  render();
 }
 
 /** Leave what was missed behind, and go on with the newest captions. */
@@ -103,10 +118,6 @@ const connection = new Connection({
   },
 });
 
-stage.onResize(() => {
-  queue.refold();
-  if (settings.blocks) jump();
-  render();
-});
+window.addEventListener("resize", makeRoom);
 document.addEventListener("dblclick", () => root.requestFullscreen());
 keepAwake();

@@ -28,7 +28,7 @@ export class Stage {
     root.classList.toggle("beside", show === "beside");
     root.style.setProperty("--scale", size);
     root.style.setProperty("--margin", margin);
-    this.#cut();
+    this.cut();
   }
 
   /** Whether `items` fit on the screen together. */
@@ -59,14 +59,6 @@ export class Stage {
     this.#stage.classList.toggle("blank", hidden);
   }
 
-  /** Hear when the window has another size. */
-  onResize(changed) {
-    window.addEventListener("resize", () => {
-      this.#cut();
-      changed();
-    });
-  }
-
   /** The style of type that gives way to nothing. */
   #usual() {
     this.#gauge.style.setProperty("--fit", 1);
@@ -79,7 +71,7 @@ export class Stage {
   }
 
   /** Make the stage as high as whole lines are, so that none is cut in two when it leaves. */
-  #cut() {
+  cut() {
     this.#stage.style.height = "";
     const linePx = Number.parseFloat(this.#usual().lineHeight);
     const lines = Math.min(this.#lines, Math.floor(this.#stage.clientHeight / linePx));

@@ -23,6 +23,8 @@ export class Session {
   langs = [];
   /** What the server does not like about this page's subscription, in its own words, or "". */
   refusal = "";
+  /** The notice that operators have put up: its text by language, {} if none stands. */
+  notice = {};
   captions;
 
   constructor({ limit, lang = "", langOf = (hello) => hello.lang }) {
@@ -53,7 +55,7 @@ export class Session {
    *   `{type: "earlier"}`                  older captions have come
    *   `{type: "caption", caption, isNew, isNewlyFinal, before}`    `isNew`: it changed what there is to show;
    *                                        `before`: its last final version, if it was resumed since
-   *   `{type: "status"}`, `{type: "error", code}`
+   *   `{type: "status"}`, `{type: "notice"}`, `{type: "error", code}`
    */
   receive(message) {
     switch (message.type) {
@@ -64,6 +66,9 @@ export class Session {
         return { type: "earlier" };
       case "caption":
         return this.#onCaption(message);
+      case "notice":
+        this.notice = message.texts;
+        return { type: "notice" };
       case "status":
         this.#setState(message);
         return { type: "status" };
@@ -81,6 +86,7 @@ export class Session {
     this.source = hello.source;
     this.langs = [...(hello.targets ?? []), hello.source];
     this.refusal = "";
+    this.notice = hello.notice?.texts ?? {};
     this.captions.onHello(hello);
     return { type: "hello", missed: !hello.resumed || hello.captions.length > CATCH_UP };
   }

@@ -58,6 +58,7 @@ def test_a_message_says_what_the_caption_says() -> None:
         "target": {"lang": "es", "text": "amén", "engine": "marian"},
         "stable": 2,
         "status": "",
+        "corrected": False,
         "verse": None,
     }
 
@@ -455,3 +456,52 @@ def test_an_edit_of_a_caption_that_goes_on_ends_it() -> None:
     edited = screen.edit(1, "B")
     assert edited is not None
     assert (edited.final, edited.status) == (True, "")
+
+
+def test_a_corrected_text_stands_with_the_old_translation_until_the_new_one() -> None:
+    screen = board()
+    shown(screen, 1, "gracious", "gracioso", final=True)
+    new = screen.correct(1, "grace")
+    assert new is not None
+    assert (new.source.text, new.target.text, new.corrected) == ("grace", "gracioso", True)
+    assert screen.correct(1, "grace") is None
+    made = screen.retranslate(1, TargetText("es", "gracia", "marian"))
+    assert (made.source.text, made.target.engine, made.corrected) == ("grace", "marian", True)
+    assert (made.revision, made.stable) == (3, 6)
+    assert screen.reopen(1) is None, "speech does not change what an operator has written"
+    assert screen.show(caption(1, "gracious", "x", final=True)) is None
+
+
+def test_where_the_spoken_words_stand_in_a_corrected_text_stands_in_at_once() -> None:
+    screen = board()
+    message = shown(screen, 1, "gracious", "gracious", final=True, engine="source")
+    new = screen.correct(message.id, "grace")
+    assert new is not None
+    assert new.target.text == "grace"
+
+
+def test_an_undone_correction_is_as_the_pipeline_has_made_it_since() -> None:
+    screen = board()
+    early = shown(screen, 1, "gra", "gra")
+    screen.correct(1, "grace")
+    screen.show(caption(1, "gracious", "gracioso", final=True))
+    back = screen.put_back(early)
+    assert (back.source.text, back.target.text, back.corrected) == ("gracious", "gracioso", False)
+
+
+def test_a_typed_caption_is_in_the_language_it_was_typed_in() -> None:
+    screen = board()
+    shown(screen, 1, "a", "A", final=True)
+    spoken = screen.add_typed(2, 10.0, "Children may go now.", "en")
+    assert (spoken.source.text, spoken.target.text, spoken.corrected) == (
+        "Children may go now.",
+        "",
+        True,
+    )
+    shown_as_is = screen.add_typed(3, 10.0, "Bienvenidos.", "es")
+    assert (shown_as_is.source.text, shown_as_is.target.text) == ("", "Bienvenidos.")
+    assert shown_as_is.target.engine == "operator"
+    assert not shown_as_is.corrected
+    assert shown_as_is.end_s == 12.0
+    assert screen.ids_from(10.0) == (2, 3)
+    assert screen.last_id == 3

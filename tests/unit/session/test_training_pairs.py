@@ -247,3 +247,22 @@ def test_what_the_disk_refused_comes_with_the_next_flush(
 
 def refuse(_fd: int, _data: object) -> int:
     raise OSError(28, "No space left on device")
+
+
+def test_a_corrected_text_makes_a_pair_that_somebody_has_to_look_at(tmp_path: Path) -> None:
+    """The score was that of a translation of something else."""
+    pairs = Pairs(tmp_path)
+    pairs.add(spoken(3))
+    made = replace(message(3, "the grace of God", "la gracia de Dios", seq=5), corrected=True)
+    pairs.follow(made)
+    pairs.flush()
+    assert written(tmp_path) == []
+    (line,) = (tmp_path / QUEUE).read_bytes().splitlines()
+    told = parse_pair(line)
+    assert (told.source, told.target, told.engine) == (
+        "the grace of God",
+        "la gracia de Dios",
+        made.target.engine,
+    )
+    assert (told.score, told.decision, told.raw_source) == (None, "review", "the grace of gods")
+    assert operator_edits([made]) == {3: made}

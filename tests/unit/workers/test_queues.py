@@ -8,8 +8,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.core.types import Cause, Utterance
-from pipeline.workers.queues import UtteranceQueue
+from pipeline.core.types import Cause, Recognition, Transcript, Utterance
+from pipeline.workers.queues import DraftQueue, Retranslation, UtteranceQueue
+from pipeline.workers.steps import source_caption
 
 
 def utterance(id: int, revision: int, *, final: bool) -> Utterance:  # noqa: A002
@@ -166,3 +167,47 @@ def test_only_the_last_resumptions_are_remembered() -> None:
         utterances.put(step(number, 5, "resumed"))
     assert not utterances.is_stale(step(1, 1, "eager"))
     assert utterances.is_stale(step(39, 1, "eager"))
+
+
+def asked(ticket: int) -> Retranslation:
+    heard = Transcript(utterance(1, 1, final=True), "en", "amen", "amen", Recognition("amen"))
+    return Retranslation(ticket, heard)
+
+
+def test_a_retranslation_comes_after_finals_and_before_a_partial() -> None:
+    utterances = UtteranceQueue()
+    utterances.put(utterance(1, 1, final=True))
+    utterances.ask(asked(5))
+    utterances.put(utterance(2, 1, final=False))
+    taken = [utterances.take() for _ in range(3)]
+    assert isinstance(taken[0], Utterance)
+    assert taken[0].final
+    assert taken[1] == asked(5)
+    assert isinstance(taken[2], Utterance)
+    assert not taken[2].final
+
+
+def test_a_retranslation_wakes_who_waits_and_goes_with_what_is_thrown_away() -> None:
+    utterances, taken = UtteranceQueue(), list[object]()
+    thread = threading.Thread(target=lambda: taken.append(utterances.take()))
+    thread.start()
+    utterances.ask(asked(5))
+    thread.join(10)
+    assert taken == [asked(5)]
+    utterances.ask(asked(6))
+    utterances.discard()
+    utterances.close()
+    assert utterances.take() is None
+
+
+def test_drafts_come_before_retranslations_and_are_not_limited_by_them() -> None:
+    drafts = DraftQueue(1)
+    for ticket in range(3):
+        drafts.ask(asked(ticket))
+    draft = (source_caption(asked(0).transcript), 0.0)
+    drafts.put(draft, block=False)
+    assert drafts.take() == draft
+    assert drafts.take() == asked(0)
+    drafts.discard_asked()
+    drafts.put(None)
+    assert drafts.take() is None

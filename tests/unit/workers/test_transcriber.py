@@ -13,14 +13,14 @@ import pytest
 from pipeline.config.loader import load
 from pipeline.config.schema import Settings
 from pipeline.core.errors import EngineGoneError, ModelCrashError
-from pipeline.core.reports import Fault, Report, WorkerEnded
+from pipeline.core.reports import Fault, Report, Retranslated, WorkerEnded
 from pipeline.core.standing import Standing
 from pipeline.core.terms import WantedTerm
 from pipeline.core.types import Caption, Pcm, Recognition, Transcript, Translation, Utterance
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.protocols import Recognizer, Translator
 from pipeline.workers.degradation import Degradation, Rung
-from pipeline.workers.queues import Draft, DraftQueue, UtteranceQueue
+from pipeline.workers.queues import Draft, DraftQueue, Retranslation, UtteranceQueue
 from pipeline.workers.transcriber import Transcribe
 from tests.support.fakes import FakeRecognizer, FakeTranslator, Speech, pcm_of
 
@@ -477,3 +477,37 @@ def test_what_was_heard_of_an_utterance_that_speech_returned_to_is_dropped() -> 
     calls = len(bench.reports)
     bench.worker.take(eager())  # it waited meanwhile
     assert len(bench.reports) == calls
+
+
+def written(text: str) -> Retranslation:
+    return Retranslation(5, Transcript(final(), "en", text, text, Recognition(text)))
+
+
+def results(bench: Bench) -> list[tuple[str, str, bool] | None]:
+    found = [r.caption for r in bench.reports if isinstance(r, Retranslated)]
+    return [(c.text, c.engine, c.final) if c else None for c in found]
+
+
+def test_what_an_operator_wrote_is_translated_at_once_and_handed_on() -> None:
+    bench = Bench(read_all=False)
+    bench.worker._retranslate(written("amen"))
+    assert results(bench) == [("amen-es", "es", False)]
+    assert bench.drafts is not None
+    handed = bench.drafts.take()
+    assert isinstance(handed, Retranslation)
+    assert handed.quick is not None
+    assert handed.quick.text == "amen-es"
+
+
+def test_without_a_final_translator_the_quick_ones_text_is_the_last() -> None:
+    bench = Bench(read_all=False, drafts=None)
+    bench.worker._retranslate(written("amen"))
+    assert results(bench) == [("amen-es", "es", True)]
+
+
+def test_where_no_translator_is_left_that_is_told() -> None:
+    bench = Bench(read_all=False, drafts=None, translator=FakeTranslator(fails=lambda _: True))
+    bench.worker._retranslate(written("amen"))
+    assert results(bench) == [None]
+    assert [r.code for r in bench.reports if isinstance(r, Fault)] == ["final-failed"]
+    assert bench.worker.degraded_reason == "", "nothing that was spoken has failed"

@@ -16,14 +16,14 @@ from pipeline.core.errors import (
     ModelCrashError,
     ModelError,
 )
-from pipeline.core.reports import Fault, Report, WorkerEnded
+from pipeline.core.reports import Fault, Report, Retranslated, WorkerEnded
 from pipeline.core.standing import Standing
 from pipeline.core.terms import WantedTerm
 from pipeline.core.types import Caption, Recognition, Transcript, Translation, Utterance
 from pipeline.engines.protocols import Translator
 from pipeline.workers.base import FAULTS_IN_A_ROW
 from pipeline.workers.degradation import Degradation, Rung
-from pipeline.workers.queues import DraftQueue
+from pipeline.workers.queues import DraftQueue, Retranslation
 from pipeline.workers.steps import source_caption
 from pipeline.workers.translator import Translate
 from tests.support.fakes import FakeTranslator
@@ -420,3 +420,86 @@ def test_a_translation_that_is_not_wanted_any_more_stops_between_two_words() -> 
     assert translator.said == 3 + 100
     assert [r for r in reports if isinstance(r, Fault)] == [], "it is no error"
     assert made.degraded_reason == ""
+
+
+def request(number: int = 1) -> Retranslation:
+    heard = draft(number).transcript
+    return Retranslation(number, heard, quick=draft(number))
+
+
+def retranslated(reports: list[Report]) -> list[tuple[int, str, bool]]:
+    found = [r for r in reports if isinstance(r, Retranslated)]
+    return [(r.ticket, r.caption.engine, r.caption.final) for r in found if r.caption]
+
+
+def until_retranslated(made: Translate, reports: list[Report]) -> None:
+    """Let it work until the request is answered, and end it."""
+    assert made._drafts.get_nowait() is None
+    thread = threading.Thread(target=made.work, daemon=True)
+    thread.start()
+    deadline_s = time.monotonic() + 60
+    while not retranslated(reports) and time.monotonic() < deadline_s:
+        time.sleep(0.01)
+    made._drafts.put(None)
+    thread.join(60)
+
+
+def test_what_an_operator_wrote_is_translated_when_no_draft_waits() -> None:
+    reports: list[Report] = []
+    made = worker(FakeTranslator("gemma"), reports, count=0)
+    made._drafts.ask(request(7))
+    until_retranslated(made, reports)
+    assert retranslated(reports) == [(7, "gemma", True)]
+
+
+class MakesWay(FakeTranslator):
+    """Is at a text until it is cancelled, as often as it is told to."""
+
+    def __init__(self, drafts: Callable[[], DraftQueue], cancelled: int) -> None:
+        super().__init__("gemma")
+        self._drafts = drafts
+        self._left = cancelled
+        self.order: list[str] = []
+
+    def translate(self, text: str, *args: object) -> Translation:
+        self.order.append(text)
+        if text == "the correction" and self._left:
+            self._left -= 1
+            assert not self.is_cancelled()
+            self._drafts().put((draft(self._left + 1), 0.0))  # somebody speaks meanwhile
+            assert self.is_cancelled()
+            raise EngineCancelledError("engine-cancelled", "It is not wanted now.")
+        return super().translate(text, *args)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("cancelled", "engine"), [(2, "gemma"), (9, "marian")])
+def test_it_makes_way_for_a_draft_and_is_done_again_for_a_while(
+    cancelled: int, engine: str
+) -> None:
+    reports: list[Report] = []
+    drafts: list[DraftQueue] = []
+    translator = MakesWay(lambda: drafts[0], cancelled)
+    made = worker(translator, reports, count=0)
+    drafts.append(made._drafts)
+    wanted = request(9)
+    heard = wanted.transcript
+    corrected = Transcript(heard.utterance, "en", "", "the correction", Recognition(""))
+    made._drafts.ask(Retranslation(9, corrected, quick=wanted.quick))
+    until_retranslated(made, reports)
+    assert retranslated(reports) == [(9, engine, True)]
+    times = min(cancelled, 5)
+    assert len(finals(reports)) == times, "no draft is lost by it, nor waits for it"
+    assert translator.order[:2] == ["the correction", "amen brother"]
+    assert made.degraded_reason == ""
+
+
+@pytest.mark.parametrize(("fails", "rung"), [(True, Rung.FULL), (False, Rung.SOURCE_CAPTIONS)])
+def test_where_the_final_translator_cannot_the_quick_ones_text_stays(
+    fails: bool, rung: Rung
+) -> None:
+    reports: list[Report] = []
+    made = worker(FakeTranslator("gemma", fails=lambda _: fails), reports, count=0, rung=rung)
+    made._retranslate(request(3))
+    assert retranslated(reports) == [(3, "marian", True)]
+    made._retranslate(Retranslation(4, request().transcript, quick=None))
+    assert reports[-1] == Retranslated(4, None)

@@ -1,0 +1,123 @@
+"""What operators write on the screens: corrections, typed captions, notices; each can be undone.
+
+Belongs to the event loop's thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from pipeline.core.errors import ProtocolError, quoted
+from pipeline.daemon.context import DaemonContext
+from pipeline.daemon.coordinator import CaptionCoordinator
+from pipeline.daemon.notices import Notices
+from pipeline.daemon.retranslations import Retranslations
+from pipeline.daemon.undo import Undo
+from pipeline.protocol.caption import CaptionMessage
+from pipeline.workers.queues import Retranslation
+
+_NOTICE = -1
+"""Stands for the notice among the ids of captions whose steps can be undone."""
+
+
+class Speech(Protocol):
+    """What is said meanwhile, and what makes it readable in another language."""
+
+    @property
+    def heard_s(self) -> float:
+        """Where in the session's audio it is, seconds."""
+
+    def settle(self) -> None:
+        """Let what is said from now on be a caption of its own: a final was changed."""
+
+    def take_id(self) -> int:
+        """Return the id of a caption that is typed."""
+
+    def retranslate(self, request: Retranslation) -> None:
+        """Have an operator's text translated; Retranslated reports follow."""
+
+
+class WrittenTexts:
+    """Puts on the board and on every screen what operators write."""
+
+    def __init__(
+        self, context: DaemonContext, coordinator: CaptionCoordinator, speech: Speech, undo: Undo
+    ) -> None:
+        self._facts = context.facts
+        self._board = context.board
+        self._coordinator = coordinator
+        self._speech = speech
+        self._undo = undo
+        self.retranslations = Retranslations(context.board, coordinator, speech.retranslate)
+        self.notices = Notices(
+            context.hub, context.recorder, self.retranslations, context.board.source
+        )
+
+    def revise(self, did: str, old: CaptionMessage, new: CaptionMessage | None) -> None:
+        """Show what was done to a caption, if it has changed anything."""
+
+        def back() -> None:
+            self._coordinator.publish(self._board.put_back(old))
+
+        if new is not None:
+            self._speech.settle()  # else what follows would be in a caption that stays as it is
+            self._undo.push(f"{did} of caption {old.id}", back, old.id)
+            self._coordinator.publish(new)
+
+    def correct(self, key: int, text: str) -> None:
+        """Show what was really said, and have it translated. Raises ProtocolError."""
+        old, new = self._board.message(key), self._board.correct(key, text)
+        self.revise("correction", old, new)
+        if new is not None:
+            self.retranslations.of_caption(new)
+
+    def say(self, text: str, lang: str) -> int:
+        """Show a caption that nobody has spoken; return its id. Raises ProtocolError."""
+        self._require_screens(lang)
+        self._speech.settle()
+        key = self._speech.take_id()
+        message = self._board.add_typed(key, self._speech.heard_s, text, lang)
+
+        def back() -> None:
+            self._coordinator.publish(self._board.hide(key))
+
+        self._undo.push(f"typed caption {key}", back, key)
+        self._coordinator.publish(message)
+        if message.corrected:
+            self.retranslations.of_caption(message)
+        return key
+
+    def put_notice(self, text: str, lang: str) -> None:
+        """Show a notice until the next one, or until it is taken away. Raises ProtocolError."""
+        self._require_screens(lang)
+        self._change_notice(lambda: self.notices.put(text, lang, self._speech.heard_s))
+
+    def clear_notice(self) -> None:
+        """Take the notice away."""
+        self._change_notice(lambda: self.notices.show({}, self._speech.heard_s))
+
+    def forget(self, ids: set[int], from_s: float) -> None:
+        """Know nothing of these captions, nor of what was written since `from_s` of the audio."""
+        self.retranslations.forget()
+        self.notices.forget(from_s)
+        self._undo.forget_captions(ids | {_NOTICE})
+
+    def _change_notice(self, change: Callable[[], None]) -> None:
+        before = self.notices.texts
+
+        def back() -> None:
+            self.notices.show(before, self._speech.heard_s)
+
+        change()
+        if self.notices.texts != before:
+            self._undo.push("notice", back, _NOTICE)
+
+    def _require_screens(self, lang: str) -> None:
+        """Raise ProtocolError where nothing in this language can be shown."""
+        langs = (self._board.source, self._board.target)
+        if lang not in langs:
+            told = f"{quoted(lang)} is not shown: {', '.join(langs)} are."
+            raise ProtocolError("unknown-lang", told)
+        if self._facts.off_record:
+            raise ProtocolError("off-record", "Go back on the record first: nothing is shown now.")
