@@ -125,6 +125,8 @@ def eventful(directory: Path) -> Session:
                         await send(type="command", name="edit", id=1, text="Corregido")
                         service.app._reload.hangup()
                     if message["id"] == 3:
+                        await send(type="command", name="notice", text="A las 10:40.", lang="es")
+                        await send(type="command", name="clear-notice")
                         await send(type="command", name="hide", id=3)
                         await send(type="command", name="blank")
                         await send(type="command", name="unblank")

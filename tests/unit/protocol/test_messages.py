@@ -16,7 +16,7 @@ from tests.support.schemas import SCHEMA, problems
 from tests.support.sessions import eventful
 
 PROTOCOL = ROOT / "docs" / "PROTOCOL.md"
-TO_EVERYONE = {"alive", "caption", "earlier", "error", "hello", "status"}
+TO_EVERYONE = {"alive", "caption", "earlier", "error", "hello", "notice", "status"}
 RECORDS = {"compare", "utterance"}
 TO_OPERATORS = RECORDS | {"authorized", "console", "done", "fault", "health", "level"}
 TO_OPERATORS |= {"purged", "reloaded", "rule", "suggestion"}
