@@ -85,6 +85,7 @@ export function standing({ caption, record }) {
     if (!caption.final) return "partial";
     return caption.corrected || caption.target.engine === "operator" ? "edited" : "final";
   }
+  if (caption?.corrected && caption.source.text) return "edited"; // Its translation is on its way.
   if (record?.filtered) return "filtered";
   return record?.final ? "hidden" : "nothing";
 }
