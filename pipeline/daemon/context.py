@@ -18,6 +18,7 @@ from pipeline.daemon.verse_desk import VerseDesk, open_verse_desk
 from pipeline.dictionary.store import Dictionary
 from pipeline.server.hub import Hub
 from pipeline.server.operator_token import token_in_force
+from pipeline.server.volunteers import Volunteers
 from pipeline.session.recorder import SessionRecorder
 from pipeline.workers.degradation import Degradation
 
@@ -43,11 +44,18 @@ class DaemonContext:
 def make_context(
     settings: Settings, session: OpenSession, dictionary: Dictionary, mode: Mode, screen: Screen
 ) -> DaemonContext:
-    """Make it for a session. Raises ServerError, SessionError (token-unusable)."""
+    """Make it for a session. Raises ServerError, SessionError (token-unusable, …)."""
     facts = DaemonState(mode, settings.operator.off_record_s, song_mode=settings.church.song)
     metrics, degradation = Metrics(), Degradation()
     token = token_in_force(settings.operator.token, Path(settings.session.directory))
-    hub = Hub(session.board, settings.server, mode=mode, token=token, metrics=metrics)
+    hub = Hub(
+        session.board,
+        settings.server,
+        mode=mode,
+        token=token,
+        volunteers=Volunteers(Path(settings.session.directory)),
+        metrics=metrics,
+    )
     sinks = (RecordSink(session.recorder), PageSink(hub), MetricsSink(metrics), screen)
     return DaemonContext(
         facts=facts,

@@ -21,21 +21,21 @@ _ANSWER_S = 20.0
 """A dictionary of thousands of rules takes a second; a daemon that hangs does not answer at all."""
 
 
-def ask(server: Server, token: str, name: str, answer: str) -> dict[str, Any]:
-    """Send the command `name` and return the message of type `answer` that it leads to.
+def ask(server: Server, token: str, message: dict[str, Any], answer: str) -> dict[str, Any]:
+    """Send a message and return the one of type `answer` that it leads to.
 
     Raises ServerError where no daemon answers (daemon-unreachable) or what it refuses, ConfigError
     for a refusal because of its settings, UsageError without a port (port-unknown).
     Over https the certificate must be that of `server`; its names and times do not matter here.
     """
     if not server.port:
-        message = "server.port is 0: the port that the daemon picked is not in the settings."
-        raise UsageError("port-unknown", message, "Give it with --port; the daemon has printed it.")
+        told = "server.port is 0: the port that the daemon picked is not in the settings."
+        raise UsageError("port-unknown", told, "Give it with --port; the daemon has printed it.")
     host = _host(server.host)
     tls = _tls(server)
     uri = f"{'wss' if tls else 'ws'}://{host}:{server.port}/ws?kind=operator&history=0"
     try:
-        return asyncio.run(_converse(uri, tls, token, name, answer))
+        return asyncio.run(_converse(uri, tls, token, message, answer))
     except InvalidStatus as refused:
         full = refused.response.status_code == HTTPStatus.SERVICE_UNAVAILABLE
         problem = "has no room for one more connection" if full else "is not stark-translate"
@@ -60,7 +60,7 @@ def ask(server: Server, token: str, name: str, answer: str) -> dict[str, Any]:
 
 
 async def _converse(
-    uri: str, tls: ssl.SSLContext | None, token: str, name: str, answer: str
+    uri: str, tls: ssl.SSLContext | None, token: str, request: dict[str, Any], answer: str
 ) -> dict[str, Any]:
     # The backlog for a new operator may be large; a proxy has no business in between.
     connecting = connect(uri, ssl=tls, max_size=None, compression=None, proxy=None)
@@ -69,7 +69,7 @@ async def _converse(
         while True:
             message = orjson.loads(await socket.recv())
             if message["type"] == "authorized":
-                await socket.send(orjson.dumps({"type": "command", "name": name}).decode())
+                await socket.send(orjson.dumps(request).decode())
             elif message["type"] == "error":
                 raise _refusal(message["code"], message["message"])
             elif message["type"] == answer:

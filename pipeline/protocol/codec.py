@@ -15,7 +15,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from pipeline.core.errors import ProtocolError, quoted
 from pipeline.core.types import COMMANDS
 from pipeline.protocol.caption import CaptionMessage
-from pipeline.protocol.commands import AckMessage, AuthMessage, ClientMessage, CommandMessage
+from pipeline.protocol.commands import AccessMessage, AckMessage, ClientMessage, CommandMessage
 from pipeline.protocol.messages import ErrorMessage, Outgoing
 
 MAX_BYTES = 16 * 1024
@@ -24,13 +24,13 @@ MAX_BYTES = 16 * 1024
 T = TypeVar("T")
 _Command: TypeAlias = Annotated[CommandMessage, Field(discriminator="name")]
 _CLIENT: TypeAdapter[ClientMessage] = TypeAdapter(
-    Annotated[AckMessage | AuthMessage | _Command, Field(discriminator="type")]
+    Annotated[AckMessage | AccessMessage | _Command, Field(discriminator="type")]
 )
 _CAPTION = TypeAdapter(CaptionMessage)
 _SAYS = {
     **dict.fromkeys(("seq", "id"), "is a whole number from 0"),
-    **dict.fromkeys(("token", "text", "heard", "write", "lang"), "is a string, not empty"),
-    "type": "is not a type. Known: ack, auth, command",
+    **dict.fromkeys(("token", "text", "heard", "write", "lang", "code"), "is a string, not empty"),
+    "type": "is not a type. Known: ack, auth, command, invite, pair, revoke",
     "name": f"is not a command. Known: {', '.join(COMMANDS)}",
 }
 """The plain sentence for each field of a client's message that can be wrong."""

@@ -59,6 +59,36 @@ class AuthMessage:
     token: Annotated[str, Field(min_length=1)]
 
 
+MAX_NAME = 40
+"""Limit of a volunteer's name, characters."""
+Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME), BeforeValidator(one_line(MAX_NAME))]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairMessage:
+    """A code that was shown at the desk, for a token of this device's own."""
+
+    type: Literal["pair"] = "pair"
+    code: Annotated[str, Field(min_length=1, max_length=20)]
+    name: Name
+    """The volunteer's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InviteMessage:
+    """An operator asks for a code that lets one more device in."""
+
+    type: Literal["invite"] = "invite"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RevokeMessage:
+    """An operator lets no device of a volunteer in any more."""
+
+    type: Literal["revoke"] = "revoke"
+    name: Name
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlainCommand:
     """An operator's command without arguments: a change of state, undo, or a reload."""
@@ -159,7 +189,8 @@ CommandMessage: TypeAlias = (
     | AddRuleCommand
 )
 _OfCaption: TypeAlias = EditCommand | CorrectCommand | HideCommand | VerseCommand
-ClientMessage: TypeAlias = AckMessage | AuthMessage | CommandMessage
+AccessMessage: TypeAlias = AuthMessage | PairMessage | InviteMessage | RevokeMessage
+ClientMessage: TypeAlias = AckMessage | AccessMessage | CommandMessage
 
 
 def caption_of(command: CommandMessage) -> int:

@@ -103,6 +103,34 @@ class AuthorizedMessage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PairedMessage:
+    """The code was right: this is the token of the device."""
+
+    type: Literal["paired"] = "paired"
+    name: str
+    token: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InvitationMessage:
+    """A code that lets one more device in; to the operator who asked for it."""
+
+    type: Literal["invitation"] = "invitation"
+    code: str
+    """Six digits."""
+    for_s: float
+    """Seconds that it holds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VolunteersMessage:
+    """Whose devices are paired; to operators."""
+
+    type: Literal["volunteers"] = "volunteers"
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CheckResult:
     """The result of one test of `stark-translate check`."""
 
@@ -182,6 +210,8 @@ class ConsoleMessage:
     """Whose sound is kept to learn from: nobody's, that of doubtful captions, all."""
     models: tuple[ModelUsed, ...] = ()
     """What the engines run on."""
+    volunteers: tuple[str, ...] = ()
+    """Whose devices are paired."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -292,6 +322,9 @@ Outgoing: TypeAlias = (
     | NoticeMessage
     | LevelMessage
     | AuthorizedMessage
+    | PairedMessage
+    | InvitationMessage
+    | VolunteersMessage
     | PurgedMessage
     | SuggestionMessage
     | ConsoleMessage

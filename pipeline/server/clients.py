@@ -33,6 +33,8 @@ class Client:
     """The highest seq it has painted, at first that of its `hello`."""
     backlog: int = BACKLOG_BYTES
     authorized: bool = False
+    device: str = ""
+    """The token that it was let in with, if that is a volunteer's device's."""
     errors: int = 0
     messages: TokenBucket = field(
         default_factory=lambda: TokenBucket(_MESSAGES_PER_S, _MESSAGES_AT_ONCE)

@@ -50,6 +50,7 @@ from pipeline.server.rate_limits import ConnectionLimiter, Refusal
 from pipeline.server.routes import Endpoints
 from pipeline.server.subscription import Subscription, parse_subscription
 from pipeline.server.transport import Transport, address_of
+from pipeline.server.volunteers import Volunteers
 
 log = structlog.get_logger()
 
@@ -77,6 +78,7 @@ class Hub:
         mode: Mode,
         token: str,
         metrics: Metrics,
+        volunteers: Volunteers | None = None,
     ) -> None:
         """Read the pages. Raises ServerError."""
         self._board = board
@@ -95,11 +97,13 @@ class Hub:
         self._clients = Clients(metrics)
         self._glass = DisplayLatency()
         self.operators = OperatorFeed(self._clients, self._glass)
+        self._volunteers = volunteers or Volunteers(None)
         self._incoming = Incoming(
             self._clients,
             metrics,
             glass=self._glass,
             token=token,
+            volunteers=self._volunteers,
             address=settings.address,
             on_command=self._obey,
             on_operator=self._let_in,
@@ -225,6 +229,7 @@ class Hub:
         self._timers[act] = asyncio.get_running_loop().call_later(period_s, again)
 
     def _tell_health(self) -> None:
+        self._incoming.look()
         if self._clients.authorized():
             self.operators.health(self._health(), self._board.seq)
 
@@ -298,6 +303,9 @@ class Hub:
 
     def _let_in(self, client: Client) -> None:
         """Bring a new operator up to date, also with what a dry-run hides from the others."""
-        self.operators.welcome(client, replace(self._console(), address=self.audience_address))
+        console = replace(
+            self._console(), address=self.audience_address, volunteers=self._volunteers.names
+        )
+        self.operators.welcome(client, console)
         if self._mode == "dry-run":
             self._welcome(client, Subscription(client.lang, client.kind))

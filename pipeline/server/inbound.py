@@ -7,16 +7,32 @@ import hmac
 import time
 from collections.abc import Awaitable, Callable
 
+import structlog
 from websockets.datastructures import Headers
 
-from pipeline.core.errors import ProtocolError
+from pipeline.core.errors import ProtocolError, SessionError, quoted
 from pipeline.core.metrics import Metrics
 from pipeline.protocol.codec import encode, error, parse
-from pipeline.protocol.commands import AckMessage, AuthMessage, CommandMessage
-from pipeline.protocol.messages import AuthorizedMessage
+from pipeline.protocol.commands import (
+    AckMessage,
+    AuthMessage,
+    CommandMessage,
+    InviteMessage,
+    PairMessage,
+    RevokeMessage,
+)
+from pipeline.protocol.messages import (
+    AuthorizedMessage,
+    InvitationMessage,
+    PairedMessage,
+    VolunteersMessage,
+)
 from pipeline.server.access import LoginThrottle, is_cross_origin
 from pipeline.server.clients import Client, Clients
 from pipeline.server.display_latency import DisplayLatency
+from pipeline.server.volunteers import CODE_S, PairingCodes, Volunteers
+
+log = structlog.get_logger()
 
 _MAX_ERRORS = 20  # refused messages before a connection is closed
 _GOODBYE_S = 0.5  # until one that was closed is cut off
@@ -37,6 +53,7 @@ class Incoming:
         *,
         glass: DisplayLatency,
         token: str,
+        volunteers: Volunteers,
         address: str,
         on_command: OnCommand,
         on_operator: Callable[[Client], None],
@@ -50,6 +67,8 @@ class Incoming:
         self._metrics = metrics
         self._glass = glass
         self._token = token.encode()
+        self._volunteers = volunteers
+        self._codes = PairingCodes()
         self.address = address
         self._on_command = on_command
         self._on_operator = on_operator
@@ -70,6 +89,10 @@ class Incoming:
                     self._painted(client, seq)
                 case AuthMessage(token=token):
                     await self._authorize(client, token)
+                case PairMessage(code=code, name=name):
+                    await self._pair(client, code, name)
+                case InviteMessage() | RevokeMessage() as wanted:
+                    await self._manage(client, wanted)
                 case command:
                     await self._obey(client, command)
         except ProtocolError as problem:
@@ -97,6 +120,74 @@ class Incoming:
 
     async def _authorize(self, client: Client, token: str) -> None:
         """Log a client in as an operator. Raises ProtocolError; a wrong token costs a delay."""
+        self._knock(client)
+        self._refresh()
+        # In constant time, so that the answer's delay does not tell how much of a guess was right.
+        is_master = hmac.compare_digest(token.encode(), self._token)
+        if not (is_master or self._volunteers.name_of(token)):
+            await self._fail(client)
+            raise ProtocolError("not-authorized", "The token is wrong.")
+        self._let_in(client, "" if is_master else token)
+
+    async def _pair(self, client: Client, code: str, name: str) -> None:
+        """Give a device a token of its own for a code. Raises ProtocolError."""
+        self._knock(client)
+        if not self._codes.take(code, time.monotonic()):
+            await self._fail(client)
+            raise ProtocolError(
+                "wrong-code", "This code does not hold. Ask for a new one: each is good for once."
+            )
+        try:
+            token = self._volunteers.add(name)
+        except SessionError as error:
+            raise ProtocolError(error.code, f"{error.message} {error.fix}") from None
+        log.info("paired", volunteer=name, address=client.address)
+        self._clients.send([client], encode(PairedMessage(name=name, token=token)))
+        self._let_in(client, token)
+        self._tell_volunteers()
+
+    def _invite(self, client: Client) -> None:
+        code = self._codes.issue(time.monotonic())
+        self._clients.send([client], encode(InvitationMessage(code=code, for_s=CODE_S)))
+
+    def _revoke(self, name: str) -> None:
+        """Sign all devices of a volunteer out. Raises ProtocolError."""
+        try:
+            count = self._volunteers.revoke(name)
+        except SessionError as error:
+            raise ProtocolError(error.code, f"{error.message} {error.fix}") from None
+        if not count:
+            raise ProtocolError("unknown-volunteer", f"No device of {quoted(name)} is paired.")
+        log.info("revoked", volunteer=name, devices=count)
+        self.sign_out()
+
+    def sign_out(self) -> None:
+        """Let go of whoever was let in with a token that holds no more."""
+        for client in self._clients.authorized():
+            if client.device and not self._volunteers.name_of(client.device):
+                client.authorized, client.device = False, ""
+                gone = ProtocolError("signed-out", "This device was signed out at the desk.")
+                self._clients.send([client], error(gone))
+        self._tell_volunteers()
+
+    def look(self) -> None:
+        """See whether somebody has revoked a volunteer on the command line."""
+        if self._refresh():
+            self.sign_out()
+
+    def _refresh(self) -> bool:
+        try:
+            return self._volunteers.refresh()
+        except SessionError as error:  # those who are in stay in
+            log.warning("volunteers", code=error.code, message=error.message)
+            return False
+
+    def _tell_volunteers(self) -> None:
+        message = VolunteersMessage(names=self._volunteers.names)
+        self._clients.send(self._clients.authorized(), encode(message))
+
+    def _knock(self, client: Client) -> None:
+        """Raise ProtocolError where a client may not even try."""
         request = client.connection.request
         headers = request.headers if request else Headers()
         hosts = headers.get_all("Host")
@@ -107,21 +198,32 @@ class Incoming:
                 "or set server.address to the name that it has."
             )
             raise ProtocolError("foreign-page", message)
-        address = client.address
-        if self._attempts.is_locked(address, time.monotonic()):
+        if self._attempts.is_locked(client.address, time.monotonic()):
             raise ProtocolError("too-many-attempts", "Too many wrong tokens; wait a minute.")
-        # In constant time, so that the answer's delay does not tell how much of a guess was right.
-        if not hmac.compare_digest(token.encode(), self._token):
-            self._attempts.failed(address, time.monotonic())
-            await asyncio.sleep(_WRONG_TOKEN_S)
-            raise ProtocolError("not-authorized", "The token is wrong.")
-        self._attempts.succeeded(address)
-        client.authorized = True
+
+    async def _fail(self, client: Client) -> None:
+        self._attempts.failed(client.address, time.monotonic())
+        await asyncio.sleep(_WRONG_TOKEN_S)
+
+    def _let_in(self, client: Client, device: str) -> None:
+        self._attempts.succeeded(client.address)
+        client.authorized, client.device = True, device
         self._clients.send([client], encode(AuthorizedMessage()))
         self._on_operator(client)
 
+    async def _manage(self, client: Client, message: InviteMessage | RevokeMessage) -> None:
+        _require(client)
+        if isinstance(message, RevokeMessage):
+            self._revoke(message.name)
+        else:
+            self._invite(client)
+
     async def _obey(self, client: Client, command: CommandMessage) -> None:
-        if not client.authorized:
-            raise ProtocolError("not-authorized", "Send the operator's token first.")
+        _require(client)
         if (waiting := self._on_command(command)) is not None:
             await waiting
+
+
+def _require(client: Client) -> None:
+    if not client.authorized:
+        raise ProtocolError("not-authorized", "Send the operator's token first.")

@@ -47,6 +47,9 @@ WRITTEN: dict[str, Any] = {
     "messages/earlier": messages.EarlierMessage,
     "messages/alive": messages.AliveMessage,
     "messages/authorized": messages.AuthorizedMessage,
+    "messages/paired": messages.PairedMessage,
+    "messages/invitation": messages.InvitationMessage,
+    "messages/volunteers": messages.VolunteersMessage,
     "messages/console": messages.ConsoleMessage,
     "messages/health": messages.HealthMessage,
     "messages/done": messages.DoneMessage,
@@ -62,6 +65,9 @@ WRITTEN: dict[str, Any] = {
 RECEIVED: dict[str, Any] = {
     "messages/ack": commands.AckMessage,
     "messages/auth": commands.AuthMessage,
+    "messages/pair": commands.PairMessage,
+    "messages/invite": commands.InviteMessage,
+    "messages/revoke": commands.RevokeMessage,
     "messages/command": commands.CommandMessage,
 }
 """What displays send."""

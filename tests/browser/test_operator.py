@@ -35,6 +35,7 @@ def test_the_token_is_typed_once_and_kept_for_the_tab(visit: Visit) -> None:
     page = visit("/operator", **TABLET)
     expect(page.locator("#login")).to_be_visible()
     expect(page.locator("#desk")).to_be_hidden()
+    page.locator("#by-token summary").click()
     page.get_by_label("Operator token").fill("wrong")
     page.keyboard.press("Enter")
     expect(page.locator("#login-problem")).to_have_text("The token is wrong.")
@@ -91,17 +92,67 @@ def test_a_token_that_does_not_hold_any_more_is_asked_for_again(visit: Visit) ->
     page = visit("/operator#token=yesterdays", **TABLET)
     expect(page.locator("#login-problem")).to_have_text("The token is wrong.")
     assert page.evaluate("sessionStorage.length") == 0
-    expect(page.locator("#token")).to_be_focused()
+    expect(page.locator("#code")).to_be_focused()
 
 
 @pytest.mark.slow
 def test_many_wrong_tokens_are_slowed(visit: Visit) -> None:
     page = visit("/operator", **TABLET)
+    page.locator("#by-token summary").click()
     for _ in range(LIMIT + 1):
         page.locator("#token").fill("guess")
         page.keyboard.press("Enter")
         expect(page.locator("#enter")).to_be_enabled()
     expect(page.locator("#login-problem")).to_contain_text("Too many wrong tokens")
+
+
+# A code of six digits
+
+
+def test_a_tablet_is_let_in_by_six_digits_and_stays_in(hall: OperatorServer, visit: Visit) -> None:
+    desk = opened(visit)
+    desk.get_by_role("button", name="Add a volunteer").click()
+    code = desk.locator("#invitation-code").inner_text()
+    assert len(code.replace(" ", "")) == 6
+    tablet = desk.context.browser.new_context(**TABLET).new_page()  # type: ignore[union-attr]
+    tablet.goto(f"{hall.url}/operator")
+    assert "operator-token" not in tablet.locator("#login").inner_text(), "no file is named"
+    tablet.get_by_label("Your name").fill("Maria")
+    tablet.get_by_label("Code").fill("000 000" if code != "000 000" else "111 111")
+    tablet.keyboard.press("Enter")
+    expect(tablet.locator("#login-problem")).to_contain_text("This code does not hold.")
+    tablet.get_by_label("Code").fill(code)
+    tablet.keyboard.press("Enter")
+    expect(tablet.locator("#pause")).to_be_enabled()
+    expect(desk.locator("#volunteers")).to_contain_text("Maria")
+    expect(desk.locator("#invitation")).to_be_hidden()
+    kept = (hall.folder / "volunteers.json").read_text()
+    token = tablet.evaluate("localStorage.getItem('operator-token')")
+    assert token
+    assert token not in kept
+    assert (hall.folder / "volunteers.json").stat().st_mode & 0o077 == 0
+    again = tablet.context.new_page()  # next Sunday: another tab, nothing in the address
+    again.goto(f"{hall.url}/operator")
+    expect(again.locator("#pause")).to_be_enabled()
+    tablet.keyboard.press("p")
+    expect(desk.locator("#state")).to_have_text("Paused")
+    desk.get_by_role("button", name="Sign Maria out").click()
+    for page in (tablet, again):
+        expect(page.locator("#login-problem")).to_contain_text("signed out at the desk")
+        expect(page.locator("#desk")).to_be_hidden()
+    assert tablet.evaluate("localStorage.length + sessionStorage.length") == 0
+    tablet.reload()
+    expect(tablet.locator("#login")).to_be_visible()
+    expect(desk.locator("#no-volunteers")).to_be_visible()
+    tablet.context.close()
+
+
+def test_the_fields_are_those_that_password_managers_look_for(visit: Visit) -> None:
+    page = visit("/operator", **TABLET)
+    kinds = page.locator("#login input").evaluate_all("all => all.map((e) => e.autocomplete)")
+    assert kinds == ["username", "one-time-code", "current-password"]
+    assert page.locator("#token").get_attribute("type") == "password"
+    assert page.locator("#code").get_attribute("inputmode") == "numeric"
 
 
 # State
@@ -333,7 +384,8 @@ def test_everything_by_keyboard(hall: OperatorServer, visit: Visit) -> None:
     page = visit("/operator", **TABLET)
     people = audience(visit)
     expect(page.locator("#login")).to_be_visible()
-    page.keyboard.press("Tab")
+    for key in ("Tab", "Tab", "Tab", "Enter", "Tab"):  # name, code, "With a password instead"
+        page.keyboard.press(key)
     page.keyboard.type("secret")
     page.keyboard.press("Enter")
     expect(page.locator("#pause")).to_be_enabled()

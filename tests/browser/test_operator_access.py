@@ -47,6 +47,7 @@ def login(page: Page, hall: OperatorServer) -> None:
     page.evaluate("sessionStorage.clear()")
     page.goto(f"{hall.url}/operator")
     page.reload()
+    page.locator("#by-token summary").click()
     page.locator("#token").fill("wrong")
     page.keyboard.press("Enter")
     expect(page.locator("#login-problem")).not_to_be_empty()
@@ -87,6 +88,12 @@ def typing(page: Page, hall: OperatorServer) -> None:
     page.locator("#type").click()
 
 
+def inviting(page: Page, hall: OperatorServer) -> None:
+    del hall
+    page.get_by_role("button", name="Add a volunteer").click()
+    expect(page.locator("#invitation")).to_be_visible()
+
+
 def ruling(page: Page, hall: OperatorServer) -> None:
     del hall
     page.locator(".row .doubt").first.click()
@@ -99,7 +106,9 @@ def lost(page: Page, hall: OperatorServer) -> None:
     expect(page.locator("#state")).to_have_text("Connection lost")
 
 
-@pytest.mark.parametrize("act", [login, at_work, set_apart, editing, typing, ruling, lost])
+@pytest.mark.parametrize(
+    "act", [login, at_work, set_apart, editing, typing, inviting, ruling, lost]
+)
 @pytest.mark.parametrize("scheme", ["dark", "light"])
 @pytest.mark.parametrize("size", SIZES)
 def test_the_console_has_no_barriers(

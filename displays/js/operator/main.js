@@ -3,14 +3,15 @@
 
 import { showAddress } from "../shared/address.js";
 import { Connection } from "../shared/connection.js";
-import { forgetToken, keepToken, loadToken, onToken } from "../shared/operator_token.js";
+import { forgetToken, keepDevice, keepToken, loadToken, onToken } from "../shared/operator_token.js";
 import { showCheck } from "./check.js";
 import { isMinuteDoubtful } from "./doubt.js";
 import { EditDialog } from "./edit_dialog.js";
 import { needHold } from "./hold.js";
 import { List } from "./list.js";
+import { clearLogin, fillToken, listenForLogin, refuseLogin, renderLogin } from "./login.js";
 import { Meter } from "./meter.js";
-import { showModels } from "./models.js";
+import { showKeptSound, showModels } from "./models.js";
 import { listenForDetails, Panel } from "./panel.js";
 import { RuleDialog } from "./rule_dialog.js";
 import { listenForKeys } from "./shortcuts.js";
@@ -18,6 +19,7 @@ import { banner, glance, offRecordWords, refusal, reloaded, songButton } from ".
 import { explainMarks } from "./tooltip.js";
 import { Typing } from "./typing.js";
 import { heardText, shownText, standing, Utterances } from "./utterances.js";
+import { VolunteerList } from "./volunteers.js";
 
 const HISTORY = 200;
 const NOTICE_MS = 12_000;
@@ -39,6 +41,7 @@ const editDialog = new EditDialog({
   onEdit: (id, text) => command("edit", { id, text }),
 });
 const typing = new Typing(command);
+const volunteers = new VolunteerList((message) => connection.send(message));
 const ruleDialog = new RuleDialog((heard, write) => command("add-rule", { heard, write }));
 explainMarks(element.rows);
 listenForKeys(element.keys);
@@ -59,8 +62,7 @@ function renderStatus() {
   document.body.classList.toggle("down", !up);
   setText(element.banner, banner(server.mode));
   element.banner.hidden = element.banner.textContent === "";
-  element.login.hidden = !up || operator.authorized || !operator.asked;
-  element.enter.disabled = operator.token !== "";
+  renderLogin({ isHidden: !up || operator.authorized || !operator.asked, isBusy: operator.token !== "" });
   if (!["listening", "speech", "song", "behind"].includes(server.state)) meter.rest();
   renderControls();
 }
@@ -166,7 +168,7 @@ const RECEIVE = {
   authorized() {
     Object.assign(operator, { authorized: true, asked: false });
     keepToken(operator.token);
-    element.token.value = element["login-problem"].textContent = "";
+    clearLogin();
     element.desk.hidden = false;
   },
   console({ utterances: records, compares, address, check, suggestion, ...message }) {
@@ -174,9 +176,10 @@ const RECEIVE = {
     operator.dictionary = message.dictionary;
     operator.suggestion = suggestion ?? {};
     operator.offRecordS = message.off_record_s;
-    showKeptSound(message.keep_audio);
+    showKeptSound(message.keep_audio, element["keep-audio"]);
     showModels(message.models, element.models, element.starter);
     message.purged.forEach(forget);
+    volunteers.put({ names: message.volunteers ?? [] });
     for (const record of records) utterances.record(record);
     for (const compare of compares) utterances.compare(compare);
     render();
@@ -184,6 +187,13 @@ const RECEIVE = {
     showAddress(address, { link: element.address, image: element.qr, problem: element["address-problem"] });
   },
   suggestion: (message) => Object.assign(operator, { suggestion: message }),
+  paired({ token }) {
+    operator.token = token;
+    fillToken(token);
+    keepDevice(token);
+  },
+  invitation: (message) => volunteers.invite(message),
+  volunteers: (message) => volunteers.put(message),
   health(message) {
     panel.put(message);
     awaitHealth();
@@ -195,16 +205,11 @@ const RECEIVE = {
   reloaded: (message) => notify(reloaded(message), message.restart.length ? "bad" : "good"),
   fault: (message) => notify(refusal(message), "bad"),
   error(message) {
-    if (operator.authorized) notify(refusal(message), "bad");
+    const isOut = message.code === "signed-out";
+    if (operator.authorized && !isOut) notify(refusal(message), "bad");
     else refuse(message);
   },
 };
-
-function showKeptSound(kept) {
-  const says = { doubtful: "Sound of doubtful captions is kept to learn from.", all: "All speech is kept to learn from." }[kept];
-  element["keep-audio"].hidden = !says;
-  setText(element["keep-audio"], says ?? "");
-}
 
 function onDone({ undo, paused, blank, off_record: offRecord, song }) {
   Object.assign(operator, { undo, paused, blank, offRecord, song: song ?? "off" });
@@ -219,12 +224,11 @@ function forget(stretch) {
 
 /** The token is not taken: ask for another, unless it is only too early to try again. */
 function refuse(message) {
-  if (message.code === "not-authorized") forgetToken();
-  Object.assign(operator, { token: "", asked: true });
+  if (["not-authorized", "signed-out"].includes(message.code)) forgetToken();
+  Object.assign(operator, { token: "", asked: true, authorized: false });
   element.desk.hidden = true;
-  element["login-problem"].textContent = refusal(message);
   renderStatus();
-  element.token.select();
+  refuseLogin(refusal(message));
 }
 
 /** `health` has come, so more must follow; if it does not, the link is as good as lost. */
@@ -265,17 +269,14 @@ function command(name, fields = {}) {
   if (!connection.send({ type: "command", name, ...fields })) notify("Not done: the connection is lost.", "bad");
 }
 
-element.login.addEventListener("submit", (event) => {
-  event.preventDefault();
-  operator.token = element.token.value.trim();
-  authorize();
-  renderStatus();
-});
-onToken((token) => {
+function enter(token) {
   operator.token = token;
   authorize();
   renderStatus();
-});
+}
+
+listenForLogin({ onToken: enter, onCode: (code, name) => connection.send({ type: "pair", code, name }) });
+onToken(enter);
 element.pause.addEventListener("click", () => command(operator.paused ? "resume" : "pause"));
 element.song.addEventListener("click", () => command(songButton(operator.song, server.state === "song").command));
 element.blank.addEventListener("click", () => command(operator.blank ? "unblank" : "blank"));

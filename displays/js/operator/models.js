@@ -17,3 +17,10 @@ function tag(name, text) {
   made.textContent = text;
   return made;
 }
+
+/** Say whose sound is kept, if any is. */
+export function showKeptSound(kept, element) {
+  const says = { doubtful: "Sound of doubtful captions is kept to learn from.", all: "All speech is kept to learn from." }[kept];
+  element.hidden = !says;
+  element.textContent = says ?? "";
+}

@@ -1,4 +1,5 @@
-// The operator's token: from the address once, then in this tab only. It is never part of a request.
+// The operator's token: that of the address in this tab only, that of a paired device in this browser until it is signed out.
+// It is never part of a request.
 
 import { recall, remember } from "./storage.js";
 
@@ -18,7 +19,7 @@ function fromAddress() {
 
 /** The token of the address or of this tab, or "". */
 export function loadToken() {
-  const token = fromAddress() || recall("sessionStorage", KEY);
+  const token = fromAddress() || recall("sessionStorage", KEY) || recall("localStorage", KEY);
   if (token) keepToken(token);
   return token;
 }
@@ -27,8 +28,14 @@ export function keepToken(token) {
   remember("sessionStorage", KEY, token);
 }
 
+/** Keep the token that this device was paired for. */
+export function keepDevice(token) {
+  remember("localStorage", KEY, token);
+}
+
 export function forgetToken() {
   keepToken("");
+  keepDevice("");
 }
 
 /** Hear of a token that is put into the address while the page is open. */

@@ -1,35 +1,74 @@
-"""`desk`: open the operator's page, without looking for a token."""
+"""`desk`: open the operator's page, and let volunteers' devices in or out."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-import webbrowser
 from pathlib import Path
 from urllib.parse import quote
 
 import segno
 
+from pipeline.cli.browser import add_browser, open_page
 from pipeline.cli.options import Commands, add_command, settings_of
-from pipeline.core.errors import UsageError
+from pipeline.config.schema import Settings
+from pipeline.core.errors import ServerError, SessionError, UsageError
+from pipeline.daemon.control_client import ask
 from pipeline.server.addresses import EVERYWHERE, page_address
 from pipeline.server.operator_token import kept_token
+from pipeline.server.volunteers import Volunteers
 
-_SAYS = "Open the desk of the service that runs on this machine, and show its link for a tablet."
+_SAYS = "Open the desk of the service that runs on this machine, and pair a volunteer's tablet."
+_MORE = """\
+A tablet is paired once: open the address shown here on it and type the six digits and a name. It
+opens without asking from then on, until that name is revoked here or at the desk.
+"""
 
 
 def add(commands: Commands) -> None:
     """Describe the command."""
     parser = add_command(commands, "desk", _desk, _SAYS)
+    parser.epilog = _MORE
     parser.add_argument("--host", help="address that the daemon serves on, if not that of --config")
     parser.add_argument("--port", type=int, help="its port, if not that of --config")
     parser.add_argument("--sessions", metavar="DIR", help="where it makes its session folders")
-    says = "open the browser of this machine (default: where there is a terminal)"
-    parser.add_argument("--browser", action=argparse.BooleanOptionalAction, help=says)
+    add_browser(parser)
+    only = parser.add_mutually_exclusive_group()
+    only.add_argument("--list", action="store_true", help="list the volunteers that are paired")
+    says = "let no device of this volunteer in any more; it need not be here"
+    only.add_argument("--revoke", metavar="NAME", help=says)
 
 
 def _desk(arguments: argparse.Namespace) -> int:
     settings = settings_of(arguments).settings
+    if arguments.list or arguments.revoke:
+        volunteers = Volunteers(Path(settings.session.directory))
+        volunteers.refresh()
+        return _list(volunteers) if arguments.list else _revoke(volunteers, arguments.revoke)
+    return _open(settings, browser=arguments.browser)
+
+
+def _list(volunteers: Volunteers) -> int:
+    for device in volunteers.devices:
+        print(f"{device.name}\tsince {device.paired_utc[:10]}")
+    if not volunteers.devices:
+        print("No volunteer is paired: stark-translate desk shows a code.", file=sys.stderr)
+    return 0
+
+
+def _revoke(volunteers: Volunteers, name: str) -> int:
+    count = volunteers.revoke(name)
+    if not count:
+        raise SessionError(
+            "unknown-volunteer",
+            f"No device of {name} is paired.",
+            "stark-translate desk --list names those that are.",
+        )
+    print(f"{name}: {count} signed out. A service that runs lets go within seconds.")
+    return 0
+
+
+def _open(settings: Settings, *, browser: bool | None) -> int:
     server = settings.server
     if not server.port:
         message = "server.port is 0: the port that the daemon picked is not in the settings."
@@ -37,18 +76,30 @@ def _desk(arguments: argparse.Namespace) -> int:
     token = settings.operator.token or kept_token(Path(settings.session.directory))
     secure = bool(server.tls_cert)
     reaches_tablets = server.host in EVERYWHERE
-    there = link(page_address(server.host, server.port, secure=secure), token)
+    page = f"{page_address(server.host, server.port, secure=secure)}operator"
     here = "127.0.0.1" if reaches_tablets and not secure else server.host
-    print(f"The desk: {there}")
-    if reaches_tablets and sys.stdout.isatty():
-        print("For a tablet (whoever has this code can command; show it to your team only):")
-        segno.make_qr(there, error="l").terminal(compact=True)
-    wanted = sys.stdout.isatty() if arguments.browser is None else arguments.browser
-    if wanted:
-        webbrowser.open(link(page_address(here, server.port, secure=secure), token))
+    link = _link(f"{page_address(here, server.port, secure=secure)}operator", token)
+    print(f"The desk, on this machine: {link}")
+    if reaches_tablets:
+        _invite(settings, token, page)
+    open_page(link, browser)
     return 0
 
 
-def link(page: str, token: str) -> str:
+def _invite(settings: Settings, token: str, page: str) -> None:
+    """Show what lets one more tablet in: its page, and a code if the daemon runs."""
+    try:
+        told = ask(settings.server, token, {"type": "invite"}, "invitation")
+    except ServerError as error:
+        print(f"For a tablet there is no code: {error.message}", file=sys.stderr)
+        return
+    code, minutes = told["code"], round(told["for_s"] / 60)
+    print(f"For a tablet: open {page} and type {code[:3]} {code[3:]}")
+    print(f"The code lets one device in, within {minutes} minutes.")
+    if sys.stdout.isatty():
+        segno.make_qr(page, error="l").terminal(compact=True)
+
+
+def _link(page: str, token: str) -> str:
     """Return the address that lets an operator in. What is behind # never leaves the browser."""
-    return f"{page}operator#token={quote(token, safe='')}"
+    return f"{page}#token={quote(token, safe='')}"

@@ -49,7 +49,7 @@ def _reload(arguments: argparse.Namespace) -> int:
     except ConfigError as error:  # the daemon would say the same
         raise ConfigError(error.code, f"Not reloaded: {error.message}", error.fix) from None
     token = settings.operator.token or kept_token(Path(settings.session.directory))
-    answer = ask(settings.server, token, "reload", "reloaded")
+    answer = ask(settings.server, token, {"type": "command", "name": "reload"}, "reloaded")
     if arguments.json:
         changes = {key: value for key, value in answer.items() if key != "type"}
         sys.stdout.write(orjson.dumps(changes, option=orjson.OPT_INDENT_2).decode() + "\n")

@@ -6,6 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
+from pipeline.cli.browser import add_browser, open_page
 from pipeline.cli.options import Commands, add_command, add_session, session_of, write_out
 from pipeline.review.report import report
 
@@ -19,6 +20,7 @@ def add(commands: Commands) -> None:
     says = "what was really said, such as demo/sermon.json: adds WER and chrF"
     parser.add_argument("--reference", type=Path, metavar="FILE", help=says)
     parser.add_argument("--out", type=Path, metavar="FILE", help="default: report.html beside it")
+    add_browser(parser)
 
 
 def _report(arguments: argparse.Namespace) -> int:
@@ -26,4 +28,5 @@ def _report(arguments: argparse.Namespace) -> int:
     out: Path = arguments.out or folder / "report.html"
     write_out(out, report(folder, arguments.reference))
     print(f"{folder.name} is in {out}", file=sys.stderr)
+    open_page(out.resolve().as_uri(), arguments.browser)
     return 0

@@ -8,7 +8,9 @@ import signal
 import sys
 from contextlib import closing
 from pathlib import Path
+from urllib.parse import quote
 
+from pipeline.cli.browser import add_browser, open_page
 from pipeline.cli.options import Commands, add_command, session_of, settings_of
 from pipeline.config import schema
 from pipeline.config.schema import Settings
@@ -39,19 +41,34 @@ def add(commands: Commands) -> None:
     says = "port (that of the settings, or a free one if it is taken); 0 picks a free one"
     parser.add_argument("--port", type=int, help=says)
     parser.add_argument("--sessions", metavar="DIR", help="where session folders are")
+    add_browser(parser)
 
 
 def _review(arguments: argparse.Namespace) -> int:
     settings = settings_of(arguments).settings
     logs.configure(settings.log.level, settings.log.format)
     any_port = arguments.port is None  # a port that was asked for is that one, or an error
-    return review(session_of(arguments), settings, host=arguments.host, any_port=any_port)
+    return review(
+        session_of(arguments),
+        settings,
+        host=arguments.host,
+        any_port=any_port,
+        browser=arguments.browser,
+    )
 
 
-def review(folder: Path, settings: Settings, *, host: str = _HERE, any_port: bool) -> int:
+def review(
+    folder: Path,
+    settings: Settings,
+    *,
+    host: str = _HERE,
+    any_port: bool,
+    browser: bool | None = None,
+) -> int:
     """Serve the review of a session to this machine until Ctrl-C. Raises SessionError, ServerError.
 
     `host` lets others in. `any_port` allows another port where the one of the settings is taken.
+    `browser`: open the page here; None: where there is a terminal.
     """
     directory = Path(settings.session.directory)
     token = settings.operator.token or operator_token(directory)
@@ -59,15 +76,23 @@ def review(folder: Path, settings: Settings, *, host: str = _HERE, any_port: boo
     server = settings.server.model_copy(update={"host": host})
     terms = [rule.write for rule in Dictionary(settings).lexicon.rules]
     with closing(Review(folder, terms)) as reviewed:
-        print(f"The page will ask for the operator's token ({kept}).", file=sys.stderr)
-        asyncio.run(_serve(reviewed, server, token, any_port=any_port))
+        if host != _HERE:
+            print(f"Elsewhere the page asks for the operator's token ({kept}).", file=sys.stderr)
+        asyncio.run(_serve(reviewed, server, token, any_port=any_port, browser=browser))
         left, name = reviewed.left, folder.name
     again = f": stark-translate review {name}" if left else ""
     print(f"{name}: {left} left to review{again}", file=sys.stderr)
     return 0
 
 
-async def _serve(reviewed: Review, settings: schema.Server, token: str, *, any_port: bool) -> None:
+async def _serve(
+    reviewed: Review,
+    settings: schema.Server,
+    token: str,
+    *,
+    any_port: bool,
+    browser: bool | None,
+) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
@@ -85,6 +110,11 @@ async def _serve(reviewed: Review, settings: schema.Server, token: str, *, any_p
         name, left = reviewed.folder.name, reviewed.left
         says = f"{left} captions of {name} to review: {server.address} (Ctrl-C ends)"
         print(says, file=sys.stderr)
+        # What is behind # never leaves the browser.
+        link = f"{server.address}#token={quote(token, safe='')}"
+        if sys.stderr.isatty():  # a log must not have it
+            print(f"With the token: {link}", file=sys.stderr)
+        open_page(link, browser)
         await stop.wait()
     finally:
         await server.close()

@@ -23,10 +23,12 @@ from pipeline.protocol.commands import CommandMessage
 from tests.support.certificates import make
 from tests.support.hub import TOKEN, Service, in_loop, serving
 
+RELOAD = {"type": "command", "name": "reload"}
+
 
 async def asked(service: Service, token: str = TOKEN, **settings: Any) -> dict[str, Any]:
     server = Server(port=service.hub.port, **settings)
-    return await asyncio.to_thread(ask, server, token, "reload", "reloaded")
+    return await asyncio.to_thread(ask, server, token, RELOAD, "reloaded")
 
 
 def obeying(service: Service, act: Callable[[], None]) -> None:
@@ -122,7 +124,7 @@ async def test_settings_that_ask_for_https_do_not_reach_http(tmp_path: Path) -> 
 def test_a_certificate_that_is_not_there(tmp_path: Path) -> None:
     named = {"tls_cert": str(tmp_path / "none.pem"), "tls_key": "x"}
     with pytest.raises(ServerError, match=r"none\.pem") as caught:
-        ask(Server(port=1, **named), "x", "reload", "reloaded")  # type: ignore[arg-type]
+        ask(Server(port=1, **named), "x", RELOAD, "reloaded")  # type: ignore[arg-type]
     assert caught.value.code == "tls-unreadable"
 
 
@@ -138,13 +140,13 @@ def test_nobody_there() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # and does not listen
         with pytest.raises(ServerError, match="--port") as caught:
-            ask(Server(port=taken.getsockname()[1]), "x", "reload", "reloaded")
+            ask(Server(port=taken.getsockname()[1]), "x", RELOAD, "reloaded")
     assert caught.value.code == "daemon-unreachable"
 
 
 def test_a_port_that_is_picked_is_not_known() -> None:
     with pytest.raises(UsageError, match="--port"):
-        ask(Server(port=0), "x", "reload", "reloaded")
+        ask(Server(port=0), "x", RELOAD, "reloaded")
 
 
 class Quiet(http.server.BaseHTTPRequestHandler):
@@ -159,7 +161,7 @@ def test_another_program_at_the_port() -> None:
         thread = threading.Thread(target=other.handle_request)
         thread.start()
         with pytest.raises(ServerError, match="is not stark-translate"):
-            ask(Server(port=other.server_port), "x", "reload", "reloaded")
+            ask(Server(port=other.server_port), "x", RELOAD, "reloaded")
         thread.join()
 
 
@@ -185,7 +187,7 @@ def test_what_speaks_no_http() -> None:
         connection.recv(4096)
 
     with answering(talk) as port, pytest.raises(ServerError, match="is not stark-translate"):
-        ask(Server(port=port), "x", "reload", "reloaded")
+        ask(Server(port=port), "x", RELOAD, "reloaded")
 
 
 @in_loop

@@ -23,7 +23,10 @@ from pipeline.protocol.commands import (
     CorrectCommand,
     EditCommand,
     HideCommand,
+    InviteMessage,
+    PairMessage,
     PlainCommand,
+    RevokeMessage,
     TypeCommand,
     VerseCommand,
 )
@@ -35,18 +38,22 @@ from pipeline.protocol.messages import (
     ErrorMessage,
     FaultMessage,
     HelloMessage,
+    InvitationMessage,
     LevelMessage,
     NoticeMessage,
     Outgoing,
+    PairedMessage,
     PurgedMessage,
     ReloadedMessage,
     RuleMessage,
     StatusMessage,
     SuggestionMessage,
+    VolunteersMessage,
 )
 from tests.support.paths import ROOT
 
 PROTOCOL_MD = (ROOT / "docs" / "PROTOCOL.md").read_text()
+TYPES = "Known: ack, auth, command, invite, pair, revoke."
 DOCUMENTED_CODES = set(re.findall(r"^\| `([a-z-]+)` \|", PROTOCOL_MD, re.MULTILINE))
 SENT = {
     "alive": AliveMessage,
@@ -57,11 +64,14 @@ SENT = {
     "error": ErrorMessage,
     "fault": FaultMessage,
     "hello": HelloMessage,
+    "invitation": InvitationMessage,
     "level": LevelMessage,
     "notice": NoticeMessage,
+    "paired": PairedMessage,
     "purged": PurgedMessage,
     "reloaded": ReloadedMessage,
     "suggestion": SuggestionMessage,
+    "volunteers": VolunteersMessage,
     "rule": RuleMessage,
     "status": StatusMessage,
 }
@@ -134,12 +144,15 @@ def test_a_documented_refusal_is_what_we_send() -> None:
 def test_documented_client_messages_are_accepted() -> None:
     parsed = [
         codec.parse(json.dumps(example))
-        for kind in ("ack", "auth", "command")
+        for kind in ("ack", "auth", "pair", "invite", "command")
         for example in examples(kind)
     ]
     assert parsed == [
         AckMessage(seq=43),
         AuthMessage(token="Wf3kq1c2v8"),
+        PairMessage(code="042917", name="Maria"),
+        InviteMessage(),
+        RevokeMessage(name="Maria"),
         PlainCommand(name="pause"),
         PlainCommand(name="resume"),
         PlainCommand(name="blank"),
@@ -205,6 +218,10 @@ def test_what_json_cannot_say_is_null() -> None:
         ('{"type":"command","name":"hide"}', "bad-field"),
         ('{"type":"command","name":"hide","id":-1}', "bad-field"),
         ('{"type":"command","name":"edit","id":1}', "bad-field"),
+        ('{"type":"pair","code":"123456"}', "bad-field"),
+        ('{"type":"pair","code":"","name":"Maria"}', "bad-field"),
+        ('{"type":"pair","code":123456,"name":"Maria"}', "bad-field"),
+        ('{"type":"revoke","name":" "}', "bad-field"),
         ('{"type":"command","name":"correct","text":"amen"}', "bad-field"),
         ('{"type":"command","name":"say","text":"amen"}', "bad-field"),
         ('{"type":"command","name":"notice","text":"amen","lang":""}', "bad-field"),
@@ -233,8 +250,11 @@ def test_a_message_that_is_not_ours_is_refused(raw: str | bytes, code: str) -> N
     ("raw", "says"),
     [
         ("[]", "A message is a JSON object."),
-        ("{}", "None is not a type. Known: ack, auth, command."),
-        ('{"type":"hello"}', "'hello' is not a type. Known: ack, auth, command."),
+        ("{}", "None is not a type. Known: ack, auth, command, invite, pair, revoke."),
+        (
+            '{"type":"hello"}',
+            "'hello' is not a type. Known: ack, auth, command, invite, pair, revoke.",
+        ),
         ('{"type":"ack"}', "seq is a whole number from 0."),
         ('{"type":"ack","seq":true}', "seq is a whole number from 0."),
         ('{"type":"auth","token":""}', "token is a string, not empty."),

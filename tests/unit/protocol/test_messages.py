@@ -19,9 +19,9 @@ PROTOCOL = ROOT / "docs" / "PROTOCOL.md"
 TO_EVERYONE = {"alive", "caption", "earlier", "error", "hello", "notice", "status"}
 RECORDS = {"compare", "utterance"}
 TO_OPERATORS = RECORDS | {"authorized", "console", "done", "fault", "health", "level"}
-TO_OPERATORS |= {"purged", "reloaded", "rule", "suggestion"}
+TO_OPERATORS |= {"invitation", "paired", "purged", "reloaded", "rule", "suggestion", "volunteers"}
 TO_DISPLAYS = TO_EVERYONE | TO_OPERATORS
-FROM_DISPLAYS = {"ack", "auth", "command"}
+FROM_DISPLAYS = {"ack", "auth", "command", "invite", "pair", "revoke"}
 
 
 def schema_of(message: dict[str, Any]) -> str:
@@ -42,6 +42,8 @@ def test_an_operator_gets_what_the_schemas_say(tmp_path: Path) -> None:
         "alive",
         "compare",
         "earlier",
+        "invitation",
+        "paired",
         "suggestion",
     }
     for message in session.sent:

@@ -16,8 +16,20 @@ from websockets.asyncio.client import ClientConnection, connect
 from pipeline.protocol.codec import MAX_BYTES
 from pipeline.server import inbound
 from pipeline.server.access import LIMIT
+from pipeline.server.volunteers import GUESSES
 from tests.support.commands import command
-from tests.support.hub import TOKEN, closed, in_loop, operator, receive, send, serving, silent
+from tests.support.hub import (
+    TOKEN,
+    Service,
+    closed,
+    in_loop,
+    operator,
+    receive,
+    send,
+    serving,
+    silent,
+)
+from tests.support.schemas import problems
 
 
 @in_loop
@@ -131,6 +143,90 @@ async def test_guessing_locks_the_address_out_and_no_other() -> None:
                 await receive(coordinator)
                 await send(coordinator, type="auth", token=TOKEN)
                 assert (await receive(coordinator))["type"] == "authorized"
+
+
+async def invited(service: Service) -> str:
+    coordinator = await operator(service)
+    await send(coordinator, type="invite")
+    invitation = await receive(coordinator)
+    await coordinator.close()
+    assert problems("messages/invitation", invitation) == []
+    return str(invitation["code"])
+
+
+@in_loop
+async def test_a_code_makes_a_device_an_operator_and_its_token_lets_it_in_again() -> None:
+    async with serving() as service, service.connect() as display:
+        await receive(display)
+        await send(display, type="pair", code=await invited(service), name="Maria")
+        paired = await receive(display)
+        assert (paired["type"], paired["name"]) == ("paired", "Maria")
+        assert (await receive(display))["type"] == "authorized"
+        assert (await receive(display))["volunteers"] == ["Maria"]
+        await send(display, type="command", name="pause")
+        async with service.connect() as again:
+            await receive(again)
+            await send(again, type="auth", token=paired["token"])
+            assert (await receive(again))["type"] == "authorized"
+        assert service.commands == [command("pause")]
+
+
+@in_loop
+async def test_a_revoked_volunteer_commands_no_more_but_reads_on() -> None:
+    async with serving() as service, service.connect() as display:
+        await receive(display)
+        await send(display, type="pair", code=await invited(service), name="Maria")
+        token = (await receive(display))["token"]
+        for wanted in ("authorized", "console", "volunteers"):
+            assert (await receive(display))["type"] == wanted
+        coordinator = await operator(service)
+        await send(coordinator, type="revoke", name="maria")
+        assert (await receive(coordinator))["names"] == []
+        assert (await receive(display))["code"] == "signed-out"
+        await send(display, type="command", name="pause")
+        assert (await receive(display))["code"] == "not-authorized"
+        await send(display, type="auth", token=token)
+        service.say(1)
+        assert (await receive(display))["type"] == "caption"
+        assert (await receive(display))["code"] == "not-authorized"
+        await send(coordinator, type="revoke", name="Maria")
+        assert (await receive(coordinator))["type"] == "caption"
+        assert (await receive(coordinator))["code"] == "unknown-volunteer"
+        assert service.commands == []
+        await coordinator.close()
+
+
+@in_loop
+async def test_codes_are_not_guessed() -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(inbound, "_WRONG_TOKEN_S", 0.0)
+        async with serving() as service, service.connect() as display:
+            code = await invited(service)
+            await receive(display)
+            for guess in range(GUESSES):
+                wrong = f"{(int(code) + guess + 1) % 10**6:06}"
+                await send(display, type="pair", code=wrong, name="Eve")
+                assert (await receive(display))["code"] == "wrong-code"
+            await send(display, type="pair", code=code, name="Eve")
+            assert (await receive(display))["code"] == "wrong-code", "it holds no more"
+            for _ in range(LIMIT - GUESSES - 1):
+                await send(display, type="pair", code="0", name="Eve")
+                await receive(display)
+            await send(display, type="pair", code=code, name="Eve")
+            assert (await receive(display))["code"] == "too-many-attempts"
+
+
+@in_loop
+async def test_nobody_invites_or_revokes_without_being_let_in() -> None:
+    async with serving() as service, service.connect() as display:
+        await receive(display)
+        for message in ({"type": "invite"}, {"type": "revoke", "name": "Maria"}):
+            await send(display, **message)
+            assert (await receive(display))["code"] == "not-authorized"
+        async with service.connect(origin="https://evil.example") as foreign:
+            await receive(foreign)
+            await send(foreign, type="pair", code=await invited(service), name="Eve")
+            assert (await receive(foreign))["code"] == "foreign-page"
 
 
 @in_loop

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.cli.main import main
+from pipeline.server.volunteers import Volunteers
 
 
 @pytest.fixture
@@ -29,14 +30,34 @@ def test_it_opens_the_page_with_the_token(
     assert opened[0] in capsys.readouterr().out
 
 
-def test_the_link_for_a_tablet_has_this_machines_address(
+def test_where_no_service_runs_a_tablet_gets_no_code_and_that_is_said(
     opened: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["desk", "--port", "8123", "--host", "0.0.0.0"]) == 0
-    told = capsys.readouterr().out
-    assert "0.0.0.0" not in told
-    assert ":8123/operator#token=se-cret_1" in told
+    assert main(["desk", "--port", "1", "--host", "0.0.0.0"]) == 0
+    told = capsys.readouterr()
+    assert "0.0.0.0" not in told.out
+    assert "For a tablet there is no code: No stark-translate answers" in told.err
     assert opened == [], "there is no terminal here"
+
+
+def test_volunteers_are_listed_and_revoked(
+    opened: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["desk", "--list"]) == 0
+    assert "No volunteer is paired" in capsys.readouterr().err
+    volunteers = Volunteers(Path("sessions"))
+    token = volunteers.add("Maria")
+    volunteers.add("Jonas")
+    assert main(["desk", "--list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split("\t")[0] for line in lines] == ["Maria", "Jonas"]
+    assert main(["desk", "--revoke", "maria"]) == 0
+    assert "maria: 1 signed out" in capsys.readouterr().out
+    assert volunteers.refresh()
+    assert volunteers.name_of(token) == ""
+    assert main(["desk", "--revoke", "Eve"]) == 1
+    assert "[unknown-volunteer]" in capsys.readouterr().err
+    assert opened == []
 
 
 def test_what_stands_in_the_way_is_told(

@@ -1,0 +1,36 @@
+// The form that lets a device in: by a code once, or by a token. Its fields are those that password managers look for.
+
+const [form, name, code, token, problem, enter, byToken] = ["login", "volunteer", "code", "token", "login-problem", "enter", "by-token"].map((id) =>
+  document.getElementById(id),
+);
+
+/** `onToken(token)` where one was typed, `onCode(code, name)` where a code was. */
+export function listenForLogin({ onToken, onCode }) {
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const typed = code.value.trim();
+    if (typed && !token.value.trim()) onCode(typed, name.value.trim() || "Volunteer");
+    else onToken(token.value.trim());
+  });
+}
+
+export function renderLogin({ isHidden, isBusy }) {
+  form.hidden = isHidden;
+  enter.disabled = isBusy;
+}
+
+/** Leave the token in its field, where a password manager finds it. */
+export function fillToken(value) {
+  token.value = value;
+}
+
+export function clearLogin() {
+  for (const field of [code, token]) field.value = "";
+  problem.textContent = "";
+}
+
+/** Say why this device is not let in, and wait for another try. */
+export function refuseLogin(reason) {
+  problem.textContent = reason;
+  (byToken.open ? token : code).select();
+}

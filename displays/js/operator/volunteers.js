@@ -1,0 +1,56 @@
+// Whose devices may command: add one by a code, sign one out.
+
+import { make } from "./row.js";
+
+/** "123 456": digits as people read them out. */
+export function spaced(code) {
+  return `${code.slice(0, 3)} ${code.slice(3)}`;
+}
+
+/** `send(message)` sends a message of an operator's. */
+export class VolunteerList {
+  #list = document.getElementById("volunteers");
+  #none = document.getElementById("no-volunteers");
+  #invitation = document.getElementById("invitation");
+  #code = document.getElementById("invitation-code");
+  #for = document.getElementById("invitation-for");
+  #send;
+  #timer = 0;
+  #count = 0;
+
+  constructor(send) {
+    this.#send = send;
+    document.getElementById("invite").addEventListener("click", () => send({ type: "invite" }));
+  }
+
+  /** Take a `volunteers`. One more than before: the code was used. */
+  put({ names }) {
+    if (names.length > this.#count) this.#hide();
+    this.#count = names.length;
+    this.#none.hidden = names.length > 0;
+    this.#list.replaceChildren(...names.map((name) => this.#row(name)));
+  }
+
+  /** Take an `invitation`: show its code for as long as it holds. */
+  invite({ code, for_s: forS }) {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#hide(), forS * 1000);
+    this.#code.textContent = spaced(code);
+    this.#for.textContent = `within ${Math.round(forS / 60)} minutes. It lets one device in.`;
+    this.#invitation.hidden = false;
+  }
+
+  #hide() {
+    clearTimeout(this.#timer);
+    this.#invitation.hidden = true;
+    this.#code.textContent = "";
+  }
+
+  #row(name) {
+    const button = make("button", "", "Sign out");
+    button.type = "button";
+    button.setAttribute("aria-label", `Sign ${name} out`);
+    button.addEventListener("click", () => this.#send({ type: "revoke", name }));
+    return make("li", "", make("span", "", name), button);
+  }
+}

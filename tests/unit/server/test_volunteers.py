@@ -1,0 +1,107 @@
+"""Devices by name, kept as hashes; codes of six digits that hold once and for few guesses."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from pipeline.core.errors import SessionError
+from pipeline.server.volunteers import CODE_S, FILE, GUESSES, MOST, PairingCodes, Volunteers
+
+
+def test_a_device_is_known_by_its_token_and_the_file_has_only_its_hash(tmp_path: Path) -> None:
+    volunteers = Volunteers(tmp_path)
+    tokens = [volunteers.add(name) for name in ("Maria", "Jonas", "Maria")]
+    assert len(set(tokens)) == 3
+    assert [volunteers.name_of(token) for token in tokens] == ["Maria", "Jonas", "Maria"]
+    assert volunteers.name_of("guess") == volunteers.name_of("\ud800") == ""
+    assert volunteers.names == ("Maria", "Jonas")
+    kept = (tmp_path / FILE).read_text()
+    assert not any(token in kept for token in tokens)
+    assert (tmp_path / FILE).stat().st_mode & 0o777 == 0o600
+    other = Volunteers(tmp_path)
+    assert other.refresh()
+    assert other.name_of(tokens[0]) == "Maria"
+
+
+def test_a_revoked_name_is_out_on_all_its_devices(tmp_path: Path) -> None:
+    volunteers = Volunteers(tmp_path)
+    tokens = [volunteers.add(name) for name in ("Maria", "Jonas", "Maria")]
+    assert volunteers.revoke("maria") == 2
+    assert [volunteers.name_of(token) for token in tokens] == ["", "Jonas", ""]
+    assert volunteers.revoke("maria") == 0
+
+
+def test_what_another_program_has_revoked_is_seen(tmp_path: Path) -> None:
+    running, typed = Volunteers(tmp_path), Volunteers(tmp_path)
+    token = running.add("Maria")
+    assert not running.refresh()
+    assert typed.revoke("Maria") == 1
+    assert running.refresh()
+    assert running.name_of(token) == ""
+    (tmp_path / FILE).unlink()
+    assert running.refresh()
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b'[{"name": 7}]', b"\xff"])
+def test_a_broken_file_is_told_and_nobody_is_lost(tmp_path: Path, content: bytes) -> None:
+    running = Volunteers(tmp_path)
+    token = running.add("Maria")
+    (tmp_path / FILE).write_bytes(content)
+    with pytest.raises(SessionError) as caught:
+        running.refresh()
+    assert caught.value.code == "volunteers-unusable"
+    assert str(tmp_path / FILE) in caught.value.message
+    assert running.name_of(token) == "Maria"
+    with pytest.raises(SessionError):
+        running.add("Jonas")
+    assert (tmp_path / FILE).read_bytes() == content, "what a person may still mend is not lost"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    running = Volunteers(tmp_path)
+    tmp_path.chmod(0o500)
+    try:
+        with pytest.raises(SessionError):
+            running.add("Maria")
+    finally:
+        tmp_path.chmod(0o700)
+    assert running.names == ()
+
+
+def test_the_oldest_of_too_many_devices_goes(tmp_path: Path) -> None:
+    volunteers = Volunteers(None)
+    tokens = [volunteers.add(f"Volunteer {number}") for number in range(MOST + 1)]
+    assert volunteers.name_of(tokens[0]) == ""
+    assert volunteers.name_of(tokens[-1]) == f"Volunteer {MOST}"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_code_holds_once_and_for_its_time() -> None:
+    codes = PairingCodes()
+    code = codes.issue(0.0)
+    assert len(code) == 6 and code.isdigit()  # noqa: PT018
+    assert codes.take(f" {code[:3]} {code[3:]} ", 1.0)
+    assert not codes.take(code, 1.0)
+    late = codes.issue(10.0)
+    assert not codes.take(late, 10.0 + CODE_S)
+
+
+def test_a_few_wrong_codes_end_all_that_were_shown() -> None:
+    codes = PairingCodes()
+    shown = [codes.issue(0.0), codes.issue(0.0)]
+    for number in range(GUESSES):
+        assert not codes.take(f"guess {number}", 1.0)
+    assert not any(codes.take(code, 1.0) for code in shown)
+    again = codes.issue(2.0)
+    assert codes.take(again, 3.0), "a new one begins anew"
+
+
+def test_only_some_codes_hold_at_once() -> None:
+    codes = PairingCodes()
+    shown = [codes.issue(float(number)) for number in range(6)]
+    assert [codes.take(code, 10.0) for code in shown[2:]] == [True] * 4
+    assert not codes.take(shown[0], 10.0)
