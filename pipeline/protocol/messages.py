@@ -13,6 +13,7 @@ from pydantic import Field
 
 from pipeline.core.types import CommandName, Kind, Mode, SongControl, State
 from pipeline.protocol.caption import CaptionMessage
+from pipeline.protocol.pairing import InvitationMessage, PairedMessage, VolunteersMessage
 from pipeline.records.comparison import CompareRecord
 from pipeline.records.events import ModelUsed
 from pipeline.records.health import HealthRecord
@@ -100,34 +101,6 @@ class AuthorizedMessage:
     """The token was right."""
 
     type: Literal["authorized"] = "authorized"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PairedMessage:
-    """The code was right: this is the token of the device."""
-
-    type: Literal["paired"] = "paired"
-    name: str
-    token: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InvitationMessage:
-    """A code that lets one more device in; to the operator who asked for it."""
-
-    type: Literal["invitation"] = "invitation"
-    code: str
-    """Six digits."""
-    for_s: float
-    """Seconds that it holds."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VolunteersMessage:
-    """Whose devices are paired; to operators."""
-
-    type: Literal["volunteers"] = "volunteers"
-    names: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

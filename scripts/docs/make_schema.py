@@ -15,7 +15,7 @@ import orjson
 from pydantic import ConfigDict, RootModel
 
 from pipeline.evaluation.rescore import QualityRecord
-from pipeline.protocol import commands, messages
+from pipeline.protocol import commands, messages, pairing
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.records.comparison import CompareRecord
 from pipeline.records.events import EventRecord
@@ -47,9 +47,9 @@ WRITTEN: dict[str, Any] = {
     "messages/earlier": messages.EarlierMessage,
     "messages/alive": messages.AliveMessage,
     "messages/authorized": messages.AuthorizedMessage,
-    "messages/paired": messages.PairedMessage,
-    "messages/invitation": messages.InvitationMessage,
-    "messages/volunteers": messages.VolunteersMessage,
+    "messages/paired": pairing.PairedMessage,
+    "messages/invitation": pairing.InvitationMessage,
+    "messages/volunteers": pairing.VolunteersMessage,
     "messages/console": messages.ConsoleMessage,
     "messages/health": messages.HealthMessage,
     "messages/done": messages.DoneMessage,

@@ -38,18 +38,16 @@ from pipeline.protocol.messages import (
     ErrorMessage,
     FaultMessage,
     HelloMessage,
-    InvitationMessage,
     LevelMessage,
     NoticeMessage,
     Outgoing,
-    PairedMessage,
     PurgedMessage,
     ReloadedMessage,
     RuleMessage,
     StatusMessage,
     SuggestionMessage,
-    VolunteersMessage,
 )
+from pipeline.protocol.pairing import InvitationMessage, PairedMessage, VolunteersMessage
 from tests.support.paths import ROOT
 
 PROTOCOL_MD = (ROOT / "docs" / "PROTOCOL.md").read_text()
@@ -144,7 +142,7 @@ def test_a_documented_refusal_is_what_we_send() -> None:
 def test_documented_client_messages_are_accepted() -> None:
     parsed = [
         codec.parse(json.dumps(example))
-        for kind in ("ack", "auth", "pair", "invite", "command")
+        for kind in ("ack", "auth", "pair", "invite", "revoke", "command")
         for example in examples(kind)
     ]
     assert parsed == [
