@@ -31,6 +31,7 @@ examples:
   stark-translate report last                after it: one page about the service
   stark-translate review last                correct its doubtful captions, to learn from them
   stark-translate sessions                   the services that are kept; "last sunday" finds one
+  stark-translate rules last                 what operators held for it, for every service to come
   stark-translate learn collect              keep what the services teach
   stark-translate export last --out sermon.srt
 
@@ -45,19 +46,8 @@ MODULES = {
         name: name
         for name in (
             *("desk", "reload", "devices", "models", "verses", "notes", "glossary"),
-            *(
-                "tune",
-                "budget",
-                "config",
-                "check",
-                "export",
-                "replay",
-                "review",
-                "score",
-                "report",
-                "sessions",
-            ),
-            *("learn", "dashboard"),
+            *("tune", "budget", "config", "check", "export", "replay", "review"),
+            *("score", "report", "sessions", "rules", "learn", "dashboard"),
         )
     },
 }

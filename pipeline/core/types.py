@@ -303,6 +303,7 @@ CommandName = Literal[
     "dismiss-verse",
     "edit",
     "hide",
+    "hold-rule",
     "notice",
     "off-record",
     "on-record",

@@ -6,6 +6,7 @@ Belongs to the event loop's thread.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Literal, Protocol
 
@@ -19,6 +20,7 @@ from pipeline.core.timestamps import utc_now
 from pipeline.core.types import CommandName, SongControl
 from pipeline.daemon.context import DaemonContext
 from pipeline.daemon.coordinator import CaptionCoordinator
+from pipeline.daemon.held_rules import HeldRules
 from pipeline.daemon.notices import Notices
 from pipeline.daemon.undo import Undo
 from pipeline.daemon.written_texts import Speech, WrittenTexts
@@ -86,6 +88,7 @@ class OperatorCommands:
         self._reload = reload
         self._undo = Undo()
         self._written = WrittenTexts(context, coordinator, hearing, self._undo)
+        self._held_rules = HeldRules(context, coordinator, self._written, self._undo)
 
     @property
     def notices(self) -> Notices:
@@ -158,6 +161,8 @@ class OperatorCommands:
         self._facts.song_control = _SONG.get(earlier.last_command(_SONG), "auto")
         if earlier.notice:
             self.notices.restore(earlier.notice)
+        with suppress(DictionaryError):  # it was switched off since
+            self._held_rules.restore(earlier.held_rules)
         self._hearing.apply(self._facts)
 
     def on_retranslated(self, result: Retranslated) -> None:
@@ -179,8 +184,8 @@ class OperatorCommands:
                 self._written.revise("hiding", self._board.message(key), self._board.hide(key))
             case VerseCommand():
                 self._settle_verse(command)
-            case AddRuleCommand(heard=heard, write=write):
-                self._add_rule(heard, write)
+            case AddRuleCommand(name=name, heard=heard, write=write):
+                self._add_rule(heard, write, held=name == "hold-rule")
             case PlainCommand():
                 self._act_plainly(command.name)
         self._note(command.name, about)
@@ -279,8 +284,11 @@ class OperatorCommands:
         old = self._board.message(command.id)  # first: a refusal must not use the suggestion up
         self._written.revise("verse", old, self._board.put_verse(old.id, self._verses.take(old.id)))
 
-    def _add_rule(self, heard: str, write: str) -> None:
+    def _add_rule(self, heard: str, write: str, *, held: bool) -> None:
         try:
+            if held:
+                self._held_rules.hold(heard, write)
+                return
             rule, text = self._dictionary.add(heard, write, datetime.now(UTC))
         except DictionaryError as error:
             raise _refusal(error) from None

@@ -113,7 +113,16 @@ def correct(lexicon: Lexicon, transcript: Transcript) -> Transcript:
     Returns a new transcript with `text` and `corrections` filled; each correction's `start` counts
     characters of `raw_text`, where its `found` stands. `raw_text` itself stays as it was.
     """
-    raw = transcript.raw_text
+    text, corrections = _written(lexicon, transcript.raw_text)
+    return replace(transcript, text=text, corrections=corrections)
+
+
+def applied(rule: Rule, text: str) -> str:
+    """Return a text as one rule alone would write it."""
+    return _written(compile_lexicon([rule]), text)[0]
+
+
+def _written(lexicon: Lexicon, raw: str) -> tuple[str, tuple[Correction, ...]]:
     pieces: list[str] = []
     corrections: list[Correction] = []
     done = 0
@@ -124,8 +133,7 @@ def correct(lexicon: Lexicon, transcript: Transcript) -> Transcript:
             corrections.append(Correction(match.rule.id, found, written, match.start))
             pieces += raw[done : match.start], written
             done = match.end
-    text = "".join([*pieces, raw[done:]])
-    return replace(transcript, text=text, corrections=tuple(corrections))
+    return "".join([*pieces, raw[done:]]), tuple(corrections)
 
 
 def find(lexicon: Lexicon, text: str) -> list[Found]:

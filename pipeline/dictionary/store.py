@@ -11,13 +11,13 @@ from datetime import datetime
 from pathlib import Path
 
 from pipeline.config.schema import Settings
-from pipeline.core.errors import DictionaryError
+from pipeline.core.errors import DictionaryError, quoted
 from pipeline.core.files import WholeFile, read_at_most
 from pipeline.core.resources import bundled
 from pipeline.dictionary.glossary_store import GlossaryStore
 from pipeline.dictionary.matcher import Lexicon, compile_lexicon
 from pipeline.dictionary.near_names import NearNames
-from pipeline.dictionary.rules import Rule, free_id, parse_rules, rule_text
+from pipeline.dictionary.rules import Rule, free_id, key, parse_rules, rule_text
 
 OWN = "dictionary.toml"
 """The church's own rules in session.directory, where the settings name no other file."""
@@ -46,6 +46,7 @@ class Dictionary:
         self.names: NearNames | None = None
         """Names of this service's notes; another thread may read it."""
         self._stamps: dict[Path, float] = {}
+        self._held: tuple[Rule, ...] = ()
         self.lexicon: Lexicon = compile_lexicon([])
         self.glossaries = GlossaryStore(
             settings.translate.source,
@@ -78,6 +79,8 @@ class Dictionary:
         self._enabled, self._named = other._enabled, other._named
         self.lexicon = other.lexicon
         self.glossaries.take(other.glossaries)
+        if self._held and self._enabled:
+            self.lexicon = compile_lexicon([*other.lexicon.rules, *self._held])
 
     def load(self) -> None:
         """Read and compile all files. Raises DictionaryError; then the old rules stay."""
@@ -94,15 +97,35 @@ class Dictionary:
         self._stamps = stamps
         return changed
 
+    @property
+    def held(self) -> tuple[Rule, ...]:
+        """Rules of this service only, oldest first. They win over those of all files."""
+        return self._held
+
+    def hold(self, heard: str, write: str) -> Rule:
+        """Put a rule in force for this service; no file has it. Raises DictionaryError."""
+        self._require_enabled()
+        if any(key(heard) == key(phrase) for rule in self._held for phrase in rule.hear):
+            raise DictionaryError(
+                "dictionary-duplicate-phrase", f"A rule for {quoted(heard)} is held already.", ""
+            )
+        taken = {rule.id for rule in self.lexicon.rules}
+        rule = Rule(free_id(write, taken), (heard,), write, source="this service")
+        self.lexicon = compile_lexicon([*self.lexicon.rules, rule])
+        self._held = (*self._held, rule)
+        return rule
+
+    def release(self, rule: Rule) -> None:
+        """Take a rule that was held out of force."""
+        self._held = tuple(each for each in self._held if each != rule)
+        self.lexicon = compile_lexicon(each for each in self.lexicon.rules if each != rule)
+
     def add(self, heard: str, write: str, utc: datetime) -> tuple[Rule, str]:
         """Append an operator's rule to the church's own file and put it in force.
 
         Returns the rule and its text in the file. Raises DictionaryError; then nothing has changed.
         """
-        if not self._enabled:
-            message = "The dictionary is switched off."
-            fix = "Set dictionary.enabled = true and reload."
-            raise DictionaryError("dictionary-off", message, fix)
+        self._require_enabled()
         content = self._read(self.own)
         newline = "\r\n" if "\r\n" in content else "\n"
         taken = {rule.id for rule in parse_rules(content, str(self.own))}
@@ -121,6 +144,12 @@ class Dictionary:
             raise DictionaryError("dictionary-rule-gone", message, "Remove it in the file.")
         self._write(content.replace(text, ""))
 
+    def _require_enabled(self) -> None:
+        if not self._enabled:
+            message = "The dictionary is switched off."
+            fix = "Set dictionary.enabled = true and reload."
+            raise DictionaryError("dictionary-off", message, fix)
+
     def _write(self, content: str) -> None:
         """Compile a new content of the church's own file, then write it. Raises DictionaryError."""
         texts = {file: self._read(file) for file in self._files} | {self.own: content}
@@ -129,9 +158,8 @@ class Dictionary:
         self._stamps, self.lexicon = self._modified(), lexicon
 
     def _compiled(self, texts: dict[Path, str]) -> Lexicon:
-        return compile_lexicon(
-            rule for file, text in texts.items() for rule in parse_rules(text, str(file))
-        )
+        rules = (rule for file, text in texts.items() for rule in parse_rules(text, str(file)))
+        return compile_lexicon([*rules, *self._held])
 
     def _read(self, file: Path) -> str:
         """Return a file's text, line ends as they are. Raises DictionaryError."""

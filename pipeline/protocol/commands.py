@@ -163,10 +163,10 @@ class VerseCommand:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddRuleCommand:
-    """An operator adds a rule to the church's dictionary file."""
+    """An operator adds a rule to the church's dictionary file, or holds it for this service."""
 
     type: Literal["command"] = "command"
-    name: Literal["add-rule"] = "add-rule"
+    name: Literal["add-rule", "hold-rule"] = "add-rule"
     heard: Phrase
     write: Phrase
 

@@ -265,6 +265,8 @@ class RuleMessage:
     heard: str
     write: str
     removed: bool
+    held: bool = False
+    """It holds for this service only."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

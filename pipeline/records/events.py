@@ -5,6 +5,7 @@ An event's fields are its JSON, in order. Times ending in `_s` are seconds.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -152,13 +153,18 @@ class ReloadedEvent(_Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleEvent(_Event):
-    """An operator has added a rule to the church's dictionary file, or taken it back."""
+    """An operator has added a rule to the church's dictionary file, or taken it back.
+
+    Or one that is `held` for this service only.
+    """
 
     event: Literal["rule"] = "rule"
     id: str
     heard: str
     write: str
     removed: bool
+    held: bool = False
+    """No file has it: it ends with the service."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,3 +220,15 @@ EventRecord: TypeAlias = (
 
 Record: TypeAlias = UtteranceRecord | CompareRecord | HealthRecord | EventRecord
 """A line of diagnostics.jsonl but for the last one, which is the summary."""
+
+
+def held_rules(records: Iterable[object]) -> tuple[tuple[str, str], ...]:
+    """Return the rules that operators held for a service and did not take back: (heard, write)."""
+    held: dict[tuple[str, str], None] = {}
+    for event in records:
+        if isinstance(event, RuleEvent) and event.held:
+            if event.removed:
+                held.pop((event.heard, event.write), None)
+            else:
+                held[event.heard, event.write] = None
+    return tuple(held)

@@ -119,6 +119,31 @@ def test_what_was_heard_is_corrected_and_translated_again(
     expect(row(page, 1).locator(".doubt")).to_have_text("zor")
 
 
+def test_a_corrected_word_holds_for_the_service_at_one_key(
+    hall: OperatorServer, visit: Visit
+) -> None:
+    page = opened(visit)
+    for number, text in enumerate(("we met zor there", "and zor said so"), 1):
+        hall.hear(number, text, f"({text})")
+    page.keyboard.press("e")
+    page.locator("#edit-heard").fill("and Zohar said so")
+    page.keyboard.press("Enter")
+    expect(page.locator("#hold-text")).to_have_text("“zor” is “Zohar” for the rest of the service?")
+    page.keyboard.press("k")
+    expect(page.locator("#hold")).to_be_hidden()
+    expect(row(page, 1).locator(".heard")).to_have_text("we met Zohar there")
+    hall.hear(3, "then zor went", "(then Zohar went)")
+    expect(row(page, 3).locator(".heard")).to_have_text("then Zohar went")
+    page.keyboard.press("u")
+    expect(row(page, 1).locator(".heard")).to_have_text("we met zor there")
+    page.keyboard.press("End")
+    page.keyboard.press("e")
+    page.locator("#edit-heard").fill("quite another sentence was said here by him")
+    page.keyboard.press("Enter")
+    expect(page.locator("#edit-dialog")).to_be_hidden()
+    expect(page.locator("#hold")).to_be_hidden()
+
+
 def test_a_typed_caption_reaches_every_screen(hall: OperatorServer, visit: Visit) -> None:
     page = opened(visit)
     people, wall = audience(visit), visit("/projector", **TABLET)

@@ -33,7 +33,7 @@ def command(
             return HideCommand(id=id)
         case "take-verse" | "dismiss-verse":
             return VerseCommand(name=name, id=id)
-        case "add-rule":
-            return AddRuleCommand(heard=heard, write=write)
+        case "add-rule" | "hold-rule":
+            return AddRuleCommand(name=name, heard=heard, write=write)
         case _:
             return PlainCommand(name=name)  # type: ignore[arg-type]

@@ -4,7 +4,7 @@ import { setLanguage } from "../shared/i18n.js";
 import { make } from "./row.js";
 import { heardText, shownText, versions } from "./utterances.js";
 
-/** `onCorrect(id, heard)` where the text that was heard is another, `onEdit(id, text)` where only the translation is, or is too. */
+/** `onCorrect(id, heard, before)` where the text that was heard is another, `onEdit(id, text)` where only the translation is, or is too. */
 export class EditDialog {
   #dialog = document.getElementById("edit-dialog");
   #heard = document.getElementById("edit-heard");
@@ -20,7 +20,7 @@ export class EditDialog {
       const now = { heard: this.#heard.value.trim(), text: this.#text.value.trim() };
       const isCorrected = now.heard !== "" && now.heard !== heard;
       if (!isCorrected && !now.text) return;
-      if (isCorrected) onCorrect(id, now.heard);
+      if (isCorrected) onCorrect(id, now.heard, heard);
       if (!isCorrected || (now.text && now.text !== text)) onEdit(id, now.text);
       this.#dialog.close();
     });

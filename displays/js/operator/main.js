@@ -8,6 +8,7 @@ import { showCheck } from "./check.js";
 import { isMinuteDoubtful } from "./doubt.js";
 import { EditDialog } from "./edit_dialog.js";
 import { needHold } from "./hold.js";
+import { HoldOffer } from "./hold_rule.js";
 import { List } from "./list.js";
 import { clearLogin, fillToken, listenForLogin, refuseLogin, renderLogin } from "./login.js";
 import { Meter } from "./meter.js";
@@ -15,7 +16,8 @@ import { showKeptSound, showModels } from "./models.js";
 import { listenForDetails, Panel } from "./panel.js";
 import { RuleDialog } from "./rule_dialog.js";
 import { listenForKeys } from "./shortcuts.js";
-import { banner, glance, offRecordWords, refusal, reloaded, songButton } from "./state.js";
+import { banner, glance, offRecordWords, refusal, reloaded, ruleWords, songButton } from "./state.js";
+import { Suggestion } from "./suggestion.js";
 import { explainMarks } from "./tooltip.js";
 import { Typing } from "./typing.js";
 import { heardText, shownText, standing, Utterances } from "./utterances.js";
@@ -30,16 +32,21 @@ const utterances = new Utterances(HISTORY);
 const meter = new Meter();
 const panel = new Panel();
 const server = { link: "connecting", mode: "", state: "", reason: "" };
-const operator = { token: loadToken(), asked: false, authorized: false, paused: false, blank: false, undo: "", dictionary: "", suggestion: {}, offRecord: false, offRecordS: 0, song: "off" };
+const operator = { token: loadToken(), asked: false, authorized: false, paused: false, blank: false, undo: "", dictionary: "", offRecord: false, offRecordS: 0, song: "off" };
 let noticeTimer = 0;
 let silenceTimer = 0;
 let drawing = false;
 
 const list = new List({ onChoose: () => renderChosen(), onOpen: () => element.edit.click() });
 const editDialog = new EditDialog({
-  onCorrect: (id, text) => command("correct", { id, text }),
+  onCorrect(id, text, before) {
+    command("correct", { id, text });
+    if (operator.dictionary) holdOffer.offer(before, text);
+  },
   onEdit: (id, text) => command("edit", { id, text }),
 });
+const holdOffer = new HoldOffer((heard, write) => command("hold-rule", { heard, write }));
+const suggestion = new Suggestion(command);
 const typing = new Typing(command);
 const volunteers = new VolunteerList((message) => connection.send(message));
 const ruleDialog = new RuleDialog((heard, write) => command("add-rule", { heard, write }));
@@ -82,7 +89,7 @@ function renderControls() {
   element.pause.classList.toggle("on", operator.paused);
   element.blank.classList.toggle("on", operator.blank);
   renderChosen();
-  renderSuggestion();
+  suggestion.render(able);
   typing.render(able);
 }
 
@@ -103,15 +110,6 @@ function renderChosen() {
   const words = list.words.length > 24 ? `${list.words.slice(0, 24)}…` : list.words;
   button(element["add-rule"], able && operator.dictionary !== "", words ? `Dictionary: “${words}”` : "Dictionary");
   setText(element.chosen, entry ? heardText(entry).text || shownText(entry).text : "No caption is selected");
-}
-
-/** Show which verse is suggested, if one is. */
-function renderSuggestion() {
-  const { ref, text, edition } = operator.suggestion;
-  const able = server.link === "open" && operator.authorized;
-  element.verse.hidden = !(able && ref);
-  setText(element["verse-ref"], ref ? `${ref}?` : "");
-  setText(element["verse-text"], ref ? `${text} (${edition})` : "");
 }
 
 function setText(one, text) {
@@ -171,10 +169,10 @@ const RECEIVE = {
     clearLogin();
     element.desk.hidden = false;
   },
-  console({ utterances: records, compares, address, check, suggestion, ...message }) {
+  console({ utterances: records, compares, address, check, suggestion: suggested, ...message }) {
     onDone(message);
     operator.dictionary = message.dictionary;
-    operator.suggestion = suggestion ?? {};
+    suggestion.put(suggested ?? {});
     operator.offRecordS = message.off_record_s;
     showKeptSound(message.keep_audio, element["keep-audio"]);
     showModels(message.models, element.models, element.starter);
@@ -186,7 +184,7 @@ const RECEIVE = {
     showCheck(check);
     showAddress(address, { link: element.address, image: element.qr, problem: element["address-problem"] });
   },
-  suggestion: (message) => Object.assign(operator, { suggestion: message }),
+  suggestion: (message) => suggestion.put(message),
   paired({ token }) {
     operator.token = token;
     fillToken(token);
@@ -200,8 +198,7 @@ const RECEIVE = {
   },
   done: (message) => onDone(message),
   purged: (message) => forget(message),
-  rule: ({ heard, write: written, removed }) =>
-    notify(removed ? `“${heard}” is left alone again.` : `From now on “${heard}” is written “${written}”.`),
+  rule: (message) => notify(ruleWords(message)),
   reloaded: (message) => notify(reloaded(message), message.restart.length ? "bad" : "good"),
   fault: (message) => notify(refusal(message), "bad"),
   error(message) {
@@ -292,9 +289,6 @@ element.hide.addEventListener("click", () => {
   if (standing(entry) !== "hidden") command("hide", { id: entry.id });
   else command("edit", { id: entry.id, text: shownText(entry).text });
 });
-for (const name of ["take-verse", "dismiss-verse"]) {
-  element[name].addEventListener("click", () => command(name, { id: operator.suggestion.id }));
-}
 element["add-rule"].addEventListener("click", () => {
   const { record, caption } = utterances.get(list.chosen);
   const { text, lang } = record ? { text: record.raw_text, lang: record.lang } : caption.source;

@@ -77,6 +77,12 @@ export function refusal({ code, message }) {
   return [ended(message), HINTS[code]].filter(Boolean).join(" ");
 }
 
+/** What a rule that was added or taken back means. */
+export function ruleWords({ heard, write, removed, held }) {
+  if (removed) return `“${heard}” is left alone again.`;
+  return held ? `“${heard}” is written “${write}” until the service ends.` : `From now on “${heard}” is written “${write}”.`;
+}
+
 /** What came of reading the settings again. */
 export function reloaded({ live, next_utterance, restart }) {
   const parts = [

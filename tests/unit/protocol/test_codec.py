@@ -164,6 +164,7 @@ def test_documented_client_messages_are_accepted() -> None:
         VerseCommand(name="take-verse", id=18),
         VerseCommand(name="dismiss-verse", id=18),
         AddRuleCommand(heard="file lemon", write="Philemon"),
+        AddRuleCommand(name="hold-rule", heard="zor", write="Zohar"),
         PlainCommand(name="song-hold"),
         PlainCommand(name="song-caption"),
         PlainCommand(name="song-auto"),

@@ -1,0 +1,56 @@
+"""`rules`: what operators held for one service, for the church's own dictionary."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from datetime import UTC, datetime
+
+from pipeline.cli.options import Commands, add_command, session_of, settings_of
+from pipeline.core.errors import DictionaryError
+from pipeline.dictionary.store import Dictionary
+from pipeline.records.events import held_rules
+from pipeline.session.reader import Session
+
+_SAYS = "List the rules that operators held for a service, or accept them for every service."
+
+
+def add(commands: Commands) -> None:
+    """Describe the command."""
+    parser = add_command(commands, "rules", _rules, _SAYS)
+    says = 'a session\'s name or folder, "last", or a day: "last sunday"'
+    parser.add_argument("session", nargs="?", default="last", help=says)
+    parser.add_argument("--sessions", metavar="DIR", help="where session folders are")
+    accept = "write them into the church's dictionary: all, or those that write one of these words"
+    parser.add_argument("--accept", nargs="*", metavar="WORD", help=accept)
+
+
+def _rules(arguments: argparse.Namespace) -> int:
+    folder = session_of(arguments)
+    held = held_rules(Session(folder).records)
+    if not held:
+        print(f"{folder.name}: no rule was held.", file=sys.stderr)
+        return 0
+    if arguments.accept is None:
+        for heard, write in held:
+            print(f"{heard} → {write}")
+        again = f"stark-translate rules {folder.name} --accept"
+        print(f"For every service to come: {again}", file=sys.stderr)
+        return 0
+    wanted = {word.casefold() for word in arguments.accept}
+    dictionary = Dictionary(settings_of(arguments).settings)
+    for heard, write in held:
+        if not wanted or write.casefold() in wanted:
+            print(f"{heard} → {write}: {_accept(dictionary, heard, write)}")
+    return 0
+
+
+def _accept(dictionary: Dictionary, heard: str, write: str) -> str:
+    """Add a rule to the church's file; return what came of it. Raises DictionaryError."""
+    try:
+        dictionary.add(heard, write, datetime.now(UTC))
+    except DictionaryError as error:
+        if error.code != "dictionary-duplicate-phrase":
+            raise
+        return f"{dictionary.own} has a rule for it already."
+    return f"now in {dictionary.own}."

@@ -1,0 +1,47 @@
+"""`rules` as it is typed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.cli.main import main
+from pipeline.dictionary.rules import parse_rules
+from pipeline.records.events import Record, RuleEvent
+from scripts.support.journal import message, record, session
+
+OWN = Path("sessions/dictionary.toml")
+
+
+def held(heard: str, write: str) -> RuleEvent:
+    utc = "2026-11-22T09:40:00.000+00:00"
+    return RuleEvent(utc=utc, id=heard, heard=heard, write=write, removed=False, held=True)
+
+
+def test_what_was_held_is_listed_and_accepted_for_every_service(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    captions = [message(1, "Grace", "Gracia")]
+    records: list[Record] = [record(1, "Grace", "Gracia"), held("zor", "Zohar"), held("bex", "Bexhill")]
+    session(tmp_path / "sessions", captions, records=records)
+    assert main(["rules"]) == 0
+    told = capsys.readouterr()
+    assert told.out.splitlines() == ["zor → Zohar", "bex → Bexhill"]
+    assert "--accept" in told.err
+    assert not OWN.exists()
+    assert main(["rules", "last", "--accept", "zohar"]) == 0
+    assert [rule.write for rule in parse_rules(OWN.read_text(), "own")] == ["Zohar"]
+    assert main(["rules", "last", "--accept"]) == 0
+    assert "has a rule for it already" in capsys.readouterr().out
+    assert [rule.write for rule in parse_rules(OWN.read_text(), "own")] == ["Zohar", "Bexhill"]
+
+
+def test_a_service_without_any_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    session(tmp_path / "sessions", [message(1, "Grace", "Gracia")], records=[])
+    assert main(["rules", "last"]) == 0
+    assert "no rule was held" in capsys.readouterr().err

@@ -1,0 +1,92 @@
+"""A rule for the rest of the service: the next utterance, what stands, undo, the next run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.core.errors import ProtocolError
+from pipeline.records.events import RuleEvent, held_rules
+from scripts.support.captions import caption
+from tests.support.commands import command
+from tests.support.coordinator import CoordinatorFixture
+from tests.support.corrections import corrected
+
+HOLD = command("hold-rule", heard="zor", write="Zohar")
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> CoordinatorFixture:
+    made = CoordinatorFixture(tmp_path, start=False)
+    for key, text in enumerate(("we met zor today", "nothing here", "Zor's house"), 1):
+        made.board.show(caption(key, text, f"({text})", final=True, engine="gemma"))
+    made.board.show(caption(4, "and zor", "(and zor)"))
+    return made
+
+
+def said(desk: CoordinatorFixture) -> list[str]:
+    return [message.source.text for message in desk.board.snapshot().messages]
+
+
+def test_it_holds_for_what_is_said_next_and_for_what_stands(desk: CoordinatorFixture) -> None:
+    desk.commands.obey(HOLD)
+    assert corrected(desk.context.dictionary.lexicon, "so zor said").text == "so Zohar said"
+    assert said(desk) == ["we met Zohar today", "nothing here", "Zohar's house", "and zor"]
+    asked = [request.transcript.text for request in desk.hearing.asked]
+    assert asked == ["Zohar's house", "we met Zohar today"], "the newest first"
+    assert not desk.context.dictionary.own.exists(), "no file has it"
+    assert desk.commands.console().undo == "“zor” → “Zohar” for this service"
+
+
+def test_one_undo_takes_all_of_it_back(desk: CoordinatorFixture) -> None:
+    before = said(desk)
+    desk.commands.obey(HOLD)
+    desk.commands.obey(command("undo"))
+    assert said(desk) == before
+    assert corrected(desk.context.dictionary.lexicon, "so zor said").text == "so zor said"
+    desk.recorder.start()
+    rules = [each for each in desk.written() if each.get("event") == "rule"]
+    assert [(each["held"], each["removed"]) for each in rules] == [(True, False), (True, True)]
+
+
+def test_what_an_operator_wrote_as_a_translation_stays(desk: CoordinatorFixture) -> None:
+    desk.commands.obey(command("edit", id=1, text="Mía."))
+    desk.commands.obey(HOLD)
+    assert desk.board.message(1).target.text == "Mía."
+    assert desk.board.message(1).source.text == "we met zor today"
+
+
+def test_the_same_words_are_not_held_twice(desk: CoordinatorFixture) -> None:
+    desk.commands.obey(HOLD)
+    with pytest.raises(ProtocolError) as caught:
+        desk.commands.obey(command("hold-rule", heard="Zor", write="Sor"))
+    assert caught.value.code == "rule-exists"
+
+
+def test_without_a_dictionary_nothing_is_held(tmp_path: Path) -> None:
+    desk = CoordinatorFixture(tmp_path, {"dictionary.enabled": False}, start=False)
+    with pytest.raises(ProtocolError) as caught:
+        desk.commands.obey(HOLD)
+    assert caught.value.code == "rule-refused"
+
+
+def test_a_reload_and_a_rule_of_the_church_leave_it_in_force(desk: CoordinatorFixture) -> None:
+    dictionary = desk.context.dictionary
+    desk.commands.obey(HOLD)
+    desk.commands.obey(command("add-rule", heard="filly mun", write="Philemon"))
+    dictionary.load()
+    for heard, text in (("zor", "Zohar"), ("filly mun", "Philemon")):
+        assert corrected(dictionary.lexicon, heard).text == text
+    desk.commands.obey(command("undo"))
+    assert corrected(dictionary.lexicon, "zor").text == "Zohar"
+
+
+def test_what_was_taken_back_is_not_held_by_the_next_run() -> None:
+    def event(heard: str, *, removed: bool = False, held: bool = True) -> RuleEvent:
+        return RuleEvent(
+            utc="", id=heard, heard=heard, write=heard.upper(), removed=removed, held=held
+        )
+
+    records = [event("a"), event("b"), event("c", held=False), event("a", removed=True)]
+    assert held_rules(records) == (("b", "B"),)
