@@ -13,7 +13,12 @@ def add_browser(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--browser", action=argparse.BooleanOptionalAction, help=says)
 
 
-def open_page(url: str, wanted: bool | None) -> None:
-    """Open a page if that is wanted; None: where there is a terminal."""
-    if sys.stdout.isatty() if wanted is None else wanted:
+def is_wanted(flag: bool | None) -> bool:
+    """Return whether a page is to be opened; without the flag: where there is a terminal."""
+    return sys.stdout.isatty() if flag is None else flag
+
+
+def open_page(url: str, flag: bool | None) -> None:
+    """Open a page if that is wanted."""
+    if is_wanted(flag):
         webbrowser.open(url)

@@ -10,7 +10,7 @@ from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
 
-from pipeline.cli.browser import add_browser, open_page
+from pipeline.cli.browser import add_browser, is_wanted, open_page
 from pipeline.cli.options import Commands, add_command, session_of, settings_of
 from pipeline.config import schema
 from pipeline.config.schema import Settings
@@ -76,8 +76,8 @@ def review(
     server = settings.server.model_copy(update={"host": host})
     terms = [rule.write for rule in Dictionary(settings).lexicon.rules]
     with closing(Review(folder, terms)) as reviewed:
-        if host != _HERE:
-            print(f"Elsewhere the page asks for the operator's token ({kept}).", file=sys.stderr)
+        if host != _HERE or not is_wanted(browser):
+            print(f"The page will ask for the operator's token ({kept}).", file=sys.stderr)
         asyncio.run(_serve(reviewed, server, token, any_port=any_port, browser=browser))
         left, name = reviewed.left, folder.name
     again = f": stark-translate review {name}" if left else ""

@@ -24,7 +24,11 @@ def test_what_was_held_is_listed_and_accepted_for_every_service(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     captions = [message(1, "Grace", "Gracia")]
-    records: list[Record] = [record(1, "Grace", "Gracia"), held("zor", "Zohar"), held("bex", "Bexhill")]
+    records: list[Record] = [
+        record(1, "Grace", "Gracia"),
+        held("zor", "Zohar"),
+        held("bex", "Bexhill"),
+    ]
     session(tmp_path / "sessions", captions, records=records)
     assert main(["rules"]) == 0
     told = capsys.readouterr()
