@@ -149,6 +149,7 @@ class Translate(Worker):
             free_s=now,
             clock=time.monotonic,
             spell_references=self.settings.church.references,
+            glossary=self._glossaries.of(self._lang) if self._glossaries else None,
         )
         return None if _unusable(caption) else caption
 
