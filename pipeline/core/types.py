@@ -304,6 +304,7 @@ CommandName = Literal[
     "edit",
     "hide",
     "hold-rule",
+    "hold-term",
     "notice",
     "off-record",
     "on-record",

@@ -5,7 +5,9 @@ Belongs to the event loop's thread.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from pipeline.core.errors import ProtocolError
 from pipeline.core.timestamps import utc_now
@@ -13,6 +15,7 @@ from pipeline.daemon.context import DaemonContext
 from pipeline.daemon.coordinator import CaptionCoordinator
 from pipeline.daemon.undo import Undo
 from pipeline.daemon.written_texts import WrittenTexts
+from pipeline.dictionary.glossary import Glossary, compile_glossary
 from pipeline.dictionary.matcher import applied
 from pipeline.dictionary.rules import Rule
 from pipeline.protocol.caption import CaptionMessage
@@ -44,33 +47,45 @@ class HeldRules:
     def hold(self, heard: str, write: str) -> None:
         """Hold a rule until the service ends. Raises DictionaryError."""
         rule = self._dictionary.hold(heard, write)
-        before = self._put_right(rule)
-        self._tell(rule, removed=False)
+        told = RuleMessage(id=rule.id, heard=heard, write=write, removed=False, held=True)
+        self._begin(told, self._put_right(rule), lambda: self._dictionary.release(rule))
+
+    def hold_term(self, say: str, write: str, instead: str) -> None:
+        """Hold how a word is said in the target language. Raises DictionaryError."""
+        lang, glossaries = self._board.target, self._dictionary.glossaries
+        term = glossaries.hold(lang, say, write)
+        told = RuleMessage(id=term.id, heard=say, write=write, removed=False, held=True, lang=lang)
+        before = self._rewrite(compile_glossary((term,), lang), instead, write) if instead else []
+        self._begin(told, before, lambda: glossaries.release(lang, term))
+
+    def restore(self, rules: Sequence[RuleEvent]) -> None:
+        """Hold what was held in the session that goes on. Raises DictionaryError."""
+        for rule in rules:
+            if rule.lang:
+                self._dictionary.glossaries.hold(rule.lang, rule.heard, rule.write)
+            else:
+                self._dictionary.hold(rule.heard, rule.write)
+
+    def _begin(
+        self, told: RuleMessage, before: list[CaptionMessage], release: Callable[[], None]
+    ) -> None:
+        self._tell(told)
 
         def back() -> None:
-            self._dictionary.release(rule)
-            self._tell(rule, removed=True)
+            release()
+            self._tell(replace(told, removed=True))
             for message in before:
                 with suppress(ProtocolError):  # it has left the history, or is off the record
                     self._coordinator.publish(self._board.put_back(message))
 
-        self._undo.push(f"“{heard}” → “{write}” for this service", back)
-
-    def restore(self, rules: tuple[tuple[str, str], ...]) -> None:
-        """Hold the rules of the session that goes on. Raises DictionaryError."""
-        for heard, write in rules:
-            self._dictionary.hold(heard, write)
+        self._undo.push(f"“{told.heard}” → “{told.write}” for this service", back)
 
     def _put_right(self, rule: Rule) -> list[CaptionMessage]:
         """Correct the newest captions in which the phrase stands; return them as they were."""
         corrected: list[CaptionMessage] = []
-        for old in reversed(self._board.snapshot().messages):
-            if not old.final or old.target.engine == "operator":
-                continue  # what is being said is heard again; an operator's own words stay
+        for old in self._standing():
             text = applied(rule, old.source.text)
-            if text == old.source.text:
-                continue
-            new = self._board.correct(old.id, text)
+            new = self._board.correct(old.id, text) if text != old.source.text else None
             if new is not None:
                 corrected.append(old)
                 self._coordinator.publish(new)
@@ -79,17 +94,38 @@ class HeldRules:
                 break
         return corrected
 
-    def _tell(self, rule: Rule, *, removed: bool) -> None:
-        message = RuleMessage(
-            id=rule.id, heard=rule.hear[0], write=rule.write, removed=removed, held=True
-        )
+    def _rewrite(self, glossary: Glossary, instead: str, write: str) -> list[CaptionMessage]:
+        """Replace a rendering where the term was said; return the captions as they were."""
+        rule = Rule("instead", (instead,), write)
+        rewritten: list[CaptionMessage] = []
+        for old in self._standing():
+            text = applied(rule, old.target.text)
+            if text == old.target.text or not glossary.find(old.source.text):
+                continue
+            new = self._board.edit(old.id, text)
+            if new is not None:
+                rewritten.append(old)
+                self._coordinator.publish(new)
+        return rewritten
+
+    def _standing(self) -> Iterator[CaptionMessage]:
+        """Return the finals that no operator has translated, newest first.
+
+        What is being said is heard again anyway, and an operator's own words stay.
+        """
+        for message in reversed(self._board.snapshot().messages):
+            if message.final and message.target.engine != "operator":
+                yield message
+
+    def _tell(self, message: RuleMessage) -> None:
         event = RuleEvent(
             utc=utc_now(),
             id=message.id,
             heard=message.heard,
             write=message.write,
-            removed=removed,
+            removed=message.removed,
             held=True,
+            lang=message.lang,
         )
         self._recorder.record(event)
         self._operators.rule(message)

@@ -30,6 +30,7 @@ from pipeline.protocol.commands import (
     CorrectCommand,
     EditCommand,
     HideCommand,
+    HoldTermCommand,
     PlainCommand,
     TypeCommand,
     VerseCommand,
@@ -186,6 +187,8 @@ class OperatorCommands:
                 self._settle_verse(command)
             case AddRuleCommand(name=name, heard=heard, write=write):
                 self._add_rule(heard, write, held=name == "hold-rule")
+            case HoldTermCommand(say=say, write=write, instead=instead):
+                self._hold_term(say, write, instead)
             case PlainCommand():
                 self._act_plainly(command.name)
         self._note(command.name, about)
@@ -283,6 +286,12 @@ class OperatorCommands:
             return
         old = self._board.message(command.id)  # first: a refusal must not use the suggestion up
         self._written.revise("verse", old, self._board.put_verse(old.id, self._verses.take(old.id)))
+
+    def _hold_term(self, say: str, write: str, instead: str) -> None:
+        try:
+            self._held_rules.hold_term(say, write, instead)
+        except DictionaryError as error:
+            raise _refusal(error) from None
 
     def _add_rule(self, heard: str, write: str, *, held: bool) -> None:
         try:

@@ -29,7 +29,9 @@ _CLIENT: TypeAdapter[ClientMessage] = TypeAdapter(
 _CAPTION = TypeAdapter(CaptionMessage)
 _SAYS = {
     **dict.fromkeys(("seq", "id"), "is a whole number from 0"),
-    **dict.fromkeys(("token", "text", "heard", "write", "lang", "code"), "is a string, not empty"),
+    **dict.fromkeys(
+        ("token", "text", "heard", "write", "say", "lang", "code"), "is a string, not empty"
+    ),
     "type": "is not a type. Known: ack, auth, command, invite, pair, revoke",
     "name": f"is not a command. Known: {', '.join(COMMANDS)}",
 }

@@ -179,6 +179,24 @@ class AddRuleCommand:
             raise ProtocolError("bad-field", "heard and write are not the same.")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HoldTermCommand:
+    """An operator decides how a word is said in the target language, for this service."""
+
+    type: Literal["command"] = "command"
+    name: Literal["hold-term"] = "hold-term"
+    say: Phrase
+    """In the spoken language."""
+    write: Phrase
+    instead: Annotated[str, Field(max_length=MAX_PHRASE)] = ""
+    """What stands there now; replaced in the captions that are on the screens."""
+
+    def __post_init__(self) -> None:
+        for key, text in (("say", self.say), ("write", self.write)):
+            if not any(map(str.isalnum, text)):
+                raise ProtocolError("bad-field", f"{key} has a letter or a digit in it.")
+
+
 CommandMessage: TypeAlias = (
     PlainCommand
     | EditCommand
@@ -187,6 +205,7 @@ CommandMessage: TypeAlias = (
     | HideCommand
     | VerseCommand
     | AddRuleCommand
+    | HoldTermCommand
 )
 _OfCaption: TypeAlias = EditCommand | CorrectCommand | HideCommand | VerseCommand
 AccessMessage: TypeAlias = AuthMessage | PairMessage | InviteMessage | RevokeMessage

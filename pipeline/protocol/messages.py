@@ -267,6 +267,8 @@ class RuleMessage:
     removed: bool
     held: bool = False
     """It holds for this service only."""
+    lang: str = ""
+    """Of `write`, where that is how `heard` is said in another language."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -165,6 +165,8 @@ class RuleEvent(_Event):
     removed: bool
     held: bool = False
     """No file has it: it ends with the service."""
+    lang: str = ""
+    """Of `write`, where that is how `heard` is said in another language (the glossary)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,13 +224,14 @@ Record: TypeAlias = UtteranceRecord | CompareRecord | HealthRecord | EventRecord
 """A line of diagnostics.jsonl but for the last one, which is the summary."""
 
 
-def held_rules(records: Iterable[object]) -> tuple[tuple[str, str], ...]:
-    """Return the rules that operators held for a service and did not take back: (heard, write)."""
-    held: dict[tuple[str, str], None] = {}
+def held_rules(records: Iterable[object]) -> tuple[RuleEvent, ...]:
+    """Return what operators held for a service and did not take back."""
+    held: dict[tuple[str, str, str], RuleEvent] = {}
     for event in records:
         if isinstance(event, RuleEvent) and event.held:
+            key = event.lang, event.heard, event.write
             if event.removed:
-                held.pop((event.heard, event.write), None)
+                held.pop(key, None)
             else:
-                held[event.heard, event.write] = None
-    return tuple(held)
+                held[key] = event
+    return tuple(held.values())

@@ -17,7 +17,7 @@ from pipeline.config.schema import Settings
 from pipeline.core.errors import SessionError
 from pipeline.core.files import try_lock
 from pipeline.protocol.caption import CaptionMessage
-from pipeline.records.events import NoticeEvent, Record, ResumedEvent, held_rules
+from pipeline.records.events import NoticeEvent, Record, ResumedEvent, RuleEvent, held_rules
 from pipeline.records.health import HealthRecord
 from pipeline.records.utterance import UtteranceRecord
 from pipeline.session.reader import JOURNAL, read_journal, read_records, sessions, start_utc
@@ -65,8 +65,8 @@ class Unfinished:
         return told[-1] if told and told[-1].texts else None
 
     @property
-    def held_rules(self) -> tuple[tuple[str, str], ...]:
-        """The rules that were to hold for the service: (heard, write)."""
+    def held_rules(self) -> tuple[RuleEvent, ...]:
+        """What operators held for the service."""
         return held_rules(self.records)
 
     def set_by_operator(self, on: str, off: str) -> bool:

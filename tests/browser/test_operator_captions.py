@@ -144,6 +144,31 @@ def test_a_corrected_word_holds_for_the_service_at_one_key(
     expect(page.locator("#hold")).to_be_hidden()
 
 
+def test_a_rendering_holds_for_the_service_with_the_word_that_it_renders(
+    hall: OperatorServer, visit: Visit
+) -> None:
+    page = opened(visit)
+    hall.hear(1, "an old covenant", "Un viejo acuerdo.")
+    hall.hear(2, "the new covenant is better", "El nuevo acuerdo es mejor.")
+    expect(row(page, 2)).to_have_attribute("aria-current", "true")
+    page.keyboard.press("e")
+    page.locator("#edit-text").fill("El nuevo pacto es mejor.")
+    page.keyboard.press("Enter")
+    says = "“acuerdo” is “pacto” for the rest of the service?"
+    expect(page.locator("#hold-text")).to_have_text(says)
+    page.keyboard.press("k")
+    expect(page.locator("#rule-title")).to_have_text("For the rest of the service")
+    expect(page.locator("#rule-heard")).to_have_value("covenant")
+    expect(page.locator("#rule-write")).to_have_value("pacto")
+    page.keyboard.press("Enter")
+    expect(row(page, 1).locator(".shown .text")).to_have_text("Un viejo pacto.")
+    expect(page.locator("#notice")).to_have_text("“covenant” is “pacto” until the service ends.")
+    page.keyboard.press("u")
+    expect(row(page, 1).locator(".shown .text")).to_have_text("Un viejo acuerdo.")
+    page.keyboard.press("d")
+    expect(page.locator("#rule-title")).to_have_text("Add to the church dictionary")
+
+
 def test_a_typed_caption_reaches_every_screen(hall: OperatorServer, visit: Visit) -> None:
     page = opened(visit)
     people, wall = audience(visit), visit("/projector", **TABLET)

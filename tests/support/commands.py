@@ -8,13 +8,14 @@ from pipeline.protocol.commands import (
     CorrectCommand,
     EditCommand,
     HideCommand,
+    HoldTermCommand,
     PlainCommand,
     TypeCommand,
     VerseCommand,
 )
 
 
-def command(
+def command(  # noqa: PLR0911 - one for each kind
     name: str,
     id: int = 0,  # noqa: A002
     text: str = "",
@@ -33,7 +34,9 @@ def command(
             return HideCommand(id=id)
         case "take-verse" | "dismiss-verse":
             return VerseCommand(name=name, id=id)
-        case "add-rule" | "hold-rule":
+        case "hold-term" | "add-rule" | "hold-rule":
+            if name == "hold-term":
+                return HoldTermCommand(say=heard, write=write, instead=text)
             return AddRuleCommand(name=name, heard=heard, write=write)
         case _:
             return PlainCommand(name=name)  # type: ignore[arg-type]

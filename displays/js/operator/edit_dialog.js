@@ -21,7 +21,7 @@ export class EditDialog {
       const isCorrected = now.heard !== "" && now.heard !== heard;
       if (!isCorrected && !now.text) return;
       if (isCorrected) onCorrect(id, now.heard, heard);
-      if (!isCorrected || (now.text && now.text !== text)) onEdit(id, now.text);
+      if (!isCorrected || (now.text && now.text !== text)) onEdit(id, now.text, text);
       this.#dialog.close();
     });
     this.#dialog.querySelector(".cancel").addEventListener("click", () => this.#dialog.close());

@@ -18,29 +18,49 @@ export function ruleOf(before, after) {
   return isShort && rule.heard && rule.write && rule.heard !== rule.write ? rule : null;
 }
 
-/** The line that offers it; `onHold(heard, write)` where it is taken. */
+/** The word of `said` that stands about where the change of a translation begins: a guess, which the operator sees. */
+export function guessOf(said, before, { heard }) {
+  const share = before.indexOf(heard) / Math.max(1, before.length);
+  const words = said.split(/\s+/).filter(Boolean);
+  return bare(words[Math.min(words.length - 1, Math.round(share * words.length))] ?? "");
+}
+
+/** The line that offers it. `command(name, fields)` sends a rule at once, `ruleDialog` asks of which word a rendering is one. */
 export class HoldOffer {
   #bar = document.getElementById("hold");
   #text = document.getElementById("hold-text");
-  #rule = null;
+  #command;
+  #ruleDialog;
+  #take = null;
   #timer = 0;
 
-  constructor(onHold) {
+  constructor(command, ruleDialog) {
+    this.#command = command;
+    this.#ruleDialog = ruleDialog;
     document.getElementById("hold-rule").addEventListener("click", () => {
-      const { heard, write } = this.#rule;
       this.#close();
-      onHold(heard, write);
+      this.#take();
     });
     document.getElementById("hold-not").addEventListener("click", () => this.#close());
   }
 
-  /** Offer what a correction says, if it says anything that could hold. */
-  offer(before, after) {
-    this.#rule = ruleOf(before, after);
+  /** Offer what the correction of a heard text says, if it says anything that could hold. */
+  offerRule(before, after) {
+    this.#offer(before, after, (rule) => this.#command("hold-rule", rule));
+  }
+
+  /** The same of a translation of what was `said`. */
+  offerTerm(said, before, after) {
+    this.#offer(before, after, (rule) => this.#ruleDialog.openTerm(said, guessOf(said.text, before, rule), rule));
+  }
+
+  #offer(before, after, take) {
+    const rule = ruleOf(before, after);
     clearTimeout(this.#timer);
-    this.#bar.hidden = this.#rule === null;
-    if (this.#rule === null) return;
-    this.#text.textContent = `“${this.#rule.heard}” is “${this.#rule.write}” for the rest of the service?`;
+    this.#bar.hidden = rule === null;
+    if (rule === null) return;
+    this.#take = () => take(rule);
+    this.#text.textContent = `“${rule.heard}” is “${rule.write}” for the rest of the service?`;
     this.#timer = setTimeout(() => this.#close(), OFFER_MS);
   }
 

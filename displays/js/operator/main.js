@@ -41,15 +41,21 @@ const list = new List({ onChoose: () => renderChosen(), onOpen: () => element.ed
 const editDialog = new EditDialog({
   onCorrect(id, text, before) {
     command("correct", { id, text });
-    if (operator.dictionary) holdOffer.offer(before, text);
+    if (operator.dictionary) holdOffer.offerRule(before, text);
   },
-  onEdit: (id, text) => command("edit", { id, text }),
+  onEdit(id, text, before) {
+    command("edit", { id, text });
+    if (operator.dictionary) holdOffer.offerTerm(heardText(utterances.get(id)), before, text);
+  },
 });
-const holdOffer = new HoldOffer((heard, write) => command("hold-rule", { heard, write }));
 const suggestion = new Suggestion(command);
 const typing = new Typing(command);
 const volunteers = new VolunteerList((message) => connection.send(message));
-const ruleDialog = new RuleDialog((heard, write) => command("add-rule", { heard, write }));
+const ruleDialog = new RuleDialog({
+  onAdd: (heard, write) => command("add-rule", { heard, write }),
+  onHold: (say, write, instead) => command("hold-term", { say, write, instead }),
+});
+const holdOffer = new HoldOffer(command, ruleDialog);
 explainMarks(element.rows);
 listenForKeys(element.keys);
 listenForDetails(element.details);

@@ -3,6 +3,18 @@
 import { make } from "./row.js";
 
 const SHORT = 3;
+const RULE = {
+  "rule-title": "Add to the church dictionary",
+  "rule-help": "Touch the words that were heard wrong, from the first to the last, or type them.",
+  "rule-heard-label": "When this is heard",
+  "rule-write-label": "write",
+};
+const TERM = {
+  "rule-title": "For the rest of the service",
+  "rule-help": "Touch the word that is translated so, or type it.",
+  "rule-heard-label": "When this is said",
+  "rule-write-label": "the screens show",
+};
 
 /** What keeps these two from being a rule, or what to mind; `{text, stops}`. */
 export function objection(heard, write) {
@@ -27,7 +39,7 @@ export function place(raw, words) {
   return at < 0 ? [-1, -1] : [at, at + wanted.length - 1];
 }
 
-/** `onAdd(heard, write)`. */
+/** `onAdd(heard, write)` for a rule, `onHold(say, write, instead)` for how a word is translated in this service. */
 export class RuleDialog {
   #dialog = document.getElementById("rule-dialog");
   #chips = document.getElementById("rule-words");
@@ -36,13 +48,17 @@ export class RuleDialog {
   #problem = document.getElementById("rule-problem");
   #add = this.#dialog.querySelector(".primary");
 
-  constructor(onAdd) {
+  #isTerm = false;
+  #instead = "";
+
+  constructor({ onAdd, onHold }) {
     this.#dialog.querySelector(".cancel").addEventListener("click", () => this.#dialog.close());
     this.#dialog.querySelector("form").addEventListener("submit", (event) => {
       event.preventDefault();
       const [heard, write] = this.#rule();
       if (objection(heard, write).stops) return;
-      onAdd(heard, write);
+      if (this.#isTerm) onHold(heard, write, this.#instead);
+      else onAdd(heard, write);
       this.#dialog.close();
     });
     for (const input of [this.#heard, this.#write]) input.addEventListener("input", () => this.#judge());
@@ -52,14 +68,32 @@ export class RuleDialog {
   /** Open it for an utterance whose raw text is `raw`, with `words` of it (or "") in place; rules are kept in `file`. */
   open(raw, lang, words, file) {
     document.getElementById("rule-file").textContent = file;
+    this.#show(false, raw, words);
+    this.#chips.lang = this.#heard.lang = this.#write.lang = lang;
+    (words ? this.#write : this.#heard).focus();
+  }
+
+  /** Open it for how a word of what was said is translated: `write`, and not `heard`. Which word is it? `guess` is taken. */
+  openTerm({ lang, text }, guess, { heard: instead, write: written }) {
+    this.#instead = instead;
+    this.#show(true, text, guess);
+    this.#chips.lang = this.#heard.lang = lang;
+    this.#write.value = written;
+    this.#judge();
+    this.#heard.focus();
+  }
+
+  #show(isTerm, raw, words) {
+    this.#isTerm = isTerm;
+    const says = isTerm ? TERM : RULE;
+    for (const [id, text] of Object.entries(says)) document.getElementById(id).textContent = text;
+    document.getElementById("rule-kept").hidden = isTerm;
     this.#chips.replaceChildren(...raw.split(/\s+/).filter(Boolean).map(chip));
     this.#take(...place(raw, words));
-    this.#chips.lang = this.#heard.lang = this.#write.lang = lang;
     this.#heard.value = bare(words);
     this.#write.value = "";
     this.#judge();
     this.#dialog.showModal();
-    (words ? this.#write : this.#heard).focus();
   }
 
   #rule() {

@@ -78,8 +78,9 @@ export function refusal({ code, message }) {
 }
 
 /** What a rule that was added or taken back means. */
-export function ruleWords({ heard, write, removed, held }) {
+export function ruleWords({ heard, write, removed, held, lang }) {
   if (removed) return `“${heard}” is left alone again.`;
+  if (lang) return `“${heard}” is “${write}” until the service ends.`;
   return held ? `“${heard}” is written “${write}” until the service ends.` : `From now on “${heard}” is written “${write}”.`;
 }
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pipeline.cli.options import Commands, add_command, session_of, settings_of
 from pipeline.core.errors import DictionaryError
 from pipeline.dictionary.store import Dictionary
-from pipeline.records.events import held_rules
+from pipeline.records.events import RuleEvent, held_rules
 from pipeline.session.reader import Session
 
 _SAYS = "List the rules that operators held for a service, or accept them for every service."
@@ -21,7 +21,7 @@ def add(commands: Commands) -> None:
     says = 'a session\'s name or folder, "last", or a day: "last sunday"'
     parser.add_argument("session", nargs="?", default="last", help=says)
     parser.add_argument("--sessions", metavar="DIR", help="where session folders are")
-    accept = "write them into the church's dictionary: all, or those that write one of these words"
+    accept = "write them into the church's files: all, or those that write one of these words"
     parser.add_argument("--accept", nargs="*", metavar="WORD", help=accept)
 
 
@@ -32,23 +32,31 @@ def _rules(arguments: argparse.Namespace) -> int:
         print(f"{folder.name}: no rule was held.", file=sys.stderr)
         return 0
     if arguments.accept is None:
-        for heard, write in held:
-            print(f"{heard} → {write}")
+        for rule in held:
+            print(_line(rule))
         again = f"stark-translate rules {folder.name} --accept"
         print(f"For every service to come: {again}", file=sys.stderr)
         return 0
     wanted = {word.casefold() for word in arguments.accept}
     dictionary = Dictionary(settings_of(arguments).settings)
-    for heard, write in held:
-        if not wanted or write.casefold() in wanted:
-            print(f"{heard} → {write}: {_accept(dictionary, heard, write)}")
+    for rule in held:
+        if not wanted or rule.write.casefold() in wanted:
+            print(f"{_line(rule)}: {_accept(dictionary, rule)}")
     return 0
 
 
-def _accept(dictionary: Dictionary, heard: str, write: str) -> str:
+def _line(rule: RuleEvent) -> str:
+    return f"{rule.heard} → {rule.write}{f' ({rule.lang})' if rule.lang else ''}"
+
+
+def _accept(dictionary: Dictionary, rule: RuleEvent) -> str:
     """Add a rule to the church's file; return what came of it. Raises DictionaryError."""
+    if rule.lang:
+        glossaries = dictionary.glossaries
+        glossaries.add(rule.lang, rule.heard, rule.write, datetime.now(UTC))
+        return f"now in {glossaries.own(rule.lang)}."
     try:
-        dictionary.add(heard, write, datetime.now(UTC))
+        dictionary.add(rule.heard, rule.write, datetime.now(UTC))
     except DictionaryError as error:
         if error.code != "dictionary-duplicate-phrase":
             raise

@@ -89,4 +89,51 @@ def test_what_was_taken_back_is_not_held_by_the_next_run() -> None:
         )
 
     records = [event("a"), event("b"), event("c", held=False), event("a", removed=True)]
-    assert held_rules(records) == (("b", "B"),)
+    assert [(rule.heard, rule.write) for rule in held_rules(records)] == [("b", "B")]
+
+
+TERM = command("hold-term", heard="covenant", write="pacto", text="acuerdo")
+
+
+@pytest.fixture
+def covenants(tmp_path: Path) -> CoordinatorFixture:
+    made = CoordinatorFixture(tmp_path, start=False)
+    texts = [
+        ("A new covenant.", "Un nuevo acuerdo."),
+        ("We agree.", "Estamos de acuerdo."),
+        ("The covenants of old.", "Los acuerdos de antes."),
+    ]
+    for key, (said_, shown) in enumerate(texts, 1):
+        made.board.show(caption(key, said_, shown, final=True, engine="gemma"))
+    return made
+
+
+def test_a_rendering_is_replaced_where_the_word_was_said_and_nowhere_else(
+    covenants: CoordinatorFixture,
+) -> None:
+    before = covenants.board.snapshot().messages
+    covenants.commands.obey(TERM)
+    shown = [message.target.text for message in covenants.board.snapshot().messages]
+    assert shown == ["Un nuevo pacto.", "Estamos de acuerdo.", "Los pactos de antes."]
+    glossary = covenants.context.dictionary.glossaries.of("es")
+    (wanted,) = glossary.find("An everlasting covenant.")
+    assert wanted.forms[0] == "pacto"
+    covenants.commands.obey(command("undo"))
+    after = covenants.board.snapshot().messages
+    assert [m.target for m in after] == [m.target for m in before]
+    assert covenants.context.dictionary.glossaries.held("es") == ()
+    covenants.recorder.start()
+    rules = [each for each in covenants.written() if each.get("event") == "rule"]
+    assert [(each["lang"], each["removed"]) for each in rules] == [("es", False), ("es", True)]
+
+
+def test_the_next_run_holds_both(desk: CoordinatorFixture) -> None:
+    rules = [
+        RuleEvent(utc="", id="1", heard="zor", write="Zohar", removed=False, held=True),
+        RuleEvent(
+            utc="", id="2", heard="covenant", write="pacto", removed=False, held=True, lang="es"
+        ),
+    ]
+    desk.commands._held_rules.restore(rules)
+    assert corrected(desk.context.dictionary.lexicon, "zor").text == "Zohar"
+    assert [term.write for term in desk.context.dictionary.glossaries.held("es")] == [("pacto",)]

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.cli.main import main
+from pipeline.dictionary.glossary import parse_terms
 from pipeline.dictionary.rules import parse_rules
 from pipeline.records.events import Record, RuleEvent
 from scripts.support.journal import message, record, session
@@ -14,9 +15,11 @@ from scripts.support.journal import message, record, session
 OWN = Path("sessions/dictionary.toml")
 
 
-def held(heard: str, write: str) -> RuleEvent:
+def held(heard: str, write: str, lang: str = "") -> RuleEvent:
     utc = "2026-11-22T09:40:00.000+00:00"
-    return RuleEvent(utc=utc, id=heard, heard=heard, write=write, removed=False, held=True)
+    return RuleEvent(
+        utc=utc, id=heard, heard=heard, write=write, removed=False, held=True, lang=lang
+    )
 
 
 def test_what_was_held_is_listed_and_accepted_for_every_service(
@@ -49,3 +52,17 @@ def test_a_service_without_any_says_so(
     session(tmp_path / "sessions", [message(1, "Grace", "Gracia")], records=[])
     assert main(["rules", "last"]) == 0
     assert "no rule was held" in capsys.readouterr().err
+
+
+def test_a_rendering_goes_into_the_churchs_glossary(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    records: list[Record] = [held("love feast", "ágape", "es")]
+    session(tmp_path / "sessions", [message(1, "Grace", "Gracia")], records=records)
+    assert main(["rules"]) == 0
+    assert capsys.readouterr().out == "love feast → ágape (es)\n"
+    assert main(["rules", "last", "--accept"]) == 0
+    own = Path("sessions/glossary.en-es.toml")
+    assert [term.write for term in parse_terms(own.read_text(), "own")] == [("ágape",)]
+    assert not OWN.exists()
