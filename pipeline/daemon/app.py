@@ -278,6 +278,13 @@ class App:
                 self._compare(self._coordinator.on_settled(key))
             case Transcript():
                 self._coordinator.on_filtered(report)
+            case Level() | Fault() | SourceChanged() | WorkerReady() | WorkerEnded():
+                self._take_of_machine(report)
+
+    def _take_of_machine(
+        self, report: Level | Fault | SourceChanged | WorkerReady | WorkerEnded
+    ) -> None:
+        match report:
             case Level():
                 self._coordinator.on_level(report)
             case Fault():

@@ -211,6 +211,7 @@ def test_a_notice_stays_on_every_screen_until_it_is_taken_away(
     hall.hear(1, "the word", "La palabra.")
     page.keyboard.press("b")
     expect(screens[0].locator("#announcement")).to_be_hidden()
+    expect(page.locator("#blank .word")).to_have_text("Unblank")
     page.keyboard.press("b")
     expect(screens[0].locator("#announcement")).to_be_visible()
     below, above = (

@@ -120,9 +120,10 @@ def test_an_operator_at_work(tmp_path: Path) -> None:
             asyncio.run(operate(program, token, own))
         assert program.stop() == 0
         names = [event["name"] for event in program.records("event") if event["event"] == "command"]
-        undone = ["undo", "undo", "blank", "unblank", "undo", "add-rule", "undo"]
-        assert names == ["edit", "hide", *undone]
-    written = [path for path in (tmp_path / "sessions").rglob("*") if path.is_file()]
-    holders = [path.name for path in written if token.encode() in path.read_bytes()]
+        written = ["correct", "undo", "notice", "clear-notice", "undo", "undo"]
+        undone = ["blank", "unblank", "undo", "add-rule", "undo"]
+        assert names == ["edit", "hide", "undo", "undo", *written, *undone]
+    files = [path for path in (tmp_path / "sessions").rglob("*") if path.is_file()]
+    holders = [path.name for path in files if token.encode() in path.read_bytes()]
     assert holders == ["operator-token"]
     assert token not in f"{program.log} {program.noise}"
