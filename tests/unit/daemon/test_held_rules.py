@@ -116,7 +116,7 @@ def test_a_rendering_is_replaced_where_the_word_was_said_and_nowhere_else(
     shown = [message.target.text for message in covenants.board.snapshot().messages]
     assert shown == ["Un nuevo pacto.", "Estamos de acuerdo.", "Los pactos de antes."]
     glossary = covenants.context.dictionary.glossaries.of("es")
-    (wanted,) = glossary.find("An everlasting covenant.")
+    (wanted,) = glossary.find("His covenant stands.")
     assert wanted.forms[0] == "pacto"
     covenants.commands.obey(command("undo"))
     after = covenants.board.snapshot().messages
