@@ -24,10 +24,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from pipeline.audio.stretch import Closed, Stretch, milliseconds
+from pipeline.audio.stretch import Closed, Stretch, blocks_in, milliseconds
 from pipeline.audio.utterance_ids import UtteranceIds
 from pipeline.config.schema import Vad
-from pipeline.core.types import BLOCK_SAMPLES, SAMPLE_RATE, AudioBlock, Cause, Utterance
+from pipeline.core.types import BLOCK_SAMPLES, AudioBlock, Cause, Utterance
 
 _TAIL_BLOCKS = 6
 """Blocks kept behind the last speech, about 190 ms: whispered endings and room."""
@@ -43,11 +43,6 @@ _REOPENED_SHARE = 0.75
 """Of the length limit, so much at most may be reopened: more would soon be cut elsewhere."""
 
 _OPEN_CAUSES = ("partial", "eager", "resumed")
-
-
-def blocks_in(ms: float) -> int:
-    """Return how many blocks `ms` milliseconds fill, rounded up."""
-    return -int(-ms * SAMPLE_RATE // (1000 * BLOCK_SAMPLES))
 
 
 def last_finals(utterances: Iterable[Utterance]) -> list[Utterance]:

@@ -12,6 +12,11 @@ _NOTED_BLOCKS = 2
 """The shortest silence inside an utterance that is noted."""
 
 
+def blocks_in(ms: float) -> int:
+    """Return how many blocks `ms` milliseconds fill, rounded up."""
+    return -int(-ms * SAMPLE_RATE // (1000 * BLOCK_SAMPLES))
+
+
 def milliseconds(blocks: float) -> int:
     """Return how long some blocks are."""
     return round(1000 * blocks * BLOCK_SAMPLES / SAMPLE_RATE)

@@ -261,7 +261,7 @@ class App:
         except Exception as error:  # noqa: BLE001 - the loop would go on, one final short
             self._worker_ended("desk", error)
 
-    def _take(self, report: Report) -> None:  # noqa: PLR0912 - one for each kind
+    def _take(self, report: Report) -> None:
         match report:
             case Caption():
                 self._compare(self._coordinator.show(report))

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.audio.segmenter import Segmenter, blocks_in, last_finals
+from pipeline.audio.segmenter import Segmenter, last_finals
+from pipeline.audio.stretch import blocks_in
 from pipeline.config.schema import Vad
 from pipeline.core.types import BLOCK_SAMPLES, SAMPLE_RATE, AudioBlock, Utterance
 
