@@ -61,6 +61,7 @@ async def test_a_late_joiner_gets_what_is_on_the_board() -> None:
             "state": "speech",
             "reason": "",
             "resumed": False,
+            "notice": {"type": "notice", "texts": {}},
         }
         assert [(c["id"], c["seq"], c["target"]["text"]) for c in captions] == [
             (1, 2, "uno."),

@@ -45,6 +45,8 @@ async def test_a_console_that_joins_late_gets_the_last_records() -> None:
             "suggestion": {"type": "suggestion", "id": 0, "ref": "", "text": "", "edition": ""},
             "keep_audio": "none",
             "models": [],
+            "volunteers": [],
+            "song": "auto",
         }
 
 
