@@ -48,12 +48,14 @@ def test_what_people_have_corrected_is_read_back() -> None:
     assert "Betsie" in corrected.names
 
 
+@pytest.mark.slow
 @given(st.lists(st.text(min_size=1).filter(lambda text: text.strip() and text.isprintable())))
 def test_every_name_survives_its_file(names: list[str]) -> None:
     notes = Notes(names=tuple(names))
     assert parse(written(notes, "x"), "x") == notes
 
 
+@pytest.mark.slow
 @given(st.text())
 def test_notes_of_any_kind_are_read(text: str) -> None:
     notes = draw(text, "en")

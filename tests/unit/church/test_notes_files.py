@@ -68,12 +68,14 @@ def test_markdown_is_read_without_its_marks_and_text_in_any_encoding(tmp_path: P
         assert read(tmp_path / "a.txt") == "Ravensbrück"
 
 
+@pytest.mark.slow
 def test_a_pdf_is_its_text(tmp_path: Path) -> None:
     needs_module("pypdf")
     path = pdf(tmp_path / "a.pdf", "Shadrach and Meshach", pages=3)
     assert read(path).splitlines() == ["Shadrach and Meshach"] * 3
 
 
+@pytest.mark.slow
 def test_a_book_as_pdf_and_a_broken_one_get_clear_answers(tmp_path: Path) -> None:
     needs_module("pypdf")
     with pytest.raises(NotesError, match=r"has 200 pages.*notes-too-long"):

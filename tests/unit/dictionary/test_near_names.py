@@ -73,6 +73,7 @@ def test_a_rule_of_the_church_goes_before() -> None:
     )
 
 
+@pytest.mark.slow
 @given(st.text())
 def test_any_text_has_a_skeleton_and_is_looked_through(text: str) -> None:
     assert skeleton(text) == skeleton(text.upper()) or not text.isascii()
