@@ -218,7 +218,8 @@ class Whisper:
             avg_logprob=avg_logprob,
             no_speech_prob=result.no_speech_prob,
             compression_ratio=_compression_ratio(text),
-            lang_prob=self._lang_prob(encoded),
+            # Words that stand were heard in this language already.
+            lang_prob=None if prefix else self._lang_prob(encoded),
             words=words(choices(result), text, self._model.hf_tokenizer) if telling else (),
         )
         return _Heard(recognition, tokens, encoded, content)

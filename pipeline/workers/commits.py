@@ -34,6 +34,7 @@ class Commitments:
         self._source = CommitPolicy(stt.commit, stt.commit_s)
         self._target = TargetCommit(attention_follows=self._target.attention_follows)
         self._settled = ""
+        self._stands = 0
         self._history: list[tuple[list[str], Standing]] = []
         self._stood = ""
         self._revised = 0
@@ -105,6 +106,7 @@ class Commitments:
                 self._reasons.add(commit.reason)
                 log.info("commit by agreement", why=commit.reason)
         settled = corrected(raw, transcript.corrections)
+        self._stands = len(transcript.text[:settled].rstrip())
         self._settled = transcript.text[self.said : max(settled, self.said)].strip()
         target = self._target
         return Standing(len(self._settled), 0, target.committed, target.closed)
@@ -124,13 +126,13 @@ class Commitments:
         lead = len(self.lead)
         if (parts or lead) and is_whole:
             stable = agreed(self._stood, text)
-        elif parts:
-            stable = self._target.push(parts)
-            stable = lead + 1 + stable if lead and stable else lead + stable
+        elif caption.translation and (parts or lead):
+            rest = self._target.push(parts)
+            stable = lead + 1 + rest if lead and rest else lead + rest
             standing = Standing(0, 0, self._target.committed, self._target.closed)
             self._history.append((words(self._settled), standing))
         elif caption.translation is None and caption.transcript.recognition.tokens and not is_whole:
-            stable = len(self._settled)
+            stable = self._stands
         else:
             stable = self._stabilizer.push(caption.id, text, final=False)
         lost = revised_words(self._stood, text)

@@ -299,3 +299,17 @@ def test_a_gpu_that_is_not_there() -> None:
     needs_file(STARTER)
     with pytest.raises(ModelError, match=r'Set device = "cpu".*\[gpu-unavailable\]'):
         Whisper(STARTER, device="cuda").load()
+
+
+@pytest.mark.slow
+def test_the_language_is_asked_for_until_words_stand(whisper_base: Path) -> None:
+    model = Whisper(whisper_base)
+    model.load()
+    pcm, _ = soundfile.read(
+        bundled("demo", "voices", "jfk_1961.flac"), dtype="float32", stop=64_000
+    )
+    first = model.recognize(pcm, final=False)
+    assert (first.lang_prob or 0.0) > 0.5
+    prefix = [token.id for token in first.tokens[:3]]
+    assert model.recognize(pcm, final=False, prefix=prefix).lang_prob is None
+    assert model.recognize(pcm, final=True).lang_prob == pytest.approx(first.lang_prob)

@@ -166,8 +166,22 @@ def test_nothing_new_behind_a_final_leaves_it_as_it_was() -> None:
     speech = Speech()
     speech.say("Ask not.", "No preguntes.", final=True)
     speech.reopened = Reopened(1, "Ask not.", "No preguntes.")
-    again = speech.say("Ask not.", "", final=True)
+    again = speech.say("Ask not", "")
     assert (again.text, solid(again)) == ("No preguntes.", "No preguntes.")
+    last = speech.say("Ask not.", "", final=True)
+    assert (last.text, solid(last)) == ("No preguntes.", "No preguntes.")
+
+
+def test_spoken_words_that_stand_in_behind_a_final_are_solid_as_far_as_they_are_committed() -> None:
+    speech = Speech()
+    speech.say("Ask not.", "No preguntes.", final=True)
+    speech.reopened = Reopened(1, "Ask not.", "No preguntes.")
+    transcript = heard("Ask not what your country can")
+    speech.commits.prefix(transcript.utterance, speech.stt)
+    speech.commits.go_on(transcript, speech.reopened)
+    speech.commits.heard(transcript, keeps=True)
+    caption = Caption(transcript, "en", transcript.text, "source", final=False)
+    assert solid(speech.commits.shown(caption)) == "Ask not what your country"
 
 
 def test_a_final_whose_words_are_heard_otherwise_now_is_made_anew_and_does_not_come_back() -> None:
