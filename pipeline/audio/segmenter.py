@@ -205,23 +205,19 @@ class Segmenter:
         After a sentence that stood alone this is known when there is more speech than a fragment
         has, or a pause; nothing is handed out before.
         """
-        if self._goes_on:
+        if self._goes_on and not self._is_long(closed):
             return self._reopen(closed, opened)
-        if opened.speech(len(opened)) >= self._fragment_blocks or self._is_long(closed):
+        if self._goes_on:
+            self._continues = True  # the two would be cut elsewhere soon: each has its own caption
+        is_too_long = len(closed.stretch) >= self._limit_blocks
+        if is_too_long or opened.speech(len(opened)) >= self._fragment_blocks:
             self._closed = None
         elif opened.silence >= (self._eager_blocks or self._silence_blocks):
             return self._reopen(closed, opened)
         return []
 
     def _reopen(self, closed: Closed, opened: Stretch) -> list[Utterance]:
-        """Go on with the last final, unless the two together would soon be too long.
-
-        Then the speech is an utterance of its own, however short.
-        """
         self._closed = None
-        if self._is_long(closed):
-            self._continues = True
-            return []
         self._next_partial += len(closed.stretch) - len(opened)
         self._open, self._revision = closed.stretch, closed.revision
         return [self._utterance(closed.stretch, len(closed.stretch), "resumed")]

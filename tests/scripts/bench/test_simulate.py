@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -14,11 +16,13 @@ from scripts.bench import simulate
 from scripts.bench.recordings import Material, demo, read_audio
 from scripts.bench.sightings import History
 from scripts.bench.simulate import (
+    Column,
     Engines,
     RememberingRecognizer,
     RememberingTranslator,
     Simulation,
     rows,
+    table,
 )
 from tests.support.fakes import FakeRecognizer, FakeTranslator, Speech, pcm_of
 from tests.support.needs import needs_file
@@ -74,6 +78,21 @@ def test_nothing_is_computed_twice_and_all_of_it_is_counted() -> None:
     assert again.play(pcm, loud(pcm)) == captions
     assert len(asked.known) == calls
     assert engines.spent_s == pytest.approx(2 * spent_s)
+
+
+def test_a_table_has_a_section_of_its_own_and_one_explanation(tmp_path: Path) -> None:
+    simulation, captions, _ = played(SETTINGS)
+    material = Material("script", Path(), (), "the lord is good and so we praise him.", 7.0)
+    told = table("script", [Column("these", captions, simulation.counts, 0.5)], material)
+    assert told.startswith("| script | last syllable to final, ms |")
+    assert "| 0.50 |" in told
+    file = tmp_path / "page.md"
+    for name in ("script, fake", "other, fake", "script, fake"):
+        simulate._write(file, name, told)
+    text = file.read_text()
+    assert text.count("## Simulated: ") == 2
+    assert text.count("as if computing took no time") == 1
+    assert text.count("| these |") == 2
 
 
 @pytest.mark.slow

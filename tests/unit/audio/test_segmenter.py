@@ -468,6 +468,13 @@ def test_a_text_that_ends_no_sentence_waits_for_the_rest() -> None:
         assert [u.id for u in finals(out)] == ids
 
 
+def test_a_fragment_joins_what_is_too_long_for_more_speech_as_long_as_both_fit() -> None:
+    for blocks, ids in ((8, [1, 1]), (17, [1, 2])):
+        out = finals(run([0.9] * 94 + [0.0] * 10 + [0.9] * blocks + [0.0] * 40, JOINING))
+        assert [u.id for u in out] == ids
+        assert out[-1].end_sample == (104 + blocks) * BLOCK_SAMPLES
+
+
 def test_a_fragment_joins_nothing_that_would_be_too_long() -> None:
     out = finals(run([0.9] * 110 + [0.0] * 20 + [0.9] * 8 + [0.0] * 40, JOINING))
     assert [(u.id, u.end_sample // BLOCK_SAMPLES) for u in out] == [(1, 110), (2, 138)]

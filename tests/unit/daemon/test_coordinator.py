@@ -110,8 +110,9 @@ def test_a_final_that_speech_returns_to_is_reopened_and_recorded_once(
     coordinator, board = setting.coordinator, setting.board
     coordinator.on_closed(spoken(4, "silence"))
     coordinator.show(translated(spoken(4, "silence"), "No preguntes."))
-    coordinator.on_resumed(spoken(5, "resumed"))
+    reopened = coordinator.on_resumed(spoken(5, "resumed"))
     (message,) = board.snapshot().messages
+    assert reopened == message
     assert (message.final, message.status) == (False, "resumed")
     coordinator.show(translated(spoken(4, "silence"), "tarde"))  # an engine that hung comes back
     assert board.snapshot().messages == (message,)

@@ -11,8 +11,10 @@ import pytest
 from pipeline.config.loader import load
 from pipeline.config.schema import Settings
 from pipeline.core.reports import Report, WorkerEnded, WorkerReady
+from pipeline.core.standing import Reopened
 from pipeline.core.types import Caption, Comparison
 from pipeline.dictionary.store import Dictionary
+from pipeline.protocol.caption import CaptionMessage, SourceText, TargetText
 from pipeline.workers.degradation import Degradation
 from pipeline.workers.group import HANG_GRACE_S, Engines, WorkerGroup
 from tests.support.fakes import (
@@ -150,6 +152,28 @@ def test_a_broken_worker_is_known(settings: Settings) -> None:
     watched.group.start()
     watched.group.begin()
     soon(lambda: not watched.group.is_stuck)
+
+
+def test_what_is_reopened_reaches_the_transcriber_and_half_a_sentence_the_segmenter(
+    settings: Settings,
+) -> None:
+    group = Watched(settings, FakeTranslator("gemma")).group
+    group.go_on(
+        CaptionMessage(
+            seq=1,
+            id=7,
+            revision=2,
+            final=False,
+            start_s=0.0,
+            end_s=1.0,
+            source=SourceText("en", "Ask not."),
+            target=TargetText("es", "No preguntes.", "gemma"),
+            stable=13,
+            status="resumed",
+        )
+    )
+    assert group._transcribe.reopened == Reopened(7, "Ask not.", "No preguntes.")
+    assert group._transcribe._expect_more == group._segmenter.expect_more
 
 
 def test_captions_wait_for_no_comparison(settings: Settings) -> None:
