@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -174,6 +175,8 @@ def test_what_is_reopened_reaches_the_transcriber_and_half_a_sentence_the_segmen
     )
     assert group._transcribe.reopened == Reopened(7, "Ask not.", "No preguntes.")
     assert group._transcribe._expect_more == group._segmenter.expect_more
+    group.apply(SimpleNamespace(paused=False, off_record=True))
+    assert group._transcribe.reopened is None, "nothing off the record is gone on with"
 
 
 def test_captions_wait_for_no_comparison(settings: Settings) -> None:
