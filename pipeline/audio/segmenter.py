@@ -11,9 +11,8 @@ utterance "resumed" comes first (the states of Deepgram's Flux: eager end of tur
 end of turn).
 
 Where somebody pauses is not where a sentence ends. So what cannot stand alone waits longer for its
-other half, `join_ms`: a fragment (less than `fragment_ms` of speech) for the speech behind it, a
-text that does not end a sentence as well (`expect_more`), and a fragment joins the utterance before
-it.
+other half, `join_ms`: a fragment (less than `fragment_ms` of speech), and a text that does not end
+a sentence (`expect_more`).
 """
 
 from __future__ import annotations
@@ -202,13 +201,15 @@ class Segmenter:
     def _return(self, closed: Closed, opened: Stretch) -> list[Utterance]:
         """Go on with the last final, if what is said now is its other half.
 
-        After a sentence that stood alone this is known when there is more speech than a fragment
-        has, or a pause; nothing is handed out before.
+        Where the two would be cut elsewhere soon, only a fragment does, if it fits; that is known
+        at its end, and nothing is handed out before.
         """
-        if self._goes_on and not self._is_long(closed):
+        if not self._goes_on:
+            self._closed = None
+            return []
+        if not self._is_long(closed):
             return self._reopen(closed, opened)
-        if self._goes_on:
-            self._continues = True  # the two would be cut elsewhere soon: each has its own caption
+        self._continues = True
         is_too_long = len(closed.stretch) >= self._limit_blocks
         if is_too_long or opened.speech(len(opened)) >= self._fragment_blocks:
             self._closed = None

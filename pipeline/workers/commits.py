@@ -126,7 +126,7 @@ class Commitments:
         lead = len(self.lead)
         if (parts or lead) and is_whole:
             stable = agreed(self._stood, text)
-        elif caption.translation and (parts or lead):
+        elif caption.engine != "source" and (parts or lead):
             rest = self._target.push(parts)
             stable = lead + 1 + rest if lead and rest else lead + rest
             standing = Standing(0, 0, self._target.committed, self._target.closed)

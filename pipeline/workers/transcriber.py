@@ -237,7 +237,12 @@ class Transcribe(Worker):
         standing = self._commits.heard(transcript, keeps=keeps)
         rest = replace(transcript, text=transcript.text[self._commits.said :].lstrip())
         idle = self._backoff.is_active(now) or self._degradation.rung >= Rung.SOURCE_CAPTIONS
-        if self._partial is not None and not idle:
+        if self._partial is not None and self._commits.lead and not rest.text:
+            nothing = replace(
+                caption, lang=self.settings.translate.target, text="", engine=self._partial.name
+            )
+            caption = self._commits.behind_lead(nothing, transcript)
+        elif self._partial is not None and not idle:
             try:
                 made = self._quick(self._partial, rest, now, standing)
             except EngineGoneError:

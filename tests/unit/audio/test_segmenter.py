@@ -422,28 +422,10 @@ def test_a_sentence_does_not_wait() -> None:
     assert [u.id for u in out] == [1, 2]
 
 
-def test_a_fragment_joins_the_utterance_before_it() -> None:
-    out = run([0.9] * 30 + [0.0] * 20 + [0.9] * 8 + [0.0] * 40, JOINING)
-    assert told(out)[-4:] == [
-        (1, 5, "silence"),
-        (1, 6, "resumed"),
-        (1, 7, "eager"),
-        (1, 8, "silence"),
-    ]
-    assert len(out[-1].pcm) == (30 + 20 + 8 + 3) * BLOCK_SAMPLES
-
-
-def test_without_eager_finals_a_fragment_joins_when_it_is_over() -> None:
-    vad = JOINING.model_copy(update={"eager_ms": 0})
-    out = run([0.9] * 30 + [0.0] * 20 + [0.9] * 6 + [0.0] * 40, vad)
-    assert [u.id for u in finals(out)] == [1, 1]
-    assert finals(out)[-1].end_sample == 56 * BLOCK_SAMPLES
-
-
-def test_more_speech_than_a_fragment_is_an_utterance_of_its_own_from_the_first_partial() -> None:
-    out = run([0.9] * 30 + [0.0] * 20 + [0.9] * 12 + [0.0] * 40, JOINING)
-    assert next((u.id, u.cause) for u in out if u.start_sample) == (2, "partial")
-    assert [u.id for u in finals(out)] == [1, 2]
+def test_a_fragment_behind_a_sentence_waits_for_what_follows() -> None:
+    out = finals(run([0.9] * 30 + [0.0] * 20 + [0.9] * 8 + [0.0] * 20 + [0.9] * 30, JOINING))
+    assert [u.id for u in out] == [1, 2, 2]
+    assert out[-1].start_sample == (50 - 2) * BLOCK_SAMPLES
 
 
 def test_nothing_waits_longer_than_the_bound() -> None:
@@ -468,16 +450,28 @@ def test_a_text_that_ends_no_sentence_waits_for_the_rest() -> None:
         assert [u.id for u in finals(out)] == ids
 
 
-def test_a_fragment_joins_what_is_too_long_for_more_speech_as_long_as_both_fit() -> None:
-    for blocks, ids in ((8, [1, 1]), (17, [1, 2])):
-        out = finals(run([0.9] * 94 + [0.0] * 10 + [0.9] * blocks + [0.0] * 40, JOINING))
-        assert [u.id for u in out] == ids
-        assert out[-1].end_sample == (104 + blocks) * BLOCK_SAMPLES
+def halves(*blocks: tuple[float, int], eager_ms: int = 96) -> list[Utterance]:
+    """Push speech and silence to a segmenter that knows of no text that ends."""
+    segmenter, out = Segmenter(JOINING.model_copy(update={"eager_ms": eager_ms})), []
+    segmenter.expect_more(1)
+    for index, probability in enumerate(p for p, count in blocks for _ in range(count)):
+        block = AudioBlock(index * BLOCK_SAMPLES, np.zeros(BLOCK_SAMPLES, np.float32))
+        out += segmenter.push(block, probability)
+    return out
 
 
-def test_a_fragment_joins_nothing_that_would_be_too_long() -> None:
-    out = finals(run([0.9] * 110 + [0.0] * 20 + [0.9] * 8 + [0.0] * 40, JOINING))
-    assert [(u.id, u.end_sample // BLOCK_SAMPLES) for u in out] == [(1, 110), (2, 138)]
+@pytest.mark.parametrize(("eager_ms", "blocks"), [(96, 8), (0, 6)])
+def test_a_fragment_joins_what_is_too_long_for_more_speech(eager_ms: int, blocks: int) -> None:
+    out = halves((0.9, 94), (0.0, 10), (0.9, blocks), (0.0, 40), eager_ms=eager_ms)
+    assert [u.id for u in finals(out)] == [1, 1]
+    assert out[-1].end_sample == (104 + blocks) * BLOCK_SAMPLES
+
+
+@pytest.mark.parametrize(("speech", "fragment"), [(94, 17), (110, 8)])
+def test_more_speech_or_more_than_fits_does_not(speech: int, fragment: int) -> None:
+    out = finals(halves((0.9, speech), (0.0, 10), (0.9, fragment), (0.0, 40)))
+    assert [u.id for u in out] == [1, 2]
+    assert out[-1].end_sample == (speech + 10 + fragment) * BLOCK_SAMPLES
 
 
 SETTINGS = [

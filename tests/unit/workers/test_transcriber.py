@@ -14,7 +14,7 @@ from pipeline.config.loader import load
 from pipeline.config.schema import Settings
 from pipeline.core.errors import EngineGoneError, ModelCrashError
 from pipeline.core.reports import Fault, Report, Retranslated, WorkerEnded
-from pipeline.core.standing import Standing
+from pipeline.core.standing import Reopened, Standing
 from pipeline.core.terms import WantedTerm
 from pipeline.core.types import Caption, Pcm, Recognition, Transcript, Translation, Utterance
 from pipeline.dictionary.store import Dictionary
@@ -363,6 +363,19 @@ def test_one_that_runs_away_on_two_parts_together_hears_the_second_alone() -> No
     handed = bench.handed
     assert [each.transcript.text for each in handed] == ["the lord is", "the lord is good"]
     assert handed[-1].transcript.utterance is both
+
+
+def test_a_cough_behind_a_final_leaves_its_caption_as_it_was() -> None:
+    bench = Bench(final(1, 1), drafts=None)
+    (shown,) = [each for each in bench.reports if isinstance(each, Caption)]
+    bench.worker.reopened = Reopened(1, shown.transcript.text, "El Señor es bueno.")
+    for again in (partial(1, 2, 1.0), final(1, 3)):
+        bench.worker.take(again)
+        caption = bench.reports[-1]
+        assert isinstance(caption, Caption)
+        assert (caption.text, caption.engine) == ("El Señor es bueno.", "es")
+        assert caption.stable == len(caption.text)
+    assert not [each for each in bench.reports if isinstance(each, Fault)]
 
 
 def test_a_final_in_which_nobody_spoke_takes_its_partials_back_all_the_same() -> None:
