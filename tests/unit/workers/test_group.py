@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -14,6 +13,7 @@ from pipeline.config.schema import Settings
 from pipeline.core.reports import Report, WorkerEnded, WorkerReady
 from pipeline.core.standing import Reopened
 from pipeline.core.types import Caption, Comparison
+from pipeline.daemon.state import DaemonState
 from pipeline.dictionary.store import Dictionary
 from pipeline.protocol.caption import CaptionMessage, SourceText, TargetText
 from pipeline.workers.degradation import Degradation
@@ -175,7 +175,9 @@ def test_what_is_reopened_reaches_the_transcriber_and_half_a_sentence_the_segmen
     )
     assert group._transcribe.reopened == Reopened(7, "Ask not.", "No preguntes.")
     assert group._transcribe._expect_more == group._segmenter.expect_more
-    group.apply(SimpleNamespace(paused=False, off_record=True))
+    controls = DaemonState("live", 0.0)
+    controls.off_record = True
+    group.apply(controls)
     assert group._transcribe.reopened is None, "nothing off the record is gone on with"
 
 
