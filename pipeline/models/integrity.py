@@ -21,7 +21,7 @@ SHIPPED = "files.json"
 
 _FILES: TypeAdapter[tuple[StoredFile, ...]] = TypeAdapter(tuple[StoredFile, ...])
 _LEAST_URGENT = 19
-_KNOWN_S, _UNKNOWN_S = 600.0, 60.0
+_KNOWN_S, _UNKNOWN_S = 600.0, 120.0
 _SLOW_DISK = 10e6
 """Bytes a second that a slow disk reads: 2.5 GB in four minutes."""
 

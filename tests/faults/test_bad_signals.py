@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import pty
+import random
 import signal
 import socket
 import subprocess
@@ -231,6 +232,27 @@ def test_a_storm_of_hangups_and_then_the_end_is_a_few_reloads_and_a_clean_end(
     assert program.noise == []
     reloads = [e for e in program.records("event") if e["event"] == "reloaded"]
     assert 1 <= len(reloads) < 200
+    assert program.records("event")[-1]["event"] == "end"
+
+
+@pytest.mark.slow
+def test_a_storm_of_all_signals_that_terminals_send_ends_nothing(tmp_path: Path) -> None:
+    """Windows that change, jobs that stop and go on, children, hangups, all mixed, then the end."""
+    wav(tmp_path / "a.wav", speech(30))
+    draw = random.Random(20261122)
+    kinds = [signal.SIGHUP, signal.SIGWINCH, signal.SIGCONT, signal.SIGCHLD, signal.SIGPIPE]
+    with started("run", "--input", "a.wav", cwd=tmp_path) as program:
+        program.wait_for("ready", 60)
+        for _ in range(3_000):
+            os.kill(program.process.pid, draw.choice(kinds))
+        for _ in range(5):
+            os.kill(program.process.pid, signal.SIGSTOP)
+            os.kill(program.process.pid, signal.SIGCONT)
+        program.wait_for("reloaded", 60)
+        assert program.health()["state"] in {"listening", "speech"}
+        code = program.stop(signal.SIGTERM, 60)
+    assert code == 0, program.noise
+    assert program.noise == []
     assert program.records("event")[-1]["event"] == "end"
 
 

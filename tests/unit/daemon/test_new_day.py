@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from pipeline.daemon.new_day import QUIET_S, NewDay, last_strike
 
@@ -66,3 +68,19 @@ def test_the_night_on_which_the_clock_is_set_back_has_one_strike() -> None:
     second = first.replace(fold=1)
     assert due(at(31, 9, month=10), first, "01:30")
     assert not due(second.replace(minute=31), second.replace(hour=3), "01:30")
+
+
+@settings(deadline=None)
+@given(
+    jumps=st.lists(st.tuples(st.integers(-(10**9), 10**9), st.floats(0, 100)), max_size=20),
+    new_at=st.sampled_from(["", "00:00", "04:00", "23:59"]),
+)
+def test_a_clock_that_jumps_ends_no_session_before_it_has_been_quiet(
+    jumps: list[tuple[int, float]], new_at: str
+) -> None:
+    """The wall clock goes where it likes; the silence is measured by the one that cannot."""
+    day, started, now_s = NewDay(at(21, 9)), at(21, 9), 0.0
+    for seconds, passed_s in jumps:
+        now_s += passed_s
+        due = day.is_due(new_at, started + timedelta(seconds=seconds), now_s, is_quiet=True)
+        assert not due or (new_at and seconds > 0 and now_s - jumps[0][1] >= QUIET_S)

@@ -1,0 +1,125 @@
+"""Models of every format with flipped and cut bytes, in their engines' own processes.
+
+Native code reads them: whatever it does, hang, abort or eat memory, ends that process only, in
+bounded time, and is told by a code. The processes have limits of memory and of processes.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pipeline.core.errors import StarkError
+from pipeline.core.resources import bundled
+from pipeline.models import integrity
+from tests.support.engine_processes import kept_processes, spec
+from tests.support.failing_engines import put_into_children
+from tests.support.material import FUZZ, damaged
+from tests.support.paths import ROOT
+
+pytestmark = pytest.mark.slow
+SOME = settings(FUZZ, max_examples=max(5, settings().max_examples // 50))
+LOAD_S, PATIENT_S = 20.0, 280.0
+"""What a damaged model may take, and a whole one on a machine that is at other work."""
+LIMITS = """
+    import resource
+    resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
+    resource.setrlimit(resource.RLIMIT_NPROC, (4096, 4096))
+"""
+FILES = {
+    "stt": ("model.bin", "tokenizer.json", "config.json"),
+    "partial": ("model.bin", "source.spm", "target.spm", "config.json"),
+    "final": ("model.gguf",),
+}
+HEAD = 20_000
+"""Where the names, sizes and types of tensors stand; behind it a flipped bit is another weight."""
+SILERO = bundled("models", "silero", "silero_vad_16k.onnx")
+
+
+def limit(part: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Set limits to the processes for `part`, and to the time in which they load."""
+    for name, value in put_into_children(folder / "site", part, LIMITS).items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(integrity, "_UNKNOWN_S", LOAD_S)
+
+
+def outcome(part: str, folder: Path, name: str, content: bytes, hang_s: float = LOAD_S) -> str:
+    """Load a model of which one file is damaged, and ask it; return what came of it."""
+    engine = spec(part)
+    own = folder / "model"
+    shutil.rmtree(own, ignore_errors=True)
+    if engine.model.is_dir():
+        shutil.copytree(engine.model, own)
+        (own / name).write_bytes(content)
+        model = own
+    else:
+        own.mkdir()
+        model = own / name
+        model.write_bytes(content)
+    with kept_processes() as keep:
+        kept = keep(part, engine=replace(engine, model=model), restarts=False, hang_s=hang_s)
+        with suppress(StarkError):
+            kept.process.load()
+            kept.ask()
+            return "loaded"
+        return "refused"
+
+
+@pytest.mark.parametrize("part", FILES)
+@SOME
+@given(data=st.data())
+def test_a_damaged_model_ends_its_own_process_at_most(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str, data: st.DataObject
+) -> None:
+    limit(part, tmp_path, monkeypatch)
+    original = spec(part).model
+    name = data.draw(st.sampled_from([n for n in FILES[part] if is_there(original, n)]))
+    whole = (original / name if original.is_dir() else original).read_bytes()
+    size = min(len(whole), HEAD)
+    outcome(part, tmp_path, name, data.draw(damaged(whole[:size], most=3)) + whole[size:])
+
+
+def is_there(model: Path, name: str) -> bool:
+    return not model.is_dir() or (model / name).is_file()
+
+
+@pytest.mark.parametrize("part", FILES)
+def test_a_whole_model_of_unknown_origin_loads_within_the_limits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str
+) -> None:
+    limit(part, tmp_path, monkeypatch)
+    monkeypatch.setattr(integrity, "_UNKNOWN_S", PATIENT_S)
+    original = spec(part).model
+    name = FILES[part][0]
+    whole = (original / name if original.is_dir() else original).read_bytes()
+    assert outcome(part, tmp_path, name, whole, PATIENT_S) == "loaded"
+
+
+@SOME
+@given(data=st.data())
+def test_a_damaged_voice_detector_is_refused_or_hears(tmp_path: Path, data: st.DataObject) -> None:
+    """It runs in the daemon itself, and only the one that ships does; here in another process."""
+    file = tmp_path / "vad.onnx"
+    file.write_bytes(data.draw(damaged(SILERO.read_bytes(), most=3)))
+    code = (
+        "import resource, sys; from pathlib import Path; import numpy as np\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))\n"
+        "from pipeline.audio.silero_vad import Silero\n"
+        "from pipeline.core.errors import EngineError, ModelError\n"
+        "silero = Silero(Path(sys.argv[1]))\n"
+        "try:\n    silero.load(); silero.probability(np.zeros(512, np.float32))\n"
+        "except (ModelError, EngineError) as error:\n    print(error.code)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(file)],
+        cwd=ROOT, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
