@@ -12,6 +12,7 @@ import psutil
 from pipeline.check.result import Check, Passed
 from pipeline.config.schema import Settings
 from pipeline.core.errors import EngineError, ModelError
+from pipeline.core.languages import language
 from pipeline.core.resources import bundled
 from pipeline.core.sizes import human_size
 from pipeline.dictionary.store import Dictionary
@@ -21,6 +22,7 @@ from pipeline.engines.specification import FINAL, QUICK
 from pipeline.evaluation.golden_sentence import Golden, read_golden
 from pipeline.models.identity import advice, fingerprint
 from pipeline.models.registry import Role
+from pipeline.text.language_check import gibberish
 from pipeline.tuning.verdicts import HEADROOM_BYTES
 
 _BUSY = 0.5
@@ -154,6 +156,8 @@ def judge(golden: Golden, name: str, text: str, lang: str, took_s: float) -> Pas
     `name` is the engine's: `stt`, `marian` or `gemma`. Gemma may be slow: a late final is taken
     from Marian.
     """
+    if text.strip() and lang not in golden.must:
+        return _unjudged(golden, text, lang)
     missing = golden.missing(text, lang)
     if missing or not text.strip():
         raise EngineError(
@@ -171,6 +175,28 @@ def judge(golden: Golden, name: str, text: str, lang: str, took_s: float) -> Pas
     if factor > (1 if name == "gemma" else _BUSY):
         return Passed(f"{result}: it will fall behind at times.", _faster(name), "engine-slow")
     return Passed(f"{result}.")
+
+
+def _unjudged(golden: Golden, text: str, lang: str) -> Passed:
+    """Return what can be said of a text in a language of which no golden text is known.
+
+    Raises EngineError where it is in another language, or in another script.
+    """
+    others = [each for each in golden.must if not golden.missing(text, each)]
+    wrong = language(others[0]).name if others else gibberish(text, lang)
+    if wrong:
+        raise EngineError(
+            "golden-missed",
+            f"{text!r} is no {language(lang).name}: {wrong}.",
+            "The model was made for other languages: choose one for these "
+            "(`stark-translate models list`).",
+        )
+    return Passed(
+        f"{text!r}: nobody has said what it must say in {language(lang).name}.",
+        "Have somebody read it who speaks that language, or rehearse "
+        "(`stark-translate dry-run --input FILE`).",
+        "golden-unjudged",
+    )
 
 
 def _untried(lang: str) -> Passed:

@@ -17,10 +17,12 @@ from pipeline.check.engines import EngineChecks, judge
 from pipeline.check.result import Result, results
 from pipeline.config.loader import load
 from pipeline.core.errors import EngineError
-from pipeline.evaluation.golden_sentence import Golden
+from pipeline.core.resources import bundled
+from pipeline.evaluation.golden_sentence import Golden, read_golden
 from pipeline.models.registry import Role
 from pipeline.models.resolve import resolve
 
+READ = read_golden(bundled("demo", "golden.json"))
 GOLDEN = Golden(np.zeros(32_000, np.float32), {"en": "soul"}, {"en": ("soul",), "es": ("alma",)})
 PATIENT = {"translate.final.deadline_s": 120.0}
 
@@ -178,3 +180,18 @@ def test_a_wrong_or_empty_text_is_red_however_quick(text: str, lang: str) -> Non
     with pytest.raises(EngineError) as caught:
         judge(GOLDEN, "stt", text, lang, 0.0)
     assert caught.value.code == "golden-missed"
+
+
+def test_a_language_without_a_golden_text_is_yellow_and_the_wrong_language_is_red() -> None:
+    """Once Spanish was green as French: nothing was missing where nothing was asked for."""
+    passed = judge(READ, "gemma", "Il a donné sa vie sur la croix pour nos péchés.", "fr", 0.1)
+    assert passed.code == "golden-unjudged"
+    assert passed.advice
+    for text, lang, says in (
+        ("Dio su vida en la cruz por nuestros pecados.", "fr", "is no French: Spanish"),
+        ("He gave his life on the cross for our sins.", "fr", "is no French: English"),
+        ("Gott gab sein Leben am Kreuz.", "ko", "is no Korean: wrong-script"),
+    ):
+        with pytest.raises(EngineError, match=says) as caught:
+            judge(READ, "gemma", text, lang, 0.1)
+        assert caught.value.code == "golden-missed"
