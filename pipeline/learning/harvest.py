@@ -75,6 +75,7 @@ def harvest(folder: Path, terms: Sequence[str], speaker: str = "") -> Harvest:
     for given in session.shown:
         record = _rejudged(given, judged.get(given.id))
         pair = pair_of(record, session.name)
+        # What an operator hid, and nobody has judged since, was wrong in some way.
         if pair is None or (record.id in hidden and record.id not in decisions):
             continue
         if record.id in edits:
@@ -161,6 +162,7 @@ def _outcome(pair: Pair, decided: Reviewed | None) -> tuple[Origin, Status, Pair
             return "review", "accepted", told
         case "rejected":
             return "review", "rejected", pair
+    # A review comes first: it is done in peace, an edit in the middle of a service.
     if pair.engine == OPERATOR:
         return "operator", "accepted", pair
     return "auto", _STATUS[file_pair(pair)[0]], pair

@@ -83,6 +83,7 @@ def holds_out(source: str, key: str) -> bool:
     """Whether a text, as words alone, that `source` vouches for is kept for measuring."""
     if source not in ("review", "operator"):
         return False
+    # By the text and not by chance: in every later mix a pair stays on its side.
     return hashlib.sha256(key.encode()).digest()[0] % _HELD_OUT_OF == 0
 
 

@@ -46,6 +46,7 @@ def recognizer_name(settings: Settings) -> str:
     tuned = [model for model in here if kept_up.get(model.name)]
     if tuned:
         return max(tuned, key=lambda model: model.size_bytes).name
+    # Not measured yet is no reason against it; found too slow is.
     untried = FIRST in {model.name for model in here} and kept_up.get(FIRST, True)
     return FIRST if untried else STARTER
 
