@@ -8,7 +8,7 @@ import orjson
 
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.records.comparison import CompareRecord
-from pipeline.records.events import NoticeEvent, Record
+from pipeline.records.events import NoticeEvent, Record, RuleEvent
 from pipeline.records.utterance import UtteranceRecord
 
 MARK = "off-record.json"
@@ -58,8 +58,8 @@ class RedactionFilter:
                 return self._takes(record.id, (record.start_s, record.end_s))
             case CompareRecord():
                 return self._takes(record.id)  # it has no times of its own
-            case NoticeEvent():
-                return self._takes_notice(record.at_s)
+            case NoticeEvent() | RuleEvent(held=True):
+                return self._takes_at(record.at_s)
             case _:
                 return False  # nothing that was spoken is in it
 
@@ -76,15 +76,15 @@ class RedactionFilter:
             spoken = isinstance(key, int) and record.get("type") not in _NOT_SPOKEN
             times = (record["start_s"], record["end_s"]) if spoken and "end_s" in record else None
             gone = spoken and self._takes(key, times)
-            if record.get("event") == "notice":
-                gone = self._takes_notice(record["at_s"])
+            if record.get("event") == "notice" or record.get("held"):
+                gone = self._takes_at(record["at_s"])
         except (ValueError, TypeError, KeyError, AttributeError):
             return b""
         if gone and record.get("type") == "caption":
             self._captions.add(key)
         return b"" if gone else line
 
-    def _takes_notice(self, at_s: float) -> bool:
+    def _takes_at(self, at_s: float) -> bool:
         return self.purge.from_s <= at_s <= self.purge.to_s
 
     def _takes(self, key: int, times: tuple[float, float] | None = None) -> bool:

@@ -22,6 +22,9 @@ from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.messages import RuleMessage
 from pipeline.records.events import RuleEvent
 
+_HELD = -2
+"""Stands for what is held among the ids of captions whose steps can be undone."""
+
 _MOST = 20
 """Captions that are put right at once, the newest: each is translated again."""
 
@@ -35,7 +38,11 @@ class HeldRules:
         coordinator: CaptionCoordinator,
         written: WrittenTexts,
         undo: Undo,
+        at_s: Callable[[], float],
     ) -> None:
+        """`at_s` tells where in the session's audio it is."""
+        self._at_s = at_s
+        self._releases: list[tuple[float, Callable[[], None]]] = []
         self._dictionary = context.dictionary
         self._board = context.board
         self._recorder = context.recorder
@@ -58,6 +65,13 @@ class HeldRules:
         before = self._rewrite(compile_glossary((term,), lang), instead, write) if instead else []
         self._begin(told, before, lambda: glossaries.release(lang, term))
 
+    def forget(self, from_s: float) -> None:
+        """Hold nothing that was held since `from_s` of the audio: its words are off the record."""
+        for begun in [each for each in self._releases if each[0] >= from_s]:
+            self._releases.remove(begun)
+            begun[1]()
+        self._undo.forget_captions({_HELD})
+
     def restore(self, rules: Sequence[RuleEvent]) -> None:
         """Hold what was held in the session that goes on. Raises DictionaryError."""
         for rule in rules:
@@ -69,16 +83,19 @@ class HeldRules:
     def _begin(
         self, told: RuleMessage, before: list[CaptionMessage], release: Callable[[], None]
     ) -> None:
+        begun = (self._at_s(), release)
+        self._releases.append(begun)
         self._tell(told)
 
         def back() -> None:
+            self._releases.remove(begun)
             release()
             self._tell(replace(told, removed=True))
             for message in before:
                 with suppress(ProtocolError):  # it has left the history, or is off the record
                     self._coordinator.publish(self._board.put_back(message))
 
-        self._undo.push(f"“{told.heard}” → “{told.write}” for this service", back)
+        self._undo.push(f"“{told.heard}” → “{told.write}” for this service", back, _HELD)
 
     def _put_right(self, rule: Rule) -> list[CaptionMessage]:
         """Correct the newest captions in which the phrase stands; return them as they were."""
@@ -126,6 +143,7 @@ class HeldRules:
             removed=message.removed,
             held=True,
             lang=message.lang,
+            at_s=round(self._at_s(), 3),
         )
         self._recorder.record(event)
         self._operators.rule(message)

@@ -89,7 +89,9 @@ class OperatorCommands:
         self._reload = reload
         self._undo = Undo()
         self._written = WrittenTexts(context, coordinator, hearing, self._undo)
-        self._held_rules = HeldRules(context, coordinator, self._written, self._undo)
+        self._held_rules = HeldRules(
+            context, coordinator, self._written, self._undo, lambda: hearing.heard_s
+        )
 
     @property
     def notices(self) -> Notices:
@@ -270,6 +272,7 @@ class OperatorCommands:
         self._announcer.announce()
         ids = self._coordinator.redact(redaction)
         self._written.forget(ids, from_s)
+        self._held_rules.forget(from_s)
         # Everything is hidden; who commanded it is answered when not even a kill can undo it.
         self._recorder.await_mark(_MARK_S)
         log.warning("off the record", utterances=len(ids), from_s=round(from_s, 1))

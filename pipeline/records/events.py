@@ -167,6 +167,8 @@ class RuleEvent(_Event):
     """No file has it: it ends with the service."""
     lang: str = ""
     """Of `write`, where that is how `heard` is said in another language (the glossary)."""
+    at_s: float = 0.0
+    """Of one that is held, the position of the audio then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -71,6 +71,20 @@ def test_without_a_dictionary_nothing_is_held(tmp_path: Path) -> None:
     assert caught.value.code == "rule-refused"
 
 
+def test_what_was_held_in_the_last_minute_goes_off_the_record(desk: CoordinatorFixture) -> None:
+    """Its words were said, or stood for what was."""
+    desk.hearing.heard_s = 10.0
+    desk.commands.obey(command("hold-rule", heard="bex", write="Bexhill"))
+    desk.hearing.heard_s = 1000.0
+    desk.commands.obey(HOLD)
+    desk.commands.obey(command("off-record"))
+    assert [rule.write for rule in desk.context.dictionary.held] == ["Bexhill"]
+    assert desk.commands.console().undo == ""
+    desk.recorder.start()
+    rules = [each for each in desk.written() if each.get("event") == "rule"]
+    assert [each["heard"] for each in rules] == ["bex"]
+
+
 def test_a_reload_and_a_rule_of_the_church_leave_it_in_force(desk: CoordinatorFixture) -> None:
     dictionary = desk.context.dictionary
     desk.commands.obey(HOLD)
