@@ -125,6 +125,7 @@ def test_a_corrected_word_holds_for_the_service_at_one_key(
     page = opened(visit)
     for number, text in enumerate(("we met zor there", "and zor said so"), 1):
         hall.hear(number, text, f"({text})")
+    expect(row(page, 2)).to_have_attribute("aria-current", "true")
     page.keyboard.press("e")
     page.locator("#edit-heard").fill("and Zohar said so")
     page.keyboard.press("Enter")
@@ -326,7 +327,7 @@ def test_a_rule_is_made_of_a_selected_word(hall: OperatorServer, visit: Visit) -
     expect(page.locator("#rule-heard")).to_have_value("zor bex")
     expect(page.locator("#rule-write")).to_be_focused()
     expect(page.locator("#rule-file")).to_contain_text("dictionary.toml")
-    expect(page.get_by_role("button", name="Add", exact=False)).to_be_disabled()
+    expect(page.locator("#rule-dialog .primary")).to_be_disabled()
     page.locator("#rule-write").fill("Zorbex")
     page.keyboard.press("Enter")
     expect(page.locator("#notice")).to_have_text("From now on “zor bex” is written “Zorbex”.")
