@@ -11,13 +11,20 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import structlog
 from numpy.typing import NDArray
 
 from pipeline.core.resources import bundled
 from pipeline.core.types import Caption, Check
+
+OWN = "doubt.json"
+"""In session.directory: the judge that `learn judge` has fitted."""
+
+log = structlog.get_logger()
 
 _EXACT = frozenset({"reference", "number", "negation"})
 _LOWEST = 1e-4
@@ -165,6 +172,16 @@ def parsed(text: str) -> DoubtModel:
 def shipped() -> DoubtModel:
     """Return the judge that ships, fitted to errors made by rule (scripts.training.train)."""
     return parsed(bundled("models", "doubt", "weights.json").read_text(encoding="utf-8"))
+
+
+def in_use(directory: Path) -> DoubtModel:
+    """Return the church's own judge in the folder of the sessions, else the one that ships."""
+    file = directory / OWN
+    try:
+        return parsed(file.read_text(encoding="utf-8")) if file.exists() else shipped()
+    except (OSError, ValueError) as error:
+        log.warning("judge unreadable", file=str(file), error=str(error), instead="the shipped one")
+        return shipped()
 
 
 def _row(evidence: Evidence) -> NDArray[np.float64]:

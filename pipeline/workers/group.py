@@ -6,12 +6,13 @@ import queue
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Protocol
 
 from pipeline.audio.protocols import AudioSource, SongDetector, SpeechDetector
 from pipeline.audio.segmenter import Segmenter
 from pipeline.audio.utterance_ids import UtteranceIds
-from pipeline.church.doubt import evidence_of, shipped
+from pipeline.church.doubt import evidence_of, in_use
 from pipeline.church.finals import checked
 from pipeline.config.schema import Settings
 from pipeline.core.reports import Emit, Fault, Report, Retranslated
@@ -89,7 +90,7 @@ class WorkerGroup:
         self._emit = emit
         self._church = settings.church
         self._glossaries = dictionary.glossaries
-        self._judge = shipped()
+        self._judge = in_use(Path(settings.session.directory))
         # A file played as fast as possible has no clock to fall behind: then queues wait instead
         # of giving anything up.
         self.may_shed = not (settings.audio.input and settings.audio.pace == "fast")

@@ -9,6 +9,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from pipeline.church.doubt import OWN, in_use
 from pipeline.cli.commands.learn_cycle import add_cycle_steps
 from pipeline.cli.commands.learn_models import add_model_steps, add_step, opened, progress
 from pipeline.cli.commands.learn_training import add_training_steps
@@ -18,6 +19,7 @@ from pipeline.dictionary.store import Dictionary
 from pipeline.learning.collect import Collected, CollectSettings, collect, remove
 from pipeline.learning.corpora import read_general
 from pipeline.learning.folder import DataFolder
+from pipeline.learning.judge import fit_judge, reviewed, write_judge
 from pipeline.learning.mix import MixSettings
 from pipeline.learning.mixing import Sources, mix
 from pipeline.session.reader import find_session, sessions
@@ -29,6 +31,7 @@ _EPILOG = """\
 steps, in the order of a month:
   stark-translate learn collect                 after each service: pairs, sound, what is doubtful
   stark-translate review last                   correct the doubtful ones, then collect again
+  stark-translate learn judge                   mark doubtful captions as your reviews say
   stark-translate learn mix                     once a month: what the translators are trained on
   stark-translate learn translate               trains on it, on any machine with a checkout
   stark-translate learn hear                    trains the recognizer on the sound that is kept
@@ -62,6 +65,11 @@ def add(commands: Commands) -> None:
     step.add_argument(
         "--dry-run", action="store_true", help="say what would be kept; write nothing"
     )
+    says = "Fit the judge that marks doubtful captions to what people decided in reviews."
+    step = add_step(steps, "judge", _judge, says)
+    step.add_argument("names", nargs="*", metavar="SESSION", help="default: all that are kept")
+    step.add_argument("--sessions", metavar="DIR", help="where session folders are")
+    step.add_argument("--dry-run", action="store_true", help="say how good it is; write nothing")
     says = "Make a training mix of what was collected, the Bible, a glossary and general pairs."
     step = add_step(steps, "mix", _mix, says)
     step.add_argument("--out", type=Path, metavar="DIR", help="default: mix in the data folder")
@@ -119,6 +127,22 @@ def _collect(arguments: argparse.Namespace) -> int:
             with data.hold():
                 made = collect(data, folders, given, on_session=looked)
     _tell(made, data, dry_run=arguments.dry_run)
+    return 0
+
+
+def _judge(arguments: argparse.Namespace) -> int:
+    settings, _ = opened(arguments)
+    directory = Path(settings.session.directory)
+    folders = [find_session(name, directory) for name in arguments.names] or sessions(directory)
+    fitted = fit_judge(reviewed(folders), in_use(directory))
+    print(f"{fitted.reviewed} reviewed finals, {fitted.wrong} of them wrong.")
+    print(f"AUC on the third held out: {fitted.auc:.3f}; the judge in use {fitted.auc_in_use:.3f}.")
+    if not fitted.is_better:
+        print("The judge in use is as good: it stays.")
+    elif not arguments.dry_run:
+        file = directory / OWN
+        write_judge(fitted.model, file)
+        print(f"The next start uses {file}; delete it to go back to the one that ships.")
     return 0
 
 

@@ -1,0 +1,106 @@
+"""The judge of finals fitted to what people decided in reviews (`pipeline.church.doubt`).
+
+A final that a person approved is right, one that was corrected or rejected is wrong. A third of
+the decisions is held out: the new judge is used only if it does better there than the one in use.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from pipeline.church.doubt import DoubtModel, Evidence, auc, dumped, fit, of_texts
+from pipeline.core.errors import LearningError
+from pipeline.core.files import WholeFile
+from pipeline.records.utterance import UtteranceRecord
+from pipeline.review.store import read_decisions
+from pipeline.session.reader import Session
+
+ENOUGH = 100
+"""Reviewed finals from which on a judge can be fitted."""
+_FEWEST = 20
+"""Of each kind: right and wrong."""
+_CALM = 0.1
+"""Share of the right ones that the threshold lets be marked."""
+
+
+@dataclass(frozen=True, slots=True)
+class FittedJudge:
+    """A new judge, and how well it and the one in use tell wrong from right on held-out finals."""
+
+    model: DoubtModel
+    reviewed: int
+    wrong: int
+    auc: float
+    auc_in_use: float
+
+    @property
+    def is_better(self) -> bool:
+        """Whether it is worth using."""
+        return self.auc > self.auc_in_use
+
+
+def reviewed(folders: Iterable[Path]) -> list[tuple[Evidence, bool]]:
+    """Return the evidence of every final that a person judged, and whether it was wrong.
+
+    Raises SessionError.
+    """
+    found: list[tuple[Evidence, bool]] = []
+    for folder in folders:
+        decisions = read_decisions(folder)
+        for record in Session(folder).shown:
+            decided = decisions.get(record.id)
+            if decided and decided.outcome != "open" and record.opinion is not None:
+                found.append((evidence_of_record(record), decided.outcome != "approved"))
+    return found
+
+
+def evidence_of_record(record: UtteranceRecord) -> Evidence:
+    """Return what a session's record knows of a final."""
+    opinion, final = record.opinion, record.final
+    least = min((word.probability for word in record.words), default=None)
+    return Evidence(
+        quick_mean=opinion.mean if opinion else None,
+        quick_least=opinion.least if opinion else None,
+        final_mean=final.avg_logprob if final else None,
+        agreement=opinion.agreement if opinion else None,
+        heard=None if least is None else math.log(max(1e-4, least)),
+        **of_texts(record.text, final.text if final else "", record.checks),
+    )
+
+
+def fit_judge(decided: Sequence[tuple[Evidence, bool]], in_use: DoubtModel) -> FittedJudge:
+    """Fit a judge to decisions. Raises LearningError where there are too few of a kind."""
+    wrong = sum(is_wrong for _, is_wrong in decided)
+    if len(decided) < ENOUGH or min(wrong, len(decided) - wrong) < _FEWEST:
+        raise LearningError(
+            "judge-too-few",
+            f"{len(decided)} finals with the quick translator's opinion are reviewed, {wrong} of "
+            f"them wrong; {ENOUGH} are needed, {_FEWEST} right and {_FEWEST} wrong.",
+            "Review more captions: `stark-translate review last`.",
+        )
+    # Every third of each kind, so that both are in both parts.
+    ordered = sorted(decided, key=lambda each: each[1])
+    held_out, learnt = ordered[::3], [each for n, each in enumerate(ordered) if n % 3]
+    model = fit([each for each, _ in learnt], [is_wrong for _, is_wrong in learnt])
+    right = sorted(model.probability(each) for each, is_wrong in learnt if not is_wrong)
+    model = replace(model, threshold=right[int(len(right) * (1 - _CALM))])
+    told = [is_wrong for _, is_wrong in held_out]
+    mine, theirs = (
+        round(auc([judge.probability(each) for each, _ in held_out], told), 4)
+        for judge in (model, in_use)
+    )
+    return FittedJudge(model, len(decided), wrong, mine, theirs)
+
+
+def write_judge(model: DoubtModel, file: Path) -> None:
+    """Put a judge in use from the next start on. Raises LearningError."""
+    whole = WholeFile(file)
+    whole.content = dumped(model).encode()
+    try:
+        whole.flush()
+    except OSError as error:
+        message = f"{file} cannot be written: {error.strerror}."
+        raise LearningError("judge-unwritable", message) from None
