@@ -93,10 +93,17 @@ def fillings(
     What is in `others` stays untouched.
     """
     found: list[Filled] = []
+    term_is_name = any(form[0].isupper() for form in term.forms)
     for place in places:
         for form in term.forms:
             found += _filled(text, place, form, term.lang)
-    return [each for each in found if _is_free(each.slot, others) and not _stutters(each)][:_MOST]
+    return [
+        each
+        for each in found
+        if _is_free(each.slot, others)
+        and not _stutters(each)
+        and (term_is_name or not _has_name(text, each.slot))
+    ][:_MOST]
 
 
 def _is_free(place: Place, others: Sequence[Place]) -> bool:
@@ -120,8 +127,19 @@ def _put(text: str, start: int, end: int, written: str) -> Filled:
 
 def _cased(text: str, start: int, form: str) -> str:
     """Return a form with a capital where a sentence begins with it."""
-    begins = not text[:start].strip(" \"“«'¡¿(") or text[:start].rstrip(" \"“«'¡¿(")[-1] in ".!?"
+    begins = _begins_sentence(text, start)
     return form[0].upper() + form[1:] if begins and text[start].isupper() else form
+
+
+def _begins_sentence(text: str, start: int) -> bool:
+    before = text[:start].rstrip(" \"“«'¡¿(")
+    return not before or before[-1] in ".!?…:"
+
+
+def _has_name(text: str, slot: Place) -> bool:
+    """Whether somebody's name stands in a slot, such as the Lord's: it was said as well."""
+    places = (match.span() for match in WORD.finditer(text, *slot))
+    return any(text[start].isupper() and not _begins_sentence(text, start) for start, _ in places)
 
 
 def _stutters(filled: Filled) -> bool:

@@ -45,6 +45,15 @@ def test_a_capital_stays_where_a_sentence_begins() -> None:
     assert way.text == "Pactos hay."
 
 
+def test_a_name_gives_way_to_a_name_only() -> None:
+    text = "Mi ayuda viene del Señor."
+    assert fillings(text, [(19, 24)], term("cielo")) == []
+    assert [way.text for way in fillings(text, [(19, 24)], term("Cristo"))] == [
+        "Mi ayuda viene del Cristo.",
+        "Mi ayuda viene de la Cristo.",
+    ]
+
+
 def test_no_word_stands_twice_in_a_row() -> None:
     assert fillings("el pacto acuerdo", [(9, 16)], term("pacto")) == []
 
