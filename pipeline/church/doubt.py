@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +86,14 @@ def evidence_of(caption: Caption) -> Evidence:
         heard=math.log(max(_LOWEST, min(w.probability for w in words))) if words else None,
         **of_texts(caption.transcript.text, caption.text, caption.checks),
     )
+
+
+def judged(final: Caption, judge: DoubtModel) -> Caption:
+    """Return a final with how likely it is wrong, where the quick translator has an opinion."""
+    if final.opinion is None:
+        return final
+    doubt = judge.probability(evidence_of(final))
+    return replace(final, doubt=doubt, is_doubtful=doubt >= judge.threshold)
 
 
 def of_texts(source: str, target: str, checks: Sequence[Check]) -> dict[str, float]:

@@ -12,7 +12,7 @@ from typing import Protocol
 from pipeline.audio.protocols import AudioSource, SongDetector, SpeechDetector
 from pipeline.audio.segmenter import Segmenter
 from pipeline.audio.utterance_ids import UtteranceIds
-from pipeline.church.doubt import evidence_of, in_use
+from pipeline.church.doubt import in_use, judged
 from pipeline.church.finals import checked
 from pipeline.config.schema import Settings
 from pipeline.core.reports import Emit, Fault, Report, Retranslated
@@ -312,10 +312,7 @@ class WorkerGroup:
     def _checked(self, final: Caption) -> Caption:
         """Return a final compared with what was said, and judged where an opinion is there."""
         final = checked(final, self._church, self._glossaries.of(final.lang))
-        if final.opinion is None:
-            return final
-        doubt = self._judge.probability(evidence_of(final))
-        return replace(final, doubt=doubt, is_doubtful=doubt >= self._judge.threshold)
+        return judged(final, self._judge)
 
     def _tell(self, stage: str, code: str, message: str) -> None:
         self._emit(Fault(stage, code, message))
