@@ -38,7 +38,8 @@ class TrainingOrder:
 
     role: Role
     base: Path
-    """What it begins from: a folder of CTranslate2, or for gemma that of cut_vocabulary."""
+    """What it begins from: a folder of CTranslate2, or for gemma that of cut_vocabulary or of
+    Hugging Face."""
     material: Path
     """What it learns from: a mix, or for stt the folder of sound."""
     out: Path
@@ -66,6 +67,15 @@ def commands(order: TrainingOrder) -> list[list[str]]:
                 *("--base", str(base), "--sound", str(mix), "--run", str(out)),
                 *("--out", str(out / "model"), "--threads", str(order.threads)),
             ),
+        ]
+    if order.role == "gemma" and (base / "config.json").is_file():
+        return [
+            _module("train.fine_tune_translategemma", "--base", str(base), *told),
+            [
+                *(sys.executable, "-m", "scripts.gguf_export.convert_translategemma"),
+                *("--base", str(base), "--adapter", str(out / "adapter")),
+                *("--out", str(out / "model"), "--threads", str(order.threads)),
+            ],
         ]
     if order.role == "gemma":
         return [

@@ -21,14 +21,13 @@ from tests.support.paths import ROOT
 needs_train_extra()
 
 import peft  # noqa: E402
-import sentencepiece  # noqa: E402
 import torch  # noqa: E402
 import transformers  # noqa: E402
 from safetensors.torch import load_file, save_file  # noqa: E402
-from tokenizers import AddedToken  # noqa: E402
 
 from scripts.gguf_export import convert_translategemma as program  # noqa: E402
 from scripts.gguf_export import converting, merging  # noqa: E402
+from tests.support.tiny_gemma import ANSWER, CONTROL, base_model, write_tokenizer  # noqa: E402
 
 pytestmark = [
     pytest.mark.train,
@@ -37,9 +36,6 @@ pytestmark = [
 ]
 
 LLAMA_CPP = ROOT / ".venv" / "llama.cpp"
-ANSWER = "Gracia y paz."
-CONTROL = ("<start_of_turn>", "<end_of_turn>")
-ASKED = "Grace and peace to you from God our Father."
 
 
 @pytest.fixture(autouse=True)
@@ -47,52 +43,6 @@ def quiet() -> Iterator[None]:
     """llama.cpp's chatter goes to structlog, which the program itself sets up."""
     with structlog.testing.capture_logs():
         yield
-
-
-def write_tokenizer(folder: Path) -> sentencepiece.SentencePieceProcessor:
-    """A vocabulary laid out like Gemma's: pad, eos, bos, unk, the turns, bytes, pieces."""
-    head = prompts.render("translategemma", ASKED, "en", "es").head
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter([ANSWER, ASKED, head] * 9),
-        model_prefix=str(folder / "tokenizer"), vocab_size=420, model_type="bpe",
-        byte_fallback=True, normalization_rule_name="identity", add_dummy_prefix=False,
-        remove_extra_whitespaces=False, pad_id=0, eos_id=1, bos_id=2, unk_id=3,
-        user_defined_symbols=list(CONTROL), minloglevel=2,
-    )  # fmt: skip
-    (folder / "tokenizer.vocab").unlink()
-    special = {
-        str(number): AddedToken(text, special=True).__getstate__() | {"content": text}
-        for number, text in ((4, CONTROL[0]), (5, CONTROL[1]))
-    }
-    names = {"bos_token": "<bos>", "eos_token": "<eos>", "unk_token": "<unk>", "pad_token": "<pad>"}
-    content = {"tokenizer_class": "GemmaTokenizer", "added_tokens_decoder": special} | names
-    (folder / "tokenizer_config.json").write_text(json.dumps(content))
-    return sentencepiece.SentencePieceProcessor(model_file=str(folder / "tokenizer.model"))
-
-
-def base_model(sees_pictures: bool, **settings: Any) -> Any:
-    """Five local layers and a global one with stretched positions, as in TranslateGemma 4B."""
-    rope = {
-        "full_attention": {"rope_type": "linear", "factor": 8.0, "rope_theta": 1_000_000.0},
-        "sliding_attention": {"rope_type": "default", "rope_theta": 10_000.0},
-    }
-    text = transformers.Gemma3TextConfig(
-        vocab_size=420, hidden_size=64, intermediate_size=128, num_hidden_layers=6,
-        num_attention_heads=2, num_key_value_heads=1, head_dim=32, query_pre_attn_scalar=32,
-        max_position_embeddings=1024, sliding_window=16, bos_token_id=2, eos_token_id=1,
-        pad_token_id=0, rope_parameters=rope, **settings,
-    )  # fmt: skip
-    torch.manual_seed(1)
-    if not sees_pictures:
-        return transformers.Gemma3ForCausalLM(text)
-    pictures = transformers.SiglipVisionConfig(
-        hidden_size=16, intermediate_size=16, num_hidden_layers=1, num_attention_heads=2,
-        image_size=28, patch_size=14,
-    )  # fmt: skip
-    config = transformers.Gemma3Config(
-        text_config=text, vision_config=pictures, mm_tokens_per_image=1, image_token_index=419
-    )
-    return transformers.Gemma3ForConditionalGeneration(config)
 
 
 def taught(model: Any, processor: Any, modules: str | list[str]) -> Any:

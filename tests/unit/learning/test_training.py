@@ -34,6 +34,17 @@ def test_a_trainer_that_was_cut_off_goes_on(order: TrainingOrder) -> None:
     assert "--resume" in commands(order)[0]
 
 
+def test_a_gemma_of_hugging_face_has_a_trainer_of_its_own(order: TrainingOrder) -> None:
+    gemma = replace(order, role="gemma")
+    assert "fine_tune_gemma" in commands(gemma)[0][2]
+    order.base.mkdir()
+    (order.base / "config.json").touch()
+    trains, converts = commands(gemma)
+    assert "fine_tune_translategemma" in trains[2]
+    assert "convert_translategemma" in converts[2]
+    assert converts[converts.index("--adapter") + 1] == str(order.out / "adapter")
+
+
 def test_a_checkout_and_torch_are_needed_and_said(order: TrainingOrder, tmp_path: Path) -> None:
     require_trainers()
     with pytest.raises(LearningError, match="this is no checkout") as told:
