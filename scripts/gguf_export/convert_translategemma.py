@@ -30,7 +30,15 @@ import transformers
 from pipeline.core.errors import ModelError, StarkError, UsageError
 from pipeline.engines import prompts
 from pipeline.engines.gemma import Gemma
-from scripts.gguf_export import checkpoint, converting, merging, proof, quantizing, vocabulary
+from scripts.gguf_export import (
+    chat_template,
+    checkpoint,
+    converting,
+    merging,
+    proof,
+    quantizing,
+    vocabulary,
+)
 from scripts.gguf_export.progress import bar, console, only_warnings
 from scripts.support.paths import ROOT
 
@@ -82,6 +90,7 @@ def _make(
     sizes = [quantizing.expected_bytes(size, level) for level in targets]
     sizes += [size] * ((not merged.exists()) + 1) if not f16.exists() else []
     quantizing.require_space(options.out, sum(sizes))
+    _compare_prompts(options)
     if not f16.exists():
         if merged.exists():
             console.print(f"there already: {merged}", markup=False)
@@ -94,6 +103,18 @@ def _make(
         console.print(f"there already: {f16}", markup=False)
     for level, path in targets.items():
         quantizing.quantize_and_say(f16, path, level, options.threads)
+
+
+def _compare_prompts(options: argparse.Namespace) -> None:
+    """Compare our prompt with the model's own chat template. Raises ModelError (prompt-differs)."""
+    try:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(options.base, local_files_only=True)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        # What llama.cpp needs of the tokenizer is checked by itself, in each file.
+        console.print(f"the prompt is not compared: {error}", markup=False)
+        return
+    if not chat_template.check_template(tokenizer, options.source, options.target):
+        console.print("the tokenizer has no chat template to compare the prompt with")
 
 
 def check(path: Path, base: Path, source: str, target: str, threads: int) -> str:
