@@ -14,7 +14,7 @@ import pytest
 from tests.support.paths import ROOT
 
 HEAD = ["what goes in", "what the program does", "message and code", "exit code", "test"]
-PLACES = (ROOT / "pipeline", ROOT / "scripts" / "training")
+PLACES = (ROOT / "pipeline", ROOT / "scripts" / "training", ROOT / "scripts" / "gguf_export")
 SOURCE = "\n".join(f.read_text("utf-8") for place in PLACES for f in sorted(place.rglob("*.py")))
 
 
