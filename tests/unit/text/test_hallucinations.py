@@ -213,3 +213,39 @@ def test_scripts_without_spaces_are_not_too_fast_and_may_repeat(
     text: str, duration_s: float
 ) -> None:
     assert judge(text, duration_s=duration_s, compression_ratio=1.0) == ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Vielen Dank fürs Zuschauen!",
+        "Untertitel im Auftrag des ZDF für funk, 2017",
+        "Merci d'avoir regardé cette vidéo !",
+        "Sous-titres réalisés par la communauté",
+        "Obrigado por assistir!",
+        "Inscreva-se no canal",
+        "Grazie per la visione!",
+        "Sottotitoli creati dalla comunità",
+        "Спасибо за просмотр!",
+        "Продолжение следует...",
+        "시청해주셔서 감사합니다.",
+        "ご視聴ありがとうございました。",
+        "谢谢观看",
+        "請不吝點贊 訂閱 轉發",
+    ],
+)
+def test_what_models_write_over_silence_in_other_languages_is_not_shown(text: str) -> None:
+    assert judge(text, avg_logprob=-0.9) == "stock-phrase"
+    assert judge(text) == "", "said clearly and loudly it was said"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Danke.", "Merci Seigneur.", "Obrigado, Senhor.", "Grazie a Dio.", "Спасибо Господу.",
+        "Wir danken dir für das Zuhören.", "La musique était belle.", "감사합니다, 주님.",
+        "ありがとうございます。", "谢谢主。",
+    ],
+)  # fmt: skip
+def test_what_a_church_says_in_other_languages_stays_in_doubt(text: str) -> None:
+    assert judge(text, avg_logprob=-0.9) == ""
