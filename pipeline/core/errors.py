@@ -12,6 +12,7 @@ StarkError                  anything below; has a kebab-case code
 │   └── EngineCancelledError  nobody wants the result any more
 ├── DictionaryError         a dictionary file cannot be used
 ├── VersesError             a Bible, or the index of verses, cannot be used
+├── NotesError              a preacher's notes cannot be read or kept
 ├── ServerError             the port or a page cannot be served, or no daemon answers there
 ├── SessionError            the session folder cannot be used
 ├── LearningError           a step of learning cannot be done, or its data folder cannot be used
