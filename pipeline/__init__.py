@@ -3,8 +3,8 @@
 import os
 
 # onnxruntime (1.31 and later) keeps a number for this machine in the user's cache and sends what it
-# runs to its maker; huggingface_hub (2.4) tells the hub which program started it, and asks there for
-# a list of programs. Here, before anything imports them; the engines' processes inherit it.
+# runs to its maker; huggingface_hub (2.4) tells the hub which program started it, and fetches a
+# list of programs for that. Here, before anything imports them; the engines' processes inherit it.
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"
 os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
 

@@ -48,7 +48,10 @@ class GlossaryStore:
 
     @property
     def files(self) -> list[Path]:
-        """The files there are, shipped ones first; those of the church may come later."""
+        """The files there are, shipped ones first; those of the church may come later.
+
+        Raises DictionaryError.
+        """
         return [file for lang in self._langs() for file in self._files(lang)]
 
     def of(self, target: str) -> Glossary:
@@ -144,11 +147,17 @@ class GlossaryStore:
         }
 
     def _langs(self) -> list[str]:
+        """Return the target languages that have a file. Raises DictionaryError."""
         if not self._is_on:
             return []
         shipped = bundled("dictionary", "glossary").glob(f"{self._source}-*.toml")
         own = self._folder.glob(_NAME.format(self._source, "*"))
-        return sorted({file.stem.rpartition("-")[2] for file in (*shipped, *own)})
+        try:
+            return sorted({file.stem.rpartition("-")[2] for file in (*shipped, *own)})
+        except OSError as error:  # such as: no more files can be opened
+            message = f"The glossaries in {self._folder} cannot be listed: {error.strerror}."
+            fix = "Let the program's user read that folder, or set church.glossary = false."
+            raise DictionaryError("dictionary-unreadable", message, fix) from None
 
     def _files(self, lang: str) -> list[Path]:
         shipped = bundled("dictionary", "glossary", f"{self._source}-{lang}.toml")

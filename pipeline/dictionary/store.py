@@ -92,7 +92,10 @@ class Dictionary:
 
     def changed(self) -> bool:
         """Return whether a file has changed since it was loaded; true once for each change."""
-        stamps = self._modified()
+        try:
+            stamps = self._modified()
+        except DictionaryError:  # nothing is known of them: what is in force stays, until next time
+            return False
         changed = stamps != self._stamps
         self._stamps = stamps
         return changed

@@ -107,7 +107,7 @@ def test_voice_goes_on_through_short_pauses() -> None:
     voiced, cpu_s = voiced_blocks(pcm, load().settings)
     assert cpu_s > 0
     begins = sum(new and not old for old, new in pairwise([False, *voiced]))
-    shortest = {"vad.silence_ms": 64, "vad.eager_ms": 0, "vad.reopen_ms": 0}
+    shortest = {"vad.silence_ms": 64, "vad.eager_ms": 0, "vad.reopen_ms": 0, "vad.join_ms": 0}
     cut = recordings.utterances(pcm, load(flags=shortest).settings.vad)
     assert 1 < begins < len(cut)
 

@@ -375,7 +375,7 @@ def test_a_watch_that_breaks_ends_the_daemon_loudly(
         raise RuntimeError("a bug")
 
     service = Service(tmp_path, source=FakeSource(pcm_of(SCRIPT, 1.0), hold=True))
-    monkeypatch.setattr(service.app._reload, "look", bug)
+    monkeypatch.setattr(service.app._reload, "check_dictionary", bug)
 
     async def wait(service: Service) -> None:
         async with asyncio.timeout(20):

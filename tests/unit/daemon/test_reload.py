@@ -52,6 +52,7 @@ class Reloading(Service):
                 "session.directory": str(tmp_path / "sessions"),
                 "operator.token": "secret",
                 "vad.partial_ms": 0,
+                "vad.join_ms": 0,  # the sentences of scripts have no full stops
             }
             | (flags or {}),
         )
@@ -200,6 +201,9 @@ def test_all_that_is_live_reaches_its_part(tmp_path: Path) -> None:
         [session]
         drain_s = 1.0
         keep_days = 30
+        new_at = "05:00"
+        [church]
+        song = "manual"
         [log]
         level = "error"
         format = "json"
@@ -218,12 +222,16 @@ def test_all_that_is_live_reaches_its_part(tmp_path: Path) -> None:
             untested = {key for key, effect in EFFECT.items() if effect == "live"} - {
                 *told["live"],
                 *("operator.off_record_s", "session.keep_mb", "session.keep_audio"),
-                *("learn.directory", "learn.general"),  # read by a command of its own
+                *(
+                    key for key in EFFECT if key.startswith("learn.")
+                ),  # read by commands of their own
             }
             assert untested == {"dictionary.enabled"}
             assert told["rules"] == len(service.app._reload._dictionary.lexicon.rules)
             assert (await until(socket, lambda m: m["type"] == "done"))["name"] == "reload"
             assert service.app._context.hub.audience_address == "https://captions.example.org/"
+            assert service.app._context.facts.song_mode == "manual"
+            assert service.app._reload.settings.session.new_at == "05:00"
             hub = service.app._context.hub
             assert hub._limiter.per_address == 77
             assert len(hub._board.snapshot().messages) <= 2 + 1

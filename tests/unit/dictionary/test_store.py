@@ -6,6 +6,7 @@ At the end: the dictionary in force, to which operators add.
 from __future__ import annotations
 
 import re
+import resource
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -411,3 +412,18 @@ def test_a_file_of_more_than_a_megabyte_is_refused(tmp_path: Path) -> None:
         Dictionary(load(None, {"dictionary.file": str(own)}).settings)
     assert caught.value.code == "dictionary-too-large"
     assert str(own) in caught.value.message
+
+
+def test_where_no_file_can_be_opened_any_more_what_is_in_force_stays(tmp_path: Path) -> None:
+    """A crowd of connections takes all descriptors: the look at the files costs no service."""
+    dictionary = Dictionary(load(flags={"session.directory": str(tmp_path)}).settings)
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(
+        resource.RLIMIT_NOFILE, (len(list(Path("/proc/self/fd").iterdir())) - 1, hard)
+    )
+    try:
+        assert not dictionary.changed()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert dictionary.glossaries.of("es").find("the covenant of grace")
+    assert not dictionary.changed()

@@ -18,6 +18,7 @@ from pipeline.core.types import SAMPLE_RATE, Pcm, Recognition
 from pipeline.engines.whisper import Whisper, padded, window_frames
 from pipeline.text.commit_policy import CommitPolicy
 from pipeline.text.local_agreement import revised_words
+from scripts.bench.recordings import read_audio
 from tests.support.needs import needs_file
 
 STARTER = bundled("models", "starter", "stt")
@@ -305,9 +306,7 @@ def test_a_gpu_that_is_not_there() -> None:
 def test_the_language_is_asked_for_until_words_stand(whisper_base: Path) -> None:
     model = Whisper(whisper_base)
     model.load()
-    pcm, _ = soundfile.read(
-        bundled("demo", "voices", "jfk_1961.flac"), dtype="float32", stop=64_000
-    )
+    pcm = read_audio(bundled("demo", "voices", "jfk_1961.flac"))[: 4 * SAMPLE_RATE]
     first = model.recognize(pcm, final=False)
     assert (first.lang_prob or 0.0) > 0.5
     prefix = [token.id for token in first.tokens[:3]]

@@ -37,7 +37,7 @@ def test_every_message_has_its_schema() -> None:
 @pytest.mark.slow
 def test_an_operator_gets_what_the_schemas_say(tmp_path: Path) -> None:
     session = eventful(tmp_path / "a")
-    # No rehearsal, no short hello, and over before a sign of life is due.
+    # No rehearsal, no short hello, no second device, and over before a sign of life is due.
     assert {m["type"] for m in session.sent} == TO_DISPLAYS - {
         "alive",
         "compare",
@@ -45,6 +45,7 @@ def test_an_operator_gets_what_the_schemas_say(tmp_path: Path) -> None:
         "invitation",
         "paired",
         "suggestion",
+        "volunteers",
     }
     for message in session.sent:
         assert problems(schema_of(message), message) == [], message
