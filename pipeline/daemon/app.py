@@ -278,11 +278,11 @@ class App:
                 self._compare(self._coordinator.on_settled(key))
             case Transcript():
                 self._coordinator.on_filtered(report)
-            case Level() | Fault() | SourceChanged() | WorkerReady() | WorkerEnded():
+            case _:
                 self._take_of_machine(report)
 
     def _take_of_machine(
-        self, report: Level | Fault | SourceChanged | WorkerReady | WorkerEnded
+        self, report: Level | Fault | SourceChanged | SongChanged | WorkerReady | WorkerEnded
     ) -> None:
         match report:
             case Level():

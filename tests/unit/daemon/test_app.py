@@ -17,6 +17,7 @@ from pipeline.records.health import HealthRecord
 from tests.support.daemon import DURATION_S, SCRIPT, Service, all_finals, reached, until
 from tests.support.fakes import (
     FakeRecognizer,
+    FakeSongDetector,
     FakeSource,
     FakeTranslator,
     pcm_of,
@@ -447,3 +448,12 @@ def test_a_hanging_comparison_costs_only_itself(tmp_path: Path) -> None:
     hang.set()
     while service.app.is_stuck:
         time.sleep(0.01)
+
+
+def test_song_is_told_to_every_display_and_written_down(tmp_path: Path) -> None:
+    source = FakeSource(pcm_of(SCRIPT, DURATION_S))
+    service = Service(tmp_path, source=source, songs=FakeSongDetector([(9.0, 19.0)]))
+    assert service.run() == 0
+    (event,) = [each for each in service.records("event") if each["event"] == "song"][:1]
+    assert (event["held"], event["by"]) == (True, "detector")
+    assert 5.0 < event["from_s"] < 10.0
