@@ -5,6 +5,7 @@ import { showAddress } from "../shared/address.js";
 import { Connection } from "../shared/connection.js";
 import { forgetToken, keepDevice, keepToken, loadToken, onToken } from "../shared/operator_token.js";
 import { showCheck } from "./check.js";
+import { button, setText } from "./controls.js";
 import { isMinuteDoubtful } from "./doubt.js";
 import { EditDialog } from "./edit_dialog.js";
 import { needHold } from "./hold.js";
@@ -99,12 +100,6 @@ function renderControls() {
   typing.render(able);
 }
 
-function button(one, able, word, icon) {
-  one.disabled = !able;
-  setText(one.querySelector(".word"), word);
-  one.querySelector("use")?.setAttribute("href", `#icon-${icon}`);
-}
-
 /** Say what the buttons below the list are about. */
 function renderChosen() {
   const entry = utterances.get(list.chosen);
@@ -116,10 +111,6 @@ function renderChosen() {
   const words = list.words.length > 24 ? `${list.words.slice(0, 24)}…` : list.words;
   button(element["add-rule"], able && operator.dictionary !== "", words ? `Dictionary: “${words}”` : "Dictionary");
   setText(element.chosen, entry ? heardText(entry).text || shownText(entry).text : "No caption is selected");
-}
-
-function setText(one, text) {
-  if (one.textContent !== text) one.textContent = text;
 }
 
 /** A quiet line at the bottom; "bad" for a refusal. */
