@@ -80,7 +80,7 @@ def test_a_wrong_model_is_told_by_the_key_that_names_it(
 def test_a_prompt_that_cannot_be_made_is_told_by_its_key(tmp_path: Path) -> None:
     chosen = settings(
         tmp_path,
-        translate__target="fr",
+        translate__target="af",
         translate__compare__engine="gemma",
         translate__compare__model=str(resolve("gemma", "starter")),
         translate__compare__prompt="examples",
