@@ -96,7 +96,7 @@ def test_examples_in_the_other_direction() -> None:
     assert turned.endswith("→ What would you have done in his place?\n\nAmén.\n→")
 
 
-@pytest.mark.parametrize(("source", "target"), [("en", "fr"), ("ko", "es")])
+@pytest.mark.parametrize(("source", "target"), [("en", "af"), ("sw", "es")])
 def test_languages_without_examples(source: str, target: str) -> None:
     with pytest.raises(ConfigError, match=r"\[prompt-examples\]"):
         render("examples", "Hello", source, target)
