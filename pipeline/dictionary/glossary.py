@@ -20,7 +20,7 @@ from pipeline.core.errors import DictionaryError
 from pipeline.core.terms import WantedTerm
 from pipeline.dictionary import inflection
 from pipeline.dictionary.matcher import Found, Lexicon, compile_lexicon, find
-from pipeline.dictionary.rules import Rule, Table, context, key, lists_of, read_toml
+from pipeline.dictionary.rules import Rule, Table, context, key, lists_of, read_toml, tables_of
 from pipeline.text.words import WORD, plain
 
 _MOST_FORMS = 4
@@ -124,18 +124,13 @@ def parse_terms(toml_text: str, name: str) -> tuple[Term, ...]:
     lists = lists_of(top, name)
     terms: list[Term] = []
     said: dict[str, int] = {}
-    for number, values in enumerate(top.take("term", list, "[[term]] entries", []), 1):
-        where = f"{name}, term {number}"
-        if not isinstance(values, dict):
-            raise DictionaryError(
-                "dictionary-wrong-type", f"{where} is not a table.", "Begin it with [[term]]."
-            )
-        term = _term(Table(values, _KEYS, where), lists, name)
+    for number, table in enumerate(tables_of(top, "term", _KEYS, name), 1):
+        term = _term(table, lists, name)
         for phrase in map(key, term.say):
             if phrase in said:
                 raise DictionaryError(
                     "dictionary-duplicate-phrase",
-                    f"{where}: {phrase!r} is already said in term {said[phrase]}.",
+                    f"{table.where}: {phrase!r} is already said in term {said[phrase]}.",
                     "Keep it once.",
                 )
             said[phrase] = number

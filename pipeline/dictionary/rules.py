@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from functools import lru_cache
@@ -68,13 +68,9 @@ def parse_rules(toml_text: str, name: str) -> tuple[Rule, ...]:
     rules: list[Rule] = []
     ids: set[str] = set()
     heard: dict[str, str] = {}
-    for number, entry in enumerate(top.take("rule", list, "[[rule]] entries", []), 1):
-        where = f"{name}, rule {number}"
-        if not isinstance(entry, dict):
-            raise DictionaryError(
-                "dictionary-wrong-type", f"{where} is not a table.", "Begin it with [[rule]]."
-            )
-        rule = _rule(Table(entry, _KEYS, where), words, name)
+    for table in tables_of(top, "rule", _KEYS, name):
+        where = table.where
+        rule = _rule(table, words, name)
         if rule.id in ids:
             raise DictionaryError(
                 "dictionary-duplicate-id",
@@ -178,6 +174,17 @@ def lists_of(top: Table, name: str) -> dict[str, frozenset[str]]:
     table = top.take("lists", dict, "a table", {})
     lists = Table(table, set(table), f"{name}, [lists]")
     return {at: context(lists, at, {}) for at in table}
+
+
+def tables_of(top: Table, kind: str, keys: Collection[str], name: str) -> Iterator[Table]:
+    """Yield the tables `[[kind]]` of a file, each with its place. Raises DictionaryError."""
+    for number, values in enumerate(top.take(kind, list, f"[[{kind}]] entries", []), 1):
+        where = f"{name}, {kind} {number}"
+        if not isinstance(values, dict):
+            raise DictionaryError(
+                "dictionary-wrong-type", f"{where} is not a table.", f"Begin it with [[{kind}]]."
+            )
+        yield Table(values, keys, where)
 
 
 def _rule(table: Table, lists: Mapping[str, frozenset[str]], name: str) -> Rule:
