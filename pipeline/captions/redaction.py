@@ -9,6 +9,7 @@ import orjson
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.records.comparison import CompareRecord
 from pipeline.records.events import NoticeEvent, Record, RuleEvent
+from pipeline.records.translation import TranslationRecord
 from pipeline.records.utterance import UtteranceRecord
 
 MARK = "off-record.json"
@@ -54,7 +55,7 @@ class RedactionFilter:
     def takes(self, record: CaptionMessage | Record) -> bool:
         """Return whether a caption or a record of the diagnostics is removed."""
         match record:
-            case CaptionMessage() | UtteranceRecord():
+            case CaptionMessage() | UtteranceRecord() | TranslationRecord():
                 return self._takes(record.id, (record.start_s, record.end_s))
             case CompareRecord():
                 return self._takes(record.id)  # it has no times of its own

@@ -9,7 +9,8 @@ from typing import Literal, TypeAlias
 from pydantic import BaseModel
 
 from pipeline.config.loader import leaves
-from pipeline.config.schema import Applies, Settings
+from pipeline.config.schema import Settings
+from pipeline.config.section import Applies
 
 Effect: TypeAlias = Literal["live", "next-utterance", "restart"]
 

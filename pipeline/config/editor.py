@@ -21,7 +21,7 @@ from pipeline.core.files import sync, write_whole
 
 Value: TypeAlias = bool | int | float | str
 
-_TABLE = re.compile(r"\s*\[([A-Za-z0-9_.\-]+)\]\s*(?:#.*)?$")
+_TABLE = re.compile(r"\s*\[{1,2}([A-Za-z0-9_.\-]+)\]{1,2}\s*(?:#.*)?$")
 _KEY = re.compile(
     r"""(?P<before>\s*(?P<key>[A-Za-z0-9_\-]+)\s*=\s*)
         (?P<value>"(?:[^"\\]|\\.)*"|'[^']*'|[^\s\#"']+)

@@ -8,44 +8,24 @@ mark, so that what is put in force without the others is valid.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
 )
 
+from pipeline.config.section import LIVE, NEXT_UTTERANCE, Lang, Section, Share, Text, Threads
+from pipeline.config.targets import Target, refuse_doubled
+
 PREFIX = "STARK_TRANSLATE__"
 
-Text = Annotated[str, Field(min_length=0)]  # with a length, pydantic refuses text that is not UTF-8
-Threads = Annotated[int, Field(ge=1, le=256)]
-Share = Annotated[float, Field(ge=0, le=1)]
 _SHORTEST_WINDOW_S = 4.0
 _SHORTEST_SILENCE_MS = 64
 _TIME_OF_DAY = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
-Lang = Annotated[str, Field(pattern=r"^[a-z]{2,3}$")]
-
-
-@dataclass(frozen=True, slots=True)
-class Applies:
-    """When a change of a setting takes effect in a running service."""
-
-    effect: Literal["live", "next-utterance"]
-
-
-LIVE = Applies("live")
-NEXT_UTTERANCE = Applies("next-utterance")
-
-
-class Section(BaseModel):
-    """A table of the file. Unknown keys are errors."""
-
-    # Frozen: several threads read one tree, and a reload swaps it for another.
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Audio(Section):
@@ -184,6 +164,7 @@ class Translate(Section):
     partial: Partial = Partial()
     final: Final = Final()
     compare: Compare = Compare()
+    targets: tuple[Target, ...] = ()
 
     @model_validator(mode="after")
     def _two_languages(self) -> Translate:
@@ -197,6 +178,29 @@ class Translate(Section):
             msg = 'translate.final.engine = "marian" needs translate.partial.engine = "marian"'
             raise ValueError(msg)
         return self
+
+    @model_validator(mode="after")
+    def _each_language_once(self) -> Translate:
+        refuse_doubled(self.source, self.target, self.targets)
+        for target in self.targets:
+            alone = self.into(target)
+            if alone.final.engine == "marian" and alone.partial.engine == "none":
+                msg = (
+                    f"translate.targets, {target.lang!r}: no engine is left. "
+                    'final.engine = "marian" needs partial.engine = "marian"'
+                )
+                raise ValueError(msg)
+        return self
+
+    def into(self, target: Target) -> Translate:
+        """Return the section as it were if a further target were the only one."""
+        own = {"partial": target.partial, "final": target.final}
+        sections = {
+            name: getattr(self, name).model_copy(update=each.model_dump(exclude_none=True))
+            for name, each in own.items()
+        }
+        alone = {"target": target.lang, "targets": (), "compare": Compare(), **sections}
+        return self.model_copy(update=alone)
 
 
 class Server(Section):
@@ -312,6 +316,14 @@ class Settings(BaseSettings):
     learn: Learn = Learn()
     operator: Operator = Operator()
     log: Log = Log()
+
+    def by_target(self) -> tuple[Settings, ...]:
+        """Return the settings of each further target, as they were if it were the only one."""
+        translate = self.translate
+        return tuple(
+            self.model_copy(update={"translate": translate.into(target)})
+            for target in translate.targets
+        )
 
     @classmethod
     def settings_customise_sources(

@@ -28,6 +28,15 @@ class Retranslated:
 
 
 @dataclass(frozen=True, slots=True)
+class Rendition:
+    """A caption in a further target language, beside the one in the first."""
+
+    lang: str
+    """The target's; that of the caption is the source language where that stands in."""
+    caption: Caption
+
+
+@dataclass(frozen=True, slots=True)
 class Level:
     """The loudness of the input, measured a few times a second."""
 
@@ -88,6 +97,7 @@ Report: TypeAlias = (
     | Settled
     | Transcript
     | Caption
+    | Rendition
     | Comparison
     | Retranslated
     | Level

@@ -18,6 +18,7 @@ from pipeline.core.errors import StarkError
 from pipeline.core.reports import (
     Fault,
     Level,
+    Rendition,
     Report,
     Retranslated,
     Settled,
@@ -31,6 +32,7 @@ from pipeline.core.types import Caption, Comparison, Mode, Transcript, Utterance
 from pipeline.daemon.context import make_context
 from pipeline.daemon.coordinator import CaptionCoordinator
 from pipeline.daemon.health import Health
+from pipeline.daemon.languages import Languages
 from pipeline.daemon.opening import open_session
 from pipeline.daemon.operator_commands import OperatorCommands
 from pipeline.daemon.reload import Reload
@@ -95,11 +97,20 @@ class App:
             last_id=session.last_id,
             origin_s=session.origin_s,
         )
-        self.health = health = Health(context, engines, group, coordinator)
-        self._reload = reload = Reload(settings, read, context, group, coordinator)
-        self._commands = OperatorCommands(context, coordinator, group, reload.obey)
+        self._languages = languages = Languages(settings, context, group.languages, engines.further)
+        self.health = health = Health(context, engines, group, coordinator, languages)
+        self._reload = reload = Reload(
+            settings, read, context, group, coordinator, languages=languages
+        )
+        self._commands = OperatorCommands(context, coordinator, group, reload.obey, languages)
         self._supervisor = Supervisor(
-            context, group, coordinator, reload=reload, health=health, changed=self._changed
+            context,
+            group,
+            coordinator,
+            languages=languages,
+            reload=reload,
+            health=health,
+            changed=self._changed,
         )
         if session.earlier:
             self._commands.restore(session.earlier)
@@ -230,6 +241,7 @@ class App:
         await self._drain()
         for caption in self._group.take_unfinished():
             self._coordinator.show(caption)
+        self._languages.settle()
         if self._coordinator.unfinished:
             log.error("unfinished", utterances=self._coordinator.unfinished)
 
@@ -264,19 +276,23 @@ class App:
     def _take(self, report: Report) -> None:
         match report:
             case Caption():
-                self._compare(self._coordinator.show(report))
+                self._settled(self._coordinator.show(report))
+            case Rendition():
+                self._languages.show(report)
             case Retranslated():
                 self._commands.on_retranslated(report)
             case Comparison():
                 self._coordinator.on_comparison(report)
             case Utterance(final=True):
-                self._compare(self._coordinator.on_closed(report))
+                self._languages.on_closed(report)
+                self._settled(self._coordinator.on_closed(report))
             case Utterance():
-                if reopened := self._coordinator.on_resumed(report):
-                    self._group.go_on(reopened)
+                self._resumed(report)
             case Settled(id=key):
-                self._compare(self._coordinator.on_settled(key))
+                self._languages.on_settled(key)
+                self._settled(self._coordinator.on_settled(key))
             case Transcript():
+                self._languages.on_filtered(report)
                 self._coordinator.on_filtered(report)
             case _:
                 self._take_of_machine(report)
@@ -299,9 +315,16 @@ class App:
             case WorkerEnded(name, error):
                 self._worker_ended(name, error)
 
-    def _compare(self, settled: Caption | None) -> None:
-        if settled is not None:
-            self._group.compare(settled)
+    def _resumed(self, utterance: Utterance) -> None:
+        self._languages.on_resumed(utterance)
+        if reopened := self._coordinator.on_resumed(utterance):
+            self._group.go_on(reopened)
+
+    def _settled(self, final: Caption | None) -> None:
+        """Hand on a final caption, if one has settled."""
+        if final is not None:
+            self._group.compare(final)
+            self._languages.offer(final.transcript)
 
     def _worker_ended(self, name: str, error: BaseException | None) -> None:
         self._group.ended[name] = error

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pipeline.captions.board import CaptionBoard
@@ -10,7 +11,13 @@ from pipeline.config.schema import Settings
 from pipeline.core.metrics import Metrics
 from pipeline.core.types import Mode
 from pipeline.daemon.opening import OpenSession
-from pipeline.daemon.outputs import MetricsSink, PageSink, RecordSink
+from pipeline.daemon.outputs import (
+    LanguagePageSink,
+    LanguageRecordSink,
+    MetricsSink,
+    PageSink,
+    RecordSink,
+)
 from pipeline.daemon.sinks import Screen, Sink
 from pipeline.daemon.state import DaemonState, StateAnnouncer
 from pipeline.daemon.systemd import Notifier
@@ -39,6 +46,24 @@ class DaemonContext:
     verses: VerseDesk
     sinks: tuple[Sink, ...]
     """The first is the record: what was shown must outlive us."""
+    further: Mapping[str, CaptionBoard]
+    """The boards of the further target languages; all else is of the first."""
+
+    def of(self, alone: Settings) -> DaemonContext:
+        """Return what the captions of a further language work on.
+
+        `alone` are the settings as if it were the only target.
+        """
+        lang = alone.translate.target
+        return replace(
+            self,
+            board=self.further[lang],
+            verses=open_verse_desk(alone, lambda _: None),
+            sinks=(
+                LanguageRecordSink(self.recorder, lang),
+                LanguagePageSink(self.hub, lang),
+            ),
+        )
 
 
 def make_context(
@@ -55,6 +80,7 @@ def make_context(
         token=token,
         volunteers=Volunteers(Path(settings.session.directory)),
         metrics=metrics,
+        further=session.further,
     )
     sinks = (RecordSink(session.recorder), PageSink(hub), MetricsSink(metrics), screen)
     return DaemonContext(
@@ -69,4 +95,5 @@ def make_context(
         notifier=Notifier(),
         verses=open_verse_desk(settings, hub.operators.suggest),
         sinks=sinks,
+        further=session.further,
     )

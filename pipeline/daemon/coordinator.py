@@ -28,7 +28,9 @@ _PURGED = 1_000
 class CaptionCoordinator:
     """Follows every utterance from its first partial to its record, and tells the sinks."""
 
-    def __init__(self, context: DaemonContext) -> None:
+    def __init__(self, context: DaemonContext, lang: str = "") -> None:
+        """`lang`: the further target language whose captions these are, "" for the first."""
+        self._lang = lang
         self._facts = context.facts
         self._announcer = context.announcer
         self._board = context.board
@@ -137,8 +139,9 @@ class CaptionCoordinator:
             return
         utterance, track = final.utterance, self._tracks.of(utterance.id)
         self._publish_of(track, utterance, self._board.retract(utterance.id))
-        log.info("filtered", id=utterance.id, reason=final.filtered)
-        log.debug("filtered text", id=utterance.id, text=final.raw_text)
+        if not self._lang:  # once is enough
+            log.info("filtered", id=utterance.id, reason=final.filtered)
+            log.debug("filtered text", id=utterance.id, text=final.raw_text)
         self._keep(self._tracks.drop(final, mode=self._facts.mode, utc=utc_now()))
 
     def on_level(self, level: Level) -> None:
@@ -188,6 +191,11 @@ class CaptionCoordinator:
         for sink in self._sinks:
             sink.on_redaction(redaction, removed)
         return ids
+
+    def rest(self) -> None:
+        """Write the records of finals that are out, and forget what is on its way."""
+        self.settle()
+        self._tracks.clear()
 
     def return_to_record(self, at_s: float) -> None:
         """Drop all that workers still report of what began before `at_s` of the audio."""

@@ -10,6 +10,7 @@ import psutil
 from pipeline.core.timestamps import utc_now, utc_offset_min
 from pipeline.daemon.context import DaemonContext
 from pipeline.daemon.coordinator import CaptionCoordinator
+from pipeline.daemon.languages import Languages
 from pipeline.engines.process import EngineProcess
 from pipeline.records.health import (
     RUNG_NAMES,
@@ -31,6 +32,7 @@ class Health:
         engines: Engines,
         group: WorkerGroup,
         coordinator: CaptionCoordinator,
+        languages: Languages,
     ) -> None:
         self._facts = context.facts
         self._announcer = context.announcer
@@ -39,6 +41,7 @@ class Health:
         self._engines = engines
         self._group = group
         self._coordinator = coordinator
+        self._languages = languages
         self._started_s = time.monotonic()
         self._memory_mb = 0.0
 
@@ -82,6 +85,7 @@ class Health:
             memory_mb=self._memory(),
             engines=self.engines(),
             utc_offset_min=utc_offset_min(),
+            languages=self._languages.health(time.monotonic()),
         )
 
     def engines(self) -> tuple[EngineHealth, ...]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -27,6 +28,8 @@ class OpenSession:
     board: CaptionBoard
     earlier: Unfinished | None
     """What it goes on from."""
+    further: Mapping[str, CaptionBoard] = field(default_factory=dict)
+    """The boards of the further target languages."""
     last_id: int = 0
     """The highest id that an utterance of it has."""
     origin_s: float = 0.0
@@ -50,12 +53,21 @@ def open_session(settings: Settings, mode: Mode, emit: Emit) -> OpenSession:
         started_utc=now_utc,
         earlier=earlier,
         keeping=settings.session,
+        further=[each.lang for each in translate.targets],
     )
     # Each run has a name of its own: what a display saw last need not be in the journal.
     name = recorder.folder.name + (f"+{earlier.runs}" if earlier else "")
-    board = CaptionBoard(name, translate.source, translate.target, settings.server.history)
+    history = settings.server.history
+    board = CaptionBoard(name, translate.source, translate.target, history)
+    further = {
+        each.lang: CaptionBoard(name, translate.source, each.lang, history)
+        for each in translate.targets
+    }
     if earlier is None:
-        return OpenSession(recorder, board, None)
+        return OpenSession(recorder, board, None, further)
     board.restore(earlier.messages)
+    for lang in earlier.further.keys() & further.keys():
+        further[lang].restore(earlier.further[lang])
     log.info("session resumed", folder=str(recorder.folder), captions=len(earlier.messages))
-    return OpenSession(recorder, board, earlier, earlier.last_id, earlier.audio_s(now_utc))
+    last_id, origin_s = earlier.last_id, earlier.audio_s(now_utc)
+    return OpenSession(recorder, board, earlier, further, last_id, origin_s)

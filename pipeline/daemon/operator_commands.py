@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Literal, Protocol
 
@@ -21,6 +22,7 @@ from pipeline.core.types import CommandName, SongControl
 from pipeline.daemon.context import DaemonContext
 from pipeline.daemon.coordinator import CaptionCoordinator
 from pipeline.daemon.held_rules import HeldRules
+from pipeline.daemon.languages import Languages
 from pipeline.daemon.notices import Notices
 from pipeline.daemon.undo import Undo
 from pipeline.daemon.written_texts import Speech, WrittenTexts
@@ -75,6 +77,7 @@ class OperatorCommands:
         coordinator: CaptionCoordinator,
         hearing: Hearing,
         reload: Callable[[], Awaitable[None]],
+        languages: Languages,
     ) -> None:
         """Take the parts; `reload` reads the settings again, or raises ProtocolError."""
         self._facts = context.facts
@@ -86,6 +89,7 @@ class OperatorCommands:
         self._operators = context.hub.operators
         self._coordinator = coordinator
         self._hearing = hearing
+        self._languages = languages
         self._reload = reload
         self._undo = Undo()
         self._written = WrittenTexts(context, coordinator, hearing, self._undo)
@@ -184,7 +188,9 @@ class OperatorCommands:
             case EditCommand(id=key, text=text):
                 self._written.revise("edit", self._board.message(key), self._board.edit(key, text))
             case HideCommand(id=key):
-                self._written.revise("hiding", self._board.message(key), self._board.hide(key))
+                old = self._board.message(key)
+                again = self._languages.hide(key)
+                self._written.revise("hiding", old, self._board.hide(key), again)
             case VerseCommand():
                 self._settle_verse(command)
             case AddRuleCommand(name=name, heard=heard, write=write):
@@ -271,6 +277,7 @@ class OperatorCommands:
         self._facts.off_record = True
         self._announcer.announce()
         ids = self._coordinator.redact(redaction)
+        self._languages.redact(replace(redaction, ids=tuple(ids)))
         self._written.forget(ids, from_s)
         self._held_rules.forget(from_s)
         # Everything is hidden; who commanded it is answered when not even a kill can undo it.
@@ -281,6 +288,7 @@ class OperatorCommands:
         if self._facts.off_record:
             self._facts.off_record = False
             self._coordinator.return_to_record(self._hearing.heard_s)
+            self._languages.return_to_record(self._hearing.heard_s)
 
     def _settle_verse(self, command: VerseCommand) -> None:
         """Show the suggested verse with its caption, or leave it alone."""

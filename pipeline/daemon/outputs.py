@@ -14,6 +14,7 @@ from pipeline.daemon.sinks import Sink
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.records.comparison import CompareRecord
 from pipeline.records.events import FaultEvent, SongEvent, SourceEvent
+from pipeline.records.translation import translation_record
 from pipeline.records.utterance import UtteranceRecord
 from pipeline.server.hub import Hub
 from pipeline.session.recorder import SessionRecorder
@@ -94,6 +95,44 @@ class PageSink(Sink):
         for message in removed:
             self._hub.publish(message)
         self._hub.operators.purge(redaction)
+
+
+class LanguageRecordSink(Sink):
+    """Writes what is about a further target language."""
+
+    def __init__(self, recorder: SessionRecorder, lang: str) -> None:
+        self._recorder = recorder
+        self._lang = lang
+
+    def on_caption(self, message: CaptionMessage) -> None:
+        """Journal a final."""
+        self._recorder.caption(message, self._lang)
+
+    def on_resumable(self, caption_id: int) -> None:
+        """Let the transcripts wait for its record."""
+        self._recorder.hold(caption_id, self._lang)
+
+    def on_utterance(self, record: UtteranceRecord) -> None:
+        """Write what of it is about the translation; the utterance is recorded already."""
+        if (translation := translation_record(record, self._lang)) is not None:
+            self._recorder.record(translation)
+
+
+class LanguagePageSink(Sink):
+    """Sends to the displays of a further target language."""
+
+    def __init__(self, hub: Hub, lang: str) -> None:
+        self._hub = hub
+        self._lang = lang
+
+    def on_caption(self, message: CaptionMessage) -> None:
+        """Show it on every display of the language."""
+        self._hub.publish(message, self._lang)
+
+    def on_redaction(self, _: Redaction, removed: Sequence[CaptionMessage]) -> None:
+        """Take the captions off the displays."""
+        for message in removed:
+            self._hub.publish(message, self._lang)
 
 
 class MetricsSink(Sink):

@@ -22,6 +22,7 @@ from pipeline.core.timestamps import utc_now
 from pipeline.daemon.coalescing import Coalesced
 from pipeline.daemon.context import DaemonContext
 from pipeline.daemon.coordinator import CaptionCoordinator
+from pipeline.daemon.languages import Languages
 from pipeline.dictionary.store import Dictionary
 from pipeline.records.events import DictionaryEvent, ReloadedEvent
 from pipeline.workers.group import WorkerGroup
@@ -39,6 +40,8 @@ class Reload:
         context: DaemonContext,
         group: WorkerGroup,
         coordinator: CaptionCoordinator,
+        *,
+        languages: Languages,
     ) -> None:
         """`read` returns the settings as file, environment and flags say now, or raises.
 
@@ -54,6 +57,7 @@ class Reload:
         self._recorder = context.recorder
         self._group = group
         self._coordinator = coordinator
+        self._languages = languages
         self._again = Coalesced(self._reload)
         self._rules_again = Coalesced(self._reload_rules)
         self._turn = asyncio.Lock()  # the rules are those of the settings in force
@@ -124,6 +128,7 @@ class Reload:
         self._group.configure(settings)
         self._hub.configure(settings.server)
         self._board.set_history(settings.server.history)
+        self._languages.set_history(settings.server.history)
         self._facts.off_record_s = settings.operator.off_record_s
         self._facts.song_mode = settings.church.song
         if settings.log != old.log:

@@ -14,6 +14,7 @@ from pipeline.core.timestamps import utc_now
 from pipeline.daemon.context import DaemonContext
 from pipeline.daemon.coordinator import CaptionCoordinator
 from pipeline.daemon.health import Health
+from pipeline.daemon.languages import Languages
 from pipeline.daemon.new_day import NewDay
 from pipeline.daemon.reload import Reload
 from pipeline.records.events import RungEvent
@@ -36,6 +37,7 @@ class Supervisor:
         group: WorkerGroup,
         coordinator: CaptionCoordinator,
         *,
+        languages: Languages,
         reload: Reload,
         health: Health,
         changed: asyncio.Event,
@@ -48,6 +50,7 @@ class Supervisor:
         self._metrics = context.metrics
         self._group = group
         self._coordinator = coordinator
+        self._languages = languages
         self._reload = reload
         self._health = health
         self._notifier = context.notifier
@@ -104,6 +107,7 @@ class Supervisor:
             for caption in self._group.take_unfinished():
                 self._coordinator.show(caption)
             self._changed.set()
+        self._languages.look(now_s)
         self._facts.degraded_reason = self._group.degraded_reason
         self._announcer.announce()
         self._metrics.queues(self._group.queues(), asdict(self._health.dropped))

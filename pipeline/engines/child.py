@@ -127,6 +127,8 @@ def _answer(
         return {"is": "done", "value": {"score": score}}
     deadline_s = request["deadline_s"]
     translator.deadline_s = math.inf if deadline_s is None else deadline_s
+    if target := request.get("target"):  # one that knows a single language has no use for it
+        translator.target = target
     # While it is at a request, nothing but its cancellation is sent.
     translator.is_cancelled = channel.has_message
     grow = _grower(channel) if request["stream"] else None

@@ -5,7 +5,8 @@ Nothing heavy is imported before they load.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -15,10 +16,12 @@ from pipeline.audio.protocols import AudioSource, SongDetector, SpeechDetector
 from pipeline.audio.silero_vad import Silero
 from pipeline.audio.song_head import LinearSongDetector
 from pipeline.config.schema import Compare, Final, Partial, Settings
+from pipeline.core.errors import ConfigError, ModelError
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.process import EngineProcess, RecognizerProcess, TranslatorProcess
-from pipeline.engines.prompts import Style, style_for
+from pipeline.engines.prompts import Style, language, style_for
 from pipeline.engines.protocols import Recognizer, Translator
+from pipeline.engines.sharing import LanguageTranslator, SharedTranslator, process_of
 from pipeline.engines.specification import FINAL, QUICK, RECOGNIZER, SECOND, EngineSpec, Part
 from pipeline.models.automatic import recognizer_name, require_languages
 from pipeline.models.crash_history import crash_history
@@ -122,13 +125,23 @@ def compare_spec(settings: Settings) -> EngineSpec | None:
 
 
 @dataclass(frozen=True, slots=True)
+class TargetProcesses:
+    """The translators of a further target language."""
+
+    lang: str
+    partial: TranslatorProcess | None
+    final: TranslatorProcess | LanguageTranslator | None
+
+
+@dataclass(frozen=True, slots=True)
 class EngineProcesses:
     """The engines of a service, each in a process of its own while the `with` block lasts."""
 
     recognizer: RecognizerProcess
     partial: TranslatorProcess | None
-    final: TranslatorProcess | None
+    final: TranslatorProcess | LanguageTranslator | None
     compare: TranslatorProcess | None
+    further: tuple[TargetProcesses, ...] = ()
 
     def __enter__(self) -> Self:
         """Start all of them at once."""
@@ -143,8 +156,12 @@ class EngineProcesses:
 
     @property
     def _all(self) -> list[EngineProcess]:
-        every = (self.recognizer, self.partial, self.final, self.compare)
-        return [engine for engine in every if engine is not None]
+        every: list[object] = [self.recognizer, self.partial, self.final, self.compare]
+        for target in self.further:
+            every += [target.partial, target.final]
+        found = map(process_of, every)
+        # What several languages share is one process.
+        return list({id(engine): engine for engine in found if engine is not None}.values())
 
 
 def engine_processes(settings: Settings, *, compare: bool) -> EngineProcesses:
@@ -153,12 +170,80 @@ def engine_processes(settings: Settings, *, compare: bool) -> EngineProcesses:
     `compare`: with the second final translator, if there is one.
     """
     second = compare_spec(settings) if compare else None
+    finals = _final_processes(settings)
     return EngineProcesses(
         recognizer=recognizer_process(settings),
         partial=translator_process(settings, partial_spec(settings), QUICK),
-        final=translator_process(settings, final_spec(settings), FINAL),
+        final=finals[settings.translate.target],
         compare=translator_process(settings, second, SECOND),
+        further=tuple(
+            TargetProcesses(
+                lang=alone.translate.target,
+                partial=translator_process(
+                    alone, _of_target(partial_spec, alone), _part(QUICK, alone.translate.target)
+                ),
+                final=finals[alone.translate.target],
+            )
+            for alone in settings.by_target()
+        ),
     )
+
+
+def _final_processes(
+    settings: Settings,
+) -> dict[str, TranslatorProcess | LanguageTranslator | None]:
+    """Return the final translator of each target language, in turns at one where that can be."""
+    specs = {settings.translate.target: final_spec(settings)}
+    for alone in settings.by_target():
+        specs[alone.translate.target] = _of_target(final_spec, alone)
+    alike: list[tuple[EngineSpec, list[str]]] = []
+    for lang, spec in specs.items():
+        same = next((langs for each, langs in alike if spec and _is_alike(each, spec)), None)
+        if same is not None:
+            same.append(lang)
+        elif spec is not None:
+            alike.append((spec, [lang]))
+    finals: dict[str, TranslatorProcess | LanguageTranslator | None] = dict.fromkeys(specs)
+    for spec, langs in alike:
+        is_first = settings.translate.target in langs
+        part = FINAL if is_first else _part(FINAL, ", ".join(langs))
+        process = TranslatorProcess(spec, part, **_process_options(settings, restarts=True))
+        if len(langs) == 1:
+            finals[langs[0]] = process
+            continue
+        shared = SharedTranslator(process)
+        for lang in langs:
+            finals[lang] = shared.into(lang, is_first=lang == settings.translate.target)
+    return finals
+
+
+def _part(part: Part, langs: str) -> Part:
+    """Return a part for further target languages, by which faults and logs tell it apart."""
+    return replace(part, key=f"{part.key}-{langs}", name=f"{part.name} ({langs})")
+
+
+def _is_alike(one: EngineSpec, other: EngineSpec) -> bool:
+    """Whether one process can do for both: it is told language and deadline with each text."""
+    ours, theirs = ({**spec.arguments, "target": "", "deadline_s": 0.0} for spec in (one, other))
+    return (one.kind, one.model, ours) == (other.kind, other.model, theirs)
+
+
+def _of_target(
+    describe: Callable[[Settings], EngineSpec | None], alone: Settings
+) -> EngineSpec | None:
+    """Return the description of a further target's engine.
+
+    Raises ModelError and ConfigError that name the target.
+    """
+    lang = alone.translate.target
+    try:
+        if (spec := describe(alone)) is not None and spec.kind == "gemma":
+            language(lang)  # a prompt has to name it
+    except (ModelError, ConfigError) as error:
+        raise type(error)(
+            error.code, f"translate.targets, {lang!r}: {error.message}", error.fix
+        ) from None
+    return spec
 
 
 def recognizer_process(settings: Settings, *, restarts: bool = True) -> RecognizerProcess:

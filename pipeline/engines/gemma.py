@@ -72,7 +72,8 @@ class Gemma:
         self._section = section
         self._style = prompts.style_for(path) if prompt == "auto" else prompt
         self._source = source
-        self._target = target
+        self.target = target
+        """The language to translate into; may change between calls."""
         self._gpu_layers = gpu_layers if gpu_share else 0
         self._gpu_share = gpu_share
         self._settings = _Settings(
@@ -94,7 +95,7 @@ class Gemma:
 
         Raises ModelError, or ConfigError for a language that the prompt cannot name.
         """
-        prompt = prompts.render(self._style, "", self._source, self._target, self._section)
+        prompt = prompts.render(self._style, "", self._source, self.target, self._section)
         key = setting(self._section, "model")
         self._ends_at_line = prompt.end == "\n"
         if self._path.is_dir():
@@ -193,7 +194,7 @@ class Gemma:
             raise EngineError("text-too-long", f"{sizes} do not fit the context.")
         reused = self._llama.prompt(prompt, check)
         repeats = repetition.longest(repetition.words(source)).count
-        words = WholeWords(self._target, grow)
+        words = WholeWords(self.target, grow)
         made: list[int] = []
         drafted = 0
         logprob = 0.0
@@ -273,7 +274,7 @@ class Gemma:
         """Return the tokens that the answer would have if it were `draft`."""
         if not draft or (standing is None and not self._most_guesses):
             return _NOTHING
-        prompt = prompts.render(self._style, "", self._source, self._target)
+        prompt = prompts.render(self._style, "", self._source, self.target)
         tokens = self._as_answer(draft)
         end = self._llama.tokenize(prompt.end, special=True)
         if standing is None:
@@ -287,7 +288,7 @@ class Gemma:
 
     def _as_answer(self, text: str) -> list[int]:
         """Return the tokens of a text as the model would answer it."""
-        lead = prompts.render(self._style, "", self._source, self._target).lead
+        lead = prompts.render(self._style, "", self._source, self.target).lead
         return self._llama.tokenize(lead + text, special=False)
 
     def _ends(self, token: int) -> bool:
@@ -302,7 +303,7 @@ class Gemma:
 
     def _prompt(self, text: str) -> tuple[list[int], int]:
         """Return the prompt's tokens and how many tokens its answer may have."""
-        prompt = prompts.render(self._style, text, self._source, self._target)
+        prompt = prompts.render(self._style, text, self._source, self.target)
         spoken = self._llama.tokenize(prompt.text, special=False)
         tokens = [
             *self._llama.begin,

@@ -7,7 +7,8 @@ Requests and answers are messages of `engines.channel`:
 
     {"do": "recognize", "final", "prefix", "hotwords", "log_level"} + samples
                                                                       -> {"is": "done", "value"}
-    {"do": "translate", "text", "draft", "standing", "wanted", "stream", "deadline_s", "log_level"}
+    {"do": "translate", "text", "target", "draft", "standing", "wanted", "stream", "deadline_s",
+     "log_level"}
                             -> any number of {"is": "text", "text"}   -> {"is": "done", "value"}
 
     {"do": "cancel"} while it translates                             -> {"is": "error", ...}
@@ -173,6 +174,8 @@ class TranslatorProcess(EngineProcess):
         super().__init__(spec, part, **options)
         self.deadline_s: float = spec.arguments.get("deadline_s", math.inf)
         self.is_cancelled = never
+        self.target: str = spec.arguments.get("target", "")
+        """The language to translate into; may change between calls."""
 
     def translate(
         self,
@@ -189,6 +192,7 @@ class TranslatorProcess(EngineProcess):
         request = {
             "do": "translate",
             "text": _encodable(text),
+            "target": self.target,
             "draft": _encodable(draft),
             "standing": asdict(standing) if standing else None,
             "wanted": [asdict(term) for term in wanted],

@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias
 from pipeline.core.types import CommandName
 from pipeline.records.comparison import CompareRecord
 from pipeline.records.health import HealthRecord, RungName
+from pipeline.records.translation import TranslationRecord
 from pipeline.records.utterance import UtteranceRecord
 
 
@@ -222,7 +223,7 @@ EventRecord: TypeAlias = (
     | EndEvent
 )
 
-Record: TypeAlias = UtteranceRecord | CompareRecord | HealthRecord | EventRecord
+Record: TypeAlias = UtteranceRecord | TranslationRecord | CompareRecord | HealthRecord | EventRecord
 """A line of diagnostics.jsonl but for the last one, which is the summary."""
 
 

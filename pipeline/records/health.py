@@ -72,6 +72,25 @@ class EngineHealth:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LanguageHealth:
+    """A further target language."""
+
+    lang: str
+    watchers: int
+    """Displays that show it."""
+    is_resting: bool
+    """Whether nothing is translated, since nobody watches."""
+    rung: RungName
+    """Its own step of the degradation ladder."""
+    waiting: int
+    """Texts that wait to be translated."""
+    lag_s: float
+    """Age of the oldest of them."""
+    setback: str
+    """What is not as it should be with it; empty when all is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HealthRecord:
     """The daemon's state, written every ten seconds and at the end."""
 
@@ -109,3 +128,5 @@ class HealthRecord:
     """Of each engine in a process of its own."""
     utc_offset_min: int = 0
     """Minutes by which the church's own clock is ahead of `utc`."""
+    languages: tuple[LanguageHealth, ...] = ()
+    """The target languages beside the first."""

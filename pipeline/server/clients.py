@@ -29,6 +29,9 @@ class Client:
     connection: ServerConnection
     lang: str
     kind: Kind
+    board: str = ""
+    """The further target language whose captions it gets; "" for those of the first target, which
+    hold the spoken words as well."""
     acked: int = 0
     """The highest seq it has painted, at first that of its `hello`."""
     backlog: int = BACKLOG_BYTES
@@ -90,6 +93,14 @@ class Clients:
         """Count the clients by kind."""
         counts = Counter(client.kind for client in self._clients)
         return {kind: counts[kind] for kind in KINDS}
+
+    def of(self, board: str) -> list[Client]:
+        """Return the clients that get the captions of a board."""
+        return [client for client in self._clients if client.board == board]
+
+    def watchers(self) -> Counter[str]:
+        """Count the displays by language; operators' pages are none."""
+        return Counter(client.lang for client in self._clients if client.kind != "operator")
 
     def send(self, clients: Iterable[Client], data: bytes) -> None:
         """Put a message into write buffers, and close connections whose buffer is too full.

@@ -6,7 +6,7 @@ Times are seconds of one clock, passed in.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from pipeline.core.percentiles import nearest_rank
 from pipeline.core.types import Kind
@@ -28,18 +28,23 @@ class DisplayLatency:
     """The latency at the glass, by kind and language and of single displays."""
 
     def __init__(self) -> None:
-        self._published: dict[int, float] = {}  # seq -> when; oldest first
+        # Of each language: seq -> when; oldest first.
+        self._published: dict[str, dict[int, float]] = {}
         self._measured: dict[Group, deque[tuple[float, float]]] = {}  # (when, seconds)
 
-    def published(self, seq: int, now_s: float) -> None:
-        """Note that a caption has been sent to the displays."""
-        self._published[seq] = now_s
-        if len(self._published) > _TIMED:
-            del self._published[next(iter(self._published))]
+    def published(self, seq: int, now_s: float, lang: str = "") -> None:
+        """Note that a caption has been sent to the displays of a language.
+
+        `lang` is that of a board of its own, "" of the first target, as `Client.board`.
+        """
+        sent = self._published.setdefault(lang, {})
+        sent[seq] = now_s
+        if len(sent) > _TIMED:
+            del sent[next(iter(sent))]
 
     def painted(self, client: Client, seq: int, now_s: float) -> float | None:
         """Record an ack; return the seconds since publishing, None if it tells nothing new."""
-        published_s = self._published.get(seq)
+        published_s = self._published.get(client.board, {}).get(seq)
         # An ack may come twice, or for a caption of before this client joined.
         if seq <= client.acked or published_s is None:
             return None
@@ -64,8 +69,10 @@ class DisplayLatency:
             rows.append(DisplayGroup(kind=kind, lang=lang, clients=count, glass_ms=glass))
         return tuple(rows)
 
-    def slowest(self, clients: Iterable[Client], seq: int, now_s: float) -> tuple[SlowDisplay, ...]:
-        """Return the slowest displays. `seq` is the newest caption's."""
+    def slowest(
+        self, clients: Iterable[Client], seqs: Mapping[str, int], now_s: float
+    ) -> tuple[SlowDisplay, ...]:
+        """Return the slowest displays. `seqs` are the newest captions', by board."""
         rows = [
             SlowDisplay(
                 name=client.name,
@@ -73,7 +80,7 @@ class DisplayLatency:
                 lang=client.lang,
                 # A display that has stopped drawing sends no more times; its wait tells.
                 glass_ms=max(_ms(sorted(client.painted_s), 0.5), self._waiting_ms(client, now_s)),
-                behind=max(0, seq - client.acked),
+                behind=max(0, seqs[client.board] - client.acked),
             )
             for client in clients
             if client.painted_s
@@ -82,8 +89,8 @@ class DisplayLatency:
 
     def _waiting_ms(self, client: Client, now_s: float) -> int:
         """Return the age of the oldest caption that the client has not painted."""
-        oldest = next(iter(self._published), 0)
-        published_s = self._published.get(max(client.acked + 1, oldest))
+        sent = self._published.get(client.board, {})
+        published_s = sent.get(max(client.acked + 1, next(iter(sent), 0)))
         return 0 if published_s is None else round((now_s - published_s) * 1000)
 
 

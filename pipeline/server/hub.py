@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import fields, replace
 from http import HTTPStatus
@@ -79,9 +80,14 @@ class Hub:
         token: str,
         metrics: Metrics,
         volunteers: Volunteers | None = None,
+        further: Mapping[str, CaptionBoard] | None = None,
     ) -> None:
-        """Read the pages. Raises ServerError."""
+        """Read the pages. Raises ServerError.
+
+        `board` is that of the first target, `further` are those of the other ones.
+        """
         self._board = board
+        self._boards = {"": board, **(further or {})}
         self._settings = settings
         self._mode: Mode = mode
         self._metrics = metrics
@@ -156,12 +162,17 @@ class Hub:
         self._incoming.address = settings.address
         self._take_limits()
 
-    def publish(self, message: CaptionMessage) -> None:
-        """Send a caption that the board has just made."""
-        self._glass.published(message.seq, time.monotonic())
-        # In a rehearsal the audience is told to stand by, and sees nothing of it.
-        recipients = self._clients.authorized() if self._mode == "dry-run" else self._clients
+    def publish(self, message: CaptionMessage, lang: str = "") -> None:
+        """Send a caption that a board has just made; `lang`: that of a further target."""
+        self._glass.published(message.seq, time.monotonic(), lang)
+        recipients = self._clients.of(lang) if len(self._boards) > 1 else list(self._clients)
+        if self._mode == "dry-run":  # the audience is told to stand by, and sees nothing of it
+            recipients = [client for client in recipients if client.authorized]
         self._clients.send(recipients, encode(message))
+
+    def watchers(self) -> Counter[str]:
+        """Count the displays by language."""
+        return self._clients.watchers()
 
     def set_state(self, state: State, reason: str = "") -> None:
         """Send the daemon's state to everyone, if it has changed."""
@@ -169,8 +180,8 @@ class Hub:
             return
         self._state, self._reason = state, reason
         self._metrics.set_state(state)
-        seq = self._board.seq
-        self._tell(StatusMessage(mode=self._mode, seq=seq, state=state, reason=reason))
+        mode = self._mode
+        self._tell(lambda seq: StatusMessage(mode=mode, seq=seq, state=state, reason=reason))
 
     def set_notice(self, notice: NoticeMessage) -> None:
         """Send the notice that stands now; in a dry-run to operators only."""
@@ -231,13 +242,16 @@ class Hub:
     def _tell_health(self) -> None:
         self._incoming.look()
         if self._clients.authorized():
-            self.operators.health(self._health(), self._board.seq)
+            seqs = {lang: board.seq for lang, board in self._boards.items()}
+            self.operators.health(self._health(), seqs)
 
     def _tell_alive(self) -> None:
-        self._tell(AliveMessage(seq=self._board.seq))
+        self._tell(lambda seq: AliveMessage(seq=seq))
 
-    def _tell(self, message: Outgoing) -> None:
-        self._clients.send(self._clients, encode(message))
+    def _tell(self, message: Callable[[int], Outgoing]) -> None:
+        """Send everyone a message that names the newest seq of what they are shown."""
+        for lang, board in self._boards.items():
+            self._clients.send(self._clients.of(lang), encode(message(board.seq)))
 
     # The socket
 
@@ -246,14 +260,16 @@ class Hub:
         request = connection.request
         query = request.path.partition("?")[2] if request else ""
         try:
-            wanted = parse_subscription(query, self._board.source, self._board.target)
+            targets = [board.target for board in self._boards.values()]
+            wanted = parse_subscription(query, self._board.source, targets)
         except ProtocolError as problem:
             self._metrics.client_errors.labels(problem.code).inc()
             with contextlib.suppress(ConnectionClosed):
                 await connection.send(error(problem), text=True)
             await connection.close(1008, problem.code)
             return
-        client = Client(connection, wanted.lang, wanted.kind)
+        board = wanted.lang if wanted.lang in self._boards else ""
+        client = Client(connection, wanted.lang, wanted.kind, board)
         self._welcome(client, wanted)
         self._clients.add(client)
         try:
@@ -266,10 +282,11 @@ class Hub:
 
     def _welcome(self, client: Client, wanted: Subscription) -> None:
         """Send `hello`. The caller must not await between this and registering the client."""
+        board = self._boards[client.board]
         # `since` counts changes of one session; of another one it means nothing.
-        ours = wanted.session in ("", self._board.session)
+        ours = wanted.session in ("", board.session)
         secret = self._mode == "dry-run" and not client.authorized
-        snapshot = self._board.since(wanted.since if ours else None)
+        snapshot = board.since(wanted.since if ours else None)
         if secret:
             snapshot = Snapshot((), resumed=False)
         captions, earlier = snapshot.messages, b""
@@ -280,11 +297,11 @@ class Hub:
             captions = captions[first:]
         hello = encode(
             HelloMessage(
-                session=self._board.session,
+                session=board.session,
                 mode=self._mode,
-                seq=self._board.seq,
-                source=self._board.source,
-                targets=(self._board.target,),
+                seq=board.seq,
+                source=board.source,
+                targets=tuple(each.target for each in self._boards.values()),
                 lang=client.lang,
                 state=self._state,
                 reason=self._reason,
@@ -293,7 +310,7 @@ class Hub:
                 notice=NoticeMessage() if secret else self._notice,
             )
         )
-        client.acked = self._board.seq
+        client.acked = board.seq
         client.backlog += len(hello) + len(earlier)
         for message in filter(None, (hello, earlier)):
             self._clients.send([client], message)

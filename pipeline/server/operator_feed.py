@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import fields, replace
 
 from pipeline.captions.redaction import Redaction, RedactionFilter
@@ -96,14 +97,14 @@ class OperatorFeed:
         """Tell that a command was obeyed, and how what operators control is now."""
         self._tell(message)
 
-    def health(self, record: HealthRecord, seq: int) -> None:
-        """Send the health of daemon and displays; `seq` is the newest caption's."""
+    def health(self, record: HealthRecord, seqs: Mapping[str, int]) -> None:
+        """Send the health of daemon and displays; `seqs` are the newest captions', by board."""
         now_s = time.monotonic()
         self._tell(
             HealthMessage(
                 **{each.name: getattr(record, each.name) for each in fields(HealthRecord)},
                 displays=self._glass.displays(self._clients, now_s),
-                slowest=self._glass.slowest(self._clients, seq, now_s),
+                slowest=self._glass.slowest(self._clients, seqs, now_s),
             )
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import parse_qs
 
@@ -23,12 +24,16 @@ class Subscription:
     """Number of captions wanted in `hello`; None for all."""
 
 
-def parse_subscription(query: str, source: str, target: str) -> Subscription:
-    """Parse the query of `/ws`. Raises ProtocolError (unknown-lang, bad-field)."""
+def parse_subscription(query: str, source: str, targets: Sequence[str]) -> Subscription:
+    """Parse the query of `/ws`; the first target is what is shown where none is asked for.
+
+    Raises ProtocolError (unknown-lang, bad-field).
+    """
     given = {key: values[0] for key, values in parse_qs(query, keep_blank_values=True).items()}
-    lang = given.get("lang", target)
-    if lang not in (source, target):
-        raise ProtocolError("unknown-lang", f"{quoted(lang)} is not shown: {source}, {target} are.")
+    lang = given.get("lang", targets[0])
+    if lang not in (source, *targets):
+        shown = ", ".join((source, *targets))
+        raise ProtocolError("unknown-lang", f"{quoted(lang)} is not shown: {shown} are.")
     wanted = given.get("kind", "audience")
     kind = next((kind for kind in KINDS if kind == wanted), None)
     if kind is None:

@@ -24,6 +24,7 @@ from pipeline.records.comparison import CompareRecord
 from pipeline.records.events import EndEvent, EventRecord, Record
 from pipeline.records.health import HealthRecord
 from pipeline.records.summary import SummaryRecord
+from pipeline.records.translation import TranslationRecord
 from pipeline.records.utterance import UtteranceRecord
 
 JOURNAL = "captions.jsonl"
@@ -40,7 +41,7 @@ T = TypeVar("T")
 _Event: TypeAlias = Annotated[EventRecord, Field(discriminator="event")]
 _LINE: TypeAdapter[Record | SummaryRecord] = TypeAdapter(
     Annotated[
-        UtteranceRecord | CompareRecord | HealthRecord | SummaryRecord | _Event,
+        UtteranceRecord | TranslationRecord | CompareRecord | HealthRecord | SummaryRecord | _Event,
         Field(discriminator="type"),
     ],
     config=ConfigDict(allow_inf_nan=False),  # JSON has none: such a line is damaged
@@ -216,9 +217,23 @@ def start_utc(name: str) -> datetime | None:
     return began.astimezone(UTC) if began else None
 
 
-def read_journal(folder: Path) -> list[CaptionMessage]:
-    """Return all versions of all final captions, as written. Raises SessionError."""
-    return read_lines(folder / JOURNAL, parse_caption)
+def journal_name(lang: str = "") -> str:
+    """Return the name of the journal of a further target language, "" for the first one's."""
+    return f"captions.{lang}.jsonl" if lang else JOURNAL
+
+
+def further_languages(folder: Path) -> list[str]:
+    """Return the target languages beside the first that a session has captions in."""
+    names = (path.name.split(".") for path in folder.glob("captions.*.jsonl"))
+    return sorted(name[1] for name in names if len(name) == len(("captions", "fr", "jsonl")))
+
+
+def read_journal(folder: Path, lang: str = "") -> list[CaptionMessage]:
+    """Return all versions of all final captions, as written. Raises SessionError.
+
+    `lang` is a further target language, "" the first.
+    """
+    return read_lines(folder / journal_name(lang), parse_caption)
 
 
 def read_records(folder: Path) -> list[Record]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import queue
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -25,10 +25,10 @@ from pipeline.core.reports import Fault
 from pipeline.core.timestamps import utc_now
 from pipeline.core.types import Pcm
 from pipeline.protocol.caption import CaptionMessage
-from pipeline.protocol.codec import encode
 from pipeline.records.events import Record, RecordsDroppedEvent, ResumedEvent
 from pipeline.records.summary import SummaryBuilder, SummaryRecord
 from pipeline.records.utterance import UtteranceRecord
+from pipeline.session.caption_files import CaptionsByLanguage
 from pipeline.session.folders import make_folder, unwritable
 from pipeline.session.reader import parse_record
 from pipeline.session.recordings import KeepAudio, Recordings
@@ -36,7 +36,6 @@ from pipeline.session.redact import Purges, event_of
 from pipeline.session.resume import Unfinished
 from pipeline.session.retention import prune_older
 from pipeline.session.training_pairs import Pairs
-from pipeline.session.transcripts import Transcripts
 
 _QUEUE = 1000
 _SLOW_S = 5.0
@@ -59,6 +58,7 @@ class _Hold:
     """A caption whose final may change until its utterance's record comes."""
 
     id: int
+    lang: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +69,17 @@ class _Sound:
     pcm: Pcm
 
 
-_Item: TypeAlias = CaptionMessage | _Entry | _Sound | SessionSettings | Redaction | _Hold
+_Caption: TypeAlias = tuple[CaptionMessage, str]  # and its language, as in _Hold
+_Item: TypeAlias = _Caption | _Entry | _Sound | SessionSettings | Redaction | _Hold
 
 
 class SessionRecorder:
     """The folder of one session. Any thread may use it. Only `close` and `await_mark` wait.
 
     `diagnostics.jsonl` gets utterance, health and event records, `captions.jsonl` every final
-    caption and every later edit, `transcript.<lang>.srt|vtt|txt` the text as it stands,
-    four files of pairs (pipeline.session.training_pairs) what may make the models better; at the
-    end `summary.json` says what it all came to.
+    caption and every later edit (pipeline.session.caption_files), `transcript.<lang>.srt|vtt|txt`
+    the text as it stands, four files of pairs (pipeline.session.training_pairs) what may make the
+    models better; at the end `summary.json` says what it all came to.
     """
 
     def __init__(
@@ -91,35 +92,33 @@ class SessionRecorder:
         started_utc: datetime | None = None,
         earlier: Unfinished | None = None,
         keeping: SessionSettings = SessionSettings(),  # noqa: B008 - frozen
+        further: Sequence[str] = (),
     ) -> None:
         """Make `directory/<start time>` and its files. Raises SessionError (session-unwritable).
 
         `source` and `target` are languages. `on_fault` is called from the writing thread, once
         each time that writing stops working. With `earlier`, the files of that session go on.
         `keeping` says which older sessions in `directory` are removed (`keep_days`, `keep_mb`), and
-        whether sound is kept (`keep_audio`).
+        whether sound is kept (`keep_audio`). `further` are the target languages beside the first.
         """
         keep = earlier is not None
         self.folder = (
             earlier.folder if earlier else make_folder(directory, started_utc or datetime.now(UTC))
         )
+        if earlier:  # what goes off the record goes from languages of before as well
+            further = sorted({*further, *earlier.further})
         try:
             self._diagnostics = LineFile(self.folder / "diagnostics.jsonl", keep=keep)
-            self._journal = LineFile(self.folder / "captions.jsonl", sync=True, keep=keep)
-            self._journal.lock()
-            self._transcripts = Transcripts(self.folder, {"source": source, "target": target})
+            self._captions = CaptionsByLanguage(self.folder, source, target, further, keep=keep)
             self._pairs = Pairs(self.folder)
         except OSError as error:
             raise unwritable(self.folder, error.strerror or str(error)) from None
         self._purges = Purges(
             self.folder,
-            (self._journal, self._diagnostics, *self._pairs.files.values()),
+            (*self._captions.journals, self._diagnostics, *self._pairs.files.values()),
         )
         self._summary = WholeFile(self.folder / "summary.json")
-        self._files = (
-            *(self._journal, self._transcripts, self._pairs, self._diagnostics),
-            self._summary,
-        )
+        self._files = (self._captions, self._pairs, self._diagnostics, self._summary)
         self._tally = SummaryBuilder()
         self._on_fault = on_fault
         self._queue: queue.Queue[_Item | None] = queue.Queue(_QUEUE)
@@ -137,7 +136,7 @@ class SessionRecorder:
     @property
     def dropped(self) -> int:
         """Records and captions given up so far: the queue or the disk was full for too long."""
-        return self._full + self._diagnostics.lost + self._journal.lost
+        return self._full + self._diagnostics.lost + self._captions.lost
 
     @property
     def degraded_reason(self) -> str:
@@ -157,7 +156,7 @@ class SessionRecorder:
     @property
     def unwritten(self) -> int:
         """Lines that wait because the disk cannot be written, the summary counted as one."""
-        waiting = len(self._diagnostics) + len(self._journal)
+        waiting = len(self._diagnostics) + len(self._captions)
         return waiting + (self._summary.content is not None)
 
     def start(self) -> None:
@@ -173,14 +172,14 @@ class SessionRecorder:
         if self._recordings.wants(record) and self._queue.qsize() < _SOUNDS:
             self._put(_Sound(record, pcm))
 
-    def caption(self, message: CaptionMessage) -> None:
-        """Keep a caption for good; one that is not final is not kept."""
+    def caption(self, message: CaptionMessage, lang: str = "") -> None:
+        """Keep a caption for good, of a further language if given; not one that is not final."""
         if message.final:
-            self._put(message)
+            self._put((message, lang))
 
-    def hold(self, caption_id: int) -> None:
+    def hold(self, caption_id: int, lang: str = "") -> None:
         """Keep a caption in the journal only until its utterance's record comes: it may go on."""
-        self._put(_Hold(caption_id))
+        self._put(_Hold(caption_id, lang))
 
     def configure(self, keeping: SessionSettings) -> None:
         """Remove what older sessions are past these limits, and keep sound as they say from now."""
@@ -222,8 +221,8 @@ class SessionRecorder:
             if number % _AT_ONCE == 0:
                 self._write()
         for message in earlier.messages:
-            self._transcripts.add(message)
             self._pairs.follow(message)
+        self._captions.restore({"": earlier.messages, **earlier.further})
         captions, last_id = len(earlier.messages), earlier.last_id
         resumed = ResumedEvent(utc=utc_now(), captions=captions, last_id=last_id)
         self._diagnostics.add(_line(resumed))
@@ -243,7 +242,7 @@ class SessionRecorder:
             self._take(item)
             self._write()
             self._busy_since_s = 0.0
-        self._transcripts.settle()
+        self._captions.settle_all()
         self._tell_dropped()
         self._sum_up()
         self._write()
@@ -252,14 +251,14 @@ class SessionRecorder:
 
     def _take(self, item: _Item) -> None:
         match item:
-            case CaptionMessage():
+            case (CaptionMessage() as message, lang):
                 # A caption may come after its stretch of time was taken off the record.
-                if not self._purges.takes(item):
-                    self._journal.add(encode(item) + b"\n")
-                    self._transcripts.add(item)
-                    self._pairs.follow(item)
-            case _Hold(caption_id):
-                self._transcripts.hold(caption_id)
+                if not self._purges.takes(message):
+                    self._captions.files[lang].add(message)
+                    if not lang:
+                        self._pairs.follow(message)
+            case _Hold(caption_id, lang):
+                self._captions.files[lang].hold(caption_id)
             case _Entry(record, line):
                 if not self._purges.takes(record):
                     self._diagnostics.add(line)
@@ -273,7 +272,7 @@ class SessionRecorder:
     def _take_in(self, record: Record) -> None:
         if isinstance(record, UtteranceRecord):
             self._pairs.add(record)
-            self._transcripts.settle(record.id)
+        self._captions.settle(record)
         self._tally.add(record)
 
     def _sum_up(self) -> None:
@@ -313,7 +312,7 @@ class SessionRecorder:
     def _purge(self) -> None:
         """Do the purges that are asked for. Raises OSError; then they are still owed."""
         if self._purges.begin():
-            self._transcripts.remake()
+            self._captions.remake()
         if self._purges.do(self._note):
             self._tally = SummaryBuilder()
             # Counters cannot be counted down, so the summary is made again of what is left.
@@ -322,8 +321,8 @@ class SessionRecorder:
                     self._tally.add(record)
 
     def _note(self, sweep: RedactionFilter) -> None:
-        self._transcripts.remake()
-        self._transcripts.flush()
+        self._captions.remake()
+        self._captions.flush()
         self._diagnostics.add(_line(event_of(sweep)))
         self._diagnostics.flush()
 

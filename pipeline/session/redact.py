@@ -23,7 +23,13 @@ from pipeline.core.files import LineFile, WholeFile, sync
 from pipeline.core.timestamps import utc_now
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.records.events import OffRecordEvent, Record
-from pipeline.session.reader import JOURNAL, RECORDS, read_journal
+from pipeline.session.reader import (
+    JOURNAL,
+    RECORDS,
+    further_languages,
+    journal_name,
+    read_journal,
+)
 from pipeline.session.recordings import remove_recordings
 from pipeline.session.resume import in_use
 from pipeline.session.training_pairs import NAMES
@@ -129,7 +135,8 @@ def finish_purges(directory: Path) -> None:
 
 
 def _finish(folder: Path, mark: Path) -> None:
-    names = (JOURNAL, RECORDS, *NAMES)
+    further = [journal_name(lang) for lang in further_languages(folder)]
+    names = (JOURNAL, RECORDS, *further, *NAMES)
     files = [LineFile(folder / name, keep=True) for name in names]
     records = files[names.index(RECORDS)]
     try:
@@ -170,11 +177,12 @@ def _sweep(folder: Path, sweep: RedactionFilter, files: Sequence[Lines]) -> None
 
 def _remake_transcripts(folder: Path) -> None:
     messages = read_journal(folder)
+    further = {lang: read_journal(folder, lang) for lang in further_languages(folder)}
     source = messages[0].source.lang if messages else ""
     for path in folder.glob("transcript.*.*"):
         _, lang, ending = path.name.split(".", 2)
         side: Side = "source" if lang == source else "target"
         if ending in _WHOLE:
             file = WholeFile(path)
-            file.content = _WHOLE[ending](cues(messages, side)).encode()
+            file.content = _WHOLE[ending](cues(further.get(lang, messages), side)).encode()
             file.flush()

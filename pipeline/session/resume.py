@@ -7,8 +7,8 @@ never continued, nor is a rehearsal.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
@@ -20,7 +20,14 @@ from pipeline.protocol.caption import CaptionMessage
 from pipeline.records.events import NoticeEvent, Record, ResumedEvent, RuleEvent, held_rules
 from pipeline.records.health import HealthRecord
 from pipeline.records.utterance import UtteranceRecord
-from pipeline.session.reader import JOURNAL, read_journal, read_records, sessions, start_utc
+from pipeline.session.reader import (
+    JOURNAL,
+    further_languages,
+    read_journal,
+    read_records,
+    sessions,
+    start_utc,
+)
 
 _DONE = ("command", "notice", "off-record", "rule")
 """Events of what an operator did: they must not be forgotten, whatever was said."""
@@ -37,6 +44,8 @@ class Unfinished:
     """The journal, as written."""
     records: tuple[Record, ...]
     """The lines of diagnostics.jsonl, as written."""
+    further: Mapping[str, tuple[CaptionMessage, ...]] = field(default_factory=dict)
+    """The journals of the further target languages."""
 
     @property
     def last_id(self) -> int:
@@ -102,7 +111,13 @@ def unfinished_session(settings: Settings, now_utc: datetime) -> Unfinished | No
                 continue
             if not _fits(folder, records, settings, now_utc):
                 return None
-            return Unfinished(folder, began_utc, tuple(read_journal(folder)), tuple(records))
+            return Unfinished(
+                folder,
+                began_utc,
+                tuple(read_journal(folder)),
+                tuple(records),
+                {lang: tuple(read_journal(folder, lang)) for lang in further_languages(folder)},
+            )
     except (OSError, SessionError, ValueError, KeyError, TypeError):  # of a time without its zone
         return None
     return None

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from pipeline.captions.subtitles import (
-    SIDES,
     Cue,
     Side,
     cues,
@@ -66,14 +65,18 @@ class _Subtitles:
 
 
 class Transcripts:
-    """The six files of a session."""
+    """The files of a session, three for each of its languages."""
 
-    def __init__(self, folder: Path, langs: Mapping[Side, str]) -> None:
-        """Make them. Raises OSError."""
+    def __init__(self, folder: Path, langs: Mapping[Side, str], journal: str = "") -> None:
+        """Make those of `langs`. Raises OSError.
+
+        `journal` is the further target language whose captions they hold, "" the first target's.
+        """
         self._folder = folder
+        self._journal = journal
         self._newest_id = self._newest_seq = -1
         self._held: dict[int, CaptionMessage | None] = {}
-        self._last: dict[Side, Cue | None] = dict.fromkeys(SIDES)
+        self._last: dict[Side, Cue | None] = dict.fromkeys(langs)
         self._files = {
             side: [
                 _Subtitles(folder / f"transcript.{langs[side]}.{ending}", whole, one)
@@ -83,7 +86,7 @@ class Transcripts:
                     ("txt", txt, lambda _, cue: txt_cue(cue)),
                 )
             ]
-            for side in SIDES
+            for side in langs
         }
 
     def hold(self, caption_id: int) -> None:
@@ -153,13 +156,13 @@ class Transcripts:
     def _from_journal(self) -> dict[Side, list[Cue]]:
         """Return all cues of the journal. Raises OSError if a caption is missing in it."""
         try:
-            messages = read_journal(self._folder)
+            messages = read_journal(self._folder, self._journal)
         except SessionError as error:
             raise OSError(errno.EIO, error.message) from None
         # A journal that could not be written lacks captions that the files have.
         if max((message.seq for message in messages), default=-1) < self._newest_seq:
             raise OSError(errno.EIO, "the journal is not written yet")
         messages = [message for message in messages if message.id not in self._held]
-        made = {side: cues(messages, side) for side in SIDES}
+        made = {side: cues(messages, side) for side in self._files}
         self._last = {side: every[-1] if every else None for side, every in made.items()}
         return made

@@ -21,10 +21,12 @@ from pipeline.core.types import Caption, SongControl
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.process import EngineProcess
 from pipeline.engines.protocols import Recognizer, Scorer, Translator
+from pipeline.engines.sharing import process_of
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.workers.base import Worker
 from pipeline.workers.comparer import LIMIT, Compare
 from pipeline.workers.degradation import Degradation
+from pipeline.workers.languages import TargetEngines, language_workers
 from pipeline.workers.listener import Listen
 from pipeline.workers.queues import DRAFT_LIMIT, DraftQueue, Retranslation, UtteranceQueue
 from pipeline.workers.transcriber import Transcribe
@@ -53,14 +55,25 @@ class Engines:
     """A second final translator, in rehearsals."""
     songs: SongDetector | None = None
     """Tells song from speech; without it only operators hold captions while there is song."""
+    further: tuple[TargetEngines, ...] = ()
+    """Those of each further target language, in the order of the settings."""
 
     def by_stage(self) -> list[tuple[str, EngineProcess]]:
-        """Return the engines in processes of their own, with the worker that each belongs to."""
-        places: tuple[tuple[str, object], ...] = (
+        """Return the engines in processes of their own, with the worker that each belongs to.
+
+        One that several languages share belongs to the first of them.
+        """
+        places: list[tuple[str, object]] = [
             *(("transcribe", self.recognizer), ("transcribe", self.partial)),
             *(("translate", self.final), ("compare", self.compare)),
-        )
-        return [(stage, e) for stage, e in places if isinstance(e, EngineProcess)]
+        ]
+        for target in self.further:
+            places += target.by_stage()
+        found: dict[int, tuple[str, EngineProcess]] = {}
+        for stage, engine in places:
+            if (process := process_of(engine)) is not None:
+                found.setdefault(id(process), (stage, process))
+        return list(found.values())
 
 
 class HearingControls(Protocol):
@@ -111,6 +124,15 @@ class WorkerGroup:
             degradation=degradation,
             emit=emit,
         )
+        self.languages = language_workers(
+            settings,
+            engines.further,
+            emit=emit,
+            is_stale=self._utterances.is_stale,
+            shed=self.may_shed,
+            glossaries=dictionary.glossaries,
+        )
+        """Those of the further target languages."""
         self._transcribe = Transcribe(
             settings=settings,
             recognizer=engines.recognizer,
@@ -122,6 +144,7 @@ class WorkerGroup:
             emit=self._emit_checked,
             shed=self.may_shed,
             expect_more=self._segmenter.expect_more,
+            further=[each.transcripts for each in self.languages],
         )
         self._translate: Translate | None = None
         if engines.final is not None:
@@ -137,6 +160,8 @@ class WorkerGroup:
             )
         workers = (self.listen, self._transcribe, self._translate)
         self._workers: list[Worker] = [worker for worker in workers if worker is not None]
+        for each in self.languages:
+            self._workers += each.workers
         self._compare: Compare | None = None
         if engines.compare is not None:
             self._compare = Compare(
@@ -163,9 +188,11 @@ class WorkerGroup:
         self._church = settings.church
         self._segmenter.vad = settings.vad
         self.listen.song = settings.church.song
-        self._transcribe.settings = settings
+        self._transcribe.configure(settings)
         if self._translate is not None:
             self._translate.settings = settings
+        for each, alone in zip(self.languages, settings.by_target(), strict=True):
+            each.configure(alone)
 
     def begin(self) -> None:
         """Let all workers work."""
@@ -187,6 +214,8 @@ class WorkerGroup:
         if "transcribe" in self.ended:
             with suppress(queue.Full):
                 self._drafts.put_nowait(None)
+        for each in self.languages:
+            each.release(set(self.ended))
         if self._compare is not None and self.is_done:
             self._compare.end()
 
@@ -219,7 +248,7 @@ class WorkerGroup:
     @property
     def translator_hangs(self) -> bool:
         """Whether the last check found the final translator hanging."""
-        return self._transcribe.final_engine_lost
+        return self._transcribe.quick.final_engine_lost
 
     @property
     def degraded_reason(self) -> str:
@@ -227,7 +256,13 @@ class WorkerGroup:
         translate = "" if self._translate is None else self._translate.degraded_reason
         if self.translator_hangs:
             translate = "the final translator hangs"
-        reasons = (self._detector.degraded_reason, self._transcribe.degraded_reason, translate)
+        further = [each.degraded_reason for each in self.languages if not each.is_resting]
+        reasons = (
+            self._detector.degraded_reason,
+            self._transcribe.degraded_reason,
+            translate,
+            *further,
+        )
         return "; ".join(filter(None, reasons))
 
     def check_translator(self, now_s: float) -> bool:
@@ -239,7 +274,7 @@ class WorkerGroup:
         if self._translate is not None and (doing := self._translate.doing) is not None:
             hangs = now_s - doing[1] > self._translate.deadline_s + HANG_GRACE_S
         new = hangs and not self.translator_hangs
-        self._transcribe.final_engine_lost = hangs
+        self._transcribe.quick.final_engine_lost = hangs
         return new
 
     def is_listening(self, now_s: float) -> bool:
@@ -282,7 +317,7 @@ class WorkerGroup:
 
     def go_on(self, final: CaptionMessage) -> None:
         """Let what is said now go on behind a final that was reopened."""
-        self._transcribe.reopened = Reopened(final.id, final.source.text, final.target.text)
+        self._transcribe.quick.reopened = Reopened(final.id, final.source.text, final.target.text)
 
     def apply(self, controls: HearingControls) -> None:
         """Hear or pause as operators want; going off the record also throws away what waits."""
@@ -295,6 +330,8 @@ class WorkerGroup:
             self._utterances.discard()
             self._drafts.discard_asked()
             self.take_unfinished()
+            for each in self.languages:
+                each.discard()
 
     @property
     def _all(self) -> list[Worker]:
@@ -326,5 +363,5 @@ class WorkerGroup:
         """Return what was given up so far: partials never recognized, finals never sent on."""
         return {
             "partials": self._utterances.replaced_partials,
-            "drafts": self._transcribe.full_drafts,
+            "drafts": self._transcribe.quick.full_drafts,
         }

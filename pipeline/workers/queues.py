@@ -8,6 +8,7 @@ the capture queue then fills and drops its oldest audio, counted. An eager utter
 place: who takes it makes the final's text, and the final itself is not handed over again. When
 speech returns, what waits of the utterance goes. DraftQueue: at most DRAFT_LIMIT;
 when it is full the draft itself becomes the final, so nothing is dropped there either.
+TranscriptQueue: to each further language; who puts never waits there.
 """
 
 from __future__ import annotations
@@ -15,8 +16,11 @@ from __future__ import annotations
 import queue
 import threading
 from collections import deque
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import TypeAlias
+
+import numpy as np
 
 from pipeline.core.types import Caption, Transcript, Utterance
 
@@ -24,6 +28,15 @@ DRAFT_LIMIT = 4
 
 _RESUMED = 16
 """Resumptions remembered. Only the newest utterance is ever resumed; work on it may still run."""
+
+_FILLS = 40
+"""Transcripts that may wait for a language that somebody has just begun to watch."""
+
+_LOOK_S = 0.1
+"""How often it is looked whether there is time for them."""
+
+_HANDED = 256
+"""Ids remembered of utterances that a further language was given whole."""
 
 _ATTEMPTS = 5
 """So often a retranslation makes way for a draft before the quick one has to do."""
@@ -186,3 +199,97 @@ class UtteranceQueue:
             self._closed = True
             self._partial = None
             self._changed.notify_all()
+
+
+class TranscriptQueue:
+    """Carries transcripts to a further language: whole ones in order, only the newest partial.
+
+    Putting never waits, however slow the language is: `Utterance.pcm` of whole ones is left
+    behind, and a language that falls behind gives up its translations, not its place.
+    """
+
+    def __init__(self, may_fill: Callable[[], bool]) -> None:
+        """`may_fill`: whether there is time for what was said before somebody watched."""
+        self._may_fill = may_fill
+        self._whole: deque[Transcript] = deque()
+        self._partial: Transcript | None = None
+        self._fills: deque[Transcript] = deque(maxlen=_FILLS)
+        self._handed: deque[int] = deque(maxlen=_HANDED)
+        self._is_resting = False
+        self._closed = False
+        self._changed = threading.Condition()
+
+    def __len__(self) -> int:
+        """Return how many whole transcripts of what is said now wait."""
+        return len(self._whole)
+
+    @property
+    def waiting_s(self) -> float:
+        """When the utterance that waits longest was closed (monotonic), infinity for none."""
+        with self._changed:
+            return self._whole[0].utterance.closed_s if self._whole else float("inf")
+
+    def put(self, transcript: Transcript) -> None:
+        """Add a whole transcript, or replace the partial. A resting language takes none."""
+        with self._changed:
+            self._partial = None
+            if self._is_resting:
+                return
+            if not transcript.utterance.is_whole:
+                self._partial = transcript
+            else:
+                self._handed.append(transcript.utterance.id)
+                self._whole.append(without_sound(transcript))
+            self._changed.notify_all()
+
+    def fill(self, transcript: Transcript) -> None:
+        """Add a settled one that the language was not given: the newest are taken first."""
+        with self._changed:
+            if transcript.utterance.id not in self._handed:
+                self._handed.append(transcript.utterance.id)
+                self._fills.append(without_sound(transcript))
+                self._changed.notify_all()
+
+    def rest(self, resting: bool) -> None:
+        """Take no more, and forget what waits; or begin again."""
+        with self._changed:
+            self._is_resting = resting
+            if resting:
+                self._drop()
+
+    def get(self) -> Transcript | None:
+        """Wait for the next whole one, else the partial, else one to fill in. None is the end."""
+        with self._changed:
+            while not (self._whole or self._partial or self._closed):
+                if self._fills and self._may_fill():
+                    return self._fills.pop()
+                self._changed.wait(_LOOK_S if self._fills else None)
+            if self._whole:
+                return self._whole.popleft()
+            partial, self._partial = self._partial, None
+            return partial
+
+    def discard(self) -> None:
+        """Throw away what waits."""
+        with self._changed:
+            self._drop()
+
+    def close(self) -> None:
+        """Let no more in; whole ones that wait can still be taken."""
+        with self._changed:
+            self._closed = True
+            self._partial = None
+            self._fills.clear()
+            self._changed.notify_all()
+
+    def _drop(self) -> None:
+        self._whole.clear()
+        self._fills.clear()
+        self._handed.clear()
+        self._partial = None
+
+
+def without_sound(transcript: Transcript) -> Transcript:
+    """Return a transcript that does not hold its utterance's samples in memory."""
+    utterance = replace(transcript.utterance, pcm=np.zeros(0, np.float32))
+    return replace(transcript, utterance=utterance)

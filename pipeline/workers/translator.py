@@ -44,9 +44,10 @@ class Translate(Worker):
         glossaries: GlossaryStore | None = None,
         scorer: Scorer | None = None,
         is_stale: Callable[[Utterance], bool] = lambda _: False,
+        name: str = "translate",
     ) -> None:
         """Take the parts. `is_stale`: whether speech has returned to an utterance since."""
-        super().__init__("translate", emit)
+        super().__init__(name, emit)
         self.settings = settings
         """Those in force, set by the main thread; what may change holds from the next draft."""
         self._lang = settings.translate.target

@@ -281,7 +281,7 @@ class Simulation:
                 self._tracks.resume(report)
                 if reopened := self._board.reopen(report.id):
                     self._show(reopened)
-                    self._transcribe.reopened = Reopened(
+                    self._transcribe.quick.reopened = Reopened(
                         report.id, reopened.source.text, reopened.target.text
                     )
             case Utterance():

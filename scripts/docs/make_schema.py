@@ -21,6 +21,7 @@ from pipeline.records.comparison import CompareRecord
 from pipeline.records.events import EventRecord
 from pipeline.records.health import HealthRecord
 from pipeline.records.summary import SummaryRecord
+from pipeline.records.translation import TranslationRecord
 from pipeline.records.utterance import UtteranceRecord
 from pipeline.review.store import Reviewed
 from pipeline.session.training_pairs import Pair, ReviewItem
@@ -31,6 +32,7 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 WRITTEN: dict[str, Any] = {
     "records/utterance": UtteranceRecord,
+    "records/translation": TranslationRecord,
     "records/compare": CompareRecord,
     "records/health": HealthRecord,
     "records/event": EventRecord,

@@ -29,6 +29,7 @@ from pipeline.core.types import (
 )
 from pipeline.daemon.context import make_context
 from pipeline.daemon.coordinator import CaptionCoordinator
+from pipeline.daemon.languages import Languages
 from pipeline.daemon.opening import OpenSession
 from pipeline.daemon.operator_commands import OperatorCommands
 from pipeline.dictionary.matcher import correct
@@ -83,12 +84,17 @@ class OperatorServer(DisplayServer):
                 "operator.off_record_s": 10.0,
             }
             session = OpenSession(self._recorder, self.board, None)
-            context = make_context(
-                load(flags=flags).settings, session, self.dictionary, self.mode, LineScreen()
-            )
+            settings = load(flags=flags).settings
+            context = make_context(settings, session, self.dictionary, self.mode, LineScreen())
             self.facts, self.metrics = context.facts, context.metrics
             self.coordinator = CaptionCoordinator(context)
-            self.commands = OperatorCommands(context, self.coordinator, self.hearing, _reload)
+            self.commands = OperatorCommands(
+                context,
+                self.coordinator,
+                self.hearing,
+                _reload,
+                Languages(settings, context, [], []),
+            )
             self.facts.has_begun = True
             context.announcer.announce()
             await context.hub.start(

@@ -45,6 +45,8 @@ PURE = {
         "captions/subtitles",
         "config/schema",
         "config/toml_mistakes",
+        "config/section",
+        "config/targets",
         "dictionary/matcher",
     ),
     *("learning/calibration", "learning/terms"),
@@ -78,6 +80,7 @@ NOT_TESTED_ALONE = {
         "daemon/sinks",
         "engines/protocols",
     ),
+    "config/section",  # through the sections that it is the base of
     "daemon/context",  # through the parts that get it
     # A reference is read by all of these together: church/test_references.py
     *("church/mention", "church/reference_numbers", "church/reference_reader"),

@@ -21,6 +21,7 @@ DOCUMENT = (SCHEMA.parent / "docs" / "DIAGNOSTICS.md").read_text(encoding="utf-8
 SECTIONS = dict(re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", DOCUMENT, re.MULTILINE | re.DOTALL))
 RECORDS = {
     "utterance": "`utterance`",
+    "translation": "`translation`",
     "compare": "`compare`",
     "health": "`health`",
     "event": "`event`",
@@ -60,7 +61,7 @@ def test_there_is_a_section_for_each_record() -> None:
 def test_every_field_is_explained(record: str) -> None:
     schema = orjson.loads((SCHEMA / "records" / f"{record}.json").read_bytes())
     explained = named(SECTIONS[RECORDS[record]])
-    if record == "quality":
+    if record in ("quality", "translation"):
         explained |= named(JUDGEMENT)  # "as above"
     assert set(fields(schema)) - explained == set()
 

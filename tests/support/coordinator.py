@@ -14,6 +14,7 @@ from pipeline.core.errors import ProtocolError
 from pipeline.core.types import Caption, Recognition, Transcript, Utterance
 from pipeline.daemon.context import make_context
 from pipeline.daemon.coordinator import CaptionCoordinator
+from pipeline.daemon.languages import Languages
 from pipeline.daemon.opening import OpenSession
 from pipeline.daemon.operator_commands import OperatorCommands
 from pipeline.daemon.sinks import Screen
@@ -66,7 +67,13 @@ class CoordinatorFixture:
             self.recorder.start()
         self.coordinator = CaptionCoordinator(self.context)
         self.hearing = FakeHearing()
-        self.commands = OperatorCommands(self.context, self.coordinator, self.hearing, self.reload)
+        self.commands = OperatorCommands(
+            self.context,
+            self.coordinator,
+            self.hearing,
+            self.reload,
+            Languages(settings, self.context, [], []),
+        )
         self.reloads = 0
         self.reload_error: ProtocolError | None = None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from pipeline.daemon.app import App
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.protocols import Recognizer, Translator
 from pipeline.workers.group import Engines
+from pipeline.workers.languages import TargetEngines
 from tests.support.fakes import (
     FakeDetector,
     FakeRecognizer,
@@ -58,7 +59,9 @@ class Service:
         fast: bool = True,
         mode: str = "live",
         flags: dict[str, Any] | None = None,
+        further: Mapping[str, tuple[Translator | None, Translator | None]] | None = None,
     ) -> None:
+        """`further`: quick and final translator by target language, beside Spanish."""
         self.settings: Settings = load(
             flags={
                 "server.port": 0,
@@ -70,6 +73,7 @@ class Service:
                 "operator.token": "secret",
                 "vad.join_ms": 0,  # the sentences of scripts have no full stops
             }
+            | ({"translate.targets": [{"lang": lang} for lang in further]} if further else {})
             | (flags or {})
         ).settings
         engines = Engines(
@@ -80,6 +84,7 @@ class Service:
             partial=partial,
             final=final,
             compare=compare,
+            further=tuple(TargetEngines(lang, *pair) for lang, pair in (further or {}).items()),
         )
         self.app = App(
             self.settings,
@@ -103,8 +108,8 @@ class Service:
     def connect(self, query: str = "") -> connect:
         return connect(f"ws://127.0.0.1:{self.app._context.hub.port}/ws{query}", compression=None)
 
-    def journal(self) -> list[dict[str, Any]]:
-        lines = (self.app.folder / "captions.jsonl").read_bytes().splitlines()
+    def journal(self, name: str = "captions.jsonl") -> list[dict[str, Any]]:
+        lines = (self.app.folder / name).read_bytes().splitlines()
         return [orjson.loads(line) for line in lines]
 
     def records(self, kind: str = "utterance") -> list[dict[str, Any]]:

@@ -44,6 +44,7 @@ from pipeline.models.store import Store, directory_of
 from pipeline.session.reader import read_journal
 from pipeline.session.retention import discard_if_empty
 from pipeline.workers.group import Engines
+from pipeline.workers.languages import TargetEngines
 
 log = structlog.get_logger()
 
@@ -229,6 +230,9 @@ def _caption(
                 partial=processes.partial,
                 final=processes.final,
                 compare=processes.compare,
+                further=tuple(
+                    TargetEngines(each.lang, each.partial, each.final) for each in processes.further
+                ),
             )
             return App(
                 settings,

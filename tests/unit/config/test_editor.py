@@ -17,7 +17,11 @@ from pipeline.core.errors import ConfigError
 from pipeline.core.resources import bundled
 
 NOW = datetime(2026, 11, 20, 9, 30, 5, tzinfo=UTC)
-KEYS = {path: value for path, value in leaves(Settings().model_dump()) if path.count(".")}
+KEYS = {
+    path: value
+    for path, value in leaves(Settings().model_dump())
+    if path.count(".") and not isinstance(value, tuple)  # no program edits a list
+}
 OTHERS: dict[type, st.SearchStrategy[Any]] = {
     bool: st.booleans(),
     int: st.integers(-(10**6), 10**6),

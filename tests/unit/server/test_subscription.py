@@ -22,7 +22,7 @@ from pipeline.server.subscription import Subscription, parse_subscription
     ],
 )
 def test_a_subscription(query: str, expected: Subscription) -> None:
-    assert parse_subscription(query, "en", "es") == expected
+    assert parse_subscription(query, "en", ["es"]) == expected
 
 
 @pytest.mark.parametrize(
@@ -43,5 +43,5 @@ def test_a_subscription(query: str, expected: Subscription) -> None:
 )
 def test_a_wrong_subscription_is_refused(query: str, code: str) -> None:
     with pytest.raises(ProtocolError) as caught:
-        parse_subscription(query, "en", "es")
+        parse_subscription(query, "en", ["es"])
     assert caught.value.code == code

@@ -137,7 +137,7 @@ def test_a_full_queue_makes_the_draft_final() -> None:
     while (utterance := bench.worker._utterances.get()) is not None:
         bench.worker.take(utterance)
     assert [f for _, f, _ in bench.captions] == [False, False, False, True]
-    assert bench.worker.full_drafts == 1
+    assert bench.worker.quick.full_drafts == 1
 
 
 @pytest.mark.parametrize("rung", [Rung.PARTIAL_ENGINE_FINALS, Rung.SOURCE_CAPTIONS, Rung.BEHIND])
@@ -149,7 +149,7 @@ def test_high_rungs_make_finals_at_once(rung: Rung) -> None:
 
 def test_a_hanging_final_translator_gets_nothing_more() -> None:
     bench = Bench(final(), read_all=False)
-    bench.worker.final_engine_lost = True
+    bench.worker.quick.final_engine_lost = True
     bench.worker.begin()
     bench.worker.run()
     assert [f for _, f, _ in bench.captions] == [True]
@@ -163,10 +163,10 @@ def test_a_draft_that_comes_after_the_queue_was_taken_from_a_hanging_translator_
 
     class FoundToHang(DraftQueue):
         def put(self, item: Draft | None, block: bool = True, timeout: float | None = None) -> None:
-            bench.worker.final_engine_lost = True
+            bench.worker.quick.final_engine_lost = True
             super().put(item, block, timeout)
 
-    bench.worker._drafts = FoundToHang(4)
+    bench.worker.quick._drafts = FoundToHang(4)
     bench.worker.begin()
     bench.worker.run()
     assert [is_final for _, is_final, _ in bench.captions] == [False, True]
@@ -283,7 +283,7 @@ def test_a_failing_partial_translator_leaves_the_source_text_as_the_draft() -> N
 def test_a_partial_translator_that_fails_in_a_row_rests_and_comes_back(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("pipeline.workers.transcriber._REST_S", (0.2, 0.2))
+    monkeypatch.setattr("pipeline.workers.quick._REST_S", (0.2, 0.2))
     failing = FakeTranslator("es", fails=lambda call: call <= 6)
     bench = Bench(translator=failing, drafts=None, read_all=False)
     for number in range(1, 9):
@@ -433,7 +433,7 @@ def test_the_recognizer_listens_for_the_words_that_the_dictionary_has_now(tmp_pa
         return recognizer.hotwords.split(", ")
 
     assert heard() == [""], "off unless the settings say otherwise"
-    bench.worker.settings = settings
+    bench.worker.configure(settings)
     assert "Nebuchadnezzar" in heard()
     own.write_text(
         '[[rule]]\nhear = ["oh yellow ran"]\nwrite = "Oyelaran"\nhotword = true\n'
@@ -441,7 +441,7 @@ def test_the_recognizer_listens_for_the_words_that_the_dictionary_has_now(tmp_pa
     )
     dictionary.load()
     assert heard()[0] == "Oyelaran"
-    bench.worker.settings = load(flags=flags | {"stt.hotwords": False}).settings
+    bench.worker.configure(load(flags=flags | {"stt.hotwords": False}).settings)
     assert heard() == [""]
 
 

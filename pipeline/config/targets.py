@@ -1,0 +1,61 @@
+"""[[translate.targets]]: the languages beside the first that one recognition is translated into."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from pipeline.config.section import Lang, Section, Threads
+
+
+class TargetPartial(Section):
+    """`partial` of a further target; what is None is as in [translate.partial]."""
+
+    engine: Literal["marian", "none"] | None = None
+    model: Annotated[str, Field(min_length=1)] | None = None
+    compute_type: Annotated[str, Field(min_length=1)] | None = None
+    threads: Threads | None = None
+
+
+class TargetFinal(Section):
+    """`final` of a further target; what is None is as in [translate.final]."""
+
+    engine: Literal["gemma", "marian"] | None = None
+    model: Annotated[str, Field(min_length=1)] | None = None
+    prompt: Literal["auto", "translategemma", "starter", "examples"] | None = None
+    gpu_layers: Annotated[int, Field(ge=-1, le=1000)] | None = None
+    threads: Threads | None = None
+    context: Annotated[int, Field(ge=256, le=131_072)] | None = None
+    batch: Annotated[int, Field(ge=32, le=4096)] | None = None
+    draft: Annotated[int, Field(ge=0, le=16)] | None = None
+    flash_attention: bool | None = None
+    stream: bool | None = None
+    deadline_s: Annotated[float, Field(gt=0, le=600)] | None = None
+    stability: Literal["calm", "best"] | None = None
+
+
+class Target(Section):
+    """[[translate.targets]]: a language beside `translate.target`, from the same recognition."""
+
+    lang: Lang
+    rest: bool = True
+    partial: TargetPartial = TargetPartial()
+    final: TargetFinal = TargetFinal()
+
+
+def refuse_doubled(source: str, first: str, targets: Sequence[Target]) -> None:
+    """Raise ValueError where a language is listed twice, or is the one that is spoken."""
+    langs = [first, *(target.lang for target in targets)]
+    if source in langs[1:]:
+        msg = (
+            f"translate.targets has {source!r}, which is translate.source: what is spoken "
+            "can always be shown and needs no entry"
+        )
+        raise ValueError(msg)
+    for lang in langs[1:]:
+        if langs.count(lang) > 1:
+            which = "; translate.target is the first one" if lang == first else ""
+            msg = f"translate.targets has {lang!r} twice: list each further one once{which}"
+            raise ValueError(msg)

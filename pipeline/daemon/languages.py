@@ -1,0 +1,238 @@
+"""The further target languages: each with a board, displays and a journal of its own.
+
+The first target is captioned whether anybody watches or not. A further one rests while nobody
+does; when somebody comes, what was said last is filled in. Belongs to the event loop's thread.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import structlog
+
+from pipeline.captions.redaction import Redaction
+from pipeline.config.schema import Settings
+from pipeline.core.errors import ProtocolError
+from pipeline.core.reports import Rendition
+from pipeline.core.types import Transcript, Utterance
+from pipeline.daemon.context import DaemonContext
+from pipeline.daemon.coordinator import CaptionCoordinator
+from pipeline.engines.sharing import LanguageTranslator
+from pipeline.records.health import RUNG_NAMES, LanguageHealth
+from pipeline.workers.languages import LanguageWorkers, TargetEngines
+from pipeline.workers.queues import without_sound
+
+log = structlog.get_logger()
+
+_REST_AFTER_S = 60.0
+"""A language that nobody watches rests after so long: phones come back from a short sleep."""
+
+_FILLED = 30
+"""Captions that are filled in, at most, when somebody begins to watch."""
+
+
+@dataclass(slots=True)
+class _Language:
+    """One further language."""
+
+    lang: str
+    context: DaemonContext
+    coordinator: CaptionCoordinator
+    workers: LanguageWorkers
+    translator: LanguageTranslator | None
+    """Its turn at a shared final translator, which is to know how many watch."""
+    may_rest: bool
+    hidden: set[int]
+    """Captions that an operator has hidden: what comes of them is not shown."""
+    watchers: int = 0
+    watched_s: float = float("-inf")
+    """When somebody watched last (monotonic)."""
+
+    def knows(self, caption_id: int) -> bool:
+        """Whether its board has a final of a caption."""
+        try:
+            return self.context.board.message(caption_id).final
+        except ProtocolError:
+            return False
+
+
+class Languages:
+    """Hands what happens on to the languages that are translated into."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        context: DaemonContext,
+        workers: Sequence[LanguageWorkers],
+        engines: Sequence[TargetEngines],
+    ) -> None:
+        """Take the parts, in the order of `settings.translate.targets`."""
+        self._hub = context.hub
+        self._settled: deque[Transcript] = deque(maxlen=_FILLED)
+        self._languages: dict[str, _Language] = {}
+        targets = settings.translate.targets
+        for target, alone, group, engine in zip(
+            targets, settings.by_target(), workers, engines, strict=True
+        ):
+            own = context.of(alone)
+            final = engine.final
+            self._languages[target.lang] = _Language(
+                lang=target.lang,
+                context=own,
+                coordinator=CaptionCoordinator(own, lang=target.lang),
+                workers=group,
+                translator=final if isinstance(final, LanguageTranslator) else None,
+                may_rest=target.rest and group.may_rest,
+                hidden=set(),
+            )
+            group.rest(self._languages[target.lang].may_rest)
+
+    def look(self, now_s: float) -> None:
+        """See who watches, and how each language keeps up."""
+        watchers = self._hub.watchers() if self._languages else {}
+        for each in self._languages.values():
+            self._set_watchers(each, watchers, now_s)
+            if each.workers.observe(now_s):
+                rung = each.workers.degradation.rung.name
+                log.warning("rung", language=each.lang, rung=rung)
+
+    def on_closed(self, utterance: Utterance) -> None:
+        """Note that a final utterance is on its way."""
+        quiet = without_samples(utterance)
+        for each in self._awake():
+            each.coordinator.on_closed(quiet)
+
+    def on_resumed(self, utterance: Utterance) -> None:
+        """Forget what was made of an utterance: its speaker has gone on."""
+        for each in self._awake():
+            if reopened := each.coordinator.on_resumed(without_samples(utterance)):
+                each.workers.go_on(reopened)
+
+    def on_settled(self, utterance_id: int) -> None:
+        """Write the record of a final that speech can no longer return to."""
+        for each in self._awake():
+            each.coordinator.on_settled(utterance_id)
+
+    def on_filtered(self, transcript: Transcript) -> None:
+        """Take back what was shown of a text that turned out not to be one."""
+        for each in self._awake():
+            each.coordinator.on_filtered(without_sound(transcript))
+
+    def show(self, rendition: Rendition) -> None:
+        """Publish a caption in a further language, unless its caption is hidden."""
+        each = self._languages[rendition.lang]
+        if rendition.caption.id not in each.hidden:
+            each.coordinator.show(rendition.caption)
+
+    def offer(self, transcript: Transcript) -> None:
+        """Take a transcript that has settled, for languages that were not given it."""
+        if not self._languages:
+            return
+        # It can no longer be resumed, whatever its final could.
+        utterance = replace(without_samples(transcript.utterance), can_resume=False)
+        settled = replace(transcript, utterance=utterance)
+        self._settled.append(settled)
+        for each in self._awake():
+            self._fill(each, settled)
+
+    def hide(self, caption_id: int) -> Callable[[], None]:
+        """Hide a caption in every further language; return what shows it again."""
+        backs = [self._hide(each, caption_id) for each in self._languages.values()]
+
+        def back() -> None:
+            for again in backs:
+                again()
+
+        return back
+
+    def redact(self, redaction: Redaction) -> None:
+        """Take what was said in a stretch of time off every screen."""
+        gone = [
+            transcript
+            for transcript in self._settled
+            if redaction.takes(
+                transcript.utterance.id, transcript.utterance.start_s, transcript.utterance.end_s
+            )
+        ]
+        for transcript in gone:
+            self._settled.remove(transcript)
+        for each in self._languages.values():
+            each.coordinator.redact(redaction)
+
+    def return_to_record(self, at_s: float) -> None:
+        """Drop all that workers still report of what began before `at_s` of the audio."""
+        for each in self._languages.values():
+            each.coordinator.return_to_record(at_s)
+
+    def settle(self) -> None:
+        """At the end: publish drafts that have no final, and write all records."""
+        for each in self._languages.values():
+            for caption in each.workers.take_unfinished():
+                self.show(Rendition(each.lang, caption))
+            each.coordinator.settle()
+
+    def set_history(self, history: int) -> None:
+        """Keep so many final captions of each from now on."""
+        for each in self._languages.values():
+            each.context.board.set_history(history)
+
+    def health(self, now_s: float) -> tuple[LanguageHealth, ...]:
+        """Return how each language is."""
+        return tuple(
+            LanguageHealth(
+                lang=each.lang,
+                watchers=each.watchers,
+                is_resting=each.workers.is_resting,
+                rung=RUNG_NAMES[each.workers.degradation.rung],
+                waiting=each.workers.waiting,
+                lag_s=round(each.workers.lag_s(now_s), 2),
+                setback=each.workers.degraded_reason,
+            )
+            for each in self._languages.values()
+        )
+
+    def _awake(self) -> list[_Language]:
+        return [each for each in self._languages.values() if not each.workers.is_resting]
+
+    def _set_watchers(self, each: _Language, watchers: Mapping[str, int], now_s: float) -> None:
+        each.watchers = watchers.get(each.lang, 0)
+        if each.translator is not None:
+            each.translator.watchers = each.watchers
+        if each.watchers:
+            each.watched_s = now_s
+        is_unwatched = each.may_rest and now_s - each.watched_s > _REST_AFTER_S
+        if is_unwatched == each.workers.is_resting:
+            return
+        each.workers.rest(is_unwatched)
+        if each.workers.is_resting:
+            log.info("language rests", language=each.lang)
+            each.coordinator.rest()
+        else:
+            log.info("language", language=each.lang, watchers=each.watchers)
+            for transcript in self._settled:
+                self._fill(each, transcript)
+
+    def _fill(self, each: _Language, transcript: Transcript) -> None:
+        if not each.knows(transcript.utterance.id):
+            each.workers.transcripts.fill(transcript)
+
+    def _hide(self, each: _Language, caption_id: int) -> Callable[[], None]:
+        board, coordinator = each.context.board, each.coordinator
+        each.hidden.add(caption_id)
+        old = board.message(caption_id) if each.knows(caption_id) else None
+        if old is not None:
+            coordinator.publish(board.hide(caption_id))
+
+        def back() -> None:
+            each.hidden.discard(caption_id)
+            if old is not None:
+                coordinator.publish(board.put_back(old))
+
+        return back
+
+
+def without_samples(utterance: Utterance) -> Utterance:
+    """Return an utterance that holds no sound in memory: the first target's has it."""
+    return replace(utterance, pcm=utterance.pcm[:0].copy())

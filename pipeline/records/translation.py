@@ -1,0 +1,67 @@
+"""The record of one utterance in a further target language, beside the utterance's own. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from pipeline.core.types import Check
+from pipeline.records.quality import Flag
+from pipeline.records.utterance import FinalRecord, PartialRecord, UtteranceRecord
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TranslationRecord:
+    """What the utterance's record says of the first target. What was heard stands there only."""
+
+    type: Literal["translation"] = "translation"
+    id: int
+    """The utterance's."""
+    utc: str
+    target: str
+    """The further target language. `final.lang` is another where the source text stands in."""
+    start_s: float
+    end_s: float
+    final: FinalRecord
+    partial: PartialRecord | None = None
+    updates: int
+    """Number of texts shown in this language, the final included."""
+    normalized_erasure: float | None = None
+    revised: int | None = None
+    agreement: float | None = None
+    partial_ms: float | None = None
+    final_busy_ms: float | None = None
+    """Waiting for the final translator: for an earlier utterance, or for other languages."""
+    final_ms: float | None = None
+    last_syllable_to_partial_ms: float | None = None
+    last_syllable_to_final_ms: float | None = None
+    verse: str = ""
+    checks: tuple[Check, ...] = ()
+    flags: tuple[Flag, ...] = ()
+
+
+def translation_record(record: UtteranceRecord, target: str) -> TranslationRecord | None:
+    """Return what of an utterance's record is about its translation, None if it has none."""
+    if record.final is None:
+        return None
+    return TranslationRecord(
+        id=record.id,
+        utc=record.utc,
+        target=target,
+        start_s=record.start_s,
+        end_s=record.end_s,
+        final=record.final,
+        partial=record.partial,
+        updates=record.updates,
+        normalized_erasure=record.normalized_erasure,
+        revised=record.revised,
+        agreement=record.agreement,
+        partial_ms=record.partial_ms,
+        final_busy_ms=record.final_busy_ms,
+        final_ms=record.final_ms,
+        last_syllable_to_partial_ms=record.last_syllable_to_partial_ms,
+        last_syllable_to_final_ms=record.last_syllable_to_final_ms,
+        verse=record.verse,
+        checks=record.checks,
+        flags=record.flags,
+    )

@@ -1,0 +1,137 @@
+"""The captions of a session in one target language: a journal, and the transcripts made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from pipeline.captions.subtitles import Side
+from pipeline.core.files import LineFile
+from pipeline.protocol.caption import CaptionMessage
+from pipeline.protocol.codec import encode
+from pipeline.records.events import Record
+from pipeline.records.translation import TranslationRecord
+from pipeline.records.utterance import UtteranceRecord
+from pipeline.session.reader import journal_name
+from pipeline.session.transcripts import Transcripts
+
+
+class CaptionFiles:
+    """`captions.jsonl` of the first target, `captions.<lang>.jsonl` of a further one."""
+
+    def __init__(
+        self, folder: Path, langs: Mapping[Side, str], lang: str = "", *, keep: bool
+    ) -> None:
+        """Make them, or with `keep` go on with the journal. Raises OSError.
+
+        `lang` is the further target language, "" for the first; `langs` are those of transcripts.
+        """
+        self.journal = LineFile(folder / journal_name(lang), sync=True, keep=keep)
+        if not lang:
+            self.journal.lock()
+        self._transcripts = Transcripts(folder, langs, lang)
+
+    def __len__(self) -> int:
+        """Return how many lines of the journal wait for the disk."""
+        return len(self.journal)
+
+    def add(self, message: CaptionMessage) -> None:
+        """Write a final caption."""
+        self.journal.add(encode(message) + b"\n")
+        self._transcripts.add(message)
+
+    def restore(self, messages: Iterable[CaptionMessage]) -> None:
+        """Make the transcripts of what is in the journal already."""
+        for message in messages:
+            self._transcripts.add(message)
+
+    def hold(self, caption_id: int) -> None:
+        """Write no transcript of a caption until `settle`: it may change."""
+        self._transcripts.hold(caption_id)
+
+    def settle(self, caption_id: int | None = None) -> None:
+        """Write the transcript of a caption that was held; without an id of all."""
+        self._transcripts.settle(caption_id)
+
+    def remake(self) -> None:
+        """Make the transcripts anew from the journal as it is."""
+        self._transcripts.remake()
+
+    def flush(self) -> None:
+        """Write what waits, the transcripts after the journal. Raises OSError."""
+        try:
+            self.journal.flush()
+        finally:
+            self._transcripts.flush()
+
+    def close(self) -> None:
+        """Close all files."""
+        self.journal.close()
+        self._transcripts.close()
+
+
+class CaptionsByLanguage:
+    """The caption files of all target languages of a session, by language, "" for the first."""
+
+    def __init__(
+        self, folder: Path, source: str, target: str, further: Iterable[str], *, keep: bool
+    ) -> None:
+        """Make them. Raises OSError."""
+        langs: dict[Side, str] = {"source": source, "target": target}
+        self.files = {"": CaptionFiles(folder, langs, keep=keep)}
+        for lang in further:
+            self.files[lang] = CaptionFiles(folder, {"target": lang}, lang, keep=keep)
+
+    def __len__(self) -> int:
+        """Return how many lines of journals wait for the disk."""
+        return sum(map(len, self.files.values()))
+
+    @property
+    def journals(self) -> list[LineFile]:
+        """The journals."""
+        return [files.journal for files in self.files.values()]
+
+    @property
+    def lost(self) -> int:
+        """Captions given up so far."""
+        return sum(journal.lost for journal in self.journals)
+
+    def restore(self, journals: Mapping[str, Iterable[CaptionMessage]]) -> None:
+        """Make the transcripts of what is in journals already."""
+        for lang, messages in journals.items():
+            self.files[lang].restore(messages)
+
+    def settle(self, record: Record) -> None:
+        """Write the transcripts that waited for an utterance's record."""
+        if isinstance(record, TranslationRecord) and record.target in self.files:
+            self.files[record.target].settle(record.id)
+        elif isinstance(record, UtteranceRecord):
+            self.files[""].settle(record.id)
+            if record.filtered:  # then no record of a translation follows
+                self.settle_all(record.id)
+
+    def settle_all(self, caption_id: int | None = None) -> None:
+        """Write the transcripts of a caption that was held; without an id of all."""
+        for files in self.files.values():
+            files.settle(caption_id)
+
+    def remake(self) -> None:
+        """Make all transcripts anew."""
+        for files in self.files.values():
+            files.remake()
+
+    def flush(self) -> None:
+        """Write what waits, of each language; then raise the first OSError."""
+        failed: OSError | None = None
+        for files in self.files.values():
+            try:
+                files.flush()
+            except OSError as error:
+                failed = failed or error
+        if failed is not None:
+            raise failed
+
+    def close(self) -> None:
+        """Close all files."""
+        for files in self.files.values():
+            files.close()

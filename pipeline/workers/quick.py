@@ -1,0 +1,233 @@
+"""The quick pass: of a transcript a caption at once, and of a whole one the draft of its final."""
+
+from __future__ import annotations
+
+import queue
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+from pipeline.config.schema import Settings
+from pipeline.core.errors import EngineError, EngineGoneError, ModelCrashError
+from pipeline.core.reports import Emit, Fault, Retranslated
+from pipeline.core.standing import Reopened, Standing
+from pipeline.core.types import Caption, Transcript, Utterance
+from pipeline.dictionary.glossary_store import GlossaryStore
+from pipeline.engines.protocols import Translator
+from pipeline.text.language_check import gibberish
+from pipeline.workers.backoff import Backoff
+from pipeline.workers.base import FAULTS_IN_A_ROW, Worker
+from pipeline.workers.commits import Commitments
+from pipeline.workers.degradation import Degradation, Rung
+from pipeline.workers.queues import DraftQueue, Retranslation, TranscriptQueue
+from pipeline.workers.steps import as_final, source_caption, translate
+
+_REST_S = (15.0, 60.0)
+"""How long the quick translator is left alone after too many errors: at first, and at most."""
+
+
+class QuickPass:
+    """One language's quick translator, and what of its captions is committed.
+
+    Belongs to the thread that calls `take`.
+    """
+
+    def __init__(
+        self,
+        *,
+        settings: Settings,
+        translator: Translator | None,
+        drafts: DraftQueue | None,
+        degradation: Degradation,
+        emit: Emit,
+        stage: str,
+        shed: bool,
+        glossaries: GlossaryStore | None = None,
+    ) -> None:
+        """Take the parts. `stage` is the name of the worker that it belongs to, for faults."""
+        self.settings = settings
+        """Those in force, set by the main thread; what may change holds from the next utterance."""
+        self._translator = translator
+        self._drafts = drafts
+        self._degradation = degradation
+        self._emit = emit
+        self._stage = stage
+        self._shed = shed
+        self._glossaries = glossaries
+        self._backoff = Backoff(after=FAULTS_IN_A_ROW, first_s=_REST_S[0], most_s=_REST_S[1])
+        self.commits = Commitments()
+        self.reopened: Reopened | None = None
+        """Set by the main thread: the newest final on screen that speech has returned to."""
+        self.final_engine_lost = False
+        """Set by the main thread when the final translator hangs."""
+        self.full_drafts = 0
+        """Finals made from the quick translation because the queue behind was full."""
+
+    @property
+    def degraded_reason(self) -> str:
+        """What is not as it should be with the translator, empty when all is."""
+        if self._backoff.is_exhausted:
+            return "the quick translator failed; the spoken words stand in for its captions"
+        return self._translator.degraded_reason if self._translator is not None else ""
+
+    def load(self) -> None:
+        """Load the translator. One that only crashes is done without."""
+        if self._translator is None:
+            return
+        try:
+            self._translator.load()
+        except ModelCrashError as error:
+            self._emit(Fault(self._stage, error.code, error.message))
+            self._backoff.give_up()
+
+    def take(self, transcript: Transcript) -> None:
+        """Make the caption of a transcript, and hand that of a whole one on."""
+        caption = self._caption(transcript)
+        if transcript.utterance.is_whole:
+            self._hand_over(caption)
+        else:
+            self._emit(caption)
+
+    def retranslate(self, request: Retranslation) -> None:
+        """Translate what an operator has written at once; the final translator makes it better."""
+        caption = source_caption(request.transcript)
+        now = time.monotonic()
+        if self._translator is not None and not self._backoff.is_active(now):
+            try:
+                made = self._translated(self._translator, request.transcript, now)
+            except EngineError as error:
+                # Not one of the errors in a row: nothing that was spoken has failed.
+                self._emit(Fault(self._stage, error.code, error.message))
+            else:
+                caption = caption if gibberish(made.text, made.lang) else made
+        goes_on = self._drafts is not None and not self.final_engine_lost
+        if caption.engine != "source":
+            self._emit(Retranslated(request.ticket, caption if goes_on else as_final(caption)))
+        elif not goes_on:
+            self._emit(Retranslated(request.ticket, None))
+        if goes_on and self._drafts is not None:
+            self._drafts.ask(replace(request, quick=caption))
+
+    def end(self) -> None:
+        """Tell the final translator that nothing more comes."""
+        if self._drafts is not None:
+            self._drafts.put(None)
+
+    def _caption(self, transcript: Transcript) -> Caption:
+        caption = source_caption(transcript)
+        now = time.monotonic()
+        keeps = self.settings.translate.final.stability == "calm"
+        self.commits.go_on(transcript, self.reopened if keeps else None)
+        standing = self.commits.heard(transcript, keeps=keeps)
+        rest = replace(transcript, text=transcript.text[self.commits.said :].lstrip())
+        idle = self._backoff.is_active(now) or self._degradation.rung >= Rung.SOURCE_CAPTIONS
+        if self._translator is not None and self.commits.lead and not rest.text:
+            nothing = replace(
+                caption, lang=self.settings.translate.target, text="", engine=self._translator.name
+            )
+            caption = self.commits.behind_lead(nothing, transcript)
+        elif self._translator is not None and not idle:
+            try:
+                made = self._translated(self._translator, rest, now, standing)
+            except EngineGoneError:
+                pass  # it is told when its process ends, and rests by itself
+            except EngineError as error:
+                self._failed(error)
+            else:
+                if wrong := gibberish(made.text, made.lang):
+                    message = f"The quick translator's text cannot be shown: {wrong}."
+                    self._failed(EngineError("partial-unusable", message))
+                else:
+                    self._backoff.succeeded()
+                    caption = self.commits.behind_lead(made, transcript)
+        return self.commits.shown(caption)
+
+    def _translated(
+        self,
+        translator: Translator,
+        transcript: Transcript,
+        now_s: float,
+        standing: Standing | None = None,
+    ) -> Caption:
+        lang = self.settings.translate.target
+        return translate(
+            translator,
+            transcript,
+            lang=lang,
+            handed_s=now_s,
+            free_s=now_s,
+            clock=time.monotonic,
+            standing=standing,
+            spell_references=self.settings.church.references,
+            glossary=self._glossaries.of(lang) if self._glossaries else None,
+        )
+
+    def _failed(self, error: EngineError) -> None:
+        """Report an error of the translator."""
+        self._emit(Fault(self._stage, error.code, error.message))
+        self._backoff.failed(time.monotonic())
+
+    def _hand_over(self, caption: Caption) -> None:
+        if (
+            self._drafts is None
+            or self.final_engine_lost
+            or self._degradation.rung >= Rung.PARTIAL_ENGINE_FINALS
+        ):
+            self._emit(as_final(caption))
+            return
+        self._emit(caption)
+        try:
+            self._drafts.put((caption, time.monotonic()), block=not self._shed)
+        except queue.Full:
+            self.full_drafts += 1
+            self._emit(as_final(caption))
+        else:
+            if self.final_engine_lost:  # since when? Perhaps the queue was taken just before
+                self._emit(as_final(caption))
+
+
+class Quick(Worker):
+    """The thread of a further language's quick pass, fed by the transcribe thread."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        quick: QuickPass,
+        transcripts: TranscriptQueue,
+        degradation: Degradation,
+        emit: Emit,
+        is_stale: Callable[[Utterance], bool],
+    ) -> None:
+        super().__init__(name, emit)
+        self.quick = quick
+        self._transcripts = transcripts
+        self._degradation = degradation
+        self._is_stale = is_stale
+        self._partials = 0
+
+    def load(self) -> None:
+        """Load the quick translator."""
+        self.quick.load()
+
+    def work(self) -> None:
+        """Take transcripts until there are no more."""
+        try:
+            while (transcript := self._transcripts.get()) is not None:
+                self._take(transcript)
+        finally:
+            self.quick.end()
+
+    def _take(self, transcript: Transcript) -> None:
+        utterance = transcript.utterance
+        if self._is_stale(utterance) or not (utterance.is_whole or self._is_due()):
+            return
+        # The recognizer's own prefix is the transcribe thread's; here it begins the utterance.
+        self.quick.commits.prefix(utterance, self.quick.settings.stt)
+        self.quick.take(transcript)
+
+    def _is_due(self) -> bool:
+        """Whether a partial is to be translated, as far as this language keeps up."""
+        self._partials += 1
+        rung = self._degradation.rung
+        return rung < Rung.FEWER_PARTIALS or (rung < Rung.NO_PARTIALS and self._partials % 2 == 0)

@@ -1,0 +1,72 @@
+"""Several target languages: what each inherits, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.config.loader import changed, load
+from pipeline.config.schema import Settings
+from pipeline.core.errors import ConfigError
+
+
+def loaded(tmp_path: Path, text: str) -> Settings:
+    file = tmp_path / "config.toml"
+    file.write_text(text)
+    return load(file).settings
+
+
+def test_without_any_there_is_the_first_alone() -> None:
+    assert Settings().by_target() == ()
+    assert load(flags={"translate.target": "fr"}).settings.translate.target == "fr"
+
+
+def test_each_has_its_own_and_the_rest_of_the_first(tmp_path: Path) -> None:
+    text = """
+        [translate.final]
+        model = "large.gguf"
+        deadline_s = 5.0
+        [[translate.targets]]
+        lang = "fr"
+        final = { deadline_s = 9.0 }
+        [[translate.targets]]
+        lang = "de"
+        rest = false
+        partial = { engine = "none" }
+    """
+    french, german = loaded(tmp_path, text).by_target()
+    assert (french.translate.target, german.translate.target) == ("fr", "de")
+    assert (french.translate.final.model, french.translate.final.deadline_s) == ("large.gguf", 9.0)
+    assert (german.translate.final.model, german.translate.final.deadline_s) == ("large.gguf", 5.0)
+    assert (french.translate.partial.engine, german.translate.partial.engine) == ("marian", "none")
+    assert french.translate.targets == ()
+    assert [target.rest for target in loaded(tmp_path, text).translate.targets] == [True, False]
+
+
+def test_a_reload_keeps_what_they_inherit(tmp_path: Path) -> None:
+    settings = loaded(tmp_path, '[[translate.targets]]\nlang = "fr"\n')
+    again = changed(settings, {"translate.final.stability": "best"})
+    (french,) = again.by_target()
+    assert french.translate.final.stability == "best"
+
+
+@pytest.mark.parametrize(
+    ("targets", "says"),
+    [
+        ('lang = "en"', "'en', which is translate.source"),
+        ('lang = "es"', "'es' twice.*translate.target is the first"),
+        ('lang = "fr"\n[[translate.targets]]\nlang = "fr"', "'fr' twice"),
+        ('lang = "FR"', "language code"),
+        ('partial = { engine = "none" }', "lang"),
+        ('lang = "fr"\nmodle = 1', r"translate\.targets\.0\.modle: unknown key"),
+        ('lang = "fr"\nfinal = { threads = 0 }', r"targets\.0\.final\.threads"),
+        (
+            'lang = "fr"\npartial = { engine = "none" }\nfinal = { engine = "marian" }',
+            "no engine is left",
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused_by_name(tmp_path: Path, targets: str, says: str) -> None:
+    with pytest.raises(ConfigError, match=says):
+        loaded(tmp_path, f"[[translate.targets]]\n{targets}\n")

@@ -1,0 +1,240 @@
+"""The threads of one further language: fed beside the first, falling behind alone, resting."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pipeline.config.loader import load
+from pipeline.core.reports import Fault, Rendition, Report, WorkerEnded
+from pipeline.core.types import Caption, Recognition, Transcript, Utterance
+from pipeline.engines.protocols import Translator
+from pipeline.workers.degradation import Rung
+from pipeline.workers.languages import LanguageWorkers, TargetEngines
+from tests.support.fakes import FakeTranslator
+
+TEXT = "the lord is good"
+
+
+def transcript(
+    id: int = 1,  # noqa: A002
+    text: str = TEXT,
+    *,
+    final: bool = True,
+    closed_s: float = 0.0,
+) -> Transcript:
+    pcm = np.zeros(16_000, np.float32)
+    utterance = Utterance(
+        id, 1, final, "silence" if final else "partial", 0, 16_000, pcm, closed_s=closed_s
+    )
+    return Transcript(utterance, "en", text, text, Recognition(text))
+
+
+class Bench:
+    """The workers of French, with their reports."""
+
+    def __init__(
+        self,
+        tmp_path: Path,
+        partial: Translator | None = None,
+        final: Translator | None = None,
+        *,
+        shed: bool = True,
+        is_stale: Callable[[Utterance], bool] = lambda _: False,
+    ) -> None:
+        (tmp_path / "config.toml").write_text("[[translate.targets]]\nlang = 'fr'\n")
+        (alone,) = load(tmp_path / "config.toml").settings.by_target()
+        self.reports: list[Report] = []
+        self.workers = LanguageWorkers(
+            alone,
+            TargetEngines("fr", partial, final),
+            emit=self.reports.append,
+            is_stale=is_stale,
+            shed=shed,
+        )
+
+    def start(self) -> None:
+        for worker in self.workers.workers:
+            worker.start()
+            worker.begin()
+
+    def finish(self) -> None:
+        self.workers.transcripts.close()
+        for worker in self.workers.workers:
+            worker.join(20)
+            assert not worker.is_alive()
+
+    def run(self, *transcripts: Transcript) -> None:
+        for each in transcripts:
+            self.workers.transcripts.put(each)
+        self.start()
+        self.finish()
+
+    @property
+    def captions(self) -> list[Caption]:
+        return [r.caption for r in self.reports if isinstance(r, Rendition)]
+
+    def finals(self) -> list[tuple[int, str]]:
+        return [(c.id, c.engine) for c in self.captions if c.final]
+
+
+def test_a_quick_caption_and_its_final_are_renditions_in_the_language(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, FakeTranslator("quick"), FakeTranslator("final"))
+    bench.run(transcript())
+    assert [(c.lang, c.engine, c.final) for c in bench.captions] == [
+        ("fr", "quick", False),
+        ("fr", "final", True),
+    ]
+    ended = {r.worker: r.error for r in bench.reports if isinstance(r, WorkerEnded)}
+    assert ended == {"quick-fr": None, "translate-fr": None}
+
+
+def test_without_a_final_translator_the_quick_one_makes_the_final(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, FakeTranslator("quick"))
+    bench.run(transcript(1), transcript(2))
+    assert bench.finals() == [(1, "quick"), (2, "quick")]
+
+
+def test_whole_transcripts_wait_in_order_and_only_the_newest_partial(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, FakeTranslator("quick"))
+    bench.run(transcript(1), transcript(2), transcript(3, "a", final=False), transcript(3))
+    assert [c.id for c in bench.captions] == [1, 2, 3]
+
+
+def test_putting_never_waits_however_long_the_engine_takes(tmp_path: Path) -> None:
+    hang = threading.Event()
+    bench = Bench(tmp_path, FakeTranslator("quick", hang=hang))
+    bench.start()
+    for number in range(1, 200):
+        bench.workers.transcripts.put(transcript(number))
+    assert bench.workers.waiting >= 190
+    hang.set()
+    bench.finish()
+    assert [key for key, _ in bench.finals()] == list(range(1, 200))
+
+
+def test_it_falls_behind_alone_and_shows_the_spoken_words_in_time(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, FakeTranslator("quick"), FakeTranslator("final"))
+    now_s = 100.0
+    bench.workers.transcripts.put(transcript(1, closed_s=now_s - 15))
+    assert bench.workers.lag_s(now_s) == 15
+    assert bench.workers.observe(now_s)
+    assert bench.workers.degradation.rung is Rung.SOURCE_CAPTIONS
+    assert bench.workers.degraded_reason.startswith("French: far behind")
+    bench.start()
+    bench.finish()
+    assert bench.finals() == [(1, "source")]
+    assert bench.workers.lag_s(now_s) == 0
+
+
+def test_what_is_played_as_fast_as_possible_falls_behind_no_clock(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, FakeTranslator("quick"), shed=False)
+    bench.workers.transcripts.put(transcript(1, closed_s=-1000.0))
+    assert not bench.workers.observe(time.monotonic())
+    assert not bench.workers.may_rest
+
+
+def test_who_rests_takes_nothing_and_forgets_what_waits(tmp_path: Path) -> None:
+    quick = FakeTranslator("quick")
+    bench = Bench(tmp_path, quick)
+    bench.workers.transcripts.put(transcript(1))
+    bench.workers.rest(True)
+    bench.workers.transcripts.put(transcript(2))
+    assert bench.workers.waiting == 0
+    bench.workers.rest(False)
+    bench.run(transcript(3))
+    assert bench.finals() == [(3, "quick")]
+
+
+def test_what_was_said_before_is_filled_in_newest_first_and_never_twice(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, FakeTranslator("quick"))
+    for number in (1, 2, 3):
+        bench.workers.transcripts.fill(transcript(number))
+        bench.workers.transcripts.fill(transcript(number))
+    bench.workers.transcripts.put(transcript(4))
+    bench.workers.transcripts.fill(transcript(4))  # it was given while it was said
+    bench.start()
+    deadline = time.monotonic() + 20
+    while len(bench.finals()) < 4:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    bench.finish()
+    assert [key for key, _ in bench.finals()] == [4, 3, 2, 1]
+
+
+def test_nothing_is_filled_in_while_the_final_translator_has_live_work(tmp_path: Path) -> None:
+    hang = threading.Event()
+    bench = Bench(tmp_path, None, FakeTranslator("final", hang=hang))
+    bench.start()
+    for number in (5, 6):  # one at work, one waiting
+        bench.workers.transcripts.put(transcript(number))
+    bench.workers.transcripts.fill(transcript(1))
+    time.sleep(0.3)
+    assert {caption.id for caption in bench.captions} == {5, 6}
+    hang.set()
+    deadline = time.monotonic() + 20
+    while len(bench.finals()) < 3:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    bench.finish()
+    assert bench.finals()[-1] == (1, "final")
+
+
+def test_what_speech_has_returned_to_is_left_alone(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, FakeTranslator("quick"), is_stale=lambda u: u.id == 1)
+    bench.run(transcript(1), transcript(2))
+    assert [c.id for c in bench.captions] == [2]
+
+
+def test_going_off_the_record_throws_away_what_waits(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, FakeTranslator("quick"), FakeTranslator("final"))
+    bench.workers.transcripts.put(transcript(1))
+    bench.workers.transcripts.fill(transcript(2))
+    bench.workers.discard()
+    bench.run(transcript(3))
+    assert {c.id for c in bench.captions} == {3}
+
+
+def test_an_engine_that_fails_is_told_by_the_languages_own_name(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, FakeTranslator("quick", fails=lambda _: True))
+    bench.run(*(transcript(number) for number in range(1, 7)))
+    faults = [r for r in bench.reports if isinstance(r, Fault)]
+    assert {fault.stage for fault in faults} == {"quick-fr"}
+    assert bench.finals() == [(number, "source") for number in range(1, 7)]
+    assert "French: the quick translator failed" in bench.workers.degraded_reason
+
+
+def test_samples_are_not_held_while_a_transcript_waits(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, FakeTranslator("quick"))
+    bench.workers.transcripts.put(transcript(1))
+    waiting = bench.workers.transcripts.get()
+    assert waiting is not None
+    assert len(waiting.utterance.pcm) == 0
+
+
+@pytest.mark.parametrize("with_final", [True, False])
+def test_what_is_unfinished_can_be_taken_at_the_end(tmp_path: Path, with_final: bool) -> None:
+    hang = threading.Event()
+    bench = Bench(
+        tmp_path,
+        FakeTranslator("quick"),
+        FakeTranslator("final", hang=hang) if with_final else None,
+    )
+    bench.workers.transcripts.put(transcript(1))
+    bench.start()
+    deadline = time.monotonic() + 20
+    while not bench.captions:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    time.sleep(0.05)
+    taken = bench.workers.take_unfinished()
+    assert [(c.id, c.engine, c.final) for c in taken] == (
+        [(1, "quick", True)] if with_final else []
+    )
+    hang.set()
+    bench.finish()
