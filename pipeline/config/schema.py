@@ -185,10 +185,8 @@ class Translate(Section):
         for target in self.targets:
             alone = self.into(target)
             if alone.final.engine == "marian" and alone.partial.engine == "none":
-                msg = (
-                    f"translate.targets, {target.lang!r}: no engine is left. "
-                    'final.engine = "marian" needs partial.engine = "marian"'
-                )
+                why = 'final.engine = "marian" needs partial.engine = "marian"'
+                msg = f"translate.targets, {target.lang!r}: no engine is left. {why}"
                 raise ValueError(msg)
         return self
 

@@ -47,7 +47,8 @@ from pipeline.models.integrity import BackgroundHashing
 from pipeline.records.events import BrokenEvent, EndEvent, ModelsEvent
 from pipeline.server.operator_token import token_place
 from pipeline.session.folders import incomplete
-from pipeline.workers.group import Engines, WorkerGroup
+from pipeline.workers.engines import Engines
+from pipeline.workers.group import WorkerGroup
 
 log = structlog.get_logger()
 

@@ -20,7 +20,8 @@ from pipeline.records.health import (
     Queues,
     RungName,
 )
-from pipeline.workers.group import Engines, WorkerGroup
+from pipeline.workers.engines import Engines
+from pipeline.workers.group import WorkerGroup
 
 
 class Health:

@@ -72,8 +72,7 @@ class Gemma:
         self._section = section
         self._style = prompts.style_for(path) if prompt == "auto" else prompt
         self._source = source
-        self.target = target
-        """The language to translate into; may change between calls."""
+        self.target = target  # may change between calls
         self._gpu_layers = gpu_layers if gpu_share else 0
         self._gpu_share = gpu_share
         self._settings = _Settings(

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import queue
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from pipeline.audio.protocols import AudioSource, SongDetector, SpeechDetector
 from pipeline.audio.segmenter import Segmenter
 from pipeline.audio.utterance_ids import UtteranceIds
 from pipeline.church.doubt import in_use, judged
@@ -19,14 +18,13 @@ from pipeline.core.reports import Emit, Fault, Report, Retranslated
 from pipeline.core.standing import Reopened
 from pipeline.core.types import Caption, SongControl
 from pipeline.dictionary.store import Dictionary
-from pipeline.engines.process import EngineProcess
-from pipeline.engines.protocols import Recognizer, Scorer, Translator
-from pipeline.engines.sharing import process_of
+from pipeline.engines.protocols import Scorer
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.workers.base import Worker
 from pipeline.workers.comparer import LIMIT, Compare
 from pipeline.workers.degradation import Degradation
-from pipeline.workers.languages import TargetEngines, language_workers
+from pipeline.workers.engines import Engines
+from pipeline.workers.languages import language_workers
 from pipeline.workers.listener import Listen
 from pipeline.workers.queues import DRAFT_LIMIT, DraftQueue, Retranslation, UtteranceQueue
 from pipeline.workers.transcriber import Transcribe
@@ -40,40 +38,6 @@ gives nothing it notices itself, much earlier.
 
 HANG_GRACE_S = 2.0
 """Seconds past its own deadline after which the final translator counts as hung."""
-
-
-@dataclass(frozen=True, slots=True)
-class Engines:
-    """Everything heavy: made by pipeline.engines.factory or by a test, loaded by the workers."""
-
-    source: AudioSource
-    detector: SpeechDetector
-    recognizer: Recognizer
-    partial: Translator | None
-    final: Translator | None
-    compare: Translator | None = None
-    """A second final translator, in rehearsals."""
-    songs: SongDetector | None = None
-    """Tells song from speech; without it only operators hold captions while there is song."""
-    further: tuple[TargetEngines, ...] = ()
-    """Those of each further target language, in the order of the settings."""
-
-    def by_stage(self) -> list[tuple[str, EngineProcess]]:
-        """Return the engines in processes of their own, with the worker that each belongs to.
-
-        One that several languages share belongs to the first of them.
-        """
-        places: list[tuple[str, object]] = [
-            *(("transcribe", self.recognizer), ("transcribe", self.partial)),
-            *(("translate", self.final), ("compare", self.compare)),
-        ]
-        for target in self.further:
-            places += target.by_stage()
-        found: dict[int, tuple[str, EngineProcess]] = {}
-        for stage, engine in places:
-            if (process := process_of(engine)) is not None:
-                found.setdefault(id(process), (stage, process))
-        return list(found.values())
 
 
 class HearingControls(Protocol):

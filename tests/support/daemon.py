@@ -18,7 +18,7 @@ from pipeline.config.schema import Settings
 from pipeline.daemon.app import App
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.protocols import Recognizer, Translator
-from pipeline.workers.group import Engines
+from pipeline.workers.engines import Engines
 from pipeline.workers.languages import TargetEngines
 from tests.support.fakes import (
     FakeDetector,

@@ -43,7 +43,7 @@ from pipeline.models.resolve import STARTER as STARTER_MODEL
 from pipeline.models.store import Store, directory_of
 from pipeline.session.reader import read_journal
 from pipeline.session.retention import discard_if_empty
-from pipeline.workers.group import Engines
+from pipeline.workers.engines import Engines
 from pipeline.workers.languages import TargetEngines
 
 log = structlog.get_logger()

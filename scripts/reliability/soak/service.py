@@ -17,7 +17,7 @@ from pipeline.core.resources import bundled
 from pipeline.daemon.app import App
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines import factory
-from pipeline.workers.group import Engines
+from pipeline.workers.engines import Engines
 from scripts.reliability.soak.scenario import Cable, scenario
 
 

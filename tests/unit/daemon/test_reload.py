@@ -17,7 +17,7 @@ from pipeline.config.loader import load
 from pipeline.core import logs
 from pipeline.daemon.app import App
 from pipeline.dictionary.store import Dictionary
-from pipeline.workers.group import Engines
+from pipeline.workers.engines import Engines
 from tests.support.daemon import Service, reached, send, until
 from tests.support.fakes import (
     FakeDetector,

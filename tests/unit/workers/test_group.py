@@ -17,7 +17,8 @@ from pipeline.daemon.state import DaemonState
 from pipeline.dictionary.store import Dictionary
 from pipeline.protocol.caption import CaptionMessage, SourceText, TargetText
 from pipeline.workers.degradation import Degradation
-from pipeline.workers.group import HANG_GRACE_S, Engines, WorkerGroup
+from pipeline.workers.engines import Engines
+from pipeline.workers.group import HANG_GRACE_S, WorkerGroup
 from tests.support.fakes import (
     FakeDetector,
     FakeRecognizer,
