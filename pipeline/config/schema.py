@@ -192,11 +192,8 @@ class Translate(Section):
 
     def into(self, target: Target) -> Translate:
         """Return the section as it were if a further target were the only one."""
-        own = {"partial": target.partial, "final": target.final}
-        sections = {
-            name: getattr(self, name).model_copy(update=each.model_dump(exclude_none=True))
-            for name, each in own.items()
-        }
+        own = target.model_dump(include={"partial", "final"}, exclude_none=True)
+        sections = {name: getattr(self, name).model_copy(update=own[name]) for name in own}
         alone = {"target": target.lang, "targets": (), "compare": Compare(), **sections}
         return self.model_copy(update=alone)
 
