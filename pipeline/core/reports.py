@@ -25,6 +25,8 @@ class Retranslated:
     """The request's."""
     caption: Caption | None
     """Its translation, `final` if nothing better follows; None: no translator could make one."""
+    target: str = ""
+    """The further target language that it was made for, "" for the first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,9 @@ class WorkerEnded:
     error: BaseException | None = None
 
 
+MachineReport: TypeAlias = Level | Fault | SourceChanged | SongChanged | WorkerReady | WorkerEnded
+"""How the machine and what it hears are; the other reports are of captions."""
+
 Report: TypeAlias = (
     Utterance
     | Settled
@@ -100,12 +105,7 @@ Report: TypeAlias = (
     | Rendition
     | Comparison
     | Retranslated
-    | Level
-    | Fault
-    | SourceChanged
-    | SongChanged
-    | WorkerReady
-    | WorkerEnded
+    | MachineReport
 )
 """What workers tell the main thread. Of utterances only finals, when they are closed, and those
 that speech returned to; of transcripts only those of whole utterances that are filtered."""

@@ -18,6 +18,7 @@ from pipeline.core.errors import StarkError
 from pipeline.core.reports import (
     Fault,
     Level,
+    MachineReport,
     Rendition,
     Report,
     Retranslated,
@@ -298,9 +299,7 @@ class App:
             case _:
                 self._take_of_machine(report)
 
-    def _take_of_machine(
-        self, report: Level | Fault | SourceChanged | SongChanged | WorkerReady | WorkerEnded
-    ) -> None:
+    def _take_of_machine(self, report: MachineReport) -> None:
         match report:
             case Level():
                 self._coordinator.on_level(report)

@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 
 from pipeline.core.errors import ProtocolError
 from pipeline.core.timestamps import utc_now
 from pipeline.daemon.context import DaemonContext
 from pipeline.daemon.coordinator import CaptionCoordinator
+from pipeline.daemon.language import Back
 from pipeline.daemon.undo import Undo
 from pipeline.daemon.written_texts import WrittenTexts
 from pipeline.dictionary.glossary import Glossary, compile_glossary
@@ -62,8 +64,8 @@ class HeldRules:
         lang, glossaries = self._board.target, self._dictionary.glossaries
         term = glossaries.hold(lang, say, write)
         told = RuleMessage(id=term.id, heard=say, write=write, removed=False, held=True, lang=lang)
-        before = self._rewrite(compile_glossary((term,), lang), instead, write) if instead else []
-        self._begin(told, before, lambda: glossaries.release(lang, term))
+        backs = self._rewrite(compile_glossary((term,), lang), instead, write) if instead else []
+        self._begin(told, backs, lambda: glossaries.release(lang, term))
 
     def forget(self, from_s: float) -> None:
         """Hold nothing that was held since `from_s` of the audio: its words are off the record."""
@@ -80,9 +82,7 @@ class HeldRules:
             else:
                 self._dictionary.hold(rule.heard, rule.write)
 
-    def _begin(
-        self, told: RuleMessage, before: list[CaptionMessage], release: Callable[[], None]
-    ) -> None:
+    def _begin(self, told: RuleMessage, backs: Sequence[Back], release: Callable[[], None]) -> None:
         begun = (self._at_s(), release)
         self._releases.append(begun)
         self._tell(told)
@@ -91,39 +91,40 @@ class HeldRules:
             self._releases.remove(begun)
             release()
             self._tell(replace(told, removed=True))
-            for message in before:
+            for again in backs:
                 with suppress(ProtocolError):  # it has left the history, or is off the record
-                    self._coordinator.publish(self._board.put_back(message))
+                    again()
 
         self._undo.push(f"“{told.heard}” → “{told.write}” for this service", back, _HELD)
 
-    def _put_right(self, rule: Rule) -> list[CaptionMessage]:
-        """Correct the newest captions in which the phrase stands; return them as they were."""
-        corrected: list[CaptionMessage] = []
+    def _put_right(self, rule: Rule) -> list[Back]:
+        """Correct the newest captions in which the phrase stands; return what takes it back."""
+        corrected: list[Back] = []
         for old in self._standing():
             text = applied(rule, old.source.text)
-            new = self._board.correct(old.id, text) if text != old.source.text else None
-            if new is not None:
-                corrected.append(old)
-                self._coordinator.publish(new)
-                self._written.retranslations.of_caption(new)
+            back = self._written.put_right(old, text) if text != old.source.text else None
+            if back is not None:
+                corrected.append(back)
             if len(corrected) == _MOST:
                 break
         return corrected
 
-    def _rewrite(self, glossary: Glossary, instead: str, write: str) -> list[CaptionMessage]:
-        """Replace a rendering where the term was said; return the captions as they were."""
+    def _rewrite(self, glossary: Glossary, instead: str, write: str) -> list[Back]:
+        """Replace a rendering where the term was said; return what takes that back."""
         rule = Rule("instead", (instead,), write)
-        rewritten: list[CaptionMessage] = []
+        rewritten: list[Back] = []
         for old in self._standing():
             text = applied(rule, old.target.text)
             if text == old.target.text or not glossary.find(old.source.text):
                 continue
             new = self._board.edit(old.id, text)
             if new is not None:
-                rewritten.append(old)
+                rewritten.append(partial(self._put_back, old))
                 self._coordinator.publish(new)
         return rewritten
+
+    def _put_back(self, old: CaptionMessage) -> None:
+        self._coordinator.publish(self._board.put_back(old))
 
     def _standing(self) -> Iterator[CaptionMessage]:
         """Return the finals that no operator has translated, newest first.

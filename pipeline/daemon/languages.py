@@ -7,18 +7,21 @@ does; when somebody comes, what was said last is filled in. Belongs to the event
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 
 import structlog
 
 from pipeline.captions.redaction import Redaction
 from pipeline.config.schema import Settings
-from pipeline.core.errors import ProtocolError
-from pipeline.core.reports import Rendition
+from pipeline.core.errors import ProtocolError, quoted
+from pipeline.core.reports import Rendition, Retranslated
 from pipeline.core.types import Transcript, Utterance
 from pipeline.daemon.context import DaemonContext
 from pipeline.daemon.coordinator import CaptionCoordinator
+from pipeline.daemon.language import Back, Language
+from pipeline.daemon.retranslations import Retranslations
 from pipeline.engines.sharing import LanguageTranslator
 from pipeline.records.health import RUNG_NAMES, LanguageHealth
 from pipeline.workers.languages import LanguageWorkers, TargetEngines
@@ -31,31 +34,6 @@ _REST_AFTER_S = 60.0
 
 _FILLED = 30
 """Captions that are filled in, at most, when somebody begins to watch."""
-
-
-@dataclass(slots=True)
-class _Language:
-    """One further language."""
-
-    lang: str
-    context: DaemonContext
-    coordinator: CaptionCoordinator
-    workers: LanguageWorkers
-    translator: LanguageTranslator | None
-    """Its turn at a shared final translator, which is to know how many watch."""
-    may_rest: bool
-    hidden: set[int]
-    """Captions that an operator has hidden: what comes of them is not shown."""
-    watchers: int = 0
-    watched_s: float = float("-inf")
-    """When somebody watched last (monotonic)."""
-
-    def knows(self, caption_id: int) -> bool:
-        """Whether its board has a final of a caption."""
-        try:
-            return self.context.board.message(caption_id).final
-        except ProtocolError:
-            return False
 
 
 class Languages:
@@ -71,21 +49,22 @@ class Languages:
         """Take the parts, in the order of `settings.translate.targets`."""
         self._hub = context.hub
         self._settled: deque[Transcript] = deque(maxlen=_FILLED)
-        self._languages: dict[str, _Language] = {}
+        self._languages: dict[str, Language] = {}
         targets = settings.translate.targets
         for target, alone, group, engine in zip(
             targets, settings.by_target(), workers, engines, strict=True
         ):
             own = context.of(alone)
             final = engine.final
-            self._languages[target.lang] = _Language(
+            coordinator = CaptionCoordinator(own, lang=target.lang)
+            self._languages[target.lang] = Language(
                 lang=target.lang,
                 context=own,
-                coordinator=CaptionCoordinator(own, lang=target.lang),
+                coordinator=coordinator,
                 workers=group,
+                retranslations=Retranslations(own.board, coordinator, group.retranslate),
                 translator=final if isinstance(final, LanguageTranslator) else None,
                 may_rest=target.rest and group.may_rest,
-                hidden=set(),
             )
             group.rest(self._languages[target.lang].may_rest)
 
@@ -122,9 +101,7 @@ class Languages:
 
     def show(self, rendition: Rendition) -> None:
         """Publish a caption in a further language, unless its caption is hidden."""
-        each = self._languages[rendition.lang]
-        if rendition.caption.id not in each.hidden:
-            each.coordinator.show(rendition.caption)
+        self._languages[rendition.lang].show(rendition.caption)
 
     def offer(self, transcript: Transcript) -> None:
         """Take a transcript that has settled, for languages that were not given it."""
@@ -135,17 +112,51 @@ class Languages:
         settled = replace(transcript, utterance=utterance)
         self._settled.append(settled)
         for each in self._awake():
-            self._fill(each, settled)
+            each.fill(settled)
 
-    def hide(self, caption_id: int) -> Callable[[], None]:
+    # What operators do to captions
+
+    @property
+    def langs(self) -> tuple[str, ...]:
+        """The further languages."""
+        return tuple(self._languages)
+
+    @property
+    def retranslations(self) -> tuple[Retranslations, ...]:
+        """Those of each language."""
+        return tuple(each.retranslations for each in self._languages.values())
+
+    def hide(self, caption_id: int) -> Back:
         """Hide a caption in every further language; return what shows it again."""
-        backs = [self._hide(each, caption_id) for each in self._languages.values()]
+        return _together([each.hide(caption_id) for each in self._languages.values()])
 
-        def back() -> None:
-            for again in backs:
-                again()
+    def correct(self, caption_id: int, text: str) -> Back:
+        """Replace what was said in every further language; return what takes it back."""
+        old = [each for each in self._settled if each.utterance.id == caption_id]
+        for transcript in old:  # what is filled in later is to be right as well
+            self._replace_settled(replace(transcript, text=text))
+        backs = [each.correct(caption_id, text) for each in self._languages.values()]
+        backs += [partial(self._replace_settled, transcript) for transcript in old]
+        return _together(backs)
 
-        return back
+    def edit(self, lang: str, caption_id: int, text: str) -> Back | None:
+        """Replace a caption's translation into one; return what takes it back, None: no change.
+
+        Raises ProtocolError (unknown-lang, unknown-caption).
+        """
+        if lang not in self._languages:
+            raise ProtocolError("unknown-lang", f"{quoted(lang)} is not translated into.")
+        return self._languages[lang].edit(caption_id, text)
+
+    def say(self, caption_id: int, at_s: float, text: str, lang: str) -> Back:
+        """Show a typed caption in the language that it is in; what is spoken in all of them."""
+        only = self._languages.get(lang)
+        shown = [only] if only else self._languages.values()
+        return _together([each.say(caption_id, at_s, text, lang) for each in shown])
+
+    def on_retranslated(self, result: Retranslated) -> None:
+        """Show what was made of a text that an operator has written."""
+        self._languages[result.target].retranslations.on_retranslated(result)
 
     def redact(self, redaction: Redaction) -> None:
         """Take what was said in a stretch of time off every screen."""
@@ -159,7 +170,7 @@ class Languages:
         for transcript in gone:
             self._settled.remove(transcript)
         for each in self._languages.values():
-            each.coordinator.redact(redaction)
+            each.forget(each.coordinator.redact(redaction))
 
     def return_to_record(self, at_s: float) -> None:
         """Drop all that workers still report of what began before `at_s` of the audio."""
@@ -193,10 +204,15 @@ class Languages:
             for each in self._languages.values()
         )
 
-    def _awake(self) -> list[_Language]:
+    def _replace_settled(self, transcript: Transcript) -> None:
+        for at, each in enumerate(self._settled):
+            if each.utterance.id == transcript.utterance.id:
+                self._settled[at] = transcript
+
+    def _awake(self) -> list[Language]:
         return [each for each in self._languages.values() if not each.workers.is_resting]
 
-    def _set_watchers(self, each: _Language, watchers: Mapping[str, int], now_s: float) -> None:
+    def _set_watchers(self, each: Language, watchers: Mapping[str, int], now_s: float) -> None:
         each.watchers = watchers.get(each.lang, 0)
         if each.translator is not None:
             each.translator.watchers = each.watchers
@@ -212,27 +228,19 @@ class Languages:
         else:
             log.info("language", language=each.lang, watchers=each.watchers)
             for transcript in self._settled:
-                self._fill(each, transcript)
-
-    def _fill(self, each: _Language, transcript: Transcript) -> None:
-        if not each.knows(transcript.utterance.id):
-            each.workers.transcripts.fill(transcript)
-
-    def _hide(self, each: _Language, caption_id: int) -> Callable[[], None]:
-        board, coordinator = each.context.board, each.coordinator
-        each.hidden.add(caption_id)
-        old = board.message(caption_id) if each.knows(caption_id) else None
-        if old is not None:
-            coordinator.publish(board.hide(caption_id))
-
-        def back() -> None:
-            each.hidden.discard(caption_id)
-            if old is not None:
-                coordinator.publish(board.put_back(old))
-
-        return back
+                each.fill(transcript)
 
 
 def without_samples(utterance: Utterance) -> Utterance:
     """Return an utterance that holds no sound in memory: the first target's has it."""
     return replace(utterance, pcm=utterance.pcm[:0].copy())
+
+
+def _together(backs: Sequence[Back]) -> Back:
+    """Return what takes all of these back."""
+
+    def back() -> None:
+        for each in backs:
+            each()
+
+    return back

@@ -5,6 +5,8 @@ Belongs to the event loop's thread.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pipeline.core.timestamps import utc_now
 from pipeline.core.types import Caption
 from pipeline.daemon.retranslations import Retranslations
@@ -19,8 +21,13 @@ class Notices:
     """Holds the notice, and records each."""
 
     def __init__(
-        self, hub: Hub, recorder: SessionRecorder, retranslations: Retranslations, source: str
+        self,
+        hub: Hub,
+        recorder: SessionRecorder,
+        retranslations: Sequence[Retranslations],
+        source: str,
     ) -> None:
+        """`retranslations`: those of each target language; `source` is the spoken one."""
         self._hub = hub
         self._recorder = recorder
         self._retranslations = retranslations
@@ -45,7 +52,8 @@ class Notices:
                 shown = {**shown, made.lang: made.text}
                 self.show(shown, at_s)
 
-        self._retranslations.of_text(SourceText(lang, text), translated)
+        for each in self._retranslations:
+            each.of_text(SourceText(lang, text), translated)
 
     def show(self, texts: dict[str, str], at_s: float) -> None:
         """Show a notice as it is; one without texts takes it away."""

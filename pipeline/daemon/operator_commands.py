@@ -92,7 +92,7 @@ class OperatorCommands:
         self._languages = languages
         self._reload = reload
         self._undo = Undo()
-        self._written = WrittenTexts(context, coordinator, hearing, self._undo)
+        self._written = WrittenTexts(context, coordinator, hearing, self._undo, languages)
         self._held_rules = HeldRules(
             context, coordinator, self._written, self._undo, lambda: hearing.heard_s
         )
@@ -174,7 +174,10 @@ class OperatorCommands:
 
     def on_retranslated(self, result: Retranslated) -> None:
         """Show what was made of a text that an operator has written."""
-        self._written.retranslations.on_retranslated(result)
+        if result.target:
+            self._languages.on_retranslated(result)
+        else:
+            self._written.retranslations.on_retranslated(result)
 
     def _act(self, command: CommandMessage) -> None:
         about = caption_of(command)
@@ -185,8 +188,8 @@ class OperatorCommands:
                 about = self._written.say(text, lang)
             case TypeCommand(text=text, lang=lang):
                 self._written.put_notice(text, lang)
-            case EditCommand(id=key, text=text):
-                self._written.revise("edit", self._board.message(key), self._board.edit(key, text))
+            case EditCommand(id=key, text=text, lang=lang):
+                self._written.edit(key, text, lang)
             case HideCommand(id=key):
                 old = self._board.message(key)
                 again = self._languages.hide(key)

@@ -11,6 +11,8 @@ from typing import Protocol
 from pipeline.core.errors import ProtocolError, quoted
 from pipeline.daemon.context import DaemonContext
 from pipeline.daemon.coordinator import CaptionCoordinator
+from pipeline.daemon.language import Back
+from pipeline.daemon.languages import Languages
 from pipeline.daemon.notices import Notices
 from pipeline.daemon.retranslations import Retranslations
 from pipeline.daemon.undo import Undo
@@ -42,22 +44,41 @@ class WrittenTexts:
     """Puts on the board and on every screen what operators write."""
 
     def __init__(
-        self, context: DaemonContext, coordinator: CaptionCoordinator, speech: Speech, undo: Undo
+        self,
+        context: DaemonContext,
+        coordinator: CaptionCoordinator,
+        speech: Speech,
+        undo: Undo,
+        languages: Languages,
     ) -> None:
         self._facts = context.facts
         self._board = context.board
         self._coordinator = coordinator
         self._speech = speech
         self._undo = undo
+        self._languages = languages
         self.retranslations = Retranslations(context.board, coordinator, speech.retranslate)
         self.notices = Notices(
-            context.hub, context.recorder, self.retranslations, context.board.source
+            context.hub,
+            context.recorder,
+            (self.retranslations, *languages.retranslations),
+            context.board.source,
         )
 
-    def revise(self, did: str, old: CaptionMessage, new: CaptionMessage | None) -> None:
-        """Show what was done to a caption, if it has changed anything."""
+    def revise(
+        self,
+        did: str,
+        old: CaptionMessage,
+        new: CaptionMessage | None,
+        also_back: Back = lambda: None,
+    ) -> None:
+        """Show what was done to a caption, if it has changed anything.
+
+        `also_back` takes back what was done to it in further languages.
+        """
 
         def back() -> None:
+            also_back()
             self._coordinator.publish(self._board.put_back(old))
 
         if new is not None:
@@ -68,24 +89,58 @@ class WrittenTexts:
     def correct(self, key: int, text: str) -> None:
         """Show what was really said, and have it translated. Raises ProtocolError."""
         old, new = self._board.message(key), self._board.correct(key, text)
-        self.revise("correction", old, new)
         if new is not None:
+            self.revise("correction", old, new, self._languages.correct(key, text))
             self.retranslations.of_caption(new)
+
+    def edit(self, key: int, text: str, lang: str) -> None:
+        """Show an operator's own translation; `lang` "" is the first target's.
+
+        Raises ProtocolError.
+        """
+        if lang in ("", self._board.source, self._board.target):
+            self.revise("edit", self._board.message(key), self._board.edit(key, text))
+        elif back := self._languages.edit(lang, key, text):
+            self._speech.settle()
+            self._undo.push(f"edit of caption {key}", back, key)
+
+    def put_right(self, old: CaptionMessage, text: str) -> Back | None:
+        """Correct a caption by a rule; return what takes that back, None if nothing changed."""
+        new = self._board.correct(old.id, text)
+        if new is None:
+            return None
+        self._coordinator.publish(new)
+        self.retranslations.of_caption(new)
+        also_back = self._languages.correct(old.id, text)
+
+        def back() -> None:
+            also_back()
+            self._coordinator.publish(self._board.put_back(old))
+
+        return back
 
     def say(self, text: str, lang: str) -> int:
         """Show a caption that nobody has spoken; return its id. Raises ProtocolError."""
         self._require_screens(lang)
         self._speech.settle()
         key = self._speech.take_id()
-        message = self._board.add_typed(key, self._speech.heard_s, text, lang)
+        at_s = self._speech.heard_s
+        is_further = lang in self._languages.langs
+        message = None if is_further else self._board.add_typed(key, at_s, text, lang)
+        also_back: Back = lambda: None  # noqa: E731
+        if lang != self._board.target:
+            also_back = self._languages.say(key, at_s, text, lang)
 
         def back() -> None:
-            self._coordinator.publish(self._board.hide(key))
+            also_back()
+            if message is not None:
+                self._coordinator.publish(self._board.hide(key))
 
         self._undo.push(f"typed caption {key}", back, key)
-        self._coordinator.publish(message)
-        if message.corrected:
-            self.retranslations.of_caption(message)
+        if message is not None:
+            self._coordinator.publish(message)
+            if message.corrected:
+                self.retranslations.of_caption(message)
         return key
 
     def put_notice(self, text: str, lang: str) -> None:
@@ -115,7 +170,7 @@ class WrittenTexts:
 
     def _require_screens(self, lang: str) -> None:
         """Raise ProtocolError where nothing in this language can be shown."""
-        langs = (self._board.source, self._board.target)
+        langs = (self._board.source, self._board.target, *self._languages.langs)
         if lang not in langs:
             told = f"{quoted(lang)} is not shown: {', '.join(langs)} are."
             raise ProtocolError("unknown-lang", told)

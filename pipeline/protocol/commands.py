@@ -118,6 +118,8 @@ class EditCommand:
     name: Literal["edit"] = "edit"
     id: Count
     text: Text
+    lang: str = ""
+    """The target language whose text it is; "" is the first one's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

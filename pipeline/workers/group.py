@@ -290,7 +290,7 @@ class WorkerGroup:
         new = controls.off_record and not self.listen.off_record
         self.listen.off_record = controls.off_record
         if new:
-            self._transcribe.reopened = None
+            self._transcribe.quick.reopened = None
             self._utterances.discard()
             self._drafts.discard_asked()
             self.take_unfinished()

@@ -11,12 +11,12 @@ from __future__ import annotations
 import queue
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pipeline.church.finals import checked
 from pipeline.config.schema import Settings
 from pipeline.core.languages import language
-from pipeline.core.reports import Emit, Rendition, Report
+from pipeline.core.reports import Emit, Rendition, Report, Retranslated
 from pipeline.core.standing import Reopened
 from pipeline.core.types import Caption, Utterance
 from pipeline.dictionary.glossary_store import GlossaryStore
@@ -24,7 +24,7 @@ from pipeline.engines.protocols import Translator
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.workers.base import Worker
 from pipeline.workers.degradation import REASON, Degradation, Rung
-from pipeline.workers.queues import DRAFT_LIMIT, DraftQueue, TranscriptQueue
+from pipeline.workers.queues import DRAFT_LIMIT, DraftQueue, Retranslation, TranscriptQueue
 from pipeline.workers.quick import Quick, QuickPass
 from pipeline.workers.translator import Translate
 
@@ -129,6 +129,10 @@ class LanguageWorkers:
         if self._translate is not None:
             self._translate.settings = settings
 
+    def retranslate(self, request: Retranslation) -> None:
+        """Have a text of an operator's translated; Retranslated reports follow. Never waits."""
+        self.transcripts.ask(request)
+
     def rest(self, resting: bool) -> None:
         """Stop translating, or begin again."""
         self.is_resting = resting
@@ -155,6 +159,7 @@ class LanguageWorkers:
     def discard(self) -> None:
         """Throw away what waits: it is off the record."""
         self.transcripts.discard()
+        self._drafts.discard_asked()
         if self._translate is not None:
             self._translate.take_unfinished()
 
@@ -181,9 +186,14 @@ class LanguageWorkers:
 
     def _tell(self, report: Report) -> None:
         """Hand on what a thread reports; every final is compared with what was said first."""
-        if isinstance(report, Caption):
-            final = self._checked(report) if report.final else report
-            report = Rendition(self.lang, final)
+        match report:
+            case Caption():
+                final = self._checked(report) if report.final else report
+                report = Rendition(self.lang, final)
+            case Retranslated(caption=caption):
+                if caption is not None and caption.final:
+                    caption = self._checked(caption)
+                report = replace(report, caption=caption, target=self.lang)
         self._emit(report)
 
 

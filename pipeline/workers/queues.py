@@ -215,6 +215,7 @@ class TranscriptQueue:
         self._partial: Transcript | None = None
         self._fills: deque[Transcript] = deque(maxlen=_FILLS)
         self._handed: deque[int] = deque(maxlen=_HANDED)
+        self._asked: deque[Retranslation] = deque()
         self._is_resting = False
         self._closed = False
         self._changed = threading.Condition()
@@ -257,21 +258,33 @@ class TranscriptQueue:
             if resting:
                 self._drop()
 
-    def get(self) -> Transcript | None:
-        """Wait for the next whole one, else the partial, else one to fill in. None is the end."""
+    def ask(self, request: Retranslation) -> None:
+        """Add a text of an operator's; never waits. A resting language translates it as well."""
         with self._changed:
-            while not (self._whole or self._partial or self._closed):
+            self._asked.append(request)
+            self._changed.notify_all()
+
+    def take(self) -> Transcript | Retranslation | None:
+        """Wait for the next whole one, else a retranslation, the partial, one to fill in.
+
+        None is the end.
+        """
+        with self._changed:
+            while not (self._whole or self._asked or self._partial or self._closed):
                 if self._fills and self._may_fill():
                     return self._fills.pop()
                 self._changed.wait(_LOOK_S if self._fills else None)
             if self._whole:
                 return self._whole.popleft()
+            if self._asked:
+                return self._asked.popleft()
             partial, self._partial = self._partial, None
             return partial
 
     def discard(self) -> None:
         """Throw away what waits."""
         with self._changed:
+            self._asked.clear()
             self._drop()
 
     def close(self) -> None:

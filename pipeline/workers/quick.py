@@ -213,8 +213,11 @@ class Quick(Worker):
     def work(self) -> None:
         """Take transcripts until there are no more."""
         try:
-            while (transcript := self._transcripts.get()) is not None:
-                self._take(transcript)
+            while (work := self._transcripts.take()) is not None:
+                if isinstance(work, Retranslation):
+                    self.quick.retranslate(work)
+                else:
+                    self._take(work)
         finally:
             self.quick.end()
 

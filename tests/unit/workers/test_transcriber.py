@@ -503,7 +503,7 @@ def results(bench: Bench) -> list[tuple[str, str, bool] | None]:
 
 def test_what_an_operator_wrote_is_translated_at_once_and_handed_on() -> None:
     bench = Bench(read_all=False)
-    bench.worker._retranslate(written("amen"))
+    bench.worker.quick.retranslate(written("amen"))
     assert results(bench) == [("amen-es", "es", False)]
     assert bench.drafts is not None
     handed = bench.drafts.take()
@@ -514,13 +514,13 @@ def test_what_an_operator_wrote_is_translated_at_once_and_handed_on() -> None:
 
 def test_without_a_final_translator_the_quick_ones_text_is_the_last() -> None:
     bench = Bench(read_all=False, drafts=None)
-    bench.worker._retranslate(written("amen"))
+    bench.worker.quick.retranslate(written("amen"))
     assert results(bench) == [("amen-es", "es", True)]
 
 
 def test_where_no_translator_is_left_that_is_told() -> None:
     bench = Bench(read_all=False, drafts=None, translator=FakeTranslator(fails=lambda _: True))
-    bench.worker._retranslate(written("amen"))
+    bench.worker.quick.retranslate(written("amen"))
     assert results(bench) == [None]
     assert [r.code for r in bench.reports if isinstance(r, Fault)] == ["final-failed"]
     assert bench.worker.degraded_reason == "", "nothing that was spoken has failed"

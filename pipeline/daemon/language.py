@@ -1,0 +1,132 @@
+"""One further target language: its board, its workers, what operators have done to its captions.
+
+Belongs to the event loop's thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from pipeline.core.errors import ProtocolError
+from pipeline.core.types import Caption, Transcript
+from pipeline.daemon.context import DaemonContext
+from pipeline.daemon.coordinator import CaptionCoordinator
+from pipeline.daemon.retranslations import Retranslations
+from pipeline.engines.sharing import LanguageTranslator
+from pipeline.protocol.caption import CaptionMessage
+from pipeline.workers.languages import LanguageWorkers
+
+Back = Callable[[], None]
+"""Takes something back."""
+
+
+@dataclass(slots=True)
+class Language:
+    """One further language."""
+
+    lang: str
+    context: DaemonContext
+    coordinator: CaptionCoordinator
+    workers: LanguageWorkers
+    retranslations: Retranslations
+    translator: LanguageTranslator | None
+    """Its turn at a shared final translator, which is to know how many watch."""
+    may_rest: bool
+    hidden: set[int] = field(default_factory=set)
+    """Captions that an operator has hidden: what comes of them is not shown."""
+    corrected: dict[int, str] = field(default_factory=dict)
+    """What was really said, by caption: what comes of the earlier text is not left standing."""
+    watchers: int = 0
+    watched_s: float = float("-inf")
+    """When somebody watched last (monotonic)."""
+
+    def knows(self, caption_id: int) -> bool:
+        """Whether its board has a final of a caption."""
+        message = self._message(caption_id)
+        return message is not None and message.final
+
+    def show(self, caption: Caption) -> None:
+        """Publish a caption as it should be: not if it is hidden, and of what was really said."""
+        if caption.id in self.hidden and self._message(caption.id) is None:
+            return  # what is on the board already stays hidden by itself
+        self.coordinator.show(caption)
+        text = self.corrected.get(caption.id)
+        if text is not None and caption.final and caption.transcript.text != text:
+            self._correct(caption.id, text)
+
+    def fill(self, transcript: Transcript) -> None:
+        """Have a settled transcript translated, unless its caption is there."""
+        if not self.knows(transcript.utterance.id):
+            self.workers.transcripts.fill(transcript)
+
+    def hide(self, caption_id: int) -> Back:
+        """Hide a caption; return what shows it again."""
+        self.hidden.add(caption_id)
+        old = self._message(caption_id)
+        if old is not None:
+            self.coordinator.publish(self.context.board.hide(caption_id))
+
+        def back() -> None:
+            self.hidden.discard(caption_id)
+            self._put_back(old)
+
+        return back
+
+    def correct(self, caption_id: int, text: str) -> Back:
+        """Replace what was said, and have it translated again; return what takes it back."""
+        before, old = self.corrected.get(caption_id), self._message(caption_id)
+        self.corrected[caption_id] = text
+        self._correct(caption_id, text)
+
+        def back() -> None:
+            self.corrected.pop(caption_id, None)
+            if before is not None:
+                self.corrected[caption_id] = before
+            self._put_back(old)
+
+        return back
+
+    def edit(self, caption_id: int, text: str) -> Back | None:
+        """Replace the translation by an operator's; return what takes it back, None: no change.
+
+        Raises ProtocolError (unknown-caption).
+        """
+        old = self.context.board.message(caption_id)
+        new = self.context.board.edit(caption_id, text)
+        if new is None:
+            return None
+        self.coordinator.publish(new)
+        return lambda: self._put_back(old)
+
+    def say(self, caption_id: int, at_s: float, text: str, lang: str) -> Back:
+        """Show a caption that nobody has spoken; return what takes it back."""
+        message = self.context.board.add_typed(caption_id, at_s, text, lang)
+        self.coordinator.publish(message)
+        if message.corrected:
+            self.retranslations.of_caption(message)
+        return lambda: self.coordinator.publish(self.context.board.hide(caption_id))
+
+    def forget(self, ids: set[int]) -> None:
+        """Know nothing of what operators have written: it is off the record."""
+        self.retranslations.forget()
+        for caption_id in ids:
+            self.corrected.pop(caption_id, None)
+
+    def _correct(self, caption_id: int, text: str) -> None:
+        if self._message(caption_id) is None:
+            return  # it is on its way, or was never asked for
+        new = self.context.board.correct(caption_id, text)
+        if new is not None:
+            self.coordinator.publish(new)
+            self.retranslations.of_caption(new)
+
+    def _put_back(self, old: CaptionMessage | None) -> None:
+        if old is not None:
+            self.coordinator.publish(self.context.board.put_back(old))
+
+    def _message(self, caption_id: int) -> CaptionMessage | None:
+        try:
+            return self.context.board.message(caption_id)
+        except ProtocolError:
+            return None
