@@ -27,7 +27,9 @@ def command(  # noqa: PLR0911 - one for each kind
     """Return an operator's command; the fields that its kind does not have are left out."""
     match name:
         case "edit" | "correct":
-            return (EditCommand if name == "edit" else CorrectCommand)(id=id, text=text)
+            if name == "correct":
+                return CorrectCommand(id=id, text=text)
+            return EditCommand(id=id, text=text, lang="" if lang == "en" else lang)
         case "say" | "notice":
             return TypeCommand(name=name, text=text, lang=lang)
         case "hide":

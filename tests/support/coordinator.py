@@ -21,6 +21,7 @@ from pipeline.daemon.sinks import Screen
 from pipeline.dictionary.store import Dictionary
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.session.recorder import SessionRecorder
+from pipeline.workers.languages import LanguageWorkers, TargetEngines
 from scripts.support.hearing import FakeHearing
 
 
@@ -56,8 +57,13 @@ class CoordinatorFixture:
     ) -> None:
         needed = {"session.directory": str(tmp_path), "operator.token": "secret"}
         settings = load(flags=needed | (flags or {})).settings
-        recorder = SessionRecorder(tmp_path, source="en", target="es", on_fault=print)
-        session = OpenSession(recorder, CaptionBoard("test", "en", "es", 10), None)
+        langs = [target.lang for target in settings.translate.targets]
+        recorder = SessionRecorder(
+            tmp_path, source="en", target="es", further=langs, on_fault=print
+        )
+        self.further = {lang: CaptionBoard("test", "en", lang, 10) for lang in langs}
+        board = CaptionBoard("test", "en", "es", 10)
+        session = OpenSession(recorder, board, None, further=self.further)
         self.screen = CaptionScreen()
         self.context = make_context(settings, session, Dictionary(settings), "live", self.screen)
         self.facts = self.context.facts
@@ -67,12 +73,21 @@ class CoordinatorFixture:
             self.recorder.start()
         self.coordinator = CaptionCoordinator(self.context)
         self.hearing = FakeHearing()
+        engines = [TargetEngines(lang, None, None) for lang in langs]
+        self.workers = [
+            LanguageWorkers(
+                alone, each, emit=print, is_stale=lambda _: False, shed=True, glossaries=None
+            )
+            for alone, each in zip(settings.by_target(), engines, strict=True)
+        ]
+        """Those of further languages; their threads do not run."""
+        self.languages = Languages(settings, self.context, self.workers, engines)
         self.commands = OperatorCommands(
             self.context,
             self.coordinator,
             self.hearing,
             self.reload,
-            Languages(settings, self.context, [], []),
+            self.languages,
         )
         self.reloads = 0
         self.reload_error: ProtocolError | None = None

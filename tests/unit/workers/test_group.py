@@ -174,12 +174,12 @@ def test_what_is_reopened_reaches_the_transcriber_and_half_a_sentence_the_segmen
             status="resumed",
         )
     )
-    assert group._transcribe.reopened == Reopened(7, "Ask not.", "No preguntes.")
+    assert group._transcribe.quick.reopened == Reopened(7, "Ask not.", "No preguntes.")
     assert group._transcribe._expect_more == group._segmenter.expect_more
     controls = DaemonState("live", 0.0)
     controls.off_record = True
     group.apply(controls)
-    assert group._transcribe.reopened is None, "nothing off the record is gone on with"
+    assert group._transcribe.quick.reopened is None, "nothing off the record is gone on with"
 
 
 def test_captions_wait_for_no_comparison(settings: Settings) -> None:

@@ -212,7 +212,7 @@ def test_an_engine_that_fails_is_told_by_the_languages_own_name(tmp_path: Path) 
 def test_samples_are_not_held_while_a_transcript_waits(tmp_path: Path) -> None:
     bench = Bench(tmp_path, FakeTranslator("quick"))
     bench.workers.transcripts.put(transcript(1))
-    waiting = bench.workers.transcripts.get()
+    waiting = bench.workers.transcripts.take()
     assert waiting is not None
     assert len(waiting.utterance.pcm) == 0
 

@@ -368,7 +368,7 @@ def test_one_that_runs_away_on_two_parts_together_hears_the_second_alone() -> No
 def test_a_cough_behind_a_final_leaves_its_caption_as_it_was() -> None:
     bench = Bench(final(1, 1), drafts=None)
     (shown,) = [each for each in bench.reports if isinstance(each, Caption)]
-    bench.worker.reopened = Reopened(1, shown.transcript.text, "El Señor es bueno.")
+    bench.worker.quick.reopened = Reopened(1, shown.transcript.text, "El Señor es bueno.")
     for again in (partial(1, 2, 1.0), final(1, 3)):
         bench.worker.take(again)
         caption = bench.reports[-1]

@@ -1,0 +1,148 @@
+"""What operators write, in a further language: corrected, typed, edited, hidden and taken back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pipeline.captions.board import CaptionBoard
+from pipeline.core.errors import ProtocolError
+from pipeline.core.reports import Rendition, Retranslated
+from pipeline.core.types import Caption, Recognition, Transcript, Utterance
+from pipeline.workers.queues import Retranslation
+from tests.support.commands import command
+from tests.support.coordinator import CoordinatorFixture
+
+
+def made(text: str, lang: str, source: str = "gracious", *, number: int = 1) -> Caption:
+    pcm = np.zeros(0, np.float32)
+    utterance = Utterance(number, 1, True, "silence", 0, 16_000, pcm, closed_s=1.0)
+    transcript = Transcript(utterance, "en", source, source, Recognition(source))
+    return Caption(transcript, lang, text, "gemma", True)
+
+
+class Desk(CoordinatorFixture):
+    """Caption 1 stands in Spanish and in French."""
+
+    def __init__(self, tmp_path: Path) -> None:
+        super().__init__(tmp_path, {"translate.targets": [{"lang": "fr"}]}, start=False)
+        self.hearing.ids.last = 4
+        self.french: CaptionBoard = self.further["fr"]
+        self.board.show(made("gracioso", "es"))
+        self.french.show(made("gracieux", "fr"))
+
+    def texts(self) -> list[tuple[str, str]]:
+        return [(m.source.text, m.target.text) for m in self.french.snapshot().messages]
+
+    def asked(self) -> Retranslation:
+        """Return what the French workers were asked to translate."""
+        (work,) = self.workers[0].transcripts._asked
+        self.workers[0].transcripts._asked.clear()
+        return work
+
+    def answer(self, text: str) -> None:
+        asked = self.asked()
+        caption = Caption(asked.transcript, "fr", text, "gemma", final=True)
+        self.commands.on_retranslated(Retranslated(asked.ticket, caption, target="fr"))
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    return Desk(tmp_path)
+
+
+def test_a_correction_is_translated_into_every_language_and_taken_back_in_all(desk: Desk) -> None:
+    desk.commands.obey(command("correct", id=1, text="grace"))
+    assert desk.texts() == [("grace", "gracieux")]
+    assert len(desk.hearing.asked) == 1
+    desk.answer("la grâce")
+    assert desk.texts() == [("grace", "la grâce")]
+    desk.commands.obey(command("undo"))
+    assert desk.texts() == [("gracious", "gracieux")]
+    assert desk.board.message(1).source.text == "gracious"
+
+
+def test_a_correction_holds_for_a_final_that_comes_later(desk: Desk) -> None:
+    desk.board.show(made("fe", "es", "fate", number=2))
+    desk.commands.obey(command("correct", id=2, text="faith"))
+    assert not desk.workers[0].transcripts._asked, "there is nothing of it in French yet"
+    desk.languages.show(Rendition("fr", made("le destin", "fr", "fate", number=2)))
+    assert desk.texts()[-1] == ("faith", "le destin")
+    desk.answer("la foi")
+    assert desk.texts()[-1] == ("faith", "la foi")
+
+
+def test_what_is_filled_in_later_is_what_was_really_said(desk: Desk) -> None:
+    desk.languages.look(100.0)
+    assert desk.workers[0].is_resting
+    desk.board.show(made("fe", "es", "fate", number=2))
+    desk.languages.offer(made("fe", "es", "fate", number=2).transcript)
+    desk.commands.obey(command("correct", id=2, text="faith"))
+    (settled,) = desk.languages._settled
+    assert settled.text == "faith"
+    desk.commands.obey(command("undo"))
+    (settled,) = desk.languages._settled
+    assert settled.text == "fate"
+
+
+def test_a_typed_caption_in_the_spoken_language_comes_in_every_language(desk: Desk) -> None:
+    desk.commands.obey(command("say", text="Children may go."))
+    assert desk.texts()[-1] == ("Children may go.", "")
+    desk.answer("Les enfants peuvent sortir.")
+    assert desk.texts()[-1] == ("Children may go.", "Les enfants peuvent sortir.")
+    desk.commands.obey(command("undo"))
+    assert desk.texts() == [("gracious", "gracieux")]
+    assert len(desk.board.snapshot().messages) == 1
+
+
+@pytest.mark.parametrize(("lang", "shown"), [("fr", (1, 2)), ("es", (2, 1))])
+def test_one_in_a_target_language_comes_in_that_language_only(
+    desk: Desk, lang: str, shown: tuple[int, int]
+) -> None:
+    desk.commands.obey(command("say", text="Bienvenue.", lang=lang))
+    counts = tuple(len(board.snapshot().messages) for board in (desk.board, desk.french))
+    assert counts == shown
+    desk.commands.obey(command("undo"))
+    assert len(desk.board.snapshot().messages) == len(desk.french.snapshot().messages) == 1
+
+
+def test_a_notice_has_a_text_in_every_language(desk: Desk) -> None:
+    desk.commands.obey(command("notice", text="A child is lost."))
+    desk.answer("Un enfant est perdu.")
+    spanish = desk.hearing.asked[-1]
+    caption = Caption(spanish.transcript, "es", "Un niño perdido.", "gemma", final=True)
+    desk.commands.on_retranslated(Retranslated(spanish.ticket, caption))
+    assert desk.commands.notices.texts == {
+        "en": "A child is lost.",
+        "fr": "Un enfant est perdu.",
+        "es": "Un niño perdido.",
+    }
+
+
+def test_an_edit_names_its_language_and_leaves_the_others_alone(desk: Desk) -> None:
+    desk.commands.obey(command("edit", id=1, text="plein de grâce", lang="fr"))
+    assert desk.texts() == [("gracious", "plein de grâce")]
+    assert desk.board.message(1).target.text == "gracioso"
+    assert desk.commands.console().undo == "edit of caption 1"
+    desk.commands.obey(command("undo"))
+    assert desk.texts() == [("gracious", "gracieux")]
+    with pytest.raises(ProtocolError) as caught:
+        desk.commands.obey(command("edit", id=1, text="gnädig", lang="de"))
+    assert caught.value.code == "unknown-lang"
+
+
+def test_what_was_hidden_before_its_final_came_stays_hidden(desk: Desk) -> None:
+    desk.board.show(made("secreto", "es", "secret", number=2))
+    desk.commands.obey(command("hide", id=2))
+    desk.languages.show(Rendition("fr", made("secret", "fr", "secret", number=2)))
+    assert desk.texts() == [("gracious", "gracieux")]
+
+
+def test_off_the_record_nothing_that_was_asked_for_is_shown(desk: Desk) -> None:
+    desk.commands.obey(command("correct", id=1, text="grace"))
+    desk.hearing.heard_s = 5.0
+    desk.commands.obey(command("off-record"))
+    desk.answer("la grâce")
+    assert desk.texts() == []
