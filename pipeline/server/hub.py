@@ -96,6 +96,7 @@ class Hub:
             metrics=metrics,
             health=self._healthz,
             address=lambda: self.audience_address,
+            langs=[*(each.target for each in self._boards.values()), board.source],
         )
         self._state: State = "starting"
         self._reason = ""

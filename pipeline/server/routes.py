@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -27,15 +27,18 @@ class Endpoints:
         metrics: Metrics,
         health: Callable[[], Mapping[str, Any]],
         address: Callable[[], str],
+        langs: Sequence[str] = (),
     ) -> None:
         """Take the pages.
 
-        `health` gives the fields of /healthz, `state` among them; `address` the audience page's.
+        `health` gives the fields of /healthz, `state` among them; `address` the audience page's;
+        `langs` are the languages that can be read there.
         """
         self._pages = pages
         self._metrics = metrics
         self._health = health
         self._address = address
+        self._langs = tuple(langs)
 
     def answer(self, request: Request, *, full: bool) -> Response | None:
         """Answer a request; None lets the socket open, unless the hall is `full`."""
@@ -55,7 +58,7 @@ class Endpoints:
             case "/metrics":
                 response = respond(HTTPStatus.OK, self._metrics.exposition(), CONTENT_TYPE)
             case "/address":
-                body = orjson.dumps({"address": self._address()})
+                body = orjson.dumps({"address": self._address(), "langs": self._langs})
                 response = respond(HTTPStatus.OK, body, "application/json")
             case "/qr.svg":
                 response = respond(HTTPStatus.OK, qr_svg(self._address()), "image/svg+xml")

@@ -25,12 +25,15 @@ class Subscription:
 
 
 def parse_subscription(query: str, source: str, targets: Sequence[str]) -> Subscription:
-    """Parse the query of `/ws`; the first target is what is shown where none is asked for.
+    """Parse the query of `/ws`.
+
+    Where no language is asked for, it is the first of `prefer` that is translated into, else the
+    first target.
 
     Raises ProtocolError (unknown-lang, bad-field).
     """
     given = {key: values[0] for key, values in parse_qs(query, keep_blank_values=True).items()}
-    lang = given.get("lang", targets[0])
+    lang = given["lang"] if "lang" in given else _preferred(given.get("prefer", ""), targets)
     if lang not in (source, *targets):
         shown = ", ".join((source, *targets))
         raise ProtocolError("unknown-lang", f"{quoted(lang)} is not shown: {shown} are.")
@@ -40,6 +43,19 @@ def parse_subscription(query: str, source: str, targets: Sequence[str]) -> Subsc
         raise ProtocolError("bad-field", f"kind is one of {', '.join(KINDS)}.")
     since, history = (_whole(key, given.get(key)) for key in ("since", "history"))
     return Subscription(lang, kind, since, given.get("session", ""), history)
+
+
+def _preferred(tags: str, targets: Sequence[str]) -> str:
+    """Return the target that a reader of these language tags ("fr-CA,en") wants most.
+
+    The spoken language is none of them: a phone set to it is no sign that its reader needs no
+    translation.
+    """
+    for tag in tags.lower().split(","):
+        for wanted in (tag, tag.partition("-")[0]):
+            if found := next((lang for lang in targets if lang.lower() == wanted), ""):
+                return found
+    return targets[0]
 
 
 def _whole(key: str, digits: str | None) -> int | None:

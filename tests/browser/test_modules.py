@@ -270,7 +270,7 @@ def test_the_pages_language_is_one_that_they_speak(page: Page) -> None:
     picked = run(
         page,
         "shared/i18n",
-        """return [m.pickLang(["", "es-MX", "en"]), m.pickLang(["fr", "EN-us"]), m.pickLang(["fr"]),
+        """return [m.pickLang(["", "es-MX", "en"]), m.pickLang(["sw", "EN-us"]), m.pickLang(["sw"]),
             m.languageName("es"), m.PAGE_LANGS.map((l) => `${Object.keys(m.words(l))}`)];""",
     )
     assert picked[:4] == ["es", "en", "en", "Español"]

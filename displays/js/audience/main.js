@@ -4,11 +4,11 @@ import { FollowList } from "../render/follow_list.js";
 import { blocksOf } from "../shared/blocks.js";
 import { textFor } from "../shared/captions.js";
 import { afterPaint, Connection } from "../shared/connection.js";
-import { pickLang, translatePage, words } from "../shared/i18n.js";
+import { pickLang, setLanguage, translatePage, words } from "../shared/i18n.js";
 import { renderNotice } from "../shared/notice.js";
 import { Session } from "../shared/session.js";
 import { statusName, statusTone } from "../shared/status.js";
-import { loadPreferences, savePreferences } from "./preferences.js";
+import { forgetLinkLanguage, loadPreferences, savePreferences } from "./preferences.js";
 
 const HISTORY = 500;
 const FIRST_CAPTIONS = 16; // More than fill a phone's screen; js/audience/preconnect.js asks for as many.
@@ -20,6 +20,7 @@ const [status, statusText, notice, announcement, list, live, open] = [
 
 const session = new Session({ limit: HISTORY });
 let preferences = loadPreferences();
+if (preferences.lang) savePreferences(preferences); // A link's language is kept for the next visit by the plain address.
 let table = words("en");
 // What is not needed for the first captions is fetched after them.
 let isRestAsked = false;
@@ -37,7 +38,10 @@ open.addEventListener("click", async () => (await loadSettings()).open());
 function choose(name, value) {
   preferences = { ...preferences, [name]: value };
   savePreferences(preferences);
-  if (name === "lang") connection.subscribe(value);
+  if (name === "lang") {
+    forgetLinkLanguage();
+    connection.subscribe(value);
+  }
   applyPreferences();
 }
 
@@ -73,7 +77,7 @@ function applyPreferences() {
   const { size, theme, source, page } = preferences;
   const lang = pickLang([page, ...navigator.languages, session.lang]);
   table = words(lang);
-  root.lang = lang;
+  setLanguage(root, lang);
   document.title = table.title;
   translatePage(document.body, table);
   followList.change(() => {
@@ -136,6 +140,7 @@ window.preconnect = null; // Should the socket still come, it comes too late.
 const connection = new Connection({
   kind: "audience",
   lang: preferences.lang,
+  prefer: navigator.languages.join(),
   history: FIRST_CAPTIONS,
   preconnect,
   onMessage,

@@ -4,12 +4,14 @@
 
 if (!("preconnect" in window)) {
   const query = new URLSearchParams({ kind: "audience", history: 16 });
+  let lang = new URLSearchParams(location.search).get("lang");
   try {
-    const { lang } = JSON.parse(localStorage.getItem("stark-translate")) ?? {};
-    if (lang) query.set("lang", lang);
+    lang ||= (JSON.parse(localStorage.getItem("stark-translate")) ?? {}).lang;
   } catch {
-    // Storage is forbidden here: the server's own language, as in js/audience/preferences.js.
+    // Storage is forbidden here: the browser's own languages, as in js/audience/preferences.js.
   }
+  if (lang) query.set("lang", lang);
+  else query.set("prefer", navigator.languages.join());
   const events = [];
   const socket = new WebSocket(`${location.origin.replace("http", "ws")}/ws?${query}`);
   socket.onopen = socket.onmessage = socket.onclose = (event) => events.push(event);

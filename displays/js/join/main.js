@@ -1,7 +1,7 @@
 // The page that invites phones: the address and its QR code, for the wall or to print.
 
 import { showAddress } from "../shared/address.js";
-import { PAGE_LANGS, words } from "../shared/i18n.js";
+import { PAGE_LANGS, setLanguage, words } from "../shared/i18n.js";
 import { recall, remember } from "../shared/storage.js";
 
 const KEY = "join-line";
@@ -10,9 +10,17 @@ const [invitation, image, link, note, tools, problem, line] = [
   "invitation", "qr", "address", "note", "tools", "problem", "line",
 ].map((id) => document.getElementById(id));
 
-invitation.replaceChildren(
-  ...PAGE_LANGS.map((lang) => Object.assign(document.createElement("span"), { lang, textContent: words(lang).invitation })),
-);
+/** Invite in those of the languages that can be read on the phones; in English where the pages speak none of them. */
+function invite(langs) {
+  const spoken = PAGE_LANGS.filter((lang) => langs.some((tag) => tag.split("-")[0] === lang));
+  const lines = (spoken.length > 0 ? spoken : ["en"]).map((lang) => {
+    const line = document.createElement("span");
+    line.textContent = words(lang).invitation;
+    setLanguage(line, lang);
+    return line;
+  });
+  invitation.replaceChildren(...lines);
+}
 
 /** Print the line as it was typed, and remember it for the next service. */
 function tellLine() {
@@ -32,7 +40,9 @@ tools.addEventListener("submit", (event) => {
 try {
   const answer = await fetch("/address");
   if (!answer.ok) throw new Error(`status ${answer.status}`);
-  showAddress((await answer.json()).address, { link, image, problem });
+  const { address, langs } = await answer.json();
+  invite(langs);
+  showAddress(address, { link, image, problem });
 } catch (error) {
   problem.textContent = `The address could not be had (${error.message}). Reload this page.`;
   problem.hidden = false;

@@ -26,12 +26,14 @@ export function afterPaint(task) {
 /**
  * `onMessage` gets every message of the server in order. `onLink` gets "connecting", "open", "lost" (it will
  * try again), or "outdated" (the server speaks another protocol version; it will not). `onOpen` is called when a new
- * socket is open, before anything has come over it: the place to `send` a token. `history` is how many captions
+ * socket is open, before anything has come over it: the place to `send` a token. `prefer` are the reader's language tags
+ * with commas between, of which the server takes one where `lang` is "". `history` is how many captions
  * `hello` may hold, "" for all. `preconnect` is the first socket where the page has opened one already (js/shared/socket.js).
  */
 export class Connection {
   #kind;
   #lang;
+  #prefer;
   #history;
   #onMessage;
   #onLink;
@@ -47,9 +49,10 @@ export class Connection {
   #painted = 0;
   #hiddenAt = 0;
 
-  constructor({ kind, lang = "", history = "", preconnect = null, onMessage, onLink, onOpen = () => {} }) {
+  constructor({ kind, lang = "", prefer = "", history = "", preconnect = null, onMessage, onLink, onOpen = () => {} }) {
     this.#kind = kind;
     this.#lang = lang;
+    this.#prefer = prefer;
     this.#history = history;
     this.#onMessage = onMessage;
     this.#onLink = onLink;
@@ -60,7 +63,7 @@ export class Connection {
     this.#open(preconnect);
   }
 
-  /** Subscribe to another language, "" for the server's target, from its snapshot on. */
+  /** Subscribe to another language, "" for the server's choice, from its snapshot on. */
   subscribe(lang) {
     this.#lang = lang;
     this.#session = "";
@@ -88,7 +91,7 @@ export class Connection {
   #open(preconnect = null) {
     this.#drop();
     const resume = this.#session && this.#isWhole ? { session: this.#session, since: this.#seq } : {};
-    const asked = { kind: this.#kind, lang: this.#lang, history: this.#history, ...resume };
+    const asked = { kind: this.#kind, lang: this.#lang, prefer: this.#lang ? "" : this.#prefer, history: this.#history, ...resume };
     const socket = new Socket(asked, preconnect);
     this.#socket = socket;
     this.#awaitSign();

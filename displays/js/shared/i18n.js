@@ -1,80 +1,18 @@
-// The pages' own words. To add a language, copy a block and translate it; the key is its language tag.
+// The pages' own words, of js/words. To add a language, copy one of those modules, translate it, and list it here; the
+// key is its language tag.
 // What else there is to know of languages stands in languages.toml.
 
+import { AR } from "../words/ar.js";
+import { DE } from "../words/de.js";
+import { EN } from "../words/en.js";
+import { ES } from "../words/es.js";
+import { FR } from "../words/fr.js";
+import { KO } from "../words/ko.js";
+import { PT } from "../words/pt.js";
+import { ZH } from "../words/zh.js";
 import { LANGUAGES } from "./languages.js";
 
-const TABLE = {
-  en: {
-    title: "Live captions",
-    invitation: "Captions on your phone",
-    connecting: "Connecting",
-    reconnecting: "Reconnecting",
-    outdated: "Please reload this page",
-    rehearsal: "Standby: rehearsal",
-    starting: "Starting",
-    listening: "Listening",
-    paused: "Paused",
-    song: "Music",
-    blank: "Captions are off for a moment",
-    behind: "A little behind",
-    muted: "In a moment",
-    "no-audio": "Microphone lost",
-    fault: "Technical problem",
-    ended: "The service has ended",
-    waiting: "The words will appear here.",
-    settings: "Settings",
-    close: "Close",
-    live: "Live",
-    captions: "Captions",
-    text_size: "Text size",
-    smaller: "Smaller text",
-    larger: "Larger text",
-    theme: "Colours",
-    auto: "Automatic",
-    light: "Light",
-    dark: "Dark",
-    contrast: "High contrast",
-    show_source: "Show the spoken language as well",
-    caption_language: "Captions in",
-    page_language: "Page in",
-    asleep: "If the screen goes dark by itself, choose a longer time in the phone's own display settings.",
-  },
-  es: {
-    title: "Subtítulos en vivo",
-    invitation: "Subtítulos en su teléfono",
-    connecting: "Conectando",
-    reconnecting: "Reconectando",
-    outdated: "Vuelva a cargar esta página",
-    rehearsal: "En espera: ensayo",
-    starting: "Iniciando",
-    listening: "Escuchando",
-    paused: "En pausa",
-    song: "Música",
-    blank: "Subtítulos apagados por un momento",
-    behind: "Con un poco de retraso",
-    muted: "Un momento",
-    "no-audio": "Sin micrófono",
-    fault: "Problema técnico",
-    ended: "El culto ha terminado",
-    waiting: "Aquí aparecerán las palabras.",
-    settings: "Ajustes",
-    close: "Cerrar",
-    live: "En vivo",
-    captions: "Subtítulos",
-    text_size: "Tamaño del texto",
-    smaller: "Texto más pequeño",
-    larger: "Texto más grande",
-    theme: "Colores",
-    auto: "Automático",
-    light: "Claro",
-    dark: "Oscuro",
-    contrast: "Alto contraste",
-    show_source: "Mostrar también el idioma hablado",
-    caption_language: "Subtítulos en",
-    page_language: "Página en",
-    asleep: "Si la pantalla se apaga sola, elija un tiempo más largo en los ajustes de pantalla del teléfono.",
-  },
-};
+const TABLE = { en: EN, es: ES, fr: FR, de: DE, pt: PT, ko: KO, zh: ZH, ar: AR };
 
 /** The `dir` of a language tag such as "es" or "ar-EG". */
 export function direction(lang) {

@@ -45,3 +45,28 @@ def test_a_wrong_subscription_is_refused(query: str, code: str) -> None:
     with pytest.raises(ProtocolError) as caught:
         parse_subscription(query, "en", ["es"])
     assert caught.value.code == code
+
+
+@pytest.mark.parametrize(
+    ("prefer", "lang"),
+    [
+        ("fr-CA,fr,en-US", "fr"),
+        ("en-US,en,fr", "fr"),  # a phone set to the spoken language may be anybody's
+        ("zh-Hant-TW,fr", "zh"),
+        ("PT-br", "pt-BR"),
+        ("en-US,en", "es"),
+        ("de", "es"),
+        ("", "es"),
+        (",,-,%FF", "es"),
+        ("fr", "fr"),
+    ],
+)
+def test_a_phone_gets_the_first_of_its_languages_that_is_translated_into(
+    prefer: str, lang: str
+) -> None:
+    targets = ["es", "fr", "zh", "pt-BR"]
+    assert parse_subscription(f"prefer={prefer}", "en", targets).lang == lang
+
+
+def test_what_a_reader_has_chosen_counts_more_than_what_the_browser_prefers() -> None:
+    assert parse_subscription("prefer=fr&lang=en", "en", ["es", "fr"]).lang == "en"
