@@ -14,10 +14,10 @@ const [invitation, image, link, note, tools, problem, line] = [
 function invite(langs) {
   const spoken = PAGE_LANGS.filter((lang) => langs.some((tag) => tag.split("-")[0] === lang));
   const lines = (spoken.length > 0 ? spoken : ["en"]).map((lang) => {
-    const line = document.createElement("span");
-    line.textContent = words(lang).invitation;
-    setLanguage(line, lang);
-    return line;
+    const span = document.createElement("span");
+    span.textContent = words(lang).invitation;
+    setLanguage(span, lang);
+    return span;
   });
   invitation.replaceChildren(...lines);
 }

@@ -45,6 +45,7 @@ def test_every_utterance_is_recognized_once_and_kept_in_each_language(tmp_path: 
     assert {m["id"]: m["source"] for m in service.journal("captions.fr.jsonl")} == spoken
 
 
+@pytest.mark.slow
 def test_the_first_language_is_written_as_if_it_were_alone(tmp_path: Path) -> None:
     one, two = Service(tmp_path / "one"), Service(tmp_path / "two", further=FRENCH)
     assert (one.run(), two.run()) == (0, 0)
