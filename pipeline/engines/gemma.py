@@ -187,11 +187,11 @@ class Gemma:
         draft: Draft = _NOTHING,
         wanted: Sequence[WantedTerm] = (),
     ) -> Translation:
-        prompt, cap = self._prompt(source)
+        prompt, head, cap = self._prompt(source)
         if len(prompt) + cap > self._llama.context:
             sizes = f"{len(prompt)} tokens of prompt and {cap} of answer"
             raise EngineError("text-too-long", f"{sizes} do not fit the context.")
-        reused = self._llama.prompt(prompt, check)
+        reused = self._llama.prompt(prompt, check, head)
         repeats = repetition.longest(repetition.words(source)).count
         words = WholeWords(self.target, grow)
         made: list[int] = []
@@ -297,20 +297,16 @@ class Gemma:
         return self._llama.ends(token)
 
     def _fits(self, text: str) -> bool:
-        prompt, cap = self._prompt(text)
+        prompt, _, cap = self._prompt(text)
         return len(prompt) + cap <= self._llama.context
 
-    def _prompt(self, text: str) -> tuple[list[int], int]:
-        """Return the prompt's tokens and how many tokens its answer may have."""
+    def _prompt(self, text: str) -> tuple[list[int], int, int]:
+        """Return the prompt's tokens, how many are its head, and how many its answer may have."""
         prompt = prompts.render(self._style, text, self._source, self.target)
         spoken = self._llama.tokenize(prompt.text, special=False)
-        tokens = [
-            *self._llama.begin,
-            *self._llama.tokenize(prompt.head, special=True),
-            *spoken,
-            *self._llama.tokenize(prompt.tail, special=True),
-        ]
-        return tokens, 20 + int(2.5 * len(spoken))
+        head = [*self._llama.begin, *self._llama.tokenize(prompt.head, special=True)]
+        tokens = [*head, *spoken, *self._llama.tokenize(prompt.tail, special=True)]
+        return tokens, len(head), 20 + int(2.5 * len(spoken))
 
     def _start(self, gpu_layers: int) -> None:
         self._llama = llama.Llama(self._path, gpu_layers=gpu_layers, **self._settings)

@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 import structlog
 
+from pipeline.engines.prompt_heads import PromptHeads
+
 log = structlog.get_logger()
 
 _INFO, _WARNING, _ERROR = 2, 3, 4  # ggml_log_level; below and above: spam and line ends
@@ -70,6 +72,8 @@ class Llama:
         self._vocab = c.llama_model_get_vocab(model)
         self._vocab_size = c.llama_vocab_n_tokens(self._vocab)
         self._evaluated: list[int] = []
+        self._head = 0
+        self._heads = PromptHeads()
         self._batch = batch
         self.context: int = c.llama_n_ctx(self._context)
         self.begin = [c.llama_vocab_bos(self._vocab)] if self._adds_begin() else []
@@ -96,16 +100,21 @@ class Llama:
         """Whether a token ends generation. Gemma has several; the file's own eos is one of them."""
         return bool(self._c.llama_vocab_is_eog(self._vocab, token))
 
-    def prompt(self, tokens: Sequence[int], check: Callable[[], None]) -> int:
+    def prompt(
+        self, tokens: Sequence[int], check: Callable[[], None], head: int | None = None
+    ) -> int:
         """Start anew with `tokens`; return how many were still known from before.
 
+        `head` is how many tokens the next prompts will probably begin with as well: they are kept
+        when one comes that does not, of another language, and used again after it. None: as before.
         `check` is called between batches and may raise. Raises LlamaError.
         """
-        reused = 0
-        while reused < min(len(tokens) - 1, len(self._evaluated)):
-            if tokens[reused] != self._evaluated[reused]:
-                break
-            reused += 1
+        reused = self._known(tokens)
+        if reused < self._head <= len(self._evaluated):
+            self._keep_head()
+            self._take_up_head(tokens)
+            reused = self._known(tokens)
+        self._head = self._head if head is None else head
         if not self._c.llama_memory_seq_rm(self._memory, 0, reused, -1):
             self.reset()
             reused = 0
@@ -114,6 +123,39 @@ class Llama:
             check()
             self.feed(tokens[start : start + self._batch])
         return reused
+
+    def _known(self, tokens: Sequence[int]) -> int:
+        """Return how many of the tokens have been evaluated; the last one has to be again."""
+        known = 0
+        while known < min(len(tokens) - 1, len(self._evaluated)):
+            if tokens[known] != self._evaluated[known]:
+                break
+            known += 1
+        return known
+
+    def _keep_head(self) -> None:
+        """Put away what was made of the head, without what follows it."""
+        head = self._evaluated[: self._head]
+        if head in self._heads or not self._c.llama_memory_seq_rm(self._memory, 0, len(head), -1):
+            return
+        self._evaluated = head
+        size = self._c.llama_state_seq_get_size(self._context, 0)
+        state = (ctypes.c_uint8 * size)()
+        if self._c.llama_state_seq_get_data(self._context, state, size, 0) == size:
+            self._heads.put(head, bytes(state))
+
+    def _take_up_head(self, tokens: Sequence[int]) -> None:
+        """Go on from the head that was put away of this language, if there is one."""
+        found = self._heads.find(tokens)
+        if found is None:
+            return
+        head, state = found
+        self.reset()
+        data = (ctypes.c_uint8 * len(state)).from_buffer_copy(state)
+        if self._c.llama_state_seq_set_data(self._context, data, len(state), 0):
+            self._evaluated = head
+        else:
+            self.reset()
 
     @property
     def room(self) -> int:

@@ -54,11 +54,11 @@ GPU = """
         def __init__(self, path, *, gpu_layers, **more):
             super().__init__(path, gpu_layers=0, **more)
             self.layers, self.calls = gpu_layers, 0
-        def prompt(self, tokens, check):
+        def prompt(self, tokens, check, head=None):
             self.calls += 1
             if self.layers and self.calls > 1:  # the first is the warm-up
                 {fault}
-            return super().prompt(tokens, check)
+            return super().prompt(tokens, check, head)
     llama.has_gpu = lambda: True
     llama.Llama = OnGpu
 """

@@ -48,7 +48,7 @@ def test_without_terms_nothing_is_evaluated_twice(gemma: Gemma, glossary: Glossa
 
 def test_a_text_has_the_score_that_it_had_when_it_was_made(gemma: Gemma) -> None:
     made = gemma.translate(SAID)
-    prompt, _ = gemma._prompt(SAID)
+    prompt, _, _ = gemma._prompt(SAID)
     scorer = AnswerScorer(
         gemma._llama,
         prompt,

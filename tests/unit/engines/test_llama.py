@@ -117,6 +117,48 @@ def test_what_is_known_is_not_evaluated_again(model: Llama) -> None:
     assert model.prompt(two, lambda: None) >= len(head)
 
 
+def test_the_head_of_each_language_is_kept_while_another_takes_its_turn(gguf: Path) -> None:
+    model = start(gguf)
+    spanish, french = (
+        [*model.begin, *model.tokenize(f"{language}: the Lord is my shepherd ", special=False)]
+        for language in ("Spanish", "In the French of today")
+    )
+    end = model.tokenize("and my light", special=False)
+    other = model.tokenize("our strength in the day of trouble", special=False)
+
+    def ask(head: list[int], rest: list[int]) -> tuple[int, int]:
+        reused = model.prompt([*head, *rest], lambda: None, len(head))
+        return reused, model.best()[0]
+
+    alone = []
+    for head in (spanish, french):
+        model.reset()
+        alone.append(ask(head, end)[1])
+    turns = [ask(head, end) for head in (spanish, french, spanish, french)]
+    assert [best for _, best in turns] == [*alone, *alone]
+    assert [reused for reused, _ in turns][2:] == [len(spanish), len(french)]
+    assert ask(french, other)[0] >= len(french)
+    assert ask(spanish, other)[0] == len(spanish)
+
+
+def test_a_head_that_cannot_be_put_back_is_evaluated_again(
+    gguf: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = start(gguf)
+    one, two = (
+        [*model.begin, *model.tokenize(text, special=False)]
+        for text in ("Spanish: grace and peace", "French: grace and peace")
+    )
+    monkeypatch.setattr(llama_cpp, "llama_state_seq_set_data", lambda *_: 0)
+    for _ in range(2):
+        assert model.prompt(one, lambda: None, len(one) - 2) < len(one) - 2
+        first = model.best()
+        model.prompt(two, lambda: None, len(two) - 2)
+    model.reset()
+    model.prompt(one, lambda: None)
+    assert model.best() == pytest.approx(first, abs=0.02)
+
+
 def test_reuse_changes_nothing(gguf: Path, model: Llama) -> None:
     first = [*model.begin, *model.tokenize("the Lord is my shepherd", special=False)]
     second = [*model.begin, *model.tokenize("the Lord is my light", special=False)]
