@@ -94,21 +94,17 @@ class WorkerEnded:
     error: BaseException | None = None
 
 
-MachineReport: TypeAlias = Level | Fault | SourceChanged | SongChanged | WorkerReady | WorkerEnded
-"""How the machine and what it hears are; the other reports are of captions."""
-
-Report: TypeAlias = (
-    Utterance
-    | Settled
-    | Transcript
-    | Caption
-    | Rendition
-    | Comparison
-    | Retranslated
-    | MachineReport
+CaptionReport: TypeAlias = (
+    Utterance | Settled | Transcript | Caption | Rendition | Comparison | Retranslated
 )
-"""What workers tell the main thread. Of utterances only finals, when they are closed, and those
-that speech returned to; of transcripts only those of whole utterances that are filtered."""
+"""What has come of speech. Of utterances only finals, when they are closed, and those that speech
+returned to; of transcripts only those of whole utterances that are filtered."""
+
+MachineReport: TypeAlias = Level | Fault | SourceChanged | SongChanged | WorkerReady | WorkerEnded
+"""How the machine and what it hears are."""
+
+Report: TypeAlias = CaptionReport | MachineReport
+"""What workers tell the main thread."""
 
 Emit: TypeAlias = Callable[[Report], None]
 """The function by which workers send a report to the main thread."""

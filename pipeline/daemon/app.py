@@ -18,18 +18,15 @@ from pipeline.core.errors import StarkError
 from pipeline.core.reports import (
     Fault,
     Level,
-    MachineReport,
-    Rendition,
     Report,
-    Retranslated,
-    Settled,
     SongChanged,
     SourceChanged,
     WorkerEnded,
     WorkerReady,
 )
 from pipeline.core.timestamps import utc_now
-from pipeline.core.types import Caption, Comparison, Mode, Transcript, Utterance
+from pipeline.core.types import Mode
+from pipeline.daemon.caption_reports import CaptionReports
 from pipeline.daemon.context import make_context
 from pipeline.daemon.coordinator import CaptionCoordinator
 from pipeline.daemon.health import Health
@@ -104,7 +101,10 @@ class App:
         self._reload = reload = Reload(
             settings, read, context, group, coordinator, languages=languages
         )
-        self._commands = OperatorCommands(context, coordinator, group, reload.obey, languages)
+        self._commands = commands = OperatorCommands(
+            context, coordinator, group, reload.obey, languages
+        )
+        self._caption_reports = CaptionReports(coordinator, languages, commands, group)
         self._supervisor = Supervisor(
             context,
             group,
@@ -277,30 +277,6 @@ class App:
 
     def _take(self, report: Report) -> None:
         match report:
-            case Caption():
-                self._settled(self._coordinator.show(report))
-            case Rendition():
-                self._languages.show(report)
-            case Retranslated():
-                self._commands.on_retranslated(report)
-            case Comparison():
-                self._coordinator.on_comparison(report)
-            case Utterance(final=True):
-                self._languages.on_closed(report)
-                self._settled(self._coordinator.on_closed(report))
-            case Utterance():
-                self._resumed(report)
-            case Settled(id=key):
-                self._languages.on_settled(key)
-                self._settled(self._coordinator.on_settled(key))
-            case Transcript():
-                self._languages.on_filtered(report)
-                self._coordinator.on_filtered(report)
-            case _:
-                self._take_of_machine(report)
-
-    def _take_of_machine(self, report: MachineReport) -> None:
-        match report:
             case Level():
                 self._coordinator.on_level(report)
             case Fault():
@@ -314,17 +290,8 @@ class App:
                 self._changed.set()
             case WorkerEnded(name, error):
                 self._worker_ended(name, error)
-
-    def _resumed(self, utterance: Utterance) -> None:
-        self._languages.on_resumed(utterance)
-        if reopened := self._coordinator.on_resumed(utterance):
-            self._group.go_on(reopened)
-
-    def _settled(self, final: Caption | None) -> None:
-        """Hand on a final caption, if one has settled."""
-        if final is not None:
-            self._group.compare(final)
-            self._languages.offer(final.transcript)
+            case _:  # mypy sees whether all others are of captions
+                self._caption_reports.take(report)
 
     def _worker_ended(self, name: str, error: BaseException | None) -> None:
         self._group.ended[name] = error

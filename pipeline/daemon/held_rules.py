@@ -1,4 +1,6 @@
-"""Rules that hold for the rest of a service: applied to what is said next, and to what stands.
+"""Rules that operators add: kept for good, or held for the rest of a service.
+
+Those that are held are applied to what is said next, and to what stands.
 
 Belongs to the event loop's thread.
 """
@@ -8,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 
-from pipeline.core.errors import ProtocolError
+from pipeline.core.errors import DictionaryError, ProtocolError
 from pipeline.core.timestamps import utc_now
 from pipeline.daemon.context import DaemonContext
 from pipeline.daemon.coordinator import CaptionCoordinator
@@ -24,6 +27,11 @@ from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.messages import RuleMessage
 from pipeline.records.events import RuleEvent
 
+_CODES = {
+    "dictionary-duplicate-phrase": "rule-exists",
+    "dictionary-rule-gone": "rule-gone",
+}
+
 _HELD = -2
 """Stands for what is held among the ids of captions whose steps can be undone."""
 
@@ -32,7 +40,7 @@ _MOST = 20
 
 
 class HeldRules:
-    """Holds rules, puts captions right by them, and takes both back."""
+    """Adds and holds rules, puts captions right by them, and takes both back."""
 
     def __init__(
         self,
@@ -58,6 +66,26 @@ class HeldRules:
         rule = self._dictionary.hold(heard, write)
         told = RuleMessage(id=rule.id, heard=heard, write=write, removed=False, held=True)
         self._begin(told, self._put_right(rule), lambda: self._dictionary.release(rule))
+
+    def add(self, heard: str, write: str) -> None:
+        """Add a rule to the church's dictionary for good. Raises DictionaryError."""
+        rule, text = self._dictionary.add(heard, write, datetime.now(UTC))
+
+        def tell(*, removed: bool) -> None:
+            event = RuleEvent(utc=utc_now(), id=rule.id, heard=heard, write=write, removed=removed)
+            self._recorder.record(event)
+            told = RuleMessage(id=rule.id, heard=heard, write=write, removed=removed)
+            self._operators.rule(told)
+
+        def back() -> None:
+            try:
+                self._dictionary.remove(text)
+            except DictionaryError as error:
+                raise refusal(error) from None
+            tell(removed=True)
+
+        self._undo.push(f"rule “{heard}” → “{write}”", back)
+        tell(removed=False)
 
     def hold_term(self, say: str, write: str, instead: str) -> None:
         """Hold how a word is said in the target language. Raises DictionaryError."""
@@ -148,3 +176,9 @@ class HeldRules:
         )
         self._recorder.record(event)
         self._operators.rule(message)
+
+
+def refusal(error: DictionaryError) -> ProtocolError:
+    """Return what operators are told of an error of the dictionary."""
+    code = _CODES.get(error.code, "rule-refused")
+    return ProtocolError(code, f"{error.message} {error.fix}".rstrip())

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Literal, Protocol
 
 import structlog
@@ -21,7 +20,7 @@ from pipeline.core.timestamps import utc_now
 from pipeline.core.types import CommandName, SongControl
 from pipeline.daemon.context import DaemonContext
 from pipeline.daemon.coordinator import CaptionCoordinator
-from pipeline.daemon.held_rules import HeldRules
+from pipeline.daemon.held_rules import HeldRules, refusal
 from pipeline.daemon.languages import Languages
 from pipeline.daemon.notices import Notices
 from pipeline.daemon.undo import Undo
@@ -38,8 +37,8 @@ from pipeline.protocol.commands import (
     VerseCommand,
     caption_of,
 )
-from pipeline.protocol.messages import ConsoleMessage, DoneMessage, RuleMessage
-from pipeline.records.events import CommandEvent, RuleEvent
+from pipeline.protocol.messages import ConsoleMessage, DoneMessage
+from pipeline.records.events import CommandEvent
 from pipeline.session.resume import Unfinished
 from pipeline.workers.group import HearingControls
 
@@ -54,11 +53,6 @@ _SONG_COMMAND: Mapping[SongControl, CommandName] = {
     "hold": "song-hold",
 }
 _SONG: Mapping[str, SongControl] = {name: control for control, name in _SONG_COMMAND.items()}
-
-_CODES = {
-    "dictionary-duplicate-phrase": "rule-exists",
-    "dictionary-rule-gone": "rule-gone",
-}
 
 
 class Hearing(Speech, Protocol):
@@ -93,7 +87,7 @@ class OperatorCommands:
         self._reload = reload
         self._undo = Undo()
         self._written = WrittenTexts(context, coordinator, hearing, self._undo, languages)
-        self._held_rules = HeldRules(
+        self._rules = HeldRules(
             context, coordinator, self._written, self._undo, lambda: hearing.heard_s
         )
 
@@ -169,15 +163,12 @@ class OperatorCommands:
         if earlier.notice:
             self.notices.restore(earlier.notice)
         with suppress(DictionaryError):  # it was switched off since
-            self._held_rules.restore(earlier.held_rules)
+            self._rules.restore(earlier.held_rules)
         self._hearing.apply(self._facts)
 
     def on_retranslated(self, result: Retranslated) -> None:
         """Show what was made of a text that an operator has written."""
-        if result.target:
-            self._languages.on_retranslated(result)
-        else:
-            self._written.retranslations.on_retranslated(result)
+        self._written.on_retranslated(result)
 
     def _act(self, command: CommandMessage) -> None:
         about = caption_of(command)
@@ -282,7 +273,7 @@ class OperatorCommands:
         ids = self._coordinator.redact(redaction)
         self._languages.redact(replace(redaction, ids=tuple(ids)))
         self._written.forget(ids, from_s)
-        self._held_rules.forget(from_s)
+        self._rules.forget(from_s)
         # Everything is hidden; who commanded it is answered when not even a kill can undo it.
         self._recorder.await_mark(_MARK_S)
         log.warning("off the record", utterances=len(ids), from_s=round(from_s, 1))
@@ -303,39 +294,18 @@ class OperatorCommands:
 
     def _hold_term(self, say: str, write: str, instead: str) -> None:
         try:
-            self._held_rules.hold_term(say, write, instead)
+            self._rules.hold_term(say, write, instead)
         except DictionaryError as error:
-            raise _refusal(error) from None
+            raise refusal(error) from None
 
     def _add_rule(self, heard: str, write: str, *, held: bool) -> None:
         try:
             if held:
-                self._held_rules.hold(heard, write)
-                return
-            rule, text = self._dictionary.add(heard, write, datetime.now(UTC))
+                self._rules.hold(heard, write)
+            else:
+                self._rules.add(heard, write)
         except DictionaryError as error:
-            raise _refusal(error) from None
-
-        def tell(*, removed: bool) -> None:
-            event = RuleEvent(utc=utc_now(), id=rule.id, heard=heard, write=write, removed=removed)
-            self._recorder.record(event)
-            told = RuleMessage(id=rule.id, heard=heard, write=write, removed=removed)
-            self._operators.rule(told)
-
-        def back() -> None:
-            try:
-                self._dictionary.remove(text)
-            except DictionaryError as error:
-                raise _refusal(error) from None
-            tell(removed=True)
-
-        self._undo.push(f"rule “{heard}” → “{write}”", back)
-        tell(removed=False)
+            raise refusal(error) from None
 
     def _note(self, name: CommandName, caption_id: int = 0) -> None:
         self._recorder.record(CommandEvent(utc=utc_now(), name=name, id=caption_id))
-
-
-def _refusal(error: DictionaryError) -> ProtocolError:
-    code = _CODES.get(error.code, "rule-refused")
-    return ProtocolError(code, f"{error.message} {error.fix}".rstrip())

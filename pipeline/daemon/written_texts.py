@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from pipeline.core.errors import ProtocolError, quoted
+from pipeline.core.reports import Retranslated
 from pipeline.daemon.context import DaemonContext
 from pipeline.daemon.coordinator import CaptionCoordinator
 from pipeline.daemon.language import Back
@@ -92,6 +93,13 @@ class WrittenTexts:
         if new is not None:
             self.revise("correction", old, new, self._languages.correct(key, text))
             self.retranslations.of_caption(new)
+
+    def on_retranslated(self, result: Retranslated) -> None:
+        """Show what was made of a text, in the language that it was made for."""
+        if result.target:
+            self._languages.on_retranslated(result)
+        else:
+            self.retranslations.on_retranslated(result)
 
     def edit(self, key: int, text: str, lang: str) -> None:
         """Show an operator's own translation; `lang` "" is the first target's.

@@ -117,6 +117,15 @@ def _schema(name: str, kind: Any, *, exact: bool) -> dict[str, Any]:
     return {**head, **made}
 
 
+def _optional(properties: dict[str, Any]) -> set[str]:
+    """Return the fields that may be left out; what says which message it is may not."""
+    return {
+        name
+        for name, its in properties.items()
+        if "default" in its and name not in ("type", "name")
+    }
+
+
 def _tidy(schema: Any, *, exact: bool) -> None:
     """Take away titles that repeat names; state exactly which fields there are."""
     if isinstance(schema, list):
@@ -124,6 +133,7 @@ def _tidy(schema: Any, *, exact: bool) -> None:
             _tidy(each, exact=exact)
     if not isinstance(schema, dict):
         return
+    optional = set() if exact else _optional(schema.get("properties", {}))
     for key, inner in schema.items():
         if key in ("properties", "$defs"):
             for each in inner.values():
@@ -134,7 +144,7 @@ def _tidy(schema: Any, *, exact: bool) -> None:
             _tidy(inner, exact=exact)
     if "properties" in schema:
         schema.pop("title", None)
-        schema["required"] = list(schema["properties"])
+        schema["required"] = [name for name in schema["properties"] if name not in optional]
         if exact:
             schema["additionalProperties"] = False
 
