@@ -11,7 +11,7 @@ FAST := --hypothesis-profile=quick -m "not slow and not browser and not sound an
 
 .DELETE_ON_ERROR:  # a .venv that could only half be made is made again
 
-.PHONY: help venv dev train demo test check coverage lint format screenshots faults soak crowd bench bench-voices bench-processes bench-church lock wheel clean
+.PHONY: help venv dev train demo test check coverage lint format screenshots faults soak crowd bench bench-voices bench-processes bench-church bench-languages lock wheel clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -107,6 +107,10 @@ bench-church: .venv/runtime  ## Measure references and quoted verses: found, mis
 
 bench-processes: .venv/runtime  ## Measure what it costs that each engine runs in a process of its own
 	$(BIN)/python -m scripts.bench.engine_process --markdown docs/BENCHMARKS.md $(ARGS)
+
+bench-languages: .venv/runtime  ## Measure what four caption languages cost against one (5 minutes); ARGS="--final FILE.gguf"
+	$(BIN)/stark-translate models pull gemma-3-270m-q4_k_m
+	$(BIN)/python -m scripts.bench.languages --markdown docs/BENCHMARKS.md $(ARGS)
 
 lock: .venv/dev  ## Pin the newest versions that fit pyproject.toml
 	$(BIN)/uv pip compile -q pyproject.toml --universal --generate-hashes --no-header --no-annotate \

@@ -1,0 +1,180 @@
+"""Measure what further caption languages cost: one against several, in turns, in one sitting.
+
+    python -m scripts.bench.languages
+    python -m scripts.bench.languages --langs fr de pt --final gemma-3-270m-q4_k_m --prompt examples
+
+Each run is `stark-translate run` on the demo sermon in real time. The first language has the
+settings of this machine, the further ones a final translator only, all the same one, which takes
+turns. Ends with 1 where several cost more than --most times the processor time of one, or the first
+language's finals come later than --later times. Only these ratios can be compared between machines.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean, median
+
+import orjson
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from pipeline.core.errors import StarkError
+from pipeline.session.reader import read_journal
+from scripts.bench import recordings
+from scripts.bench.live import LiveRun, run_live
+from scripts.bench.machine import machine
+from scripts.bench.report_section import with_section
+
+TITLE = "## Several languages"
+PREFACE = """
+Made by `make bench-languages`: the demo sermon in real time with one caption language and with
+several, in turns. Recognition is done once, whatever the number; "recognizer" is the sum of its
+time. The delay is that of the first language's finals, from the last syllable.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What runs with a number of languages took."""
+
+    cpu: float
+    """CPU seconds for each second of audio."""
+    recognizer_s: float
+    """Seconds in the recognizer, for whole utterances."""
+    final_ms: float
+    """Median from the last syllable to the first language's final."""
+    finals: dict[str, int]
+    """Final captions by further language."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run, print, judge; return the exit code."""
+    arguments = _arguments(argv)
+    candidates = {"one": [], "several": [targets(arguments)]}
+    material = recordings.demo("sermon")
+    runs: dict[str, list[LiveRun]] = {name: [] for name in candidates}
+    turns = [name for _ in range(arguments.runs) for name in candidates]
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            for name in track(turns, "running", console=Console(stderr=True)):
+                settings = [*arguments.set, *candidates[name]]
+                runs[name].append(run_live(material.audio, "realtime", settings, Path(folder)))
+            one, several = (cost(runs[name], arguments.langs) for name in candidates)
+    except StarkError as error:
+        print(error, file=sys.stderr)
+        return 2
+    rows = table(one, several)
+    show(rows)
+    if arguments.markdown:
+        write(arguments.markdown, rows, arguments)
+    problems = judged(one, several, most=arguments.most, later=arguments.later)
+    for problem in problems:
+        print(problem, file=sys.stderr)
+    return 1 if problems else 0
+
+
+def targets(arguments: argparse.Namespace) -> str:
+    """Return the setting of the further languages."""
+    final = {"model": arguments.final, "prompt": arguments.prompt}
+    made = [
+        {"lang": lang, "rest": False, "partial": {"engine": "none"}, "final": final}
+        for lang in arguments.langs
+    ]
+    return f"translate.targets={orjson.dumps(made).decode()}"
+
+
+def cost(runs: Sequence[LiveRun], langs: Sequence[str]) -> Cost:
+    """Return what runs of one setting took; at least one run."""
+    shown = [record for run in runs for record in run.session.shown]
+    delays = [record.last_syllable_to_final_ms for record in shown]
+    recognized = [record.stt_ms for record in shown]
+    return Cost(
+        cpu=fmean(run.cpu for run in runs),
+        recognizer_s=sum(each or 0.0 for each in recognized) / 1000 / len(runs),
+        final_ms=median([each for each in delays if each is not None] or [0.0]),
+        finals={lang: sum(_finals(run.folder, lang) for run in runs) for lang in langs},
+    )
+
+
+def _finals(folder: Path, lang: str) -> int:
+    if not (folder / f"captions.{lang}.jsonl").exists():
+        return 0
+    return len({message.id for message in read_journal(folder, lang) if message.final})
+
+
+def table(one: Cost, several: Cost) -> list[list[str]]:
+    """Return the rows of the table, the heading first."""
+    measured = [
+        ("CPU, s/s", one.cpu, several.cpu),
+        ("recognizer, s", one.recognizer_s, several.recognizer_s),
+        ("first language's finals, ms", one.final_ms, several.final_ms),
+    ]
+    rows = [["", "one", str(1 + len(several.finals)), "ratio"]]
+    for name, before, now in measured:
+        ratio = f"{now / before:.2f}" if before else "-"
+        rows.append([name, f"{before:.3g}", f"{now:.3g}", ratio])
+    for lang, count in several.finals.items():
+        rows.append([f"finals in {lang}", "-", str(count), ""])
+    return rows
+
+
+def judged(one: Cost, several: Cost, *, most: float, later: float) -> list[str]:
+    """Return what is not as it should be."""
+    found = []
+    if several.cpu > most * one.cpu:
+        found.append(f"Several languages took {several.cpu / one.cpu:.2f} times the CPU of one.")
+    if several.final_ms > later * one.final_ms:
+        ratio = several.final_ms / one.final_ms if one.final_ms else float("inf")
+        found.append(f"The first language's finals came {ratio:.2f} times as late.")
+    found += [f"Nothing came in {lang}." for lang, count in several.finals.items() if not count]
+    return found
+
+
+def show(rows: Sequence[Sequence[str]]) -> None:
+    """Print the table."""
+    printed = Table(*rows[0], title=TITLE.removeprefix("## "))
+    for row in rows[1:]:
+        printed.add_row(*row)
+    Console().print(printed)
+
+
+def write(file: Path, rows: Sequence[Sequence[str]], arguments: argparse.Namespace) -> None:
+    """Put the section into a file in place of the one that it has had."""
+    head, *body = (f"| {' | '.join(row)} |" for row in rows)
+    lines = "\n".join([head, "|---" * len(rows[0]) + "|", *body])
+    about = machine()
+    langs, model = ", ".join(arguments.langs), Path(arguments.final).name
+    notes = (
+        f"- {about['date']}, {about['cpu']}; {arguments.runs} runs of each\n"
+        f"- further languages: {langs}, by {model}, prompt {arguments.prompt}\n"
+    )
+    text = file.read_text("utf-8") if file.exists() else "# Benchmarks\n"
+    section = f"{TITLE}\n{PREFACE}\n{lines}\n\n{notes}"
+    file.write_text(with_section(text, TITLE, section), "utf-8")
+
+
+def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--runs", type=int, default=1, help="runs of each (default 1)")
+    parser.add_argument("--langs", nargs="+", default=["fr", "de", "pt"], metavar="LANG",
+                        help="the further languages (default fr de pt)")  # fmt: skip
+    parser.add_argument("--final", default="gemma-3-270m-q4_k_m", metavar="MODEL",
+                        help="their final translator (default gemma-3-270m-q4_k_m)")  # fmt: skip
+    parser.add_argument("--prompt", default="examples", help="its prompt (default examples)")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting")
+    parser.add_argument("--most", type=float, default=1.6, help="CPU ratio (default 1.6)")
+    parser.add_argument("--later", type=float, default=1.1, help="ratio of delays (default 1.1)")
+    parser.add_argument("--markdown", type=Path, help="write the table into this file's section")
+    return parser.parse_args(argv)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,52 @@
+"""The verdict and the table of the languages' benchmark; its runs are `make bench-languages`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import orjson
+
+from pipeline.config.loader import load
+from scripts.bench import languages
+from scripts.bench.languages import Cost
+
+ONE = Cost(cpu=0.5, recognizer_s=10.0, final_ms=800.0, finals={"fr": 0})
+
+
+def test_the_table_has_the_ratio_of_the_two() -> None:
+    several = Cost(cpu=0.7, recognizer_s=10.0, final_ms=840.0, finals={"fr": 34})
+    assert languages.table(ONE, several) == [
+        ["", "one", "2", "ratio"],
+        ["CPU, s/s", "0.5", "0.7", "1.40"],
+        ["recognizer, s", "10", "10", "1.00"],
+        ["first language's finals, ms", "800", "840", "1.05"],
+        ["finals in fr", "-", "34", ""],
+    ]
+    assert languages.judged(ONE, several, most=1.6, later=1.1) == []
+
+
+def test_what_costs_too_much_comes_late_or_not_at_all_is_named() -> None:
+    several = Cost(cpu=1.0, recognizer_s=10.0, final_ms=1000.0, finals={"fr": 34, "de": 0})
+    found = languages.judged(ONE, several, most=1.6, later=1.1)
+    assert [problem.split()[-1] for problem in found] == ["one.", "late.", "de."]
+    assert "2.00 times" in found[0]
+    assert "1.25 times" in found[1]
+
+
+def test_the_further_languages_are_a_setting_that_the_program_takes(tmp_path: Path) -> None:
+    arguments = languages._arguments(["--langs", "fr", "de", "--final", str(tmp_path)])
+    key, _, value = languages.targets(arguments).partition("=")
+    found = load(flags={key: orjson.loads(value)}).settings
+    assert [target.lang for target in found.translate.targets] == ["fr", "de"]
+    assert [alone.translate.final.prompt for alone in found.by_target()] == ["examples"] * 2
+
+
+def test_the_section_takes_the_place_of_the_one_before(tmp_path: Path) -> None:
+    file = tmp_path / "BENCHMARKS.md"
+    arguments = languages._arguments([])
+    for finals in (33, 34):
+        several = Cost(cpu=0.7, recognizer_s=10.0, final_ms=840.0, finals={"fr": finals})
+        languages.write(file, languages.table(ONE, several), arguments)
+    text = file.read_text()
+    assert text.count("## Several languages") == 1
+    assert "| finals in fr | - | 34 |" in text
