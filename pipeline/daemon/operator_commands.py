@@ -87,7 +87,7 @@ class OperatorCommands:
         self._reload = reload
         self._undo = Undo()
         self._written = WrittenTexts(context, coordinator, hearing, self._undo, languages)
-        self._rules = HeldRules(
+        self._held_rules = HeldRules(
             context, coordinator, self._written, self._undo, lambda: hearing.heard_s
         )
 
@@ -163,7 +163,7 @@ class OperatorCommands:
         if earlier.notice:
             self.notices.restore(earlier.notice)
         with suppress(DictionaryError):  # it was switched off since
-            self._rules.restore(earlier.held_rules)
+            self._held_rules.restore(earlier.held_rules)
         self._hearing.apply(self._facts)
 
     def on_retranslated(self, result: Retranslated) -> None:
@@ -273,7 +273,7 @@ class OperatorCommands:
         ids = self._coordinator.redact(redaction)
         self._languages.redact(replace(redaction, ids=tuple(ids)))
         self._written.forget(ids, from_s)
-        self._rules.forget(from_s)
+        self._held_rules.forget(from_s)
         # Everything is hidden; who commanded it is answered when not even a kill can undo it.
         self._recorder.await_mark(_MARK_S)
         log.warning("off the record", utterances=len(ids), from_s=round(from_s, 1))
@@ -294,16 +294,16 @@ class OperatorCommands:
 
     def _hold_term(self, say: str, write: str, instead: str) -> None:
         try:
-            self._rules.hold_term(say, write, instead)
+            self._held_rules.hold_term(say, write, instead)
         except DictionaryError as error:
             raise refusal(error) from None
 
     def _add_rule(self, heard: str, write: str, *, held: bool) -> None:
         try:
             if held:
-                self._rules.hold(heard, write)
+                self._held_rules.hold(heard, write)
             else:
-                self._rules.add(heard, write)
+                self._held_rules.add(heard, write)
         except DictionaryError as error:
             raise refusal(error) from None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -32,9 +32,12 @@ class DisplayServer:
         session: str = "one",
         history: int = 200,
         certificate: tuple[Path, Path] | None = None,
+        further: Sequence[str] = (),
     ) -> None:
+        """`further` are target languages beside `target`."""
         self.mode: Mode = mode
         self.board = CaptionBoard(session, "en", target, history)
+        self.further = {lang: CaptionBoard(session, "en", lang, history) for lang in further}
         self.metrics = Metrics()
         self.published: list[CaptionMessage] = []
         self._port = 0
@@ -73,6 +76,7 @@ class DisplayServer:
                 mode=self.mode,
                 token="secret",
                 metrics=self.metrics,
+                further=self.further,
             )
             hub.set_state(state)
             await hub.start(on_command=self._command, health=health_record)
@@ -98,6 +102,10 @@ class DisplayServer:
     def show(self, shown: Caption) -> None:
         """Publish a caption."""
         self._publish(lambda: self.board.show(shown))
+
+    def show_in(self, lang: str, shown: Caption) -> None:
+        """Publish a caption in a further language."""
+        self._publish(lambda: self.further[lang].show(shown), lang)
 
     def say(
         self, caption_id: int, text: str, source: str = "", *, final: bool = False, stable: int = 0
@@ -135,13 +143,13 @@ class DisplayServer:
         """Count the connected displays of a kind."""
         return int(self.metrics.registry.get_sample_value("stark_clients", {"kind": kind}) or 0)
 
-    def _publish(self, change: Callable[[], CaptionMessage | None]) -> None:
+    def _publish(self, change: Callable[[], CaptionMessage | None], lang: str = "") -> None:
         async def publish() -> None:
             message = change()
             if message is not None:
                 self.published.append(message)
                 if self._hub is not None:
-                    self._hub.publish(message)
+                    self._hub.publish(message, lang)
 
         self._wait(publish())
 

@@ -1,0 +1,101 @@
+"""A hall with several caption languages: each phone reads its own, in its own script."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from scripts.support.captions import caption
+from scripts.support.display_server import DisplayServer
+from tests.browser.conftest import Visit
+
+pytestmark = pytest.mark.browser
+
+SAID = "The Lord is my shepherd; I shall not want."
+READ = {
+    "es": "El Señor es mi pastor; nada me faltará.",
+    "fr": "L’Éternel est mon berger : je ne manquerai de rien.",
+    "ar": "الرب راعيّ فلا يعوزني شيء.",
+    "zh": "耶和华是我的牧者，我必不至缺乏。",
+    "ko": "여호와는 나의 목자시니 내게 부족함이 없으리로다.",
+}
+
+
+@pytest.fixture
+def hall() -> Iterator[DisplayServer]:
+    with DisplayServer(further=[lang for lang in READ if lang != "es"]) as running:
+        for lang, text in READ.items():
+            shown = caption(1, SAID, text, final=True, lang=lang)
+            if lang == "es":
+                running.show(shown)
+            else:
+                running.show_in(lang, shown)
+        yield running
+
+
+def reads(page: Page, lang: str, text: str) -> None:
+    expect(page.locator(".caption .text").first).to_have_text(text)
+    assert page.locator(".caption .text").first.get_attribute("lang") == lang
+
+
+@pytest.mark.parametrize(
+    ("locale", "lang"), [("fr-CA", "fr"), ("ar-EG", "ar"), ("ko", "ko"), ("en-GB", "es")]
+)
+def test_a_phone_begins_with_the_language_of_its_browser(
+    visit: Visit, locale: str, lang: str
+) -> None:
+    reads(visit(locale=locale), lang, READ[lang])
+
+
+def test_a_link_chooses_and_is_remembered_until_the_reader_chooses(visit: Visit) -> None:
+    page = visit("/?lang=zh")
+    reads(page, "zh", READ["zh"])
+    page.goto(page.url.partition("?")[0])
+    reads(page, "zh", READ["zh"])
+    page.goto(f"{page.url}?lang=fr")
+    reads(page, "fr", READ["fr"])
+    page.locator("#open").click()
+    page.locator("#lang").select_option("ko")
+    reads(page, "ko", READ["ko"])
+    assert "lang=" not in page.url
+    page.reload()
+    reads(page, "ko", READ["ko"])
+
+
+def test_who_hears_badly_reads_what_is_spoken(visit: Visit) -> None:
+    reads(visit("/?lang=en"), "en", SAID)
+
+
+def test_a_link_in_a_language_that_there_is_not_gives_what_there_is(visit: Visit) -> None:
+    page = visit("/?lang=sw", locale="fr-FR")
+    reads(page, "fr", READ["fr"])
+    assert "lang=" not in page.url
+
+
+def test_in_arabic_page_and_captions_run_from_right_to_left(visit: Visit) -> None:
+    page = visit(locale="ar")
+    reads(page, "ar", READ["ar"])
+    expect(page.locator("html")).to_have_attribute("dir", "rtl")
+    text = page.locator(".caption .text").first
+    assert text.get_attribute("dir") == "rtl"
+    expect(page.locator("#status-text")).to_have_text("جارٍ الاستماع")
+    middle = page.viewport_size["width"] / 2  # type: ignore[index]
+    status, settings = (page.locator(each).bounding_box() for each in ("#status", "#open"))
+    assert status is not None
+    assert settings is not None
+    assert settings["x"] + settings["width"] < middle < status["x"] + status["width"]
+
+
+@pytest.mark.parametrize("lang", ["ar", "zh", "ko"])
+@pytest.mark.parametrize("path", ["/", "/projector", "/obs"])
+def test_a_long_line_breaks_inside_the_screen(
+    hall: DisplayServer, visit: Visit, lang: str, path: str
+) -> None:
+    hall.show_in(lang, caption(2, SAID, " ".join([READ[lang]] * 4), final=True, lang=lang))
+    page = visit(f"{path}?lang={lang}")
+    expect(page.locator(f"[lang='{lang}']").last).to_contain_text(READ[lang][:6])
+    assert page.evaluate(
+        "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
+    )
