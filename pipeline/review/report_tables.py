@@ -9,12 +9,14 @@ from statistics import median
 
 from markupsafe import Markup
 
+from pipeline.core.languages import language
 from pipeline.core.percentiles import spread
 from pipeline.core.types import Correction
 from pipeline.evaluation.score import Score
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.records.summary import STAGES
 from pipeline.records.terms import TermTally
+from pipeline.records.translation import TranslationRecord
 from pipeline.records.utterance import UtteranceRecord
 from pipeline.review.rendering import render_part
 from pipeline.review.report_timeline import ReportedSession, stage_class
@@ -121,6 +123,24 @@ def stage_times(session: ReportedSession) -> Markup:
         if took is not None
     ]
     return render_part(_TEMPLATE, "stage_times", rows=rows)
+
+
+def further_languages(session: ReportedSession) -> Markup:
+    """Return how the languages beside the first one went: how much, by whom, how quickly."""
+    by_lang: dict[str, list[TranslationRecord]] = {}
+    for record in session.records:
+        if isinstance(record, TranslationRecord):
+            by_lang.setdefault(record.target, []).append(record)
+    rows = [
+        (
+            language(lang).name,
+            len(records),
+            Counter(record.final.engine for record in records).most_common(),
+            spread(record.last_syllable_to_final_ms for record in records),
+        )
+        for lang, records in sorted(by_lang.items())
+    ]
+    return render_part(_TEMPLATE, "further_languages", rows=rows)
 
 
 def reviewed(session: ReportedSession) -> Markup:

@@ -7,9 +7,10 @@ import sys
 from pathlib import Path
 
 from pipeline.captions.export import DOCX, FORMATS, WHICH, export, export_docx
+from pipeline.captions.subtitles import languages
 from pipeline.cli.options import Commands, add_command, add_session, session_of, write_bytes_out
 from pipeline.core.errors import SessionError, UsageError
-from pipeline.session.reader import read_journal, started
+from pipeline.session.reader import further_languages, read_journal, started
 
 _SAME = {"htm": "html", "markdown": "md"}
 _SAYS = "Write a session's captions as subtitles, text, a page, a table or JSON."
@@ -25,6 +26,9 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--lang", choices=WHICH, default="target", help="what was said, its translation, or both"
     )
+    parser.add_argument(
+        "--target", default="", help="the translation into this language (default: the first one)"
+    )
     parser.add_argument("--out", type=Path, metavar="FILE", help="default: standard output")
 
 
@@ -33,7 +37,7 @@ def _export(arguments: argparse.Namespace) -> int:
     out: Path | None = arguments.out
     ending = out.suffix.removeprefix(".").lower() if out else ""
     form = arguments.format or _form_of(out, ending)
-    captions = read_journal(folder)
+    captions = read_journal(folder, _journal_of(folder, arguments.target))
     if not captions:
         message = f"Nothing was said in {folder.name}: there is nothing to export."
         fix = "`stark-translate sessions` lists the services; name another one."
@@ -49,6 +53,22 @@ def _export(arguments: argparse.Namespace) -> int:
         return 0
     sys.stdout.buffer.write(content)
     return 0
+
+
+def _journal_of(folder: Path, target: str) -> str:
+    """Return the language of the journal with a translation, "" for the first one's.
+
+    Raises SessionError where the session has none.
+    """
+    further = further_languages(folder)
+    if not target or target in further:
+        return target
+    first = languages(read_journal(folder)).get("target", "")
+    if target == first:
+        return ""
+    message = f"{folder.name} was not translated into {target}."
+    known = ", ".join(filter(None, [first, *further]))
+    raise SessionError("session-lang", message, f"There is: {known}.")
 
 
 def _title(folder: Path) -> str:

@@ -8,11 +8,13 @@ from pipeline.core.types import Correction
 from pipeline.records.comparison import CompareRecord
 from pipeline.records.events import FaultEvent, SourceEvent
 from pipeline.records.quality import Decision, Parts, Quality
+from pipeline.records.translation import translation_record
 from pipeline.records.utterance import UtteranceRecord
 from pipeline.review.report_tables import (
     corrections,
     filtered,
     flagged,
+    further_languages,
     reviewed,
     second_finals,
     stage_times,
@@ -227,3 +229,12 @@ def test_what_people_corrected_stands_beside_what_was_shown() -> None:
     assert "a person looked at 4: 2 corrected, 1 approved, 1 rejected." in table
     assert reviewed(told(captions, records)) == ""
     assert "<table" not in reviewed(told(captions, records, decisions[1:2]))
+
+
+def test_each_further_language_is_told_with_how_quick_it_was() -> None:
+    said = [record(number, "amen", "amén") for number in (1, 2)]
+    french = [each for one in said if (each := translation_record(one, "fr"))]
+    assert rows(further_languages(told([], said))) == []
+    assert rows(further_languages(told([], [*said, *french]))) == [
+        ["French", "2", "2 gemma", "910", "920"]
+    ]

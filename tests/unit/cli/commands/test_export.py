@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.cli.main import main
+from pipeline.protocol.codec import encode
 from scripts.support.journal import message, session
 from scripts.support.program import call, environment
 
@@ -35,6 +36,19 @@ def test_a_files_ending_chooses_the_format(sessions: Path) -> None:
     assert made == "WEBVTT\n\n00:00:01.000 --> 00:00:03.000\nGrace\nGracia\n\n"
     assert main(["export", "last", "--format", "txt", "--out", "a.VTT"]) == 0
     assert (sessions.parent / "a.VTT").read_text() == "Gracia\n"
+
+
+def test_each_language_of_a_service_is_exported_by_its_name(
+    sessions: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder,) = sessions.iterdir()
+    french = message(1, "Grace", "La grâce", start_s=1.0, end_s=3.0, lang="fr")
+    (folder / "captions.fr.jsonl").write_bytes(encode(french) + b"\n")
+    for target, text in {"fr": "La grâce", "es": "Gracia", "": "Gracia"}.items():
+        assert main(["export", "last", "--format", "txt", "--target", target]) == 0
+        assert capsys.readouterr().out == f"{text}\n"
+    assert main(["export", "last", "--target", "de"]) == 1
+    assert "There is: es, fr. [session-lang]" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
