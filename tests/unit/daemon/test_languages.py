@@ -222,6 +222,32 @@ def test_a_hidden_caption_is_hidden_in_every_language_and_comes_back(tmp_path: P
 
 
 @pytest.mark.slow
+def test_what_was_really_said_is_translated_again_into_every_language(tmp_path: Path) -> None:
+    async def beside(service: Service) -> None:
+        boards = {
+            "gemma": service.app._context.board,
+            "fr-final": service.app._context.further["fr"],
+        }
+        await reached(
+            lambda: all(
+                sum(m.final for m in board.snapshot().messages) == len(SCRIPT)
+                for board in boards.values()
+            )
+        )
+        await operator(service, {"name": "correct", "id": 2, "text": "grace"})
+        for engine, board in boards.items():
+            await reached(lambda b=board, e=engine: b.message(2).target.text == f"grace-{e}")  # type: ignore[misc]
+            assert board.message(2).source.text == "grace"
+        service.app.stop()
+
+    flags = {"translate.targets": [{"lang": "fr", "rest": False}]}
+    service = live(tmp_path, flags=flags)
+    assert service.run(beside) == 0
+    last = {line["id"]: line for line in service.journal("captions.fr.jsonl")}
+    assert last[2]["target"]["text"] == "grace-fr-final"
+
+
+@pytest.mark.slow
 def test_what_is_off_the_record_is_gone_from_every_language_and_its_files(tmp_path: Path) -> None:
     async def beside(service: Service) -> None:
         board = service.app._context.further["fr"]

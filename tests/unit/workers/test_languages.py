@@ -213,7 +213,7 @@ def test_samples_are_not_held_while_a_transcript_waits(tmp_path: Path) -> None:
     bench = Bench(tmp_path, FakeTranslator("quick"))
     bench.workers.transcripts.put(transcript(1))
     waiting = bench.workers.transcripts.take()
-    assert waiting is not None
+    assert isinstance(waiting, Transcript)
     assert len(waiting.utterance.pcm) == 0
 
 
