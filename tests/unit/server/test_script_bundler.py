@@ -123,4 +123,4 @@ def test_pages_import_what_is_shared_and_nothing_of_each_other() -> None:
     upward = {(page, folder) for page in PAGES for folder in ("shared", "render", page)}
     below = {("shared", "words"), ("shared", "shared"), ("render", "shared"), ("render", "render")}
     assert found <= {*below, *upward}
-    assert {name.split("/")[0] for name in sources} == {"shared", "render", *PAGES}
+    assert {name.split("/")[0] for name in sources} == {"words", "shared", "render", *PAGES}
