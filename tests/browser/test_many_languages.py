@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 from scripts.support.captions import caption
 from scripts.support.display_server import DisplayServer
 from tests.browser.conftest import Visit
+from tests.support.recorder import wait_for
 
 pytestmark = pytest.mark.browser
 
@@ -93,9 +94,10 @@ def test_in_arabic_page_and_captions_run_from_right_to_left(visit: Visit) -> Non
 def test_a_long_line_breaks_inside_the_screen(
     hall: DisplayServer, visit: Visit, lang: str, path: str
 ) -> None:
-    hall.show_in(lang, caption(2, SAID, " ".join([READ[lang]] * 4), final=True, lang=lang))
     page = visit(f"{path}?lang={lang}")
-    expect(page.locator(f"[lang='{lang}']").last).to_contain_text(READ[lang][:6])
+    wait_for(lambda: hall.clients(path.strip("/") or "audience") == 1)  # the overlay shows no past
+    hall.show_in(lang, caption(2, SAID, " ".join([READ[lang]] * 4), final=True, lang=lang))
+    expect(page.locator(f"#captions [lang='{lang}']").last).to_contain_text(READ[lang][:6])
     assert page.evaluate(
         "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
     )
