@@ -53,8 +53,10 @@ class TargetCommit:
         self.closed = 0
         for place, part in enumerate(parts):
             old = forced[place] if place < len(forced) else ()
-            if _common(old, part.pieces) < len(old):
-                counts.append(_common(old, part.pieces))
+            same = _common(old, part.pieces)
+            # Nothing comes between words that stand, so a part in front of some cannot grow.
+            if same < len(old) or (len(part.pieces) > same and any(forced[place + 1 :])):
+                counts.append(same)
                 break
             counts.append(self._count(part, len(old), before[place] if place < len(before) else ()))
             kept[place : place + 1] = [part.pieces[: counts[-1]]]

@@ -102,6 +102,13 @@ def test_two_sentences_that_turn_out_to_be_one_keep_their_words() -> None:
     assert policy.push([part("Dios|. es bueno", [0, 1, 2, 3], 1)]) == len("Dios.")
 
 
+def test_nothing_comes_between_words_that_stand() -> None:
+    policy = TargetCommit()
+    policy.push([part("", [], whole=True), part("la paz", [0, 1], whole=True)])
+    assert policy.push([part("Sea", [0], whole=True), part("", [])]) == 0
+    assert policy.committed == ((), (f"{MARK}la", f"{MARK}paz"))
+
+
 @pytest.mark.parametrize(
     ("looked_at", "expected"),
     [
