@@ -1,0 +1,187 @@
+"""One HTTP request in a thread of its own, so that its caller never waits longer than it wants.
+
+Neither the look-up of a name nor a read that waits can be ended from outside; a thread can be left
+behind. The standard library's client is used: it is always there. (httpx comes with
+huggingface_hub, which has changed to httpx2 between two of its versions.)
+"""
+
+from __future__ import annotations
+
+import http.client
+import queue
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from urllib.parse import SplitResult
+
+from pipeline.core.errors import EngineError
+
+LOOK_S = 0.02
+"""How often the caller is asked whether it still wants the answer."""
+
+_CONNECT_S = 3.0
+"""A server that has not taken the connection by then is not there."""
+_LONGEST_LINE = 262_144
+_MOST_BYTES = 4_000_000
+"""An answer to one sentence is a thousandth of it; more is no answer."""
+
+Check = Callable[[], None]
+"""Called while waiting; raises where the answer is not wanted any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The beginning of an answer."""
+
+    status: int
+    content_type: str
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    """The answer is whole."""
+
+
+_Said = Head | bytes | _End | OSError | http.client.HTTPException
+
+
+class HttpCall:
+    """A request under way. Close it, whole or not; what is not read by then is dropped."""
+
+    def __init__(
+        self,
+        base: SplitResult,
+        path: str,
+        *,
+        headers: Mapping[str, str],
+        until_s: float,
+        body: bytes | None = None,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        """Start it. `until_s` is monotonic; `body` makes it a POST; `tls` is for https."""
+        self._base = base
+        self._path = path
+        self._headers = {**headers, "Connection": "close"}
+        self._body = body
+        self._until_s = until_s
+        self._tls = tls
+        self._said: queue.SimpleQueue[_Said] = queue.SimpleQueue()
+        self._is_closed = False
+        self._connection: http.client.HTTPConnection | None = None
+        self._where = base.netloc.rpartition("@")[2]
+        threading.Thread(target=self._run, name="http call", daemon=True).start()
+
+    def head(self, check: Check) -> Head:
+        """Wait for the beginning of the answer. Raises EngineError, and what `check` raises."""
+        said = self._next(check)
+        if not isinstance(said, Head):
+            raise EngineError("server-gone", f"{self._where} ended before it answered.")
+        return said
+
+    def line(self, check: Check) -> bytes | None:
+        """Wait for a line, with its end; None after the last. Raises as `head` does."""
+        said = self._next(check)
+        return said if isinstance(said, bytes) else None
+
+    def close(self) -> None:
+        """End it, whatever it is at: a server that still writes notices, and stops."""
+        self._is_closed = True
+        connection = self._connection
+        # A read in the other thread returns at once; closing the file under it would not do that.
+        if connection is not None and isinstance(connection.sock, socket.socket):
+            with suppress(OSError):
+                connection.sock.shutdown(socket.SHUT_RDWR)
+
+    def _next(self, check: Check) -> Head | bytes | _End:
+        while True:
+            check()
+            left_s = self._until_s - time.monotonic()
+            if left_s <= 0:
+                raise EngineError("server-late", f"{self._where} did not answer in time.")
+            try:
+                said = self._said.get(timeout=min(left_s, LOOK_S))
+            except queue.Empty:
+                continue
+            if isinstance(said, OSError | http.client.HTTPException):
+                raise _refusal(self._where, said) from said
+            return said
+
+    def _run(self) -> None:
+        try:
+            self._connection = connection = self._connect()
+            try:
+                self._exchange(connection)
+            finally:
+                connection.close()
+        except (OSError, http.client.HTTPException) as error:
+            self._said.put(error)
+        except ValueError as error:  # a header or a path that HTTP cannot carry
+            self._said.put(http.client.HTTPException(str(error)))
+
+    def _connect(self) -> http.client.HTTPConnection:
+        host, port = self._base.hostname or "", self._base.port
+        patience_s = max(LOOK_S, min(_CONNECT_S, self._until_s - time.monotonic()))
+        if self._tls is None:
+            connection = http.client.HTTPConnection(host, port, timeout=patience_s)
+        else:
+            connection = http.client.HTTPSConnection(
+                host, port, timeout=patience_s, context=self._tls
+            )
+        connection.connect()
+        return connection
+
+    def _exchange(self, connection: http.client.HTTPConnection) -> None:
+        # The caller has given up by then: this only ends the thread.
+        connection.sock.settimeout(max(1.0, self._until_s - time.monotonic() + 1.0))
+        method = "GET" if self._body is None else "POST"
+        path = f"{self._base.path.rstrip('/')}/{self._path}"
+        connection.request(method, path, body=self._body, headers=self._headers)
+        response = connection.getresponse()
+        kind = response.headers.get_content_type()
+        self._said.put(Head(response.status, kind))
+        read = 0
+        while not self._is_closed and (line := response.readline(_LONGEST_LINE)):
+            read += len(line)
+            if read > _MOST_BYTES or (len(line) == _LONGEST_LINE and not line.endswith(b"\n")):
+                msg = "it answers without end"
+                raise http.client.HTTPException(msg)
+            self._said.put(line)
+        # http.client takes the end of a chunked answer that broke off for its end.
+        if response.length:
+            raise http.client.IncompleteRead(b"", response.length)
+        self._said.put(_End())
+
+
+def _refusal(where: str, error: OSError | http.client.HTTPException) -> EngineError:
+    """Return what went wrong, as people say it."""
+    match error:
+        case http.client.IncompleteRead() | http.client.RemoteDisconnected() | ssl.SSLEOFError():
+            return EngineError("server-gone", f"{where} broke off.")
+        case ssl.SSLCertVerificationError():
+            return EngineError(
+                "server-untrusted",
+                f"{where} has a certificate that is not trusted: {error.verify_message}.",
+                "Name the certificate of who signed it in ca_file.",
+            )
+        case ssl.SSLError():
+            return EngineError(
+                "server-untrusted",
+                f"{where} cannot be spoken to over TLS: {error.reason or error}.",
+                "Is it http and not https?",
+            )
+        case socket.gaierror():
+            return EngineError("server-gone", f"{where}: there is no machine of that name.")
+        case ConnectionRefusedError():
+            return EngineError("server-gone", f"{where}: nothing listens there.")
+        case TimeoutError():
+            return EngineError("server-gone", f"{where} does not answer.")
+        case OSError():
+            return EngineError("server-gone", f"{where}: {error.strerror or error}.")
+    return EngineError(
+        "server-nonsense",
+        f"{where} does not speak HTTP as it should: {str(error)[:100] or type(error).__name__}.",
+    )

@@ -1,0 +1,247 @@
+"""Text to text on another machine: a model behind an OpenAI-compatible server."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+import structlog
+
+from pipeline.core.errors import EngineCancelledError, EngineError
+from pipeline.core.standing import Standing
+from pipeline.core.terms import WantedTerm
+from pipeline.core.types import Translation
+from pipeline.engines import prompts
+from pipeline.engines.completions import Completions, Piece
+from pipeline.engines.http_call import LOOK_S
+from pipeline.engines.output import WholeWords, join, one_line
+from pipeline.engines.protocols import never
+from pipeline.text import repetition, sentences
+
+log = structlog.get_logger()
+
+_WAITS_S = (0.1, 0.3, 1.0)
+"""Waits before the retries of what may pass."""
+_MAY_PASS = {"server-gone", "server-busy", "server-failed"}
+_FIRST_LOOK_S = 3.0
+"""A start waits no longer for a server that does not answer."""
+_BYTES_A_TOKEN = 3
+"""Fewer than a text of any language that we have has; the server alone could count."""
+_BRACKETS = str.maketrans("<>", "‹›")
+
+
+class OpenAi:
+    """A Translator on a server: `model` is the server's name of it, `url` where it listens.
+
+    Greedy, streamed, one request at a time. `context` is in tokens. What cannot be had over this
+    interface is left out: log-probabilities, church words put in, a draft's words kept.
+    `prompt`, `key_file`, `ca_file`, `section`: see `prompts`, `Completions`, `EngineSpec`.
+    """
+
+    name = "openai"
+    kernels = ""
+    gpu_layers = 0
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        url: str,
+        key_file: str = "",
+        ca_file: str = "",
+        prompt: Literal["auto", "translategemma", "starter", "examples"] = "auto",
+        source: str = "en",
+        target: str = "es",
+        context: int = 2048,
+        deadline_s: float = 8.0,
+        section: str = "",
+    ) -> None:
+        self._style = prompts.style_for(model) if prompt == "auto" else prompt
+        self._source = source
+        self._target = target
+        self._context = context
+        self._section = section
+        self.deadline_s = deadline_s
+        self.is_cancelled = never
+        self.degraded_reason = ""
+        self._is_known = False
+        self.server = Completions(
+            url, model, key_file=key_file, ca_file=ca_file, section=section
+        )
+
+    def open(self) -> None:
+        """Read what the server needs to be asked. Raises ModelError, ConfigError."""
+        prompts.render(self._style, "", self._source, self._target, self._section)
+        self.server.open()
+
+    def load(self) -> None:
+        """Do the same and see whether the server is there; one that is not may come later.
+
+        Raises ModelError, ConfigError.
+        """
+        self.open()
+        try:
+            self.server.check_model(until_s=time.monotonic() + _FIRST_LOOK_S, check=_go_on)
+        except EngineError as error:
+            self._note(error)
+        else:
+            self._is_known = True
+
+    def translate(
+        self,
+        text: str,
+        on_text: Callable[[str], None] | None = None,
+        draft: str = "",  # noqa: ARG002 - nothing of it can be told to a server
+        standing: Standing | None = None,  # noqa: ARG002
+        wanted: Sequence[WantedTerm] = (),  # noqa: ARG002
+    ) -> Translation:
+        """Translate `text`; `on_text` gets the text so far, whole words only, as it grows.
+
+        What may pass is tried again while the deadline allows. Raises EngineError (see
+        `Completions.complete`); EngineCancelledError.
+        """
+        until_s = time.monotonic() + self.deadline_s
+        parts: list[Translation] = []
+
+        def grow(part: str) -> None:
+            if on_text is not None:
+                on_text(" ".join([*(before.text for before in parts), part]))
+
+        if not text.strip():
+            return Translation("", self.name)
+        try:
+            for part in sentences.pack(text, self._fits):
+                parts.append(self._patiently(part, until_s, _Growing(grow)))
+        except EngineCancelledError:
+            raise
+        except EngineError as error:
+            self._is_known = False  # what comes back may be another one
+            self._note(error)
+            raise
+        if self.degraded_reason:
+            log.info("server is back", server=self.server.place)
+            self.degraded_reason = ""
+        return join(self.name, parts)
+
+    def score(self, text: str, target: str) -> tuple[float, float]:  # noqa: ARG002
+        """Raise EngineError: a server judges no translations."""
+        raise EngineError("score-unknown", f"{self.server.place} judges no translations.")
+
+    def _patiently(self, part: str, until_s: float, growing: _Growing) -> Translation:
+        for wait_s in (*_WAITS_S, None):
+            try:
+                return self._once(part, until_s, growing)
+            except EngineError as error:
+                is_last = wait_s is None or time.monotonic() + wait_s >= until_s
+                if error.code not in _MAY_PASS or is_last or wait_s is None:
+                    raise
+                log.debug("server is asked again", error=str(error), wait_s=wait_s)
+                self._wait(wait_s)
+        raise AssertionError  # the last wait is None
+
+    def _once(self, part: str, until_s: float, growing: _Growing) -> Translation:
+        check = self._check
+        if not self._is_known:
+            self.server.check_model(until_s=until_s, check=check)
+            self._is_known = True
+        prompt = prompts.render(self._style, _harmless(part), self._source, self._target)
+        request = {
+            "prompt": f"{prompt.head}{prompt.text}{prompt.tail}",
+            "max_tokens": self._cap(part),
+            "temperature": 0,
+            "stop": [prompt.end],
+            "stream_options": {"include_usage": True},
+        }
+        words = WholeWords(self._target, growing.to)
+        repeats = repetition.longest(repetition.words(part)).count
+        answer = _Answer()
+        for piece in self.server.complete(request, until_s=until_s, check=check):
+            answer.add(piece)
+            words.add(piece.text.encode())
+            # Only where a word has ended: the last one may still grow.
+            if " " in piece.text and repetition.at_end(repetition.words(answer.text), repeats):
+                answer.stopped = "loop"
+                break
+        return Translation(
+            text=one_line(answer.text.partition(prompt.end)[0]),
+            engine=self.name,
+            tokens=answer.tokens or answer.pieces,
+            prompt_tokens=answer.prompt_tokens,
+            stopped=answer.stopped,
+        )
+
+    def _check(self) -> None:
+        if self.is_cancelled():
+            raise EngineCancelledError("engine-cancelled", "The translation is not wanted.")
+
+    def _wait(self, wait_s: float) -> None:
+        until_s = time.monotonic() + wait_s
+        while time.monotonic() < until_s:
+            self._check()
+            time.sleep(LOOK_S)
+
+    def _note(self, error: EngineError) -> None:
+        """Keep why the server is not used, and say it where that is new."""
+        if error.message != self.degraded_reason:
+            log.warning("server is not used", reason=error.message, code=error.code, fix=error.fix)
+        self.degraded_reason = error.message
+
+    def _cap(self, text: str) -> int:
+        return 20 + int(2.5 * _tokens(text))
+
+    def _fits(self, text: str) -> bool:
+        prompt = prompts.render(self._style, text, self._source, self._target)
+        size = _tokens(prompt.head + prompt.text + prompt.tail)
+        return size + self._cap(text) <= self._context
+
+
+class _Growing:
+    """Passes on a text that grows, and not what a second attempt writes once more."""
+
+    def __init__(self, grow: Callable[[str], None]) -> None:
+        self._grow = grow
+        self._most = 0
+
+    def to(self, text: str) -> None:
+        """Take the text so far."""
+        if len(text) > self._most:
+            self._most = len(text)
+            self._grow(text)
+
+
+class _Answer:
+    """What a server has written so far, and how it ended."""
+
+    def __init__(self) -> None:
+        self.text = ""
+        self.pieces = 0
+        self.tokens = 0
+        self.prompt_tokens = 0
+        self.stopped: Literal["end", "length", "loop"] = "end"
+
+    def add(self, piece: Piece) -> None:
+        """Take the next piece."""
+        self.text += piece.text
+        self.pieces += bool(piece.text)
+        self.tokens = piece.tokens or self.tokens
+        self.prompt_tokens = piece.prompt_tokens or self.prompt_tokens
+        if piece.finish == "length":
+            self.stopped = "length"
+
+
+def _go_on() -> None:
+    """Go on waiting."""
+
+
+def _harmless(text: str) -> str:
+    """Return a text in which nobody can have spoken a control token, such as <end_of_turn>.
+
+    The server tokenizes prompt and text in one, and would take it for one.
+    """
+    return text.translate(_BRACKETS)
+
+
+def _tokens(text: str) -> int:
+    """Return about how many tokens a text has, rather too many."""
+    return len(text.encode(errors="replace")) // _BYTES_A_TOKEN + 1
