@@ -233,7 +233,9 @@ class App:
         def tell(message: str) -> None:
             self._reports.emit(Fault("models", "model-changed", message))
 
-        self._hashing = BackgroundHashing([engine.spec.model for engine in engines], tell)
+        self._hashing = BackgroundHashing(
+            [engine.spec.model for engine in engines if not engine.spec.is_elsewhere], tell
+        )
         self._hashing.start()
 
     async def _stop_workers(self) -> None:

@@ -109,6 +109,7 @@ def _serve(channel: Channel) -> None:
         except EngineError as error:
             _end_if_without_memory(error)
             answer = _refusal(error)
+        answer["degraded_reason"] = engine.degraded_reason  # a server may be gone, or back
         channel.send(answer, patience=Patience())
 
 

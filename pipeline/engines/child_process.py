@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections import deque
 from contextlib import suppress
 from pathlib import Path
@@ -43,6 +44,8 @@ _LONGEST_LINE = 65_536
 _LONGEST_REASON = 200
 _END_S = 1.0
 """A child that has been told the end may take so long."""
+_DEATH_S = 5.0
+"""A killed one is gone by then, or hangs in the kernel: a GPU's driver may hold it for ever."""
 
 
 def own_log_level() -> int:
@@ -63,6 +66,7 @@ class ChildProcess:
         self._engine = engine
         self._part = part
         self._cause: Cause | None = None
+        self._killed_s: float | None = None
         self._rest = b""
         self._last_lines: deque[str] = deque(maxlen=_LAST_LINES)
         self._oom_kills = _oom_kills()
@@ -132,7 +136,13 @@ class ChildProcess:
     def kill(self, cause: Cause) -> None:
         """Kill it; any thread may. The first cause counts."""
         self._cause = self._cause or cause
+        self._killed_s = self._killed_s or time.monotonic()
         self._process.kill()
+
+    @property
+    def is_stuck(self) -> bool:
+        """Whether it was killed some time ago, for one who still waits for its end."""
+        return self._killed_s is not None and time.monotonic() - self._killed_s > _DEATH_S
 
     def memory_bytes(self) -> int:
         """Return the memory that it holds, 0 if it is gone or no file can be opened to look."""
@@ -150,13 +160,12 @@ class ChildProcess:
         return float(times.user + times.system)
 
     def end(self) -> Cause:
-        """Have it end, or find it dead; free all that was its own, and say what it ended of."""
+        """Have it end, or find it dead; free all that was its own, and say what it ended of.
+
+        One that hangs in the kernel is left behind.
+        """
         self.channel.end()
-        try:
-            status = self._process.wait(_END_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            status = self._process.wait()
+        status = self._await_end()
         with suppress(OSError):
             while self._process.stdout is not None and _is_readable(self._process.stdout.fileno()):
                 if not self.pump(0):
@@ -165,7 +174,19 @@ class ChildProcess:
             self.channel.close()
         if self._process.stdout is not None:
             self._process.stdout.close()
+        if status is None:
+            killed = self._cause or Cause("engine-hangs", "did not end")
+            return Cause(killed.code, f"{killed.words}, and hangs in the system")
         return self._cause or explained(self._explain(status), self._engine)
+
+    def _await_end(self) -> int | None:
+        """Return how it ended, None if nothing ends it."""
+        for patience_s in (_END_S, _DEATH_S):
+            try:
+                return self._process.wait(patience_s)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+        return None
 
     def _explain(self, status: int) -> Cause:
         said = f": {self._said}" if self._said else ""

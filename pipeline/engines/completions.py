@@ -7,7 +7,7 @@ here could see which one that is.
 from __future__ import annotations
 
 import ssl
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -99,7 +99,7 @@ class Completions:
 
     def complete(
         self, request: Mapping[str, Any], *, until_s: float, check: Check
-    ) -> Iterator[Piece]:
+    ) -> Generator[Piece, None, None]:
         """Yield what the server writes behind a prompt, the last piece with its `finish`.
 
         Raises EngineError: `server-gone`, also where it breaks off; `server-late` at `until_s`;
@@ -125,7 +125,7 @@ class Completions:
         if served and self._model not in served:
             raise self._other_model(", ".join(served)[:_MOST_SAID])
 
-    def _pieces(self, call: HttpCall, check: Check) -> Iterator[Piece]:
+    def _pieces(self, call: HttpCall, check: Check) -> Generator[Piece, None, None]:
         events, is_finished = EventReader(), False
         while (line := call.line(check)) is not None:
             data = events.add(line.decode(errors="replace").rstrip("\r\n"))
@@ -133,24 +133,25 @@ class Completions:
                 continue
             if data.strip() == "[DONE]":
                 return
-            piece = self._piece(_object(data.encode()), data)
+            piece = self._piece(_object(data.encode()))
             is_finished |= bool(piece.finish)
             yield piece
         if not is_finished:
             raise EngineError("server-gone", f"{self.place} broke off.")
 
-    def _piece(self, event: Mapping[str, Any], data: str) -> Piece:
+    def _piece(self, event: Mapping[str, Any]) -> Piece:
+        # What was said may stand in an event, and must not get into a log: it is not quoted.
         if error := event.get("error"):
             raise EngineError("server-failed", f"{self.place} failed: {_said(error)}.")
         model, choices, usage = event.get("model"), event.get("choices"), event.get("usage") or {}
         if not isinstance(choices, list) or not isinstance(usage, dict):
-            raise self._nonsense("an event without choices", data.encode())
+            raise self._nonsense("an event without choices")
         if isinstance(model, str) and model and model != self._model:
             raise self._other_model(model[:_MOST_SAID])
         first = choices[0] if choices else {"text": ""}  # the last event may only count
         text = first.get("text") if isinstance(first, dict) else None
         if not isinstance(text, str):
-            raise self._nonsense("an event without text", data.encode())
+            raise self._nonsense("an event without text")
         counts = (usage.get(name) or 0 for name in ("prompt_tokens", "completion_tokens"))
         return Piece(text, first.get("finish_reason") or "", *map(int, counts))
 
@@ -185,7 +186,7 @@ class Completions:
             case status:
                 raise self._nonsense(f"status {status}{because}", b"" if said else body)
 
-    def _nonsense(self, what: str, body: bytes) -> EngineError:
+    def _nonsense(self, what: str, body: bytes = b"") -> EngineError:
         begins = " ".join(body[:300].decode(errors="replace").split())[:60]
         shown = f", beginning {begins!r}" if begins else ""
         return EngineError(

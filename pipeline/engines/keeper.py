@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, NoReturn
 
 import structlog
@@ -70,7 +71,7 @@ class KeptProcess:
         self._running: ChildProcess | None = None
         self._given_up: StarkError | None = None
         self._closing = threading.Event()
-        self._away = self._less_gpu = self._from_loading = ""
+        self._away = self._less_gpu = self._own_reason = ""
         self._load_limit_s = loading_limit_s(spec.model)  # a later load depends on the first
         self._tell: Tell | None = None
         self._untold: list[tuple[str, str]] = []
@@ -99,7 +100,11 @@ class KeptProcess:
     @property
     def degraded_reason(self) -> str:
         """Why it is degraded, "" when it is not. Any thread may ask."""
-        return "; ".join(filter(None, (self._away, self._less_gpu, self._from_loading)))
+        return "; ".join(filter(None, (self._away, self._less_gpu, self._own_reason)))
+
+    def note_reason(self, reason: str) -> None:
+        """Take over why the engine itself is degraded, as it last said."""
+        self._own_reason = reason
 
     def cpu_s(self) -> float:
         """Return the processor's time that the process has used, in seconds."""
@@ -192,8 +197,11 @@ class KeptProcess:
             if self._closing.is_set():
                 return
             if life.refusal is not None:
-                self._give_up(life.refusal)
-                return
+                if not self._lost_gpu(life):
+                    self._give_up(life.refusal)
+                    return
+                words = f"could not go back to the GPU: {life.refusal.message.rstrip('.')}"
+                life = replace(life, cause=Cause("gpu-failed", words))
             decision = self._supervision.died(time.monotonic(), on_gpu=life.on_gpu)
             if not self._restarts:
                 self._give_up(died(self.spec, self.part, life.cause, has_loaded=life.has_loaded))
@@ -205,6 +213,14 @@ class KeptProcess:
                 return
             self._tell_of_death(life, decision)
             self._closing.wait(decision.delay_s)
+
+    def _lost_gpu(self, life: Life) -> bool:
+        """Whether a model that has been on the GPU cannot be put there any more.
+
+        A GPU that has fallen off the bus is refused by every process after that. At the start it is
+        a mistake in the settings.
+        """
+        return bool(self.loaded_bytes) and life.on_gpu and self._supervision.gpu_share > 0
 
     def _live(self) -> Life:
         """Run one process from its start to its end."""
@@ -260,7 +276,7 @@ class KeptProcess:
         if self._crashes is not None:
             self._crashes.forget(self.spec.model)
         self.memory_bytes = self.loaded_bytes = child.memory_bytes()
-        self._from_loading, before = facts["degraded_reason"], self._less_gpu
+        self._own_reason, before = facts["degraded_reason"], self._less_gpu
         self.kernels = facts["kernels"]
         if self._supervision.gpu_share < 1:
             where = f"{layers} layers are on it now" if layers else "it runs on the CPU alone now"
@@ -276,7 +292,7 @@ class KeptProcess:
     def _tend(self, child: ChildProcess) -> None:
         """Pass on what it logs, and watch its memory, until its end."""
         look_s = 0.0
-        while child.pump(_MEMORY_S):
+        while child.pump(_MEMORY_S) and not child.is_stuck:
             now_s = time.monotonic()
             if child.gpu_layers:
                 self.gpu.look(child.pid)

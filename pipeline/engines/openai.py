@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from typing import Literal
 
 import structlog
@@ -156,13 +157,14 @@ class OpenAi:
         words = WholeWords(self._target, growing.to)
         repeats = repetition.longest(repetition.words(part)).count
         answer = _Answer()
-        for piece in self.server.complete(request, until_s=until_s, check=check):
-            answer.add(piece)
-            words.add(piece.text.encode())
-            # Only where a word has ended: the last one may still grow.
-            if " " in piece.text and repetition.at_end(repetition.words(answer.text), repeats):
-                answer.stopped = "loop"
-                break
+        with closing(self.server.complete(request, until_s=until_s, check=check)) as pieces:
+            for piece in pieces:
+                answer.add(piece)
+                words.add(piece.text.encode(errors="replace"))
+                # Only where a word has ended: the last one may still grow.
+                if " " in piece.text and repetition.at_end(repetition.words(answer.text), repeats):
+                    answer.stopped = "loop"
+                    break
         return Translation(
             text=one_line(answer.text.partition(prompt.end)[0]),
             engine=self.name,

@@ -14,8 +14,9 @@ Requests and answers are messages of `engines.channel`:
     {"do": "cancel"} while it translates                             -> {"is": "error", ...}
     {"do": "score", "text", "target", "log_level"}                    -> {"is": "done", "value"}
 
-or {"is": "error", ...} with the fields of the StarkError. Before them the child gets the engine's
-description and answers {"is": "loaded", ...}.
+or {"is": "error", ...} with the fields of the StarkError; done and error also with the engine's
+`degraded_reason`. Before them the child gets the engine's description and answers
+{"is": "loaded", ...}.
 """
 
 from __future__ import annotations
@@ -106,6 +107,7 @@ class EngineProcess(KeptProcess):
         except ValueError:
             child.kill(Cause("engine-crashed", "answered nonsense"))
             self.lose(child)
+        self.note_reason(answer.get("degraded_reason", ""))
         if answer["is"] == "error":
             self._raise(answer, child)
         self.added_s = time.perf_counter() - start_s - answer["took_s"]

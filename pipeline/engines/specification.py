@@ -9,12 +9,13 @@ from typing import Any, Literal
 
 from pipeline.engines.protocols import Recognizer, Translator
 
-Kind = Literal["whisper", "marian", "gemma"]
+Kind = Literal["whisper", "marian", "gemma", "openai"]
 
 GPU_SHARES: Mapping[Kind, tuple[float, ...]] = {
     "whisper": (1.0, 0.0),
     "marian": (1.0,),
     "gemma": (1.0, 0.5, 0.0),
+    "openai": (1.0,),
 }
 """What of the GPU work that the settings ask for is tried in turn when a GPU fails."""
 
@@ -32,9 +33,15 @@ class EngineSpec:
     name: str
     """As records name it."""
     model: Path
+    """Its files; of one on a server that server's name for it."""
     arguments: Mapping[str, Any]
     section: str = ""
     """The table of the settings that asks for it, such as "translate.compare", for messages."""
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether the model is on a server, so that there are no files of it here."""
+        return self.kind == "openai"
 
     @property
     def wants_gpu(self) -> bool:
@@ -66,6 +73,8 @@ class EngineSpec:
 
     def make_translator(self) -> Translator:
         """Return the engine, which is a translator, not yet loaded."""
+        if self.kind == "openai":
+            return self._make_remote()
         if self.kind == "marian":
             from pipeline.engines.marian import Marian  # noqa: PLC0415
 
@@ -73,6 +82,15 @@ class EngineSpec:
         from pipeline.engines.gemma import Gemma  # noqa: PLC0415
 
         return Gemma(self.model, section=self.section, **self.arguments)
+
+    def _make_remote(self) -> Translator:
+        from pipeline.engines.openai import OpenAi  # noqa: PLC0415
+        from pipeline.engines.stand_in import StandIn  # noqa: PLC0415
+
+        arguments = dict(self.arguments)
+        local = arguments.pop("local", None)
+        server = OpenAi(str(self.model), section=self.section, **arguments)
+        return StandIn(server, EngineSpec.from_json(local).make_translator()) if local else server
 
     def as_json(self) -> dict[str, Any]:
         """Return the values for another process."""

@@ -24,6 +24,7 @@ from pipeline.review.store import WORST
 from pipeline.review.wording import doubt, event_text
 
 _TEMPLATE = "tables.html"
+_FINAL_ENGINES = ("gemma", "openai")
 _MOST = 50  # rows of second finals
 _PLACES = 8  # links to where a word was corrected
 _DOUBTFUL = ("review", "reject")
@@ -218,7 +219,7 @@ def _remarks(record: UtteranceRecord | None, message: CaptionMessage) -> Iterabl
         yield Remark("edited", "note", f"was: {was}")
     elif message.target.engine == "source":
         yield Remark("not translated", "bad")
-    elif message.target.engine != "gemma":
+    elif message.target.engine not in _FINAL_ENGINES:
         yield Remark(message.target.engine)
     if record and record.flags:
         worst = "bad" if any(flag.endswith(":reject") for flag in record.flags) else "note"

@@ -77,9 +77,11 @@ class Translate(Worker):
     @property
     def degraded_reason(self) -> str:
         """Why the translator is degraded, "" when it is not."""
+        own = self._translator.degraded_reason
         if self._backoff.is_exhausted:
-            return "the final translator failed; the quick one makes the finals"
-        return self._translator.degraded_reason
+            failed = "the final translator failed; the quick one makes the finals"
+            return f"{failed} ({own.rstrip('.')})" if own else failed
+        return own
 
     @property
     def _is_idle(self) -> bool:
@@ -98,7 +100,8 @@ class Translate(Worker):
             self._backoff.give_up()
             return
         if self._translator.degraded_reason:
-            self.emit(Fault(self.name, "gpu-unavailable", self._translator.degraded_reason))
+            code = "server-gone" if self._translator.name == "openai" else "gpu-unavailable"
+            self.emit(Fault(self.name, code, self._translator.degraded_reason))
 
     def work(self) -> None:
         """Take drafts until the end comes."""

@@ -182,6 +182,7 @@ def test_an_error_keeps_its_kind_its_code_and_its_fix(monkeypatch: pytest.Monkey
         "code": "final-late",
         "message": "No translation within 3 s.",
         "fix": "Wait.",
+        "degraded_reason": "",
     }
 
 
