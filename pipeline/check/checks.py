@@ -69,7 +69,8 @@ def checks(
 def _settings(loaded: Loaded) -> Passed:
     """Say where the settings come from. Raises ConfigError."""
     translate = loaded.settings.translate
-    if translate.final.engine == "gemma":
+    engines = {translate.partial.engine, translate.final.engine}
+    if "gemma" in engines or "openai" in engines:
         for code in (translate.source, translate.target):
             language(code)
     origins = Counter(loaded.origins.values())

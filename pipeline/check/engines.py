@@ -17,8 +17,10 @@ from pipeline.core.resources import bundled
 from pipeline.core.sizes import human_size
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines import factory
+from pipeline.engines.openai import OpenAi
 from pipeline.engines.process import EngineProcess, RecognizerProcess, TranslatorProcess
-from pipeline.engines.specification import FINAL, QUICK
+from pipeline.engines.protocols import Translator
+from pipeline.engines.specification import FINAL, QUICK, EngineSpec
 from pipeline.evaluation.golden_sentence import Golden, read_golden
 from pipeline.models.identity import advice, fingerprint
 from pipeline.models.registry import Role
@@ -28,7 +30,16 @@ from pipeline.tuning.verdicts import HEADROOM_BYTES
 _BUSY = 0.5
 """Real-time factor above which a recognizer has little time left for partials."""
 
-_KEYS = {"stt": "stt", "marian": "translate.partial", "gemma": "translate.final"}
+_KEYS = {
+    "stt": "stt",
+    "marian": "translate.partial",
+    "gemma": "translate.final",
+    "server-partial": "translate.partial",
+    "server-final": "translate.final",
+}
+_MAY_BE_LATE = {"gemma", "server-final"}
+_SERVER_S = 5.0
+"""A server that has not told its models by then is as good as none."""
 
 
 class EngineChecks:
@@ -65,7 +76,10 @@ class EngineChecks:
             "marian": self._quick,
             "gemma": self._final,
         }
-        asked = {self._settings.translate.partial.engine, self._settings.translate.final.engine}
+        translate = self._settings.translate
+        asked = {translate.partial.engine, translate.final.engine}
+        if factory.has_local(self._settings):
+            asked.add("marian")
         for name, make in makers.items():
             if name in asked:
                 doing = f"Loading {name.title()}"
@@ -74,6 +88,8 @@ class EngineChecks:
                 doing = f"Translating a sentence with {name.title()}"
                 run = partial(self._translate, name)
                 yield Check(f"golden-{name}", doing, run, (f"model-{name}",), _faster(name))
+        if "openai" in asked:
+            yield from self._server_checks()
         yield Check("memory", "Adding up the memory", self._memory)
 
     def _load_recognizer(self) -> Passed:
@@ -102,8 +118,17 @@ class EngineChecks:
         better = advice(role, model, self._settings)
         return Passed(message, better, "starter-model" if better else "")
 
+    def _server_checks(self) -> Iterator[Check]:
+        for part, spec in factory.server_specs(self._settings).items():
+            name = f"server-{part}"
+            server = OpenAi(str(spec.model), section=spec.section, **spec.arguments)
+            doing = f"Asking the server of [{spec.section}]"
+            yield Check(name, doing, partial(_ask, server, spec), ("settings",), _server_fix(name))
+            doing, run = "Having it translate a sentence", partial(self._judged, name, server)
+            yield Check(f"golden-{name}", doing, run, (name,), _server_fix(name))
+
     def _quick(self) -> TranslatorProcess | None:
-        spec = factory.partial_spec(self._settings)
+        spec = factory.local_spec(self._settings) or factory.partial_spec(self._settings)
         return factory.translator_process(self._settings, spec, QUICK, restarts=False)
 
     def _final(self) -> TranslatorProcess | None:
@@ -124,11 +149,16 @@ class EngineChecks:
         return judge(golden, "stt", text, lang, time.perf_counter() - start_s)
 
     def _translate(self, name: str) -> Passed:
+        if name not in self._translators:
+            return _untried(self._settings.translate.source)
+        return self._judged(name, self._translators[name])
+
+    def _judged(self, name: str, translator: Translator) -> Passed:
         golden, translate = self._golden, self._settings.translate
-        if name not in self._translators or translate.source not in golden.text:
+        if translate.source not in golden.text:
             return _untried(translate.source)
         start_s = time.perf_counter()
-        text = self._translators[name].translate(golden.text[translate.source]).text
+        text = translator.translate(golden.text[translate.source]).text
         return judge(golden, name, text, translate.target, time.perf_counter() - start_s)
 
     def _memory(self) -> Passed:
@@ -153,8 +183,8 @@ class EngineChecks:
 def judge(golden: Golden, name: str, text: str, lang: str, took_s: float) -> Passed:
     """Judge an engine's text and its time. Raises EngineError: golden-missed, engine-slow.
 
-    `name` is the engine's: `stt`, `marian` or `gemma`. Gemma may be slow: a late final is taken
-    from Marian.
+    `name` is the engine's: `stt`, `marian`, `gemma`, `server-partial` or `server-final`. What makes
+    finals may be slow: a late one is taken from the quick translator.
     """
     if text.strip() and lang not in golden.must:
         return _unjudged(golden, text, lang)
@@ -170,9 +200,9 @@ def judge(golden: Golden, name: str, text: str, lang: str, took_s: float) -> Pas
         f"{text!r} in {took_s * 1000:.0f} ms for {golden.duration_s:.1f} s of speech, "
         f"real-time factor {factor:.2f}"
     )
-    if factor > 1 and name != "gemma":
+    if factor > 1 and name not in _MAY_BE_LATE:
         raise EngineError("engine-slow", f"{result}: it cannot keep up.", _faster(name))
-    if factor > (1 if name == "gemma" else _BUSY):
+    if factor > (1 if name in _MAY_BE_LATE else _BUSY):
         return Passed(f"{result}: it will fall behind at times.", _faster(name), "engine-slow")
     return Passed(f"{result}.")
 
@@ -199,6 +229,19 @@ def _unjudged(golden: Golden, text: str, lang: str) -> Passed:
     )
 
 
+def _ask(server: OpenAi, spec: EngineSpec) -> Passed:
+    """See that a server is there and has the model. Raises EngineError, ModelError."""
+    server.open()
+    start_s = time.perf_counter()
+    server.server.check_model(until_s=time.monotonic() + _SERVER_S, check=lambda: None)
+    took_ms = (time.perf_counter() - start_s) * 1000
+    said = f"{server.server.place} serves {spec.model} and answered in {took_ms:.0f} ms."
+    if server.server.shows_key:
+        fix = f"Give {spec.section}.url as https://, or keep that network to yourselves."
+        return Passed(f"{said} Its key is sent unencrypted.", fix, "server-key-open")
+    return Passed(said)
+
+
 def _untried(lang: str) -> Passed:
     return Passed(
         f"Not tried: there is no golden sentence in {lang!r}.",
@@ -207,10 +250,18 @@ def _untried(lang: str) -> Passed:
     )
 
 
+def _server_fix(name: str) -> str:
+    return f"Is the server running, and {_KEYS[name]}.url right? Captions go on without it."
+
+
 def _another(name: str) -> str:
+    if name.startswith("server-"):
+        return f"Look which model the server has, and {_KEYS[name]}.prompt."
     return f'Copy the model again, or give another in {_KEYS[name]}.model ("starter" works).'
 
 
 def _faster(name: str) -> str:
     section = _KEYS[name]
+    if name.startswith("server-"):
+        return f"Have the server take a smaller model, or make finals here ({section}.engine)."
     return f"Choose a smaller {section}.model, or more {section}.threads if there are idle cores."

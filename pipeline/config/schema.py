@@ -8,7 +8,7 @@ mark, so that what is put in force without the others is valid.
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator, model_validator
@@ -115,19 +115,52 @@ class Church(Section):
     song: Annotated[Literal["auto", "manual", "off"], LIVE] = "auto"
 
 
-class Partial(Section):
+class _Server(Section):
+    """The keys of a table whose engine may be on a server."""
+
+    engine: str
+    url: Text = ""
+    key_file: Text = ""
+    ca_file: Text = ""
+
+    @field_validator("url")
+    @classmethod
+    def _server_address(cls, url: str) -> str:
+        if not url:
+            return ""
+        parts = urlsplit(url)
+        more = parts.username or parts.password or parts.query or parts.fragment
+        place = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+        if more or not place or not url.isascii() or not url.isprintable() or " " in url:
+            msg = f"{url!r} is not a server's address such as http://gpu.example.org:8080/v1"
+            raise ValueError(msg)
+        return url.rstrip("/")
+
+    @model_validator(mode="after")
+    def _has_server(self) -> Self:
+        if self.engine == "openai" and not self.url:
+            msg = 'engine = "openai" needs the server\'s url, such as "http://192.168.1.5:8080/v1"'
+            raise ValueError(msg)
+        return self
+
+
+class Partial(_Server):
     """[translate.partial]"""
 
-    engine: Literal["marian", "none"] = "marian"
+    engine: Literal["marian", "none", "openai"] = "marian"
     model: Annotated[str, Field(min_length=1)] = "starter"
     compute_type: Annotated[str, Field(min_length=1)] = "int8"
     threads: Threads = 1
+    prompt: Literal["auto", "translategemma", "starter", "examples"] = "auto"
+    context: Annotated[int, Field(ge=256, le=131_072)] = 2048
+    deadline_s: Annotated[float, Field(gt=0, le=60)] = 2.0
+    local: Text = ""
 
 
-class Final(Section):
+class Final(_Server):
     """[translate.final]"""
 
-    engine: Literal["gemma", "marian"] = "gemma"
+    engine: Literal["gemma", "marian", "openai"] = "gemma"
     model: Annotated[str, Field(min_length=1)] = "starter"
     prompt: Literal["auto", "translategemma", "starter", "examples"] = "auto"
     gpu_layers: Annotated[int, Field(ge=-1, le=1000)] = 0

@@ -84,9 +84,7 @@ class Completions:
 
         `until_s` is monotonic, `check` is called while waiting. Raises EngineError.
         """
-        call = HttpCall(
-            self._base, "models", headers=self._headers, until_s=until_s, tls=self._tls
-        )
+        call = HttpCall(self._base, "models", headers=self._headers, until_s=until_s, tls=self._tls)
         with closing(call):
             head, body = self._whole(call, check)
             if head.status in {404, 405, 501}:
@@ -223,8 +221,7 @@ class Completions:
         except (OSError, ssl.SSLError) as error:
             raise ModelError(
                 "certificate-unreadable",
-                f"{setting(self._section, 'ca_file')}: {self._ca_file}: "
-                f"{error.strerror or error}.",
+                f"{setting(self._section, 'ca_file')}: {self._ca_file}: {error.strerror or error}.",
                 "Give a file with certificates in PEM.",
             ) from error
 

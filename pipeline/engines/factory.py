@@ -101,13 +101,54 @@ def recognizer_spec(settings: Settings) -> EngineSpec:
 def partial_spec(settings: Settings) -> EngineSpec | None:
     """Return the description of the partial pass's translator, if any. Raises ModelError."""
     partial = settings.translate.partial
-    return None if partial.engine == "none" else _marian(settings, partial, _PARTIAL)
+    match partial.engine:
+        case "openai":
+            return _openai(settings, partial, _PARTIAL, local=local_spec(settings))
+        case "marian":
+            return _marian(settings, partial, _PARTIAL)
+    return None
+
+
+def local_spec(settings: Settings) -> EngineSpec | None:
+    """Return the description of what stands in for a quick translator on a server, if anything.
+
+    Raises ModelError.
+    """
+    if not has_local(settings):
+        return None
+    partial = settings.translate.partial
+    return _marian(settings, partial, _PARTIAL, key="local", name=partial.local)
+
+
+def has_local(settings: Settings) -> bool:
+    """Whether a local quick translator stands in for one on a server."""
+    partial = settings.translate.partial
+    return partial.engine == "openai" and bool(partial.local)
+
+
+def server_specs(settings: Settings) -> dict[str, EngineSpec]:
+    """Return what is asked for on servers, `partial` and `final`, nothing local in it."""
+    translate = settings.translate
+    chosen: dict[str, tuple[Partial | Final, str]] = {
+        "partial": (translate.partial, _PARTIAL),
+        "final": (translate.final, _FINAL),
+    }
+    return {
+        part: _openai(settings, each, section)
+        for part, (each, section) in chosen.items()
+        if each.engine == "openai"
+    }
 
 
 def final_spec(settings: Settings) -> EngineSpec | None:
     """Return the description of the final pass's translator, if any. Raises ModelError."""
     final = settings.translate.final
-    return None if final.engine == "marian" else _gemma(settings, final, _FINAL, draft=final.draft)
+    match final.engine:
+        case "openai":
+            return _openai(settings, final, _FINAL)
+        case "gemma":
+            return _gemma(settings, final, _FINAL, draft=final.draft)
+    return None
 
 
 def compare_spec(settings: Settings) -> EngineSpec | None:
@@ -275,8 +316,33 @@ def _process_options(settings: Settings, *, restarts: bool) -> dict[str, Any]:
     }
 
 
-def _marian(settings: Settings, chosen: Partial | Compare, section: str) -> EngineSpec:
-    model = _model("marian", chosen.model, settings, section)
+def _openai(
+    settings: Settings, chosen: Partial | Final, section: str, *, local: EngineSpec | None = None
+) -> EngineSpec:
+    arguments: dict[str, Any] = {
+        "url": chosen.url,
+        "key_file": chosen.key_file,
+        "ca_file": chosen.ca_file,
+        "prompt": _style(settings, chosen) if chosen.prompt == "auto" else chosen.prompt,
+        "source": settings.translate.source,
+        "target": settings.translate.target,
+        "context": chosen.context,
+        "deadline_s": chosen.deadline_s,
+    }
+    if local is not None:
+        arguments["local"] = local.as_json()
+    return EngineSpec("openai", "openai", Path(chosen.model), arguments, section)
+
+
+def _marian(
+    settings: Settings,
+    chosen: Partial | Compare,
+    section: str,
+    *,
+    key: str = "model",
+    name: str = "",
+) -> EngineSpec:
+    model = _model("marian", name or chosen.model, settings, section, key)
     arguments = {"compute_type": chosen.compute_type, "threads": chosen.threads}
     return EngineSpec("marian", "marian", model, arguments, section)
 
@@ -298,13 +364,13 @@ def _gemma(settings: Settings, chosen: Final | Compare, section: str, draft: int
     return EngineSpec("gemma", "gemma", model, arguments, section)
 
 
-def _model(role: Role, name: str, settings: Settings, section: str) -> Path:
-    key = f"{section}.model"
+def _model(role: Role, name: str, settings: Settings, section: str, key: str = "model") -> Path:
+    key = f"{section}.{key}"
     require_languages(role, name, settings, key=key)
     return resolve(role, name, settings.models.directory, key=key)
 
 
-def _style(settings: Settings, chosen: Final | Compare) -> Style:
+def _style(settings: Settings, chosen: Partial | Final | Compare) -> Style:
     """Return how the model is asked: as the registry has it, else as it looks."""
     model = read_registry(directory_of(settings.models.directory)).get(chosen.model)
     return (model.prompt if model else "") or style_for(chosen.model)

@@ -67,9 +67,7 @@ class OpenAi:
         self.is_cancelled = never
         self.degraded_reason = ""
         self._is_known = False
-        self.server = Completions(
-            url, model, key_file=key_file, ca_file=ca_file, section=section
-        )
+        self.server = Completions(url, model, key_file=key_file, ca_file=ca_file, section=section)
 
     def open(self) -> None:
         """Read what the server needs to be asked. Raises ModelError, ConfigError."""
