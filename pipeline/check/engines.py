@@ -123,7 +123,7 @@ class EngineChecks:
             name = f"server-{part}"
             server = OpenAi(str(spec.model), section=spec.section, **spec.arguments)
             doing = f"Asking the server of [{spec.section}]"
-            yield Check(name, doing, partial(_ask, server, spec), ("settings",), _server_fix(name))
+            yield Check(name, doing, partial(_ask, server, spec), (), _server_fix(name))
             doing, run = "Having it translate a sentence", partial(self._judged, name, server)
             yield Check(f"golden-{name}", doing, run, (name,), _server_fix(name))
 

@@ -21,6 +21,7 @@ examples:
   stark-translate dry-run                    rehearse: nothing reaches the audience
   stark-translate tune                       once: the settings that suit this machine
   stark-translate budget                     which models fit this machine, without measuring
+  stark-translate serve-model                translate for other machines, with this one's GPU
   stark-translate models list                which models there are; `models pull` fetches them
   stark-translate verses build               once: printed verses for what is read
   stark-translate glossary try "God's grace" how church words will be translated
@@ -42,6 +43,7 @@ exit codes: 0 clean, 1 something broke, 2 wrong usage, 70 a model that crashes, 
 
 MODULES = {
     **dict.fromkeys(("run", "dry-run", "demo"), "run"),
+    "serve-model": "serve_model",
     **{
         name: name
         for name in (

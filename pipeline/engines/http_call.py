@@ -158,30 +158,28 @@ class HttpCall:
 
 def _refusal(where: str, error: OSError | http.client.HTTPException) -> EngineError:
     """Return what went wrong, as people say it."""
+    code, fix = "server-gone", ""
     match error:
         case http.client.IncompleteRead() | http.client.RemoteDisconnected() | ssl.SSLEOFError():
-            return EngineError("server-gone", f"{where} broke off.")
+            said = f"{where} broke off."
         case ssl.SSLCertVerificationError():
-            return EngineError(
-                "server-untrusted",
-                f"{where} has a certificate that is not trusted: {error.verify_message}.",
-                "Name the certificate of who signed it in ca_file.",
-            )
+            code = "server-untrusted"
+            said = f"{where} has a certificate that is not trusted: {error.verify_message}."
+            fix = "Name the certificate of who signed it in ca_file."
         case ssl.SSLError():
-            return EngineError(
-                "server-untrusted",
-                f"{where} cannot be spoken to over TLS: {error.reason or error}.",
-                "Is it http and not https?",
-            )
+            code = "server-untrusted"
+            said = f"{where} cannot be spoken to over TLS: {error.reason or error}."
+            fix = "Is it http and not https?"
         case socket.gaierror():
-            return EngineError("server-gone", f"{where}: there is no machine of that name.")
+            said = f"{where}: there is no machine of that name."
         case ConnectionRefusedError():
-            return EngineError("server-gone", f"{where}: nothing listens there.")
+            said = f"{where}: nothing listens there."
         case TimeoutError():
-            return EngineError("server-gone", f"{where} does not answer.")
+            said = f"{where} does not answer."
         case OSError():
-            return EngineError("server-gone", f"{where}: {error.strerror or error}.")
-    return EngineError(
-        "server-nonsense",
-        f"{where} does not speak HTTP as it should: {str(error)[:100] or type(error).__name__}.",
-    )
+            said = f"{where}: {error.strerror or error}."
+        case _:
+            code = "server-nonsense"
+            what = str(error)[:100] or type(error).__name__
+            said = f"{where} does not speak HTTP as it should: {what}."
+    return EngineError(code, said, fix)

@@ -111,7 +111,8 @@ class OpenAi:
             return Translation("", self.name)
         try:
             for part in sentences.pack(text, self._fits):
-                parts.append(self._patiently(part, until_s, _Growing(grow)))
+                # One by one: `grow` looks at them.
+                parts.append(self._patiently(part, until_s, _Growing(grow)))  # noqa: PERF401
         except EngineCancelledError:
             raise
         except EngineError as error:
