@@ -13,7 +13,7 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from urllib.parse import SplitResult
@@ -25,6 +25,7 @@ LOOK_S = 0.02
 
 _CONNECT_S = 3.0
 """A server that has not taken the connection by then is not there."""
+_PIECE = 65_536
 _LONGEST_LINE = 262_144
 _MOST_BYTES = 4_000_000
 """An answer to one sentence is a thousandth of it; more is no answer."""
@@ -143,17 +144,25 @@ class HttpCall:
         response = connection.getresponse()
         kind = response.headers.get_content_type()
         self._said.put(Head(response.status, kind))
-        read = 0
-        while not self._is_closed and (line := response.readline(_LONGEST_LINE)):
-            read += len(line)
-            if read > _MOST_BYTES or (len(line) == _LONGEST_LINE and not line.endswith(b"\n")):
+        for line in self._lines(response):
+            self._said.put(line)
+        self._said.put(_End())
+
+    def _lines(self, response: http.client.HTTPResponse) -> Iterator[bytes]:
+        """Yield an answer's lines with their ends; the last may have none."""
+        # Not `readline`: of a chunked answer that breaks off it makes one that is whole.
+        rest, read = b"", 0
+        while not self._is_closed and (piece := response.read1(_PIECE)):
+            read += len(piece)
+            *lines, rest = (rest + piece).split(b"\n")
+            if read > _MOST_BYTES or len(rest) > _LONGEST_LINE:
                 msg = "it answers without end"
                 raise http.client.HTTPException(msg)
-            self._said.put(line)
-        # http.client takes the end of a chunked answer that broke off for its end.
+            yield from (line + b"\n" for line in lines)
         if response.length:
             raise http.client.IncompleteRead(b"", response.length)
-        self._said.put(_End())
+        if rest:
+            yield rest
 
 
 def _refusal(where: str, error: OSError | http.client.HTTPException) -> EngineError:

@@ -17,9 +17,6 @@ from typing import Any
 
 import orjson
 
-from pipeline.cli.commands.serve_model import Served, llama_cpp_server
-from pipeline.config.schema import Final
-from pipeline.models.resolve import resolve
 from tests.support.needs import needs_module
 
 MODEL = "starter"
@@ -188,6 +185,11 @@ def real_server(
     Yields its address and its process.
     """
     needs_module("fastapi", "uvicorn", "sse_starlette", "starlette_context", "yaml")
+    # Here: they cost quick tests, which need none of it, a quarter of a second.
+    from pipeline.cli.commands.serve_model import Served, llama_cpp_server
+    from pipeline.config.schema import Final
+    from pipeline.models.resolve import resolve
+
     port = free_port()
     served = Served(
         model=resolve("gemma", "starter"),

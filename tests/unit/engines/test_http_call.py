@@ -14,7 +14,7 @@ import pytest
 
 from pipeline.core.errors import EngineCancelledError, EngineError
 from pipeline.engines.http_call import Head, HttpCall
-from tests.support.certificates import make_certificate
+from tests.support.certificates import make as make_certificate
 from tests.support.model_servers import answers, breaks_off, free_port, says, scripted, stalls
 
 PATIENT_S = 60.0
@@ -119,7 +119,7 @@ def test_who_waits_can_change_his_mind() -> None:
 
 class TestTls:
     def test_a_certificate_that_is_trusted(self, tmp_path: Path) -> None:
-        cert, key = make_certificate(tmp_path, ["127.0.0.1"])
+        cert, key = make_certificate(tmp_path)
         theirs = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         theirs.load_cert_chain(cert, key)
         with scripted(says("Amén."), tls=theirs) as server:
