@@ -90,9 +90,9 @@ class Completions:
             if head.status in {404, 405, 501}:
                 return []
             self._expect(head, body, _JSON)
-            listed = _object(body).get("data")
+            listed = self._object(body).get("data")
             if not isinstance(listed, list):
-                raise self._nonsense("a list of models that is none", body)
+                raise self._nonsense("a list of models that is none")
             return [str(each.get("id", "")) for each in listed if isinstance(each, dict)]
 
     def complete(
@@ -131,7 +131,7 @@ class Completions:
                 continue
             if data.strip() == "[DONE]":
                 return
-            piece = self._piece(_object(data.encode()))
+            piece = self._piece(self._object(data.encode()))
             is_finished |= bool(piece.finish)
             yield piece
         if not is_finished:
@@ -153,6 +153,15 @@ class Completions:
         counts = (usage.get(name) or 0 for name in ("prompt_tokens", "completion_tokens"))
         return Piece(text, first.get("finish_reason") or "", *map(int, counts))
 
+    def _object(self, data: bytes) -> dict[str, Any]:
+        try:
+            value = orjson.loads(data)
+        except orjson.JSONDecodeError:
+            value = None
+        if not isinstance(value, dict):
+            raise self._nonsense("what is no JSON object")
+        return value
+
     def _whole(self, call: HttpCall, check: Check) -> tuple[Head, bytes]:
         return call.head(check), self._rest(call, check)
 
@@ -166,7 +175,9 @@ class Completions:
         match head.status:
             case 200:
                 if head.content_type != kind:
-                    raise self._nonsense(f"{head.content_type} in place of {kind}", body)
+                    # JSON may have words in it that were said: only what is none is quoted.
+                    shown = b"" if head.content_type == _JSON else body
+                    raise self._nonsense(f"{head.content_type} in place of {kind}", shown)
             case 401 | 403:
                 raise EngineError(
                     "server-refuses",
@@ -182,7 +193,8 @@ class Completions:
                     "server-failed", f"{self.place} failed (status {head.status}){because}."
                 )
             case status:
-                raise self._nonsense(f"status {status}{because}", b"" if said else body)
+                shown = b"" if head.content_type == _JSON else body
+                raise self._nonsense(f"status {status}{because}", shown)
 
     def _nonsense(self, what: str, body: bytes = b"") -> EngineError:
         begins = " ".join(body[:300].decode(errors="replace").split())[:60]
@@ -224,17 +236,6 @@ class Completions:
                 f"{setting(self._section, 'ca_file')}: {self._ca_file}: {error.strerror or error}.",
                 "Give a file with certificates in PEM.",
             ) from error
-
-
-def _object(data: bytes) -> dict[str, Any]:
-    """Return a JSON object. Raises EngineError."""
-    try:
-        value = orjson.loads(data)
-    except orjson.JSONDecodeError:
-        value = None
-    if not isinstance(value, dict):
-        raise EngineError("server-nonsense", "The server's answer is no JSON object.")
-    return value
 
 
 def _said_in(body: bytes) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from pipeline.core.errors import EngineCancelledError, EngineError, ModelError, StarkError
+from pipeline.engines import openai as openai_module
 from pipeline.engines.openai import OpenAi
 from tests.support.model_servers import (
     MODEL,
@@ -174,7 +175,7 @@ class TestWrongAnswers:
             handler.event(error={"message": "CUDA error: out of memory"})
             handler.end_stream()
 
-        error = refused(answer, deadline_s=0.5)
+        error = refused(answer, deadline_s=0.05)
         assert (error.code, "CUDA error" in error.message) == ("server-failed", True)
 
     def test_a_server_of_another_model_is_not_asked(self) -> None:
@@ -190,6 +191,10 @@ class TestWrongAnswers:
 
 
 class TestPatience:
+    @pytest.fixture(autouse=True)
+    def _briefly(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(openai_module, "_WAITS_S", (0.01, 0.01, 0.01))
+
     def test_what_may_pass_is_tried_again(self) -> None:
         busy = answers(503, b'{"error": {"message": "Loading model"}}')
         with scripted(busy, answers(502, b"", "text/html"), breaks_off(), says("Ya.")) as server:
@@ -218,14 +223,14 @@ class TestPatience:
     def test_not_beyond_the_deadline(self) -> None:
         with scripted(answers(503, b"{}")) as server:
             with pytest.raises(EngineError, match=r"server-busy|server-late"):
-                engine(server.url, deadline_s=0.05).translate(TEXT)
+                engine(server.url, deadline_s=0.005).translate(TEXT)
             assert len(server.asked) <= 1
 
     @pytest.mark.parametrize("pieces", [(), (" Gracia", " y")])
     def test_one_that_stalls_is_late_at_the_deadline(self, pieces: tuple[str, ...]) -> None:
         with scripted(stalls(*pieces)) as server:
             with pytest.raises(EngineError, match="server-late"):
-                engine(server.url, deadline_s=0.5).translate(TEXT)
+                engine(server.url, deadline_s=0.2).translate(TEXT)
             assert len(server.asked) == 1
             assert server.ended.wait(PATIENT_S)
 
@@ -282,8 +287,7 @@ class TestRealServer:
     """llama_cpp.server with the starter model, started as `serve-model` starts it."""
 
     @pytest.fixture
-    @classmethod
-    def local(cls) -> str:
+    def local(self) -> str:
         """Return the text of the same model in this process."""
         from pipeline.engines.gemma import Gemma
         from pipeline.models.resolve import resolve
