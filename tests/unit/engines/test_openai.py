@@ -245,8 +245,11 @@ class TestPatience:
 
 
 class TestGoneAndBack:
-    def test_a_server_that_is_not_there_at_the_start_may_come_later(self) -> None:
-        made = OpenAi(MODEL, url=f"http://127.0.0.1:{free_port()}/v1", deadline_s=0.05)
+    def test_a_server_that_is_not_there_at_the_start_may_come_later(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(openai_module, "_WAITS_S", ())
+        made = OpenAi(MODEL, url=f"http://127.0.0.1:{free_port()}/v1", deadline_s=PATIENT_S)
         made.load()
         assert "nothing listens there" in made.degraded_reason
         with pytest.raises(EngineError, match="server-gone"):

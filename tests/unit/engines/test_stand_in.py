@@ -9,7 +9,7 @@ import pytest
 
 from pipeline.core.errors import EngineCancelledError, EngineError
 from pipeline.core.types import Translation
-from pipeline.engines import stand_in
+from pipeline.engines import openai, stand_in
 from pipeline.engines.openai import OpenAi
 from pipeline.engines.protocols import Scorer, Translator
 from pipeline.engines.stand_in import StandIn
@@ -93,9 +93,10 @@ def test_the_server_translates_while_it_answers(clock: Clock) -> None:
         assert made.degraded_reason == ""
 
 
-def test_a_server_that_is_not_there_costs_nobody_anything() -> None:
+def test_a_server_that_is_not_there_costs_nobody_anything(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(openai, "_WAITS_S", ())
     local = Local()
-    made = StandIn(OpenAi(MODEL, url=f"http://127.0.0.1:{free_port()}", deadline_s=0.1), local)
+    made = StandIn(OpenAi(MODEL, url=f"http://127.0.0.1:{free_port()}", deadline_s=60.0), local)
     made.load()
     assert local.is_loaded
     assert made.translate(TEXT) == Translation(f"({TEXT})", "marian")
