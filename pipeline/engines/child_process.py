@@ -140,8 +140,10 @@ class ChildProcess:
         self._process.kill()
 
     @property
-    def is_stuck(self) -> bool:
-        """Whether it was killed some time ago, for one who still waits for its end."""
+    def is_over(self) -> bool:
+        """Whether it has ended or never will, though its output is still open."""
+        if self._process.poll() is not None:
+            return True
         return self._killed_s is not None and time.monotonic() - self._killed_s > _DEATH_S
 
     def memory_bytes(self) -> int:

@@ -257,7 +257,7 @@ class KeptProcess:
         with suppress(EOFError, OSError, ValueError):
             child.describe()
             while is_alive:
-                is_alive = child.pump(1.0, answers=True)
+                is_alive = child.pump(1.0, answers=True) and not child.is_over
                 if child.has_answer():
                     answer, _ = child.channel.receive(Patience())
                     self.load_s = took_s = time.monotonic() - began_s
@@ -292,7 +292,7 @@ class KeptProcess:
     def _tend(self, child: ChildProcess) -> None:
         """Pass on what it logs, and watch its memory, until its end."""
         look_s = 0.0
-        while child.pump(_MEMORY_S) and not child.is_stuck:
+        while child.pump(_MEMORY_S) and not child.is_over:
             now_s = time.monotonic()
             if child.gpu_layers:
                 self.gpu.look(child.pid)

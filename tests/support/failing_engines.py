@@ -63,6 +63,41 @@ GPU = """
     llama.Llama = OnGpu
 """
 
+GPU_ALONE = GPU.replace(
+    "            super()", "            if not gpu_layers:\n                os.abort()\n            super()", 1
+)
+"""The same, and the model crashes on the CPU."""
+
+GPU_LOST = """
+    import pathlib
+    from pipeline.core.errors import EngineError, ModelError
+    from pipeline.engines.whisper import Whisper
+    lost = pathlib.Path({lost!r})
+    init, load, recognize = Whisper.__init__, Whisper.load, Whisper.recognize
+    def make(self, *model, device="cpu", compute_type="int8", **more):
+        # A model on the CPU that fails as if it were on a GPU that has fallen off the bus.
+        self.is_on_gpu, self.has_loaded = device == "cuda", False
+        init(self, *model, **more)
+    def load_there(self):
+        if self.is_on_gpu and lost.exists():
+            raise ModelError("gpu-unavailable", "CUDA failed: no CUDA-capable device is detected.")
+        load(self)
+        self.has_loaded = True
+    def fail(self, pcm, **more):
+        if self.is_on_gpu and self.has_loaded:
+            lost.touch()
+            raise EngineError("stt-failed", "CUDA failed with error unspecified launch failure.")
+        return recognize(self, pcm, **more)
+    Whisper.__init__, Whisper.load, Whisper.recognize = make, load_there, fail
+    Whisper.gpu_layers = property(lambda self: -1 if self.is_on_gpu else 0)
+"""
+
+HOLDS_ITS_OUTPUT = """
+    import subprocess
+    with open({pids!r}, "a") as file:
+        file.write(str(subprocess.Popen(["sleep", "600"]).pid) + " ")
+"""
+
 _HUNGRY = """
     import os, pathlib, threading, time
     def eat():

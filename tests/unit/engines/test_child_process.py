@@ -6,12 +6,14 @@ import logging
 import os
 import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 import structlog
 
 from pipeline.core import logs
+from pipeline.engines import child_process
 from pipeline.engines.channel import Patience
 from pipeline.engines.child import LOG_MARK, OUT_OF_MEMORY
 from pipeline.engines.child_process import ChildProcess
@@ -192,3 +194,31 @@ def test_one_that_is_stopped_is_ended_all_the_same() -> None:
     child = ChildProcess(NOTHING, part="final")
     os.kill(child.pid, signal.SIGSTOP)
     assert child.end() == Cause("engine-killed", "was killed (SIGKILL)")
+
+
+def test_one_that_nothing_ends_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only a driver can make a process that outlives SIGKILL; here the wait for its end fails."""
+
+    def wait(timeout: float | None = None) -> int:
+        raise subprocess.TimeoutExpired("child", timeout or 0.0)
+
+    for name in ("_END_S", "_DEATH_S"):
+        monkeypatch.setattr(child_process, name, 0.01)
+    child = ChildProcess(NOTHING, part="final")
+    process = child._process
+    child.kill(Cause("engine-hangs", "did not answer for 9 s"))
+    monkeypatch.setattr(process, "wait", wait)
+    assert child.end() == Cause(
+        "engine-hangs", "did not answer for 9 s, and hangs in the system"
+    )
+    monkeypatch.undo()
+    process.wait()
+
+
+def test_one_that_was_killed_is_over_even_if_nobody_has_read_its_end() -> None:
+    child = ChildProcess(NOTHING, part="final")
+    assert not child.is_over
+    child.kill(Cause("engine-hangs", "hung"))
+    while not child.is_over:
+        time.sleep(0.01)
+    assert child.end() == Cause("engine-hangs", "hung")

@@ -33,7 +33,10 @@ from tests.support.engine_processes import (
 from tests.support.failing_engines import (
     CRASHES,
     GPU,
+    GPU_ALONE,
     GPU_FAULTS,
+    GPU_LOST,
+    HOLDS_ITS_OUTPUT,
     hungry,
     put_into_children,
     starve,
@@ -370,6 +373,88 @@ def test_a_gpu_that_fails_gets_the_same_once_more_then_fewer_layers_then_none(
     assert len(reduced) == 2
     causes = {"death": "engine-crashed", "error": "gpu-failed", "memory": "engine-out-of-memory"}
     assert kept.codes.count(causes[fault]) == 4
+
+
+@pytest.fixture
+def lose_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the file that says that the GPU is lost; the recognizer's first call makes it."""
+    lost = tmp_path / "lost"
+    text = GPU_LOST.format(lost=str(lost))
+    for name, value in put_into_children(tmp_path / "site", "stt", text).items():
+        monkeypatch.setenv(name, value)
+    return lost
+
+
+def test_a_recognizer_whose_gpu_is_lost_goes_on_on_the_cpu(
+    keep: Callable[..., Kept], lose_gpu: Path
+) -> None:
+    kept = keep("stt", engine=spec("stt", device="cuda", compute_type="float16"))
+    kept.process.load()
+    with pytest.raises(EngineGoneError):
+        kept.ask()
+    assert lose_gpu.exists()
+    assert kept.ask()
+    assert (
+        kept.process.degraded_reason
+        == "the recognizer failed on the GPU; it runs on the CPU alone now"
+    )
+    assert kept.codes == ["gpu-failed", "gpu-failed", "gpu-reduced"]
+    assert "could not go back to the GPU: CUDA failed: no CUDA-capable" in kept.faults[1][1]
+
+
+def test_a_gpu_that_is_not_there_at_the_start_is_a_mistake_in_the_settings(
+    keep: Callable[..., Kept], lose_gpu: Path
+) -> None:
+    lose_gpu.touch()
+    kept = keep("stt", engine=spec("stt", device="cuda", compute_type="float16"))
+    with pytest.raises(ModelError, match="gpu-unavailable"):
+        kept.process.load()
+
+
+def test_where_the_cpu_does_not_help_either_the_translator_is_done_without(
+    keep: Callable[..., Kept], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = GPU_ALONE.replace("{fault}", GPU_FAULTS["error"])
+    for name, value in put_into_children(tmp_path / "site", "final", text).items():
+        monkeypatch.setenv(name, value)
+    kept = keep("final", engine=spec("final", gpu_layers=-1))
+    kept.process.load()
+    for _ in range(4):  # all layers twice, half of them twice
+        before = kept.pid
+        with pytest.raises(EngineGoneError):
+            kept.ask()
+        soon(
+            lambda pid=before: (  # type: ignore[misc]
+                kept.process.pid not in {None, pid} or "model-crashes" in kept.codes
+            )
+        )
+    soon(lambda: "model-crashes" in kept.codes)
+    ask_in_vain(kept)
+    assert kept.codes.count("gpu-failed") == 4
+    assert kept.codes.count("engine-crashed") == 2, "the third time is told as the last"
+    assert kept.process.degraded_reason.startswith(
+        "the final translator is given up [model-crashes]; the quick one makes the finals"
+    )
+
+
+def test_a_killed_one_whose_output_stays_open_is_replaced(
+    keep: Callable[..., Kept], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pids = tmp_path / "pids"
+    text = HOLDS_ITS_OUTPUT.format(pids=str(pids))
+    for name, value in put_into_children(tmp_path / "site", "partial", text).items():
+        monkeypatch.setenv(name, value)
+    try:
+        kept = keep("partial")
+        kept.process.load()
+        before = kept.pid
+        os.kill(before, signal.SIGKILL)
+        soon(lambda: kept.process.pid not in {None, before})
+        assert kept.ask()
+        assert kept.codes == ["engine-killed"]
+    finally:
+        for pid in pids.read_text().split():
+            os.kill(int(pid), signal.SIGKILL)
 
 
 def test_a_recognizer_on_a_gpu_goes_back_to_the_cpu() -> None:
