@@ -64,7 +64,9 @@ GPU = """
 """
 
 GPU_ALONE = GPU.replace(
-    "            super()", "            if not gpu_layers:\n                os.abort()\n            super()", 1
+    "            super()",
+    "            if not gpu_layers:\n                os.abort()\n            super()",
+    1,
 )
 """The same, and the model crashes on the CPU."""
 

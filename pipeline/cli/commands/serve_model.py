@@ -84,9 +84,9 @@ def _serve(arguments: argparse.Namespace) -> int:
         print(line)
         return 0
     print(f"starting: {line}", file=sys.stderr, flush=True)
-    os.execvpe(  # noqa: S606 - no shell is wanted
-        command.arguments[0], list(command.arguments), {**os.environ, **command.environment}
-    )
+    environment = {**os.environ, **command.environment}
+    os.execvpe(command.arguments[0], list(command.arguments), environment)  # noqa: S606 - no shell
+    return 1  # it is that program now
 
 
 def _served(arguments: argparse.Namespace, settings: Settings) -> Served:

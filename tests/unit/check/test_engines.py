@@ -21,6 +21,7 @@ from pipeline.core.resources import bundled
 from pipeline.evaluation.golden_sentence import Golden, read_golden
 from pipeline.models.registry import Role
 from pipeline.models.resolve import resolve
+from tests.support.model_servers import Answer, free_port, says, scripted, serves
 
 READ = read_golden(bundled("demo", "golden.json"))
 GOLDEN = Golden(np.zeros(32_000, np.float32), {"en": "soul"}, {"en": ("soul",), "es": ("alma",)})
@@ -134,6 +135,40 @@ def test_only_the_engines_that_are_asked_for_are_rehearsed() -> None:
 
 
 @pytest.mark.slow
+class TestServers:
+    """A final translator on a server: is it there, has it the model, does it translate?"""
+
+    def found(self, *turns: Answer, models: Answer | None = None) -> dict[str, Result]:
+        with scripted(*turns, models=models) as server:
+            flags = {"translate.final.engine": "openai", "translate.final.url": server.url}
+            return told("server", flags)
+
+    def test_one_that_translates_is_green(self) -> None:
+        must = " ".join(READ.must["es"])
+        found = self.found(says(f" {must}."))
+        assert list(found) == ["server-final", "golden-server-final"]
+        assert all(result.ok for result in found.values())
+        assert "serves starter" in found["server-final"].message
+
+    def test_one_with_another_model_is_red_and_names_both(self) -> None:
+        found = self.found(models=serves("llama-3"))
+        assert not found["server-final"].ok
+        assert found["server-final"].code == "server-other-model"
+        assert "does not serve 'starter': llama-3" in found["server-final"].message
+
+    def test_one_that_talks_nonsense_is_red_at_the_sentence(self) -> None:
+        found = self.found(says(" Je ne sais pas."))
+        assert found["server-final"].ok
+        assert found["golden-server-final"].code == "golden-missed"
+
+    def test_one_that_is_not_there_is_red_with_a_fix(self) -> None:
+        url = f"http://127.0.0.1:{free_port()}/v1"
+        flags = {"translate.final.engine": "openai", "translate.final.url": url}
+        result = told("server", flags)["server-final"]
+        assert (result.ok, result.code) == (False, "server-gone")
+        assert "translate.final.url" in result.fix
+
+
 def test_a_language_without_a_golden_sentence_is_not_judged() -> None:
     other = str(resolve("marian", "starter"))  # by its path, which says nothing of languages
     found = told("marian", {"translate.source": "de", "translate.partial.model": other})

@@ -208,9 +208,7 @@ def test_one_that_nothing_ends_is_left_behind(monkeypatch: pytest.MonkeyPatch) -
     process = child._process
     child.kill(Cause("engine-hangs", "did not answer for 9 s"))
     monkeypatch.setattr(process, "wait", wait)
-    assert child.end() == Cause(
-        "engine-hangs", "did not answer for 9 s, and hangs in the system"
-    )
+    assert child.end() == Cause("engine-hangs", "did not answer for 9 s, and hangs in the system")
     monkeypatch.undo()
     process.wait()
 

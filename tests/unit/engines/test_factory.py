@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
 from pipeline.audio.file import AudioFile
@@ -17,6 +18,9 @@ from pipeline.dictionary.store import Dictionary
 from pipeline.engines import factory
 from pipeline.engines.gemma import Gemma
 from pipeline.engines.marian import Marian
+from pipeline.engines.openai import OpenAi
+from pipeline.engines.specification import EngineSpec
+from pipeline.engines.stand_in import StandIn
 from pipeline.engines.whisper import Whisper
 from pipeline.models.resolve import resolve
 
@@ -45,6 +49,66 @@ def test_a_file_is_a_source(tmp_path: Path) -> None:
 def test_passes_can_be_left_out(tmp_path: Path) -> None:
     assert factory.partial_translator(settings(tmp_path, translate__partial__engine="none")) is None
     assert factory.final_translator(settings(tmp_path, translate__final__engine="marian")) is None
+
+
+SERVER = "http://10.0.0.5:8080/v1"
+
+
+def test_translators_on_a_server_need_no_files_here(tmp_path: Path) -> None:
+    chosen = settings(
+        tmp_path,
+        translate__final__engine="openai",
+        translate__final__url=SERVER,
+        translate__final__model="church/translate",
+        translate__partial__engine="openai",
+        translate__partial__url=SERVER,
+    )
+    final, partial = factory.final_spec(chosen), factory.partial_spec(chosen)
+    assert final is not None
+    assert partial is not None
+    assert (final.kind, str(final.model), final.is_elsewhere) == (
+        *("openai", "church/translate"),
+        True,
+    )
+    assert final.arguments["deadline_s"] == 8.0
+    assert partial.arguments["deadline_s"] == 2.0
+    assert isinstance(factory.final_translator(chosen), OpenAi)
+    assert factory.local_spec(chosen) is None
+    assert list(factory.server_specs(chosen)) == ["partial", "final"]
+
+
+def test_a_local_model_stands_in_for_a_quick_translator_on_a_server(tmp_path: Path) -> None:
+    chosen = settings(
+        tmp_path,
+        translate__partial__engine="openai",
+        translate__partial__url=SERVER,
+        translate__partial__local="starter",
+    )
+    spec = factory.partial_spec(chosen)
+    assert spec is not None
+    assert EngineSpec.from_json(orjson.loads(orjson.dumps(spec.as_json()))) == spec
+    assert isinstance(spec.make_translator(), StandIn)
+    assert "local" not in factory.server_specs(chosen)["partial"].arguments
+
+
+def test_a_local_model_that_is_not_there_is_told_at_once(tmp_path: Path) -> None:
+    chosen = settings(
+        tmp_path,
+        translate__partial__engine="openai",
+        translate__partial__url=SERVER,
+        translate__partial__local="/nowhere",
+    )
+    with pytest.raises(ModelError, match=r"translate\.partial\.local"):
+        factory.partial_spec(chosen)
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["", "gpu:8080", "ftp://gpu/v1", "http://", "http://user:key@gpu/v1", "http://gpu/v1?key=x"],
+)
+def test_an_address_that_is_none(tmp_path: Path, url: str) -> None:
+    with pytest.raises(ConfigError, match="url"):
+        settings(tmp_path, translate__final__engine="openai", translate__final__url=url)
 
 
 def test_a_model_that_is_not_there_is_told_at_once(tmp_path: Path) -> None:

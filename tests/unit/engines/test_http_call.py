@@ -35,13 +35,19 @@ def call(url: str, *, within_s: float = PATIENT_S, tls: ssl.SSLContext | None = 
     )
 
 
-def refused(url: str, within_s: float = PATIENT_S, tls: ssl.SSLContext | None = None) -> EngineError:
+def refused(
+    url: str, within_s: float = PATIENT_S, tls: ssl.SSLContext | None = None
+) -> EngineError:
     with closing(call(url, within_s=within_s, tls=tls)) as made:
         with pytest.raises(EngineError) as raised:
-            made.head(go_on)
-            while made.line(go_on) is not None:
-                pass
+            read(made)
         return raised.value
+
+
+def read(made: HttpCall) -> None:
+    made.head(go_on)
+    while made.line(go_on) is not None:
+        pass
 
 
 def test_an_answer_comes_line_by_line_to_its_end() -> None:

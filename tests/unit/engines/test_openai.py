@@ -147,18 +147,22 @@ class TestWrongAnswers:
             (says("Hola", model="llama-3"), "server-other-model", "'starter': llama-3"),
         ],
     )
-    def test_an_answer_that_is_no_translation(
-        self, answer: Answer, code: str, words: str
-    ) -> None:
+    def test_an_answer_that_is_no_translation(self, answer: Answer, code: str, words: str) -> None:
         error = refused(answer)
         assert error.code == code
         assert words in error.message
 
     @pytest.mark.parametrize(
         "data",
-        [b"data: no json\n\n", b"data: []\n\n", b'data: {"choices": 3}\n\n']
-        + [b'data: {"choices": [{"text": null}]}\n\n', b'data: {"choices": [7]}\n\n']
-        + [b'data: {"choices": [], "usage": 3}\n\n', b"data: \xff\xfe\n\n"],
+        [
+            b"data: no json\n\n",
+            b"data: []\n\n",
+            b'data: {"choices": 3}\n\n',
+            b'data: {"choices": [7]}\n\n',
+            b'data: {"choices": [{"text": null}]}\n\n',
+            b'data: {"choices": [], "usage": 3}\n\n',
+            b"data: \xff\xfe\n\n",
+        ],
     )
     def test_events_that_make_no_sense(self, data: bytes) -> None:
         def answer(handler: Handler) -> None:
@@ -323,9 +327,7 @@ class TestRealServer:
         assert codes == ["server-refuses", "server-other-model", "openai"]
 
     @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
-    def test_killed_or_stopped_in_mid_stream(
-        self, tmp_path: Path, number: signal.Signals
-    ) -> None:
+    def test_killed_or_stopped_in_mid_stream(self, tmp_path: Path, number: signal.Signals) -> None:
         text = " ".join([TEXT] * 6)
         with real_server(tmp_path) as (url, process):
             made = engine(url)

@@ -9,6 +9,7 @@ import pytest
 
 from pipeline.engines.gemma import Gemma
 from pipeline.engines.marian import Marian
+from pipeline.engines.openai import OpenAi
 from pipeline.engines.specification import GPU_SHARES, EngineSpec
 from pipeline.engines.whisper import Whisper
 
@@ -16,8 +17,13 @@ WHISPER = EngineSpec("whisper", "whisper:base", Path("/m/base"), {"device": "cpu
 MARIAN = EngineSpec("marian", "marian", Path("/m/marian"), {"compute_type": "int8"})
 GEMMA = EngineSpec("gemma", "gemma", Path("/m/g.gguf"), {"gpu_layers": -1, "prompt": "starter"})
 
+ELSEWHERE = EngineSpec("openai", "openai", Path("church"), {"url": "http://10.0.0.5:8080/v1"})
 
-@pytest.mark.parametrize(("spec", "kind"), [(WHISPER, Whisper), (MARIAN, Marian), (GEMMA, Gemma)])
+
+@pytest.mark.parametrize(
+    ("spec", "kind"),
+    [(WHISPER, Whisper), (MARIAN, Marian), (GEMMA, Gemma), (ELSEWHERE, OpenAi)],
+)
 def test_it_crosses_to_another_process_and_makes_the_engine_there(
     spec: EngineSpec, kind: type
 ) -> None:
@@ -28,7 +34,8 @@ def test_it_crosses_to_another_process_and_makes_the_engine_there(
 
 def test_only_what_asks_for_a_gpu_has_less_of_it_to_try() -> None:
     assert (WHISPER.wants_gpu, MARIAN.wants_gpu, GEMMA.wants_gpu) == (False, False, True)
-    for spec in (WHISPER, MARIAN):
+    assert not ELSEWHERE.wants_gpu
+    for spec in (WHISPER, MARIAN, ELSEWHERE):
         assert spec.with_gpu_share(0.0).arguments == spec.arguments
     shares = [GEMMA.with_gpu_share(share).arguments for share in GPU_SHARES["gemma"]]
     assert [s["gpu_share"] for s in shares] == [1.0, 0.5, 0.0]

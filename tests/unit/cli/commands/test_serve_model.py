@@ -1,0 +1,155 @@
+"""`serve-model`: the command that it starts, and what it refuses."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.cli.commands import serve_model
+from pipeline.cli.commands.serve_model import Served, llama_cpp_server
+from pipeline.cli.main import main
+from pipeline.config.schema import Final
+from pipeline.models.resolve import resolve
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Put a llama-server onto the PATH that writes down what it is given."""
+    file = tmp_path / "llama-server"
+    file.write_text(
+        f'#!/bin/sh\necho "$@" > {tmp_path}/given\necho "$API_KEY" >> {tmp_path}/given\n'
+    )
+    file.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    return file
+
+
+def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[str]:
+    assert main(["serve-model", "--show", *arguments]) == 0
+    return shlex.split(capsys.readouterr().out)
+
+
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(["serve-model", *arguments]) != 0
+    return capsys.readouterr().err
+
+
+def option(command: list[str], name: str) -> str:
+    return command[command.index(name) + 1]
+
+
+def test_llama_server_gets_the_settings_of_the_final_translator(
+    program: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("config.toml").write_text(
+        "[translate.final]\ngpu_layers = -1\nthreads = 3\nbatch = 512\ncontext = 1024\n"
+        "flash_attention = false\n"
+    )
+    command = shown(capsys, "--host", "0.0.0.0", "--port", "9000", "--rooms", "3")
+    assert command[0] == str(program)
+    assert option(command, "--model") == str(resolve("gemma", "starter"))
+    asked = {
+        "--alias": "starter",
+        "--host": "0.0.0.0",
+        "--port": "9000",
+        "--parallel": "3",
+        "--ctx-size": "3072",
+        "--n-gpu-layers": "999",
+        "--threads": "3",
+        "--batch-size": "512",
+        "--flash-attn": "off",
+    }
+    assert {name: option(command, name) for name in asked} == asked
+
+
+def test_llama_cpp_server_never_breaks_one_room_off_for_another() -> None:
+    served = Served(Path("/m.gguf"), "church", Final(gpu_layers=-1), "127.0.0.1", 9000, 5)
+    command = llama_cpp_server(served)
+    arguments = list(command.arguments)
+    assert option(arguments, "--interrupt_requests") == "false"
+    assert option(arguments, "--model_alias") == "church"
+    assert option(arguments, "--n_gpu_layers") == "-1"
+    assert option(arguments, "--flash_attn") == "true"
+    assert command.environment == {"HOST": "127.0.0.1", "PORT": "9000"}
+
+
+def test_a_key_is_not_among_the_arguments_of_llama_cpp_server(tmp_path: Path) -> None:
+    (tmp_path / "key").write_text("s3cret\n")
+    served = Served(Path("/m.gguf"), "church", Final(), "127.0.0.1", 9000, 5, str(tmp_path / "key"))
+    command = llama_cpp_server(served)
+    assert "s3cret" not in " ".join(command.arguments)
+    assert command.environment["API_KEY"] == "s3cret"
+
+
+def test_llama_server_reads_the_key_from_its_file(
+    program: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "key").write_text("s3cret")
+    command = shown(capsys, "--key-file", "key")
+    assert option(command, "--api-key-file") == "key"
+
+
+def test_where_no_server_is_installed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setattr(serve_model, "_PACKAGES", ("fastapi", "no_such_package"))
+    said = refused(capsys)
+    assert "no-model-server" in said
+    assert "no_such_package" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--key-file", "missing"], "key-unreadable"),
+        (["--key-file", "empty"], "key-unreadable"),
+        (["--model", "/nowhere.gguf"], "nowhere.gguf"),
+    ],
+)
+def test_what_it_cannot_serve(
+    arguments: list[str], words: str, program: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("empty").touch()
+    assert words in refused(capsys, *arguments)
+
+
+def test_a_machine_that_asks_a_server_itself_has_no_model_to_serve(
+    program: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("config.toml").write_text(
+        '[translate.final]\nengine = "openai"\nurl = "http://10.0.0.5:8080"\n'
+    )
+    assert "serve-itself" in refused(capsys)
+    assert shown(capsys, "--model", "starter")
+
+
+@pytest.mark.parametrize("flags", [["--port", "0"], ["--port", "x"], ["--rooms", "0"]])
+def test_numbers_that_make_no_sense(flags: list[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["serve-model", *flags])
+    assert ended.value.code == 2
+
+
+@pytest.mark.slow
+def test_it_becomes_the_server(program: Path, tmp_path: Path) -> None:
+    done: subprocess.CompletedProcess[Any] = subprocess.run(
+        [sys.executable, "-m", "pipeline", "serve-model", "--port", "9000"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[4])},
+        capture_output=True,
+        check=True,
+    )
+    assert b"starting: " in done.stderr
+    assert "--port 9000" in (tmp_path / "given").read_text()
