@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from dataclasses import replace
 from typing import Literal
 
 import structlog
@@ -122,7 +123,7 @@ class OpenAi:
         if self.degraded_reason:
             log.info("server is back", server=self.server.place)
             self.degraded_reason = ""
-        return join(self.name, parts)
+        return replace(join(self.name, parts), avg_logprob=None)
 
     def score(self, text: str, target: str) -> tuple[float, float]:  # noqa: ARG002
         """Raise EngineError: a server judges no translations."""

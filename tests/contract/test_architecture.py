@@ -51,6 +51,7 @@ PURE = {
     ),
     *("learning/calibration", "learning/terms"),
     *("dictionary/rules", "engines/prompts", "engines/speculative", "engines/supervision"),
+    "engines/sse",
     "protocol",
     *("church/edition_formats", "church/quotations"),
     *("review/markup", "review/svg", "review/wording", "server/rate_limits", "tuning/plan"),

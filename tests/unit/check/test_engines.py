@@ -222,11 +222,11 @@ def test_a_language_without_a_golden_text_is_yellow_and_the_wrong_language_is_re
     passed = judge(READ, "gemma", "Il a donné sa vie sur la croix pour nos péchés.", "fr", 0.1)
     assert passed.code == "golden-unjudged"
     assert passed.advice
-    for text, lang, says in (
+    for text, lang, said in (
         ("Dio su vida en la cruz por nuestros pecados.", "fr", "is no French: Spanish"),
         ("He gave his life on the cross for our sins.", "fr", "is no French: English"),
         ("Gott gab sein Leben am Kreuz.", "ko", "is no Korean: wrong-script"),
     ):
-        with pytest.raises(EngineError, match=says) as caught:
+        with pytest.raises(EngineError, match=said) as caught:
             judge(READ, "gemma", text, lang, 0.1)
         assert caught.value.code == "golden-missed"

@@ -53,6 +53,7 @@ def test_a_translation_comes_as_it_grows_with_its_counts() -> None:
     assert translation.text == "Gracia y paz a vosotros."
     assert (translation.engine, translation.stopped) == ("openai", "end")
     assert (translation.tokens, translation.prompt_tokens) == (4, 11)
+    assert translation.avg_logprob is None, "nobody has told it"
     assert grown == ["Gracia", "Gracia y", "Gracia y paz a"]
     assert asked["prompt"] == (
         f"<start_of_turn>user\n{TEXT}<end_of_turn>\n<start_of_turn>model\n"
