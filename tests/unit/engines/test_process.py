@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 
 from pipeline.core.errors import EngineCancelledError, EngineError
+from pipeline.engines.process import TranslatorProcess
+from pipeline.engines.specification import EngineSpec
 from tests.support.engine_processes import (
     GOLDEN,
     PATIENT_S,
@@ -21,6 +23,7 @@ from tests.support.engine_processes import (
     kept_processes,
     spec,
 )
+from tests.support.model_servers import MODEL, answers, free_port, says, scripted, stalls
 
 pytestmark = pytest.mark.slow
 
@@ -108,3 +111,69 @@ def test_a_translation_that_is_cancelled_stops_and_the_process_goes_on(
     assert process.translate(TEXT).text == whole.text
     assert process.pid == pid
     assert process.degraded_reason == ""
+
+
+def elsewhere(url: str, **arguments: Any) -> EngineSpec:
+    arguments = {"url": url, "deadline_s": PATIENT_S} | arguments
+    return EngineSpec("openai", "openai", Path(MODEL), arguments, "translate.final")
+
+
+class TestOnAServer:
+    """A translator on a server, in the process that every engine has."""
+
+    def test_its_text_and_its_reason_come_through(self, keep: Callable[..., Kept]) -> None:
+        with scripted(says(" Una."), answers(403, b"{}"), says(" Dos.")) as server:
+            kept = keep("final", engine=elsewhere(server.url))
+            kept.process.load()
+            assert kept.ask() == "Una."
+            with pytest.raises(EngineError, match="server-refuses"):
+                kept.ask()
+            assert "refuses the key" in kept.process.degraded_reason
+            assert kept.ask() == "Dos."
+            assert kept.process.degraded_reason == ""
+        assert kept.codes == [], "its process has not died of it"
+
+    def test_one_that_is_not_there_is_waited_for(self, keep: Callable[..., Kept]) -> None:
+        kept = keep("final", engine=elsewhere(f"http://127.0.0.1:{free_port()}/v1"))
+        kept.process.load()
+        assert "nothing listens there" in kept.process.degraded_reason
+        with pytest.raises(EngineError, match="server-gone"):
+            kept.ask()
+        assert kept.codes == []
+
+    def test_a_stall_costs_no_process(self, keep: Callable[..., Kept]) -> None:
+        with scripted(stalls(" Una"), says(" Dos.")) as server:
+            kept = keep("final", engine=elsewhere(server.url))
+            kept.process.load()
+            assert isinstance(kept.process, TranslatorProcess)
+            before, kept.process.deadline_s = kept.pid, 1.0
+            with pytest.raises(EngineError, match="server-late"):
+                kept.ask()
+            kept.process.deadline_s = PATIENT_S
+            assert kept.ask() == "Dos."
+            assert kept.pid == before
+
+    def test_the_real_quick_translator_stands_in_and_judges(
+        self, keep: Callable[..., Kept]
+    ) -> None:
+        local = spec("partial")
+        with scripted(answers(403, b"{}")) as server:
+            engine = elsewhere(server.url, local=local.as_json())
+            kept = keep("partial", engine=engine)
+            kept.process.load()
+            assert isinstance(kept.process, TranslatorProcess)
+            made = kept.process.translate(TEXT)
+            mean, least = kept.process.score(TEXT, made.text)
+        assert made.engine == "marian"
+        assert made.text
+        assert "marian stands in on this machine" in kept.process.degraded_reason
+        assert least <= mean < 0
+
+    def test_a_final_on_a_server_judges_nothing_and_lives(self, keep: Callable[..., Kept]) -> None:
+        with scripted(says(" Una.")) as server:
+            kept = keep("final", engine=elsewhere(server.url))
+            kept.process.load()
+            assert isinstance(kept.process, TranslatorProcess)
+            with pytest.raises(EngineError, match="score-unknown"):
+                kept.process.score(TEXT, "Una.")
+            assert kept.ask() == "Una."
