@@ -77,8 +77,8 @@ class ScriptedServer(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, answers: list[Answer], models: Answer | None) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
+    def __init__(self, answers: list[Answer], models: Answer | None, port: int) -> None:
+        super().__init__(("127.0.0.1", port), Handler)
         self._answers = answers
         self.models = models or serves(MODEL)
         self.seen: list[tuple[str, dict[str, str], bytes]] = []
@@ -153,10 +153,13 @@ def breaks_off(*pieces: str) -> Answer:
 
 @contextmanager
 def scripted(
-    *turns: Answer, models: Answer | None = None, tls: ssl.SSLContext | None = None
+    *turns: Answer,
+    models: Answer | None = None,
+    tls: ssl.SSLContext | None = None,
+    port: int = 0,
 ) -> Iterator[ScriptedServer]:
     """Run a server that answers with `turns`."""
-    server = ScriptedServer(list(turns) or [says("Amén.")], models)
+    server = ScriptedServer(list(turns) or [says("Amén.")], models, port)
     if tls is not None:
         server.socket = tls.wrap_socket(server.socket, server_side=True)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
@@ -216,12 +219,47 @@ def real_server(
         process.wait()
 
 
-def _await(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
+@contextmanager
+def real_llama_server(folder: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """Run llama.cpp's own server, which the wheel `xllamacpp` brings, with the starter model.
+
+    Yields its address and its process.
+    """
+    needs_module("xllamacpp")
+    from pipeline.models.resolve import resolve
+
+    port = free_port()
+    arguments = (str(resolve("gemma", "starter")), str(port), MODEL)
+    with (folder / "server.log").open("wb") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-c", _LLAMA_SERVER, *arguments], stdout=log, stderr=log
+        )
+    try:
+        _await(port, process, folder / "server.log", "health")
+        yield f"http://127.0.0.1:{port}/v1", process
+    finally:
+        process.kill()
+        process.wait()
+
+
+_LLAMA_SERVER = """
+import signal, sys, xllamacpp
+asked = xllamacpp.CommonParams()
+asked.model.path, asked.port, asked.model_alias = sys.argv[1], int(sys.argv[2]), {sys.argv[3]}
+asked.n_ctx, asked.n_parallel, asked.swa_full = 4096, 2, True
+server = xllamacpp.Server(asked)
+signal.pause()
+"""
+
+
+def _await(
+    port: int, process: subprocess.Popen[bytes], log: Path, path: str = "openapi.json"
+) -> None:
     until_s = time.monotonic() + STARTS_S
     while time.monotonic() < until_s:
         assert process.poll() is None, log.read_text()[-2000:]
         with suppress(OSError):
-            urllib.request.urlopen(f"http://127.0.0.1:{port}/openapi.json", timeout=5).close()
+            urllib.request.urlopen(f"http://127.0.0.1:{port}/{path}", timeout=5).close()
             return
         time.sleep(0.1)
     raise AssertionError(log.read_text()[-2000:])

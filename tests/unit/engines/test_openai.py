@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import threading
 import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +24,7 @@ from tests.support.model_servers import (
     answers,
     breaks_off,
     free_port,
+    real_llama_server,
     real_server,
     says,
     scripted,
@@ -30,6 +34,8 @@ from tests.support.model_servers import (
 
 TEXT = "Grace to you and peace."
 PATIENT_S = 60.0
+Serve = Callable[[Path], AbstractContextManager[tuple[str, subprocess.Popen[bytes]]]]
+SERVERS = pytest.mark.parametrize("serve", [real_server, real_llama_server])
 HTML = b"<!DOCTYPE html><html><body>Welcome to the router</body></html>"
 
 
@@ -292,7 +298,7 @@ def test_an_address_without_a_path_gets_the_usual_one() -> None:
 
 @pytest.mark.slow
 class TestRealServer:
-    """llama_cpp.server with the starter model, started as `serve-model` starts it."""
+    """With the starter model: llama_cpp.server, started as `serve-model` does it; llama-server."""
 
     @pytest.fixture
     def local(self) -> str:
@@ -304,8 +310,11 @@ class TestRealServer:
         made.load()
         return made.translate(TEXT).text
 
-    def test_it_translates_as_the_local_engine_does(self, tmp_path: Path, local: str) -> None:
-        with real_server(tmp_path) as (url, _):
+    @SERVERS
+    def test_it_translates_as_the_local_engine_does(
+        self, tmp_path: Path, local: str, serve: Serve
+    ) -> None:
+        with serve(tmp_path) as (url, _):
             grown: list[str] = []
             made = engine(url)
             made.load()
@@ -327,10 +336,13 @@ class TestRealServer:
                     codes.append(error.code)
         assert codes == ["server-refuses", "server-other-model", "openai"]
 
+    @SERVERS
     @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
-    def test_killed_or_stopped_in_mid_stream(self, tmp_path: Path, number: signal.Signals) -> None:
+    def test_killed_or_stopped_in_mid_stream(
+        self, tmp_path: Path, number: signal.Signals, serve: Serve
+    ) -> None:
         text = " ".join([TEXT] * 6)
-        with real_server(tmp_path) as (url, process):
+        with serve(tmp_path) as (url, process):
             made = engine(url)
             made.translate(TEXT)
             made.deadline_s = 5.0

@@ -1,0 +1,107 @@
+"""The real program while a sermon plays, and the server that makes its finals goes and comes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from scripts.support.program import SERMON, Program, call, started
+from tests.support.model_servers import answers, free_port, real_server, says, scripted, serves
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
+FINAL = "STARK_TRANSLATE__TRANSLATE__FINAL__"
+PARTIAL = "STARK_TRANSLATE__TRANSLATE__PARTIAL__"
+PATIENT = {"STARK_TRANSLATE__ENGINES__HANG_S": "120", f"{FINAL}DEADLINE_S": "120"}
+SAYS = says(" Bien", " hecho.")
+
+
+def final_at(port: int) -> dict[str, str]:
+    return {f"{FINAL}ENGINE": "openai", f"{FINAL}URL": f"http://127.0.0.1:{port}/v1"}
+
+
+@contextmanager
+def playing(tmp_path: Path, env: dict[str, str]) -> Iterator[Program]:
+    with started("run", "--input", str(SERMON), cwd=tmp_path, **(PATIENT | env)) as program:
+        program.wait_for("serving", 300)
+        yield program
+
+
+def makers(program: Program) -> list[str]:
+    return [line["target"]["engine"] for line in program.journal()]
+
+
+def await_finals(program: Program, engine: str, count: int = 2) -> None:
+    """Wait until an engine has made so many finals more."""
+    before = len(makers(program))
+    program.until(lambda: makers(program)[before:].count(engine) >= count, 300, engine)
+
+
+def test_a_server_that_goes_and_comes_costs_quality_and_no_sentence(tmp_path: Path) -> None:
+    port = free_port()
+    with playing(tmp_path, final_at(port)) as program:
+        await_finals(program, "marian")
+        assert "nothing listens there" in program.health()["setback"]
+        with scripted(SAYS, port=port):
+            await_finals(program, "openai")
+            program.until(lambda: program.health()["setback"] == "", 60, "end of the reason")
+        await_finals(program, "marian")
+        assert "nothing listens there" in program.health()["setback"]
+        assert program.stop() == 0
+        journal = program.journal()
+    assert [line["id"] for line in journal] == list(range(1, len(journal) + 1))
+    texts = [line["target"]["text"] for line in journal if line["target"]["engine"] == "openai"]
+    assert set(texts) == {"Bien hecho."}
+
+
+def test_what_no_translator_says_is_never_on_screen(tmp_path: Path) -> None:
+    router = answers(200, b"<html>Welcome to the router</html>", "text/html")
+    with scripted(router) as server, playing(tmp_path, final_at(server.server_port)) as program:
+        await_finals(program, "marian", 3)
+        assert "text/html" in program.health()["setback"]
+        assert program.stop() == 0
+        assert "router" not in (program.folder / "captions.jsonl").read_text()
+
+
+def test_a_quick_translator_on_a_server_has_a_local_one_behind_it(tmp_path: Path) -> None:
+    env = {
+        f"{PARTIAL}ENGINE": "openai",
+        f"{PARTIAL}URL": f"http://127.0.0.1:{free_port()}/v1",
+        f"{PARTIAL}LOCAL": "starter",
+        f"{FINAL}ENGINE": "marian",
+    }
+    with playing(tmp_path, env) as program:
+        await_finals(program, "marian")
+        assert "marian stands in on this machine" in program.health()["setback"]
+        assert program.stop() == 0
+
+
+def test_a_real_server_makes_the_finals_of_a_service(tmp_path: Path) -> None:
+    with real_server(tmp_path) as (url, _):
+        port = int(url.rpartition(":")[2].partition("/")[0])
+        with playing(tmp_path, final_at(port)) as program:
+            await_finals(program, "openai", 3)
+            assert program.health()["setback"] == ""
+            assert program.stop() == 0
+
+
+def test_check_names_a_server_of_another_model(tmp_path: Path) -> None:
+    with scripted(models=serves("llama-3")) as server:
+        env = PATIENT | final_at(server.server_port)
+        done = call("check", "--no-audio", "--port", "0", cwd=tmp_path, env=env, timeout_s=300)
+    assert done.returncode == 1
+    (red,) = [line for line in done.stdout.splitlines() if line.startswith("FAILED")]
+    assert red.split()[1] == "server-final"
+    assert "[server-other-model]" in red
+
+
+def test_a_key_that_cannot_be_read_ends_the_start(tmp_path: Path) -> None:
+    env = final_at(free_port()) | {f"{FINAL}KEY_FILE": "/nowhere/key"}
+    arguments = ("run", "--input", str(SERMON), "--port", "0")
+    done = call(*arguments, cwd=tmp_path, env=env, timeout_s=300)
+    assert done.returncode == 1
+    assert "translate.final.key_file: /nowhere/key" in done.stderr
+    assert "key-unreadable" in done.stderr
