@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import resource
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -46,6 +46,15 @@ class Life:
     has_loaded: bool = False
     refusal: StarkError | None = None
     """What the engine itself has against its model: another process would have it too."""
+
+    def with_gpu_lost(self) -> Life:
+        """Return a refusal as a death on the GPU that the process before was on.
+
+        One that has fallen off the bus is refused to every process after that; at the first start
+        it is a mistake in the settings.
+        """
+        said = self.refusal.message.rstrip(".") if self.refusal else "it was refused"
+        return replace(self, cause=Cause("gpu-failed", f"could not go back to the GPU: {said}"))
 
 
 def explained(cause: Cause, spec: EngineSpec) -> Cause:

@@ -11,7 +11,6 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any, NoReturn
 
 import structlog
@@ -197,11 +196,10 @@ class KeptProcess:
             if self._closing.is_set():
                 return
             if life.refusal is not None:
-                if not self._lost_gpu(life):
+                if not (self.loaded_bytes and life.on_gpu):
                     self._give_up(life.refusal)
                     return
-                words = f"could not go back to the GPU: {life.refusal.message.rstrip('.')}"
-                life = replace(life, cause=Cause("gpu-failed", words))
+                life = life.with_gpu_lost()
             decision = self._supervision.died(time.monotonic(), on_gpu=life.on_gpu)
             if not self._restarts:
                 self._give_up(died(self.spec, self.part, life.cause, has_loaded=life.has_loaded))
@@ -213,14 +211,6 @@ class KeptProcess:
                 return
             self._tell_of_death(life, decision)
             self._closing.wait(decision.delay_s)
-
-    def _lost_gpu(self, life: Life) -> bool:
-        """Whether a model that has been on the GPU cannot be put there any more.
-
-        A GPU that has fallen off the bus is refused by every process after that. At the start it is
-        a mistake in the settings.
-        """
-        return bool(self.loaded_bytes) and life.on_gpu and self._supervision.gpu_share > 0
 
     def _live(self) -> Life:
         """Run one process from its start to its end."""
