@@ -64,8 +64,11 @@ def explained(cause: Cause, spec: EngineSpec) -> Cause:
 
 def without_memory(cause: Cause, spec: EngineSpec, free_bytes: int) -> Cause:
     """Return the cause with the memory that there was, and what would need less."""
+    free = f"{human_size(free_bytes)} were free"
+    if spec.is_elsewhere:
+        return Cause(cause.code, f"{cause.words} ({free}; its model is on a server)")
     needed = f"its model's files alone have {human_size(_size_bytes(spec.model))}"
-    facts = f"{human_size(free_bytes)} were free, {needed}; {_smaller(spec)}"
+    facts = f"{free}, {needed}; {_smaller(spec)}"
     return Cause(cause.code, f"{cause.words} ({facts})")
 
 
