@@ -40,7 +40,8 @@ HTML = b"<!DOCTYPE html><html><body>Welcome to the router</body></html>"
 
 
 def engine(url: str, **more: Any) -> OpenAi:
-    made = OpenAi(MODEL, **({"url": url, "deadline_s": PATIENT_S} | more))
+    arguments: dict[str, Any] = {"url": url, "deadline_s": PATIENT_S, **more}
+    made = OpenAi(MODEL, **arguments)
     made.open()
     return made
 
@@ -53,8 +54,8 @@ def refused(*turns: Answer, models: Answer | None = None, **more: Any) -> Engine
 
 def test_a_translation_comes_as_it_grows_with_its_counts() -> None:
     with scripted(says(" Gracia", " y", " paz", " a vosotros.", model=MODEL)) as server:
-        made, grown = engine(server.url), []
-        translation = made.translate(TEXT, grown.append)
+        grown: list[str] = []
+        translation = engine(server.url).translate(TEXT, grown.append)
         (asked,) = server.asked
     assert translation.text == "Gracia y paz a vosotros."
     assert (translation.engine, translation.stopped) == ("openai", "end")
