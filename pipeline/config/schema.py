@@ -8,7 +8,7 @@ mark, so that what is put in force without the others is valid.
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator, model_validator
@@ -18,6 +18,7 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
+from pipeline.config.on_server import OnServer
 from pipeline.config.section import LIVE, NEXT_UTTERANCE, Lang, Section, Share, Text, Threads
 from pipeline.config.targets import Target, refuse_doubled
 
@@ -115,36 +116,7 @@ class Church(Section):
     song: Annotated[Literal["auto", "manual", "off"], LIVE] = "auto"
 
 
-class _Server(Section):
-    """The keys of a table whose engine may be on a server."""
-
-    engine: str
-    url: Text = ""
-    key_file: Text = ""
-    ca_file: Text = ""
-
-    @field_validator("url")
-    @classmethod
-    def _server_address(cls, url: str) -> str:
-        if not url:
-            return ""
-        parts = urlsplit(url)
-        more = parts.username or parts.password or parts.query or parts.fragment
-        place = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-        if more or not place or not url.isascii() or not url.isprintable() or " " in url:
-            msg = f"{url!r} is not a server's address such as http://gpu.example.org:8080/v1"
-            raise ValueError(msg)
-        return url.rstrip("/")
-
-    @model_validator(mode="after")
-    def _has_server(self) -> Self:
-        if self.engine == "openai" and not self.url:
-            msg = 'engine = "openai" needs the server\'s url, such as "http://192.168.1.5:8080/v1"'
-            raise ValueError(msg)
-        return self
-
-
-class Partial(_Server):
+class Partial(Section, OnServer):
     """[translate.partial]"""
 
     engine: Literal["marian", "none", "openai"] = "marian"
@@ -157,7 +129,7 @@ class Partial(_Server):
     local: Text = ""
 
 
-class Final(_Server):
+class Final(Section, OnServer):
     """[translate.final]"""
 
     engine: Literal["gemma", "marian", "openai"] = "gemma"

@@ -43,6 +43,7 @@ PURE = {
     *(
         "captions/redaction",
         "captions/subtitles",
+        "config/on_server",
         "config/schema",
         "config/toml_mistakes",
         "config/section",
