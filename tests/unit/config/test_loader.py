@@ -100,7 +100,11 @@ def test_a_variable_with_too_few_underscores_is_refused(
         ("[vad]\nend_threshold = 0.9\n", "church.toml: vad", "must not be above"),
         ("[translate]\ntarget = 'en'\n", "church.toml: translate", "are both 'en'"),
         ("[translate]\ntarget = 'Spanish'\n", "church.toml: translate.target", "language code"),
-        ("[translate.final]\nengine = 'gpt'\n", "translate.final.engine", "'gemma', 'marian' or 'openai'"),
+        (
+            "[translate.final]\nengine = 'gpt'\n",
+            "translate.final.engine",
+            "'gemma', 'marian' or 'openai'",
+        ),
         (
             "[translate.final]\nengine='marian'\n[translate.partial]\nengine='none'\n",
             "church.toml: translate",
