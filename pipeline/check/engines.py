@@ -37,7 +37,8 @@ _KEYS = {
     "server-partial": "translate.partial",
     "server-final": "translate.final",
 }
-_MAY_BE_LATE = {"gemma", "server-final"}
+_LATE = ("gemma", "server-final")
+"""What makes finals may be late."""
 _SERVER_S = 5.0
 """A server that has not told its models by then is as good as none."""
 
@@ -88,8 +89,7 @@ class EngineChecks:
                 doing = f"Translating a sentence with {name.title()}"
                 run = partial(self._translate, name)
                 yield Check(f"golden-{name}", doing, run, (f"model-{name}",), _faster(name))
-        if "openai" in asked:
-            yield from self._server_checks()
+        yield from self._server_checks()
         yield Check("memory", "Adding up the memory", self._memory)
 
     def _load_recognizer(self) -> Passed:
@@ -119,13 +119,18 @@ class EngineChecks:
         return Passed(message, better, "starter-model" if better else "")
 
     def _server_checks(self) -> Iterator[Check]:
+        asked: dict[tuple[str, ...], str] = {}
         for part, spec in factory.server_specs(self._settings).items():
-            name = f"server-{part}"
+            name, lang = f"server-{part}", spec.arguments["target"]
             server = OpenAi(str(spec.model), section=spec.section, **spec.arguments)
-            doing = f"Asking the server of [{spec.section}]"
-            yield Check(name, doing, partial(_ask, server, spec), (), _server_fix(name))
-            doing, run = "Having it translate a sentence", partial(self._judged, name, server)
-            yield Check(f"golden-{name}", doing, run, (name,), _server_fix(name))
+            # Several languages at one server: that it is there has to be seen once.
+            first = asked.setdefault(_place(spec), name)
+            if first == name:
+                doing = f"Asking the server of [{spec.section}]"
+                yield Check(name, doing, partial(_ask, server, spec), (), _server_fix(name))
+            doing = f"Having it translate a sentence into {language(lang).name}"
+            run = partial(self._judged_by_server, name, server, lang)
+            yield Check(f"golden-{name}", doing, run, (first,), _server_fix(name))
 
     def _quick(self) -> TranslatorProcess | None:
         spec = factory.local_spec(self._settings) or factory.partial_spec(self._settings)
@@ -151,15 +156,19 @@ class EngineChecks:
     def _translate(self, name: str) -> Passed:
         if name not in self._translators:
             return _untried(self._settings.translate.source)
-        return self._judged(name, self._translators[name])
+        return self._judged(name, self._translators[name], self._settings.translate.target)
 
-    def _judged(self, name: str, translator: Translator) -> Passed:
-        golden, translate = self._golden, self._settings.translate
-        if translate.source not in golden.text:
-            return _untried(translate.source)
+    def _judged_by_server(self, name: str, server: OpenAi, lang: str) -> Passed:
+        server.open()  # one that shares another's check has not read its key
+        return self._judged(name, server, lang)
+
+    def _judged(self, name: str, translator: Translator, lang: str) -> Passed:
+        golden, source = self._golden, self._settings.translate.source
+        if source not in golden.text:
+            return _untried(source)
         start_s = time.perf_counter()
-        text = translator.translate(golden.text[translate.source]).text
-        return judge(golden, name, text, translate.target, time.perf_counter() - start_s)
+        text = translator.translate(golden.text[source]).text
+        return judge(golden, name, text, lang, time.perf_counter() - start_s)
 
     def _memory(self) -> Passed:
         """Compare what the engines took with what was free before. Raises ModelError."""
@@ -183,8 +192,9 @@ class EngineChecks:
 def judge(golden: Golden, name: str, text: str, lang: str, took_s: float) -> Passed:
     """Judge an engine's text and its time. Raises EngineError: golden-missed, engine-slow.
 
-    `name` is the engine's: `stt`, `marian`, `gemma`, `server-partial` or `server-final`. What makes
-    finals may be slow: a late one is taken from the quick translator.
+    `name` is the engine's: `stt`, `marian`, `gemma`, `server-partial` or `server-final`, with the
+    language behind it for a further target. What makes finals may be slow: a late one is taken
+    from the quick translator.
     """
     if text.strip() and lang not in golden.must:
         return _unjudged(golden, text, lang)
@@ -200,9 +210,9 @@ def judge(golden: Golden, name: str, text: str, lang: str, took_s: float) -> Pas
         f"{text!r} in {took_s * 1000:.0f} ms for {golden.duration_s:.1f} s of speech, "
         f"real-time factor {factor:.2f}"
     )
-    if factor > 1 and name not in _MAY_BE_LATE:
+    if factor > 1 and not name.startswith(_LATE):
         raise EngineError("engine-slow", f"{result}: it cannot keep up.", _faster(name))
-    if factor > (1 if name in _MAY_BE_LATE else _BUSY):
+    if factor > (1 if name.startswith(_LATE) else _BUSY):
         return Passed(f"{result}: it will fall behind at times.", _faster(name), "engine-slow")
     return Passed(f"{result}.")
 
@@ -229,6 +239,11 @@ def _unjudged(golden: Golden, text: str, lang: str) -> Passed:
     )
 
 
+def _place(spec: EngineSpec) -> tuple[str, ...]:
+    """Return what decides whether a server is there and serves a model."""
+    return str(spec.model), *(spec.arguments[key] for key in ("url", "key_file", "ca_file"))
+
+
 def _ask(server: OpenAi, spec: EngineSpec) -> Passed:
     """See that a server is there and has the model. Raises EngineError, ModelError."""
     server.open()
@@ -250,18 +265,23 @@ def _untried(lang: str) -> Passed:
     )
 
 
+def _section(name: str) -> str:
+    """Return the table that asks for an engine; a further target's has its language behind it."""
+    return next(section for key, section in _KEYS.items() if name.startswith(key))
+
+
 def _server_fix(name: str) -> str:
-    return f"Is the server running, and {_KEYS[name]}.url right? Captions go on without it."
+    return f"Is the server running, and {_section(name)}.url right? Captions go on without it."
 
 
 def _another(name: str) -> str:
     if name.startswith("server-"):
-        return f"Look which model the server has, and {_KEYS[name]}.prompt."
-    return f'Copy the model again, or give another in {_KEYS[name]}.model ("starter" works).'
+        return f"Look which model the server has, and {_section(name)}.prompt."
+    return f'Copy the model again, or give another in {_section(name)}.model ("starter" works).'
 
 
 def _faster(name: str) -> str:
-    section = _KEYS[name]
+    section = _section(name)
     if name.startswith("server-"):
         return f"Have the server take a smaller model, or make finals here ({section}.engine)."
     return f"Choose a smaller {section}.model, or more {section}.threads if there are idle cores."

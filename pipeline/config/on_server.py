@@ -5,35 +5,43 @@ from __future__ import annotations
 from typing import Annotated, Self
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, Field, field_validator, model_validator
+from pydantic import AfterValidator, model_validator
 
-Text = Annotated[str, Field(min_length=0)]  # with a length, pydantic refuses text that is not UTF-8
+from pipeline.config.section import Section, Text
 
 
-class OnServer(BaseModel):
+def _server_address(url: str) -> str:
+    if not url:
+        return ""
+    parts = urlsplit(url)
+    more = parts.username or parts.password or parts.query or parts.fragment
+    place = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    if more or not place or not url.isascii() or not url.isprintable() or " " in url:
+        msg = f"{url!r} is not a server's address such as http://gpu.example.org:8080/v1"
+        raise ValueError(msg)
+    return url.rstrip("/")
+
+
+ServerUrl = Annotated[Text, AfterValidator(_server_address)]
+"""A server's address, without a slash at its end; "" for none."""
+
+
+class OnServer(Section):
     """The keys of a table whose engine may be on a server."""
 
     engine: str
-    url: Text = ""
+    url: ServerUrl = ""
     key_file: Text = ""
     ca_file: Text = ""
 
-    @field_validator("url")
-    @classmethod
-    def _server_address(cls, url: str) -> str:
-        if not url:
-            return ""
-        parts = urlsplit(url)
-        more = parts.username or parts.password or parts.query or parts.fragment
-        place = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-        if more or not place or not url.isascii() or not url.isprintable() or " " in url:
-            msg = f"{url!r} is not a server's address such as http://gpu.example.org:8080/v1"
-            raise ValueError(msg)
-        return url.rstrip("/")
+    @property
+    def lacks_server(self) -> bool:
+        """Whether a server is to be asked, and none is named."""
+        return self.engine == "openai" and not self.url
 
     @model_validator(mode="after")
     def _has_server(self) -> Self:
-        if self.engine == "openai" and not self.url:
+        if self.lacks_server:
             msg = 'engine = "openai" needs the server\'s url, such as "http://192.168.1.5:8080/v1"'
             raise ValueError(msg)
         return self

@@ -116,7 +116,7 @@ class Church(Section):
     song: Annotated[Literal["auto", "manual", "off"], LIVE] = "auto"
 
 
-class Partial(Section, OnServer):
+class Partial(OnServer):
     """[translate.partial]"""
 
     engine: Literal["marian", "none", "openai"] = "marian"
@@ -129,7 +129,7 @@ class Partial(Section, OnServer):
     local: Text = ""
 
 
-class Final(Section, OnServer):
+class Final(OnServer):
     """[translate.final]"""
 
     engine: Literal["gemma", "marian", "openai"] = "gemma"
@@ -146,10 +146,10 @@ class Final(Section, OnServer):
     stability: Annotated[Literal["calm", "best"], NEXT_UTTERANCE] = "calm"
 
 
-class Compare(Section):
+class Compare(OnServer):
     """[translate.compare]"""
 
-    engine: Literal["none", "gemma", "marian"] = "none"
+    engine: Literal["none", "gemma", "marian", "openai"] = "none"
     model: Annotated[str, Field(min_length=1)] = "starter"
     compute_type: Annotated[str, Field(min_length=1)] = "int8"
     prompt: Literal["auto", "translategemma", "starter", "examples"] = "auto"
@@ -193,6 +193,11 @@ class Translate(Section):
                 why = 'final.engine = "marian" needs partial.engine = "marian"'
                 msg = f"translate.targets, {target.lang!r}: no engine is left. {why}"
                 raise ValueError(msg)
+            for name, part in (("partial", alone.partial), ("final", alone.final)):
+                if part.lacks_server:
+                    why = f'{name}.engine = "openai" needs a url, there or in [translate.{name}]'
+                    msg = f"translate.targets, {target.lang!r}: {why}"
+                    raise ValueError(msg)
         return self
 
     def into(self, target: Target) -> Translate:

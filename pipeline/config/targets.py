@@ -7,22 +7,33 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from pipeline.config.section import Lang, Section, Threads
+from pipeline.config.on_server import ServerUrl
+from pipeline.config.section import Lang, Section, Text, Threads
 
 
 class TargetPartial(Section):
     """`partial` of a further target; what is None is as in [translate.partial]."""
 
-    engine: Literal["marian", "none"] | None = None
+    engine: Literal["marian", "none", "openai"] | None = None
+    url: ServerUrl | None = None
+    key_file: Text | None = None
+    ca_file: Text | None = None
     model: Annotated[str, Field(min_length=1)] | None = None
     compute_type: Annotated[str, Field(min_length=1)] | None = None
     threads: Threads | None = None
+    prompt: Literal["auto", "translategemma", "starter", "examples"] | None = None
+    context: Annotated[int, Field(ge=256, le=131_072)] | None = None
+    deadline_s: Annotated[float, Field(gt=0, le=60)] | None = None
+    local: Text | None = None
 
 
 class TargetFinal(Section):
     """`final` of a further target; what is None is as in [translate.final]."""
 
-    engine: Literal["gemma", "marian"] | None = None
+    engine: Literal["gemma", "marian", "openai"] | None = None
+    url: ServerUrl | None = None
+    key_file: Text | None = None
+    ca_file: Text | None = None
     model: Annotated[str, Field(min_length=1)] | None = None
     prompt: Literal["auto", "translategemma", "starter", "examples"] | None = None
     gpu_layers: Annotated[int, Field(ge=-1, le=1000)] | None = None

@@ -127,17 +127,19 @@ def has_local(settings: Settings) -> bool:
 
 
 def server_specs(settings: Settings) -> dict[str, EngineSpec]:
-    """Return what is asked for on servers, `partial` and `final`, nothing local in it."""
-    translate = settings.translate
-    chosen: dict[str, tuple[Partial | Final, str]] = {
-        "partial": (translate.partial, _PARTIAL),
-        "final": (translate.final, _FINAL),
-    }
-    return {
-        part: _openai(settings, each, section)
-        for part, (each, section) in chosen.items()
-        if each.engine == "openai"
-    }
+    """Return what is asked for on servers, nothing local in it.
+
+    By `partial` and `final`, of a further target also its language, such as `final-fr`.
+    """
+    found: dict[str, EngineSpec] = {}
+    for each in (settings, *settings.by_target()):
+        lang = "" if each is settings else f"-{each.translate.target}"
+        partial, final = each.translate.partial, each.translate.final
+        if partial.engine == "openai":
+            found[f"partial{lang}"] = _openai(each, partial, _PARTIAL)
+        if final.engine == "openai":
+            found[f"final{lang}"] = _openai(each, final, _FINAL)
+    return found
 
 
 def final_spec(settings: Settings) -> EngineSpec | None:
@@ -162,6 +164,8 @@ def compare_spec(settings: Settings) -> EngineSpec | None:
             return _gemma(settings, compare, _COMPARE)
         case "marian":
             return _marian(settings, compare, _COMPARE)
+        case "openai":
+            return _openai(settings, compare, _COMPARE)
     return None
 
 
@@ -264,7 +268,12 @@ def _part(part: Part, langs: str) -> Part:
 
 
 def _is_alike(one: EngineSpec, other: EngineSpec) -> bool:
-    """Whether one process can do for both: it is told language and deadline with each text."""
+    """Whether one process can do for both: it is told language and deadline with each text.
+
+    Not of servers: they have no model here to share, and answer several requests at a time.
+    """
+    if one.is_elsewhere:
+        return False
     ours, theirs = ({**spec.arguments, "target": "", "deadline_s": 0.0} for spec in (one, other))
     return (one.kind, one.model, ours) == (other.kind, other.model, theirs)
 
@@ -278,7 +287,7 @@ def _of_target(
     """
     lang = alone.translate.target
     try:
-        if (spec := describe(alone)) is not None and spec.kind == "gemma":
+        if (spec := describe(alone)) is not None and spec.kind != "marian":
             language(lang)  # a prompt has to name it
     except (ModelError, ConfigError) as error:
         raise type(error)(
@@ -317,7 +326,11 @@ def _process_options(settings: Settings, *, restarts: bool) -> dict[str, Any]:
 
 
 def _openai(
-    settings: Settings, chosen: Partial | Final, section: str, *, local: EngineSpec | None = None
+    settings: Settings,
+    chosen: Partial | Final | Compare,
+    section: str,
+    *,
+    local: EngineSpec | None = None,
 ) -> EngineSpec:
     arguments: dict[str, Any] = {
         "url": chosen.url,

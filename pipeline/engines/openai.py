@@ -61,7 +61,7 @@ class OpenAi:
     ) -> None:
         self._style = prompts.style_for(model) if prompt == "auto" else prompt
         self._source = source
-        self._target = target
+        self.target = target  # may change between calls
         self._context = context
         self._section = section
         self.deadline_s = deadline_s
@@ -72,7 +72,7 @@ class OpenAi:
 
     def open(self) -> None:
         """Read what the server needs to be asked. Raises ModelError, ConfigError."""
-        prompts.render(self._style, "", self._source, self._target, self._section)
+        prompts.render(self._style, "", self._source, self.target, self._section)
         self.server.open()
 
     def load(self) -> None:
@@ -146,7 +146,7 @@ class OpenAi:
         if not self._is_known:
             self.server.check_model(until_s=until_s, check=check)
             self._is_known = True
-        prompt = prompts.render(self._style, _harmless(part), self._source, self._target)
+        prompt = prompts.render(self._style, _harmless(part), self._source, self.target)
         request = {
             "prompt": f"{prompt.head}{prompt.text}{prompt.tail}",
             "max_tokens": self._cap(part),
@@ -154,7 +154,7 @@ class OpenAi:
             "stop": [prompt.end],
             "stream_options": {"include_usage": True},
         }
-        words = WholeWords(self._target, growing.to)
+        words = WholeWords(self.target, growing.to)
         repeats = repetition.longest(repetition.words(part)).count
         answer = _Answer()
         with closing(self.server.complete(request, until_s=until_s, check=check)) as pieces:
@@ -193,7 +193,7 @@ class OpenAi:
         return 20 + int(2.5 * _tokens(text))
 
     def _fits(self, text: str) -> bool:
-        prompt = prompts.render(self._style, text, self._source, self._target)
+        prompt = prompts.render(self._style, text, self._source, self.target)
         size = _tokens(prompt.head + prompt.text + prompt.tail)
         return size + self._cap(text) <= self._context
 

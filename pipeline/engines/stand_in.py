@@ -33,6 +33,7 @@ class StandIn:
         self._local = local
         self.deadline_s = server.deadline_s
         self.is_cancelled = never
+        self.target = server.target  # may change between calls; the local one knows a single one
         self._rest_s = 0.0
         self._until_s = 0.0
 
@@ -61,6 +62,7 @@ class StandIn:
             return self._local.translate(*rest)
         self._server.deadline_s = _SHARE * self.deadline_s
         self._server.is_cancelled = self.is_cancelled
+        self._server.target = self.target
         try:
             made = self._server.translate(*rest)
         except EngineCancelledError:

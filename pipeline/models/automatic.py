@@ -57,6 +57,8 @@ def models_in_use(settings: Settings) -> dict[Role, str]:
     names: dict[Role, str] = {"stt": recognizer_name(settings)}
     if translate.partial.engine == "marian":
         names["marian"] = translate.partial.model
+    elif translate.partial.engine == "openai" and translate.partial.local:
+        names["marian"] = translate.partial.local
     if translate.final.engine == "gemma":
         names["gemma"] = translate.final.model
     return names

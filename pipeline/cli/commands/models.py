@@ -221,5 +221,7 @@ def _opened(arguments: argparse.Namespace) -> tuple[Settings, Store]:
 def _used(settings: Settings) -> list[tuple[Role, str]]:
     """Return the role and the value of each model that these settings load, rehearsals included."""
     compare = settings.translate.compare
-    second = [] if compare.engine == "none" else [(compare.engine, compare.model)]
-    return [*models_in_use(settings).items(), *second]
+    used: list[tuple[Role, str]] = [*models_in_use(settings).items()]
+    if compare.engine in ("gemma", "marian"):
+        used.append((compare.engine, compare.model))
+    return used

@@ -169,6 +169,26 @@ class TestServers:
         assert "translate.final.url" in result.fix
 
 
+def test_a_server_of_several_languages_is_asked_once_and_tried_in_each() -> None:
+    with scripted(says(" Il est mort sur la croix.")) as server:
+        flags = {
+            "translate.targets": [
+                {"lang": "fr", "final": {"engine": "openai", "url": server.url}},
+                {"lang": "de", "final": {"engine": "openai", "url": server.url}},
+                {"lang": "it", "final": {"engine": "openai", "url": f"{server.url}/other"}},
+            ]
+        }
+        found = told("server", flags)
+        asked = len(server.asked)
+    assert list(found) == [
+        *("server-final-fr", "golden-server-final-fr", "golden-server-final-de"),
+        *("server-final-it", "golden-server-final-it"),
+    ]
+    assert asked == 3
+    assert found["golden-server-final-fr"].code == "golden-unjudged"
+    assert "French" in found["golden-server-final-fr"].message
+
+
 def test_a_language_without_a_golden_sentence_is_not_judged() -> None:
     other = str(resolve("marian", "starter"))  # by its path, which says nothing of languages
     found = told("marian", {"translate.source": "de", "translate.partial.model": other})

@@ -51,6 +51,31 @@ def test_a_reload_keeps_what_they_inherit(tmp_path: Path) -> None:
     assert french.translate.final.stability == "best"
 
 
+def test_each_may_have_a_server_of_its_own_or_that_of_the_first(tmp_path: Path) -> None:
+    text = """
+        [translate.final]
+        engine = "openai"
+        url = "http://gpu:8080/v1/"
+        key_file = "key"
+        [[translate.targets]]
+        lang = "fr"
+        [[translate.targets]]
+        lang = "de"
+        partial = { engine = "openai", url = "http://other:8000/", local = "marian-de" }
+        final = { url = "https://other:8000/v1/", key_file = "", model = "german" }
+        [[translate.targets]]
+        lang = "it"
+        final = { engine = "gemma" }
+    """
+    french, german, italian = (each.translate for each in loaded(tmp_path, text).by_target())
+    assert (french.final.engine, french.final.url) == ("openai", "http://gpu:8080/v1")
+    assert french.final.key_file == "key"
+    assert (german.final.url, german.final.key_file) == ("https://other:8000/v1", "")
+    assert (german.partial.url, german.partial.local) == ("http://other:8000", "marian-de")
+    assert french.partial.engine == "marian"
+    assert italian.final.engine == "gemma"
+
+
 @pytest.mark.parametrize(
     ("targets", "says"),
     [
@@ -65,6 +90,15 @@ def test_a_reload_keeps_what_they_inherit(tmp_path: Path) -> None:
             'lang = "fr"\npartial = { engine = "none" }\nfinal = { engine = "marian" }',
             "no engine is left",
         ),
+        (
+            'lang = "fr"\npartial = { engine = "openai" }',
+            r"'fr': partial\.engine = \"openai\" needs a url",
+        ),
+        (
+            'lang = "fr"\nfinal = { engine = "openai", deadline_s = 3.0 }',
+            r"'fr': final\.engine = \"openai\" needs a url",
+        ),
+        ('lang = "fr"\nfinal = { url = "gpu:8080" }', r"targets\.0\.final\.url"),
     ],
 )
 def test_what_cannot_be_is_refused_by_name(tmp_path: Path, targets: str, says: str) -> None:

@@ -19,6 +19,7 @@ from pipeline.engines import factory
 from pipeline.engines.gemma import Gemma
 from pipeline.engines.marian import Marian
 from pipeline.engines.openai import OpenAi
+from pipeline.engines.process import TranslatorProcess
 from pipeline.engines.specification import EngineSpec
 from pipeline.engines.stand_in import StandIn
 from pipeline.engines.whisper import Whisper
@@ -89,6 +90,51 @@ def test_a_local_model_stands_in_for_a_quick_translator_on_a_server(tmp_path: Pa
     assert EngineSpec.from_json(orjson.loads(orjson.dumps(spec.as_json()))) == spec
     assert isinstance(spec.make_translator(), StandIn)
     assert "local" not in factory.server_specs(chosen)["partial"].arguments
+
+
+FRENCH = {"lang": "fr", "partial": {"engine": "none"}}
+GERMAN = {
+    "lang": "de",
+    "partial": {"engine": "none"},
+    "final": {"url": "http://10.0.0.6:8000", "model": "german"},
+}
+
+
+def test_each_language_asks_its_server_by_itself(tmp_path: Path) -> None:
+    chosen = settings(
+        tmp_path,
+        translate__final__engine="openai",
+        translate__final__url=SERVER,
+        translate__targets=[FRENCH, GERMAN],
+    )
+    made = factory.engine_processes(chosen, compare=False)
+    finals = [made.final, *(target.final for target in made.further)]
+    assert all(isinstance(final, TranslatorProcess) for final in finals), "none waits for a turn"
+    specs = [final.spec for final in finals if isinstance(final, TranslatorProcess)]
+    assert [spec.arguments["target"] for spec in specs] == ["es", "fr", "de"]
+    assert [spec.arguments["url"] for spec in specs] == [SERVER, SERVER, "http://10.0.0.6:8000"]
+    assert str(specs[2].model) == "german"
+    assert list(factory.server_specs(chosen)) == ["final", "final-fr", "final-de"]
+
+
+def test_a_server_for_a_language_that_no_prompt_can_name(tmp_path: Path) -> None:
+    nameless = {"lang": "xx", "partial": {"engine": "none"}}
+    server = {"engine": "openai", "url": SERVER}
+    chosen = settings(tmp_path, translate__targets=[{**nameless, "final": server}])
+    with pytest.raises(ConfigError, match=r"translate\.targets, 'xx'"):
+        factory.engine_processes(chosen, compare=False)
+
+
+def test_a_second_final_translator_may_be_on_a_server(tmp_path: Path) -> None:
+    chosen = settings(
+        tmp_path, translate__compare__engine="openai", translate__compare__url=SERVER
+    )
+    spec = factory.compare_spec(chosen)
+    assert spec is not None
+    assert (spec.kind, spec.section) == ("openai", "translate.compare")
+    assert spec.arguments["deadline_s"] == 30.0
+    with pytest.raises(ConfigError, match="url"):
+        settings(tmp_path, translate__compare__engine="openai")
 
 
 def test_a_local_model_that_is_not_there_is_told_at_once(tmp_path: Path) -> None:
