@@ -70,7 +70,7 @@ def _settings(loaded: Loaded) -> Passed:
     """Say where the settings come from. Raises ConfigError."""
     translate = loaded.settings.translate
     engines = {translate.partial.engine, translate.final.engine}
-    if "gemma" in engines or "openai" in engines:
+    if engines & {"gemma", "exllamav2", "openai"}:  # their prompts name languages
         for code in (translate.source, translate.target):
             language(code)
     origins = Counter(loaded.origins.values())

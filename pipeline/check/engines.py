@@ -34,10 +34,11 @@ _KEYS = {
     "stt": "stt",
     "marian": "translate.partial",
     "gemma": "translate.final",
+    "exllamav2": "translate.final",
     "server-partial": "translate.partial",
     "server-final": "translate.final",
 }
-_LATE = ("gemma", "server-final")
+_LATE = ("gemma", "exllamav2", "server-final")
 """What makes finals may be late."""
 _SERVER_S = 5.0
 """A server that has not told its models by then is as good as none."""
@@ -73,18 +74,19 @@ class EngineChecks:
         yield Check("model-stt", doing, self._load_recognizer, needs, _another("stt"))
         doing, needs = "Recognizing a sentence", ("model-stt",)
         yield Check("golden-stt", doing, self._recognize, needs, _another("stt"))
-        makers: dict[Role, Callable[[], TranslatorProcess | None]] = {
-            "marian": self._quick,
-            "gemma": self._final,
+        makers: dict[str, tuple[Role, Callable[[], TranslatorProcess | None]]] = {
+            "marian": ("marian", self._quick),
+            "gemma": ("gemma", self._final),
+            "exllamav2": ("gemma", self._final),
         }
         translate = self._settings.translate
         asked = {translate.partial.engine, translate.final.engine}
         if factory.has_local(self._settings):
             asked.add("marian")
-        for name, make in makers.items():
+        for name, (role, make) in makers.items():
             if name in asked:
                 doing = f"Loading {name.title()}"
-                run = partial(self._load_translator, name, make)
+                run = partial(self._load_translator, name, role, make)
                 yield Check(f"model-{name}", doing, run, (), _another(name))
                 doing = f"Translating a sentence with {name.title()}"
                 run = partial(self._translate, name)
@@ -98,12 +100,14 @@ class EngineChecks:
             self._recognizer.hotwords = Dictionary(self._settings).hotwords
         return self._loaded("stt", self._recognizer)
 
-    def _load_translator(self, name: Role, make: Callable[[], TranslatorProcess | None]) -> Passed:
+    def _load_translator(
+        self, name: str, role: Role, make: Callable[[], TranslatorProcess | None]
+    ) -> Passed:
         translator = make()
         if translator is None:
             return Passed("Not asked for.")
         self._translators[name] = translator
-        return self._loaded(name, translator)
+        return self._loaded(role, translator)
 
     def _loaded(self, role: Role, engine: EngineProcess) -> Passed:
         start_s = time.perf_counter()
@@ -111,8 +115,9 @@ class EngineChecks:
         took_s = time.perf_counter() - start_s
         model = engine.spec.model
         kernels = f"; kernels: {engine.kernels}" if engine.kernels else ""
+        which = model.name if engine.spec.kind == "exllamav2" else fingerprint(model)
         message = (
-            f"{engine.name} ({fingerprint(model)}) loaded in {took_s:.1f} s, "
+            f"{engine.name} ({which}) loaded in {took_s:.1f} s, "
             f"{human_size(engine.memory_bytes)}{kernels}."
         )
         better = advice(role, model, self._settings)

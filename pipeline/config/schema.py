@@ -132,7 +132,7 @@ class Partial(OnServer):
 class Final(OnServer):
     """[translate.final]"""
 
-    engine: Literal["gemma", "marian", "openai"] = "gemma"
+    engine: Literal["gemma", "marian", "exllamav2", "openai"] = "gemma"
     model: Annotated[str, Field(min_length=1)] = "starter"
     prompt: Literal["auto", "translategemma", "starter", "examples"] = "auto"
     gpu_layers: Annotated[int, Field(ge=-1, le=1000)] = 0
@@ -149,7 +149,7 @@ class Final(OnServer):
 class Compare(OnServer):
     """[translate.compare]"""
 
-    engine: Literal["none", "gemma", "marian", "openai"] = "none"
+    engine: Literal["none", "gemma", "marian", "exllamav2", "openai"] = "none"
     model: Annotated[str, Field(min_length=1)] = "starter"
     compute_type: Annotated[str, Field(min_length=1)] = "int8"
     prompt: Literal["auto", "translategemma", "starter", "examples"] = "auto"

@@ -30,7 +30,7 @@ class TargetPartial(Section):
 class TargetFinal(Section):
     """`final` of a further target; what is None is as in [translate.final]."""
 
-    engine: Literal["gemma", "marian", "openai"] | None = None
+    engine: Literal["gemma", "marian", "exllamav2", "openai"] | None = None
     url: ServerUrl | None = None
     key_file: Text | None = None
     ca_file: Text | None = None

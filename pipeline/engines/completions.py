@@ -9,7 +9,6 @@ from __future__ import annotations
 import ssl
 from collections.abc import Callable, Generator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -17,6 +16,7 @@ from urllib.parse import urlsplit
 import orjson
 
 from pipeline.core.errors import EngineError, ModelError
+from pipeline.engines.answer import Piece
 from pipeline.engines.http_call import Head, HttpCall
 from pipeline.engines.specification import setting
 from pipeline.engines.sse import EventReader
@@ -27,18 +27,6 @@ _STREAM: Final = "text/event-stream"
 _JSON: Final = "application/json"
 _MOST_SAID = 200
 _KEY_FIX = "Write the server's key into a file that the program can read, on one line."
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """What a server has written since the piece before."""
-
-    text: str
-    finish: str = ""
-    """Why it is the last one: `stop` or `length`; "" while there are more."""
-    prompt_tokens: int = 0
-    tokens: int = 0
-    """Of the whole answer, where the server tells; with the last piece or after it."""
 
 
 class Completions:

@@ -148,6 +148,8 @@ def final_spec(settings: Settings) -> EngineSpec | None:
     match final.engine:
         case "openai":
             return _openai(settings, final, _FINAL)
+        case "exllamav2":
+            return _exllama(settings, final, _FINAL)
         case "gemma":
             return _gemma(settings, final, _FINAL, draft=final.draft)
     return None
@@ -166,6 +168,8 @@ def compare_spec(settings: Settings) -> EngineSpec | None:
             return _marian(settings, compare, _COMPARE)
         case "openai":
             return _openai(settings, compare, _COMPARE)
+        case "exllamav2":
+            return _exllama(settings, compare, _COMPARE)
     return None
 
 
@@ -375,6 +379,24 @@ def _gemma(settings: Settings, chosen: Final | Compare, section: str, draft: int
         "deadline_s": chosen.deadline_s,
     }
     return EngineSpec("gemma", "gemma", model, arguments, section)
+
+
+def _exllama(settings: Settings, chosen: Final | Compare, section: str) -> EngineSpec:
+    key, folder = f"{section}.model", Path(chosen.model).expanduser()
+    if not folder.is_dir():
+        raise ModelError(
+            "model-missing",
+            f"{key}: there is no folder {folder} with an EXL2 model.",
+            "docs/MODELS.md says how one is made.",
+        )
+    arguments = {
+        "prompt": _style(settings, chosen) if chosen.prompt == "auto" else chosen.prompt,
+        "source": settings.translate.source,
+        "target": settings.translate.target,
+        "context": chosen.context,
+        "deadline_s": chosen.deadline_s,
+    }
+    return EngineSpec("exllamav2", "exllamav2", folder, arguments, section)
 
 
 def _model(role: Role, name: str, settings: Settings, section: str, key: str = "model") -> Path:

@@ -15,11 +15,12 @@ from pipeline.core.standing import Standing
 from pipeline.core.terms import WantedTerm
 from pipeline.core.types import Translation
 from pipeline.engines import prompts
-from pipeline.engines.completions import Completions, Piece
+from pipeline.engines.answer import read_answer
+from pipeline.engines.completions import Completions
 from pipeline.engines.http_call import LOOK_S
-from pipeline.engines.output import WholeWords, join, one_line
+from pipeline.engines.output import join
 from pipeline.engines.protocols import never
-from pipeline.text import repetition, sentences
+from pipeline.text import sentences
 
 log = structlog.get_logger()
 
@@ -30,7 +31,6 @@ _FIRST_LOOK_S = 3.0
 """A start waits no longer for a server that does not answer."""
 _BYTES_A_TOKEN = 3
 """Fewer than a text of any language that we have has; the server alone could count."""
-_BRACKETS = str.maketrans("<>", "‹›")
 
 
 class OpenAi:
@@ -146,7 +146,7 @@ class OpenAi:
         if not self._is_known:
             self.server.check_model(until_s=until_s, check=check)
             self._is_known = True
-        prompt = prompts.render(self._style, _harmless(part), self._source, self.target)
+        prompt = prompts.render(self._style, prompts.harmless(part), self._source, self.target)
         request = {
             "prompt": f"{prompt.head}{prompt.text}{prompt.tail}",
             "max_tokens": self._cap(part),
@@ -154,24 +154,15 @@ class OpenAi:
             "stop": [prompt.end],
             "stream_options": {"include_usage": True},
         }
-        words = WholeWords(self.target, growing.to)
-        repeats = repetition.longest(repetition.words(part)).count
-        answer = _Answer()
         with closing(self.server.complete(request, until_s=until_s, check=check)) as pieces:
-            for piece in pieces:
-                answer.add(piece)
-                words.add(piece.text.encode(errors="replace"))
-                # Only where a word has ended: the last one may still grow.
-                if " " in piece.text and repetition.at_end(repetition.words(answer.text), repeats):
-                    answer.stopped = "loop"
-                    break
-        return Translation(
-            text=one_line(answer.text.partition(prompt.end)[0]),
-            engine=self.name,
-            tokens=answer.tokens or answer.pieces,
-            prompt_tokens=answer.prompt_tokens,
-            stopped=answer.stopped,
-        )
+            return read_answer(
+                pieces,
+                engine=self.name,
+                source=part,
+                target=self.target,
+                end=prompt.end,
+                grow=growing.to,
+            )
 
     def _check(self) -> None:
         if self.is_cancelled():
@@ -212,36 +203,8 @@ class _Growing:
             self._grow(text)
 
 
-class _Answer:
-    """What a server has written so far, and how it ended."""
-
-    def __init__(self) -> None:
-        self.text = ""
-        self.pieces = 0
-        self.tokens = 0
-        self.prompt_tokens = 0
-        self.stopped: Literal["end", "length", "loop"] = "end"
-
-    def add(self, piece: Piece) -> None:
-        """Take the next piece."""
-        self.text += piece.text
-        self.pieces += bool(piece.text)
-        self.tokens = piece.tokens or self.tokens
-        self.prompt_tokens = piece.prompt_tokens or self.prompt_tokens
-        if piece.finish == "length":
-            self.stopped = "length"
-
-
 def _go_on() -> None:
     """Go on waiting."""
-
-
-def _harmless(text: str) -> str:
-    """Return a text in which nobody can have spoken a control token, such as <end_of_turn>.
-
-    The server tokenizes prompt and text in one, and would take it for one.
-    """
-    return text.translate(_BRACKETS)
 
 
 def _tokens(text: str) -> int:

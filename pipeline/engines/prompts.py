@@ -18,6 +18,7 @@ Style = Literal["translategemma", "starter", "examples"]
 
 END_OF_TURN = "<end_of_turn>"
 """What the model says at the end of its answer."""
+_BRACKETS = str.maketrans("<>", "‹›")
 
 _TRANSLATEGEMMA = (
     "<start_of_turn>user\n"
@@ -75,6 +76,15 @@ def _by_examples(text: str, source: str, target: str, section: str) -> Prompt:
     # Without the languages' names: with them Gemma 3 270M copies numbers and whole sentences.
     shown = "".join(f"{one}\n→ {other}\n\n" for one, other in zip(*examples, strict=True))
     return Prompt(shown, " ".join(text.split()), "\n→", lead=" ", end="\n")
+
+
+def harmless(text: str) -> str:
+    """Return a text in which nobody can have spoken a control token, such as <end_of_turn>.
+
+    For runtimes that take one for such wherever it stands: a server, which tokenizes prompt and
+    text in one; the tokenizers of Hugging Face.
+    """
+    return text.translate(_BRACKETS)
 
 
 def language(code: str) -> str:

@@ -9,12 +9,13 @@ from typing import Any, Literal
 
 from pipeline.engines.protocols import Recognizer, Translator
 
-Kind = Literal["whisper", "marian", "gemma", "openai"]
+Kind = Literal["whisper", "marian", "gemma", "exllamav2", "openai"]
 
 GPU_SHARES: Mapping[Kind, tuple[float, ...]] = {
     "whisper": (1.0, 0.0),
     "marian": (1.0,),
     "gemma": (1.0, 0.5, 0.0),
+    "exllamav2": (1.0,),
     "openai": (1.0,),
 }
 """What of the GPU work that the settings ask for is tried in turn when a GPU fails."""
@@ -48,6 +49,8 @@ class EngineSpec:
         """Whether the settings ask for a GPU."""
         if self.kind == "gemma":
             return bool(self.arguments.get("gpu_layers"))
+        if self.kind == "exllamav2":
+            return True
         return bool(self.arguments.get("device", "cpu") != "cpu")
 
     def with_gpu_share(self, share: float) -> EngineSpec:
@@ -79,6 +82,10 @@ class EngineSpec:
             from pipeline.engines.marian import Marian  # noqa: PLC0415
 
             return Marian(self.model, section=self.section, **self.arguments)
+        if self.kind == "exllamav2":
+            from pipeline.engines.exllama import ExLlama  # noqa: PLC0415
+
+            return ExLlama(self.model, section=self.section, **self.arguments)
         from pipeline.engines.gemma import Gemma  # noqa: PLC0415
 
         return Gemma(self.model, section=self.section, **self.arguments)

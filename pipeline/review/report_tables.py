@@ -24,7 +24,7 @@ from pipeline.review.store import WORST
 from pipeline.review.wording import doubt, event_text
 
 _TEMPLATE = "tables.html"
-_FINAL_ENGINES = ("gemma", "openai")
+_FINAL_ENGINES = ("gemma", "exllamav2", "openai")
 _MOST = 50  # rows of second finals
 _PLACES = 8  # links to where a word was corrected
 _DOUBTFUL = ("review", "reject")

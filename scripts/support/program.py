@@ -118,9 +118,9 @@ class Program:
                 self.process.wait()
             self._reader.join(10)
 
-    def journal(self) -> list[dict[str, Any]]:
-        """Return the captions written so far."""
-        return self._lines("captions.jsonl")
+    def journal(self, lang: str = "") -> list[dict[str, Any]]:
+        """Return the captions written so far; `lang`: of a further language."""
+        return self._lines(f"captions.{lang}.jsonl" if lang else "captions.jsonl")
 
     def records(self, kind: str = "utterance") -> list[dict[str, Any]]:
         """Return the records of a kind written so far."""

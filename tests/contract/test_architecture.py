@@ -52,7 +52,7 @@ PURE = {
     ),
     *("learning/calibration", "learning/terms"),
     *("dictionary/rules", "engines/prompts", "engines/speculative", "engines/supervision"),
-    "engines/sse",
+    *("engines/answer", "engines/sse"),
     "protocol",
     *("church/edition_formats", "church/quotations"),
     *("review/markup", "review/svg", "review/wording", "server/rate_limits", "tuning/plan"),

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import orjson
 import pytest
 
 from scripts.support.program import SERMON, Program, call, started
@@ -15,6 +16,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 FINAL = "STARK_TRANSLATE__TRANSLATE__FINAL__"
 PARTIAL = "STARK_TRANSLATE__TRANSLATE__PARTIAL__"
+TARGETS = "STARK_TRANSLATE__TRANSLATE__TARGETS"
 PATIENT = {"STARK_TRANSLATE__ENGINES__HANG_S": "120", f"{FINAL}DEADLINE_S": "120"}
 SAYS = says(" Bien", " hecho.")
 
@@ -86,6 +88,32 @@ def test_a_real_server_makes_the_finals_of_a_service(tmp_path: Path) -> None:
             await_finals(program, "openai", 3)
             assert program.health()["setback"] == ""
             assert program.stop() == 0
+
+
+def test_a_further_language_has_a_server_of_its_own(tmp_path: Path) -> None:
+    port = free_port()
+    french = {
+        "lang": "fr",
+        "rest": False,
+        "partial": {"engine": "none"},
+        "final": {"engine": "openai", "url": f"http://127.0.0.1:{port}/v1"},
+    }
+    env = {f"{FINAL}ENGINE": "marian", TARGETS: orjson.dumps([french]).decode()}
+
+    def made() -> list[str]:
+        if not (program.folder / "captions.fr.jsonl").exists():
+            return []
+        return [line["target"]["engine"] for line in program.journal("fr")]
+
+    with playing(tmp_path, env) as program:
+        with scripted(says(" Bien", " fait."), port=port):
+            program.until(lambda: made().count("openai") >= 2, 300, "French")
+        before = len(made())
+        program.until(lambda: made()[before:].count("source") >= 2, 300, "the spoken words")
+        await_finals(program, "marian")
+        assert "nothing listens there" in program.health()["setback"]
+        assert program.stop() == 0
+    assert {line["target"]["engine"] for line in program.journal()} == {"marian"}
 
 
 def test_check_names_a_server_of_another_model(tmp_path: Path) -> None:

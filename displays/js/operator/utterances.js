@@ -121,7 +121,7 @@ export function heardText({ caption, record }) {
   return record ? { lang: record.lang, text: record.text } : caption.source;
 }
 
-const NAMES = { marian: "Marian", gemma: "Gemma", openai: "Server", operator: "Operator", source: "Not translated" };
+const NAMES = { marian: "Marian", gemma: "Gemma", openai: "Server", exllamav2: "ExLlamaV2", operator: "Operator", source: "Not translated" };
 
 function version({ engine, model, lang, text }, workMs = null, afterMs = null) {
   const name = NAMES[engine] ?? engine;

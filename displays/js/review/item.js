@@ -2,7 +2,7 @@
 
 const DOUBTFUL = 0.5;
 const OUTCOMES = { open: "", approved: "Approved", corrected: "Corrected", rejected: "Rejected" };
-const ENGINES = { marian: "Marian", gemma: "Gemma", openai: "Server" };
+const ENGINES = { marian: "Marian", gemma: "Gemma", openai: "Server", exllamav2: "ExLlamaV2" };
 const languages = new Intl.DisplayNames("en", { type: "language", fallback: "code" });
 
 /** Give an element a text, never markup. */

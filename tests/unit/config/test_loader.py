@@ -103,7 +103,7 @@ def test_a_variable_with_too_few_underscores_is_refused(
         (
             "[translate.final]\nengine = 'gpt'\n",
             "translate.final.engine",
-            "'gemma', 'marian' or 'openai'",
+            "'gemma', 'marian', 'exllamav2' or 'openai'",
         ),
         (
             "[translate.final]\nengine='marian'\n[translate.partial]\nengine='none'\n",

@@ -7,7 +7,8 @@ import time
 import pytest
 
 from pipeline.core.errors import EngineError
-from pipeline.engines.completions import Completions, Piece
+from pipeline.engines.answer import Piece
+from pipeline.engines.completions import Completions
 from tests.support.model_servers import MODEL, Answer, Handler, answers, says, scripted, serves
 
 
