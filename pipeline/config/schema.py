@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from typing import Annotated, Literal
-from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator, model_validator
 from pydantic_settings import (
@@ -19,8 +18,17 @@ from pydantic_settings import (
 )
 
 from pipeline.config.on_server import OnServer
-from pipeline.config.section import LIVE, NEXT_UTTERANCE, Lang, Section, Share, Text, Threads
-from pipeline.config.targets import Target, refuse_doubled
+from pipeline.config.section import (
+    LIVE,
+    NEXT_UTTERANCE,
+    Lang,
+    Section,
+    Share,
+    Text,
+    Threads,
+    WebAddress,
+)
+from pipeline.config.targets import Target, refuse_doubled, refuse_incomplete
 
 PREFIX = "STARK_TRANSLATE__"
 
@@ -189,15 +197,7 @@ class Translate(Section):
         refuse_doubled(self.source, self.target, self.targets)
         for target in self.targets:
             alone = self.into(target)
-            if alone.final.engine == "marian" and alone.partial.engine == "none":
-                why = 'final.engine = "marian" needs partial.engine = "marian"'
-                msg = f"translate.targets, {target.lang!r}: no engine is left. {why}"
-                raise ValueError(msg)
-            for name, part in (("partial", alone.partial), ("final", alone.final)):
-                if part.lacks_server:
-                    why = f'{name}.engine = "openai" needs a url, there or in [translate.{name}]'
-                    msg = f"translate.targets, {target.lang!r}: {why}"
-                    raise ValueError(msg)
+            refuse_incomplete(target.lang, alone.partial, alone.final)
         return self
 
     def into(self, target: Target) -> Translate:
@@ -213,7 +213,7 @@ class Server(Section):
 
     host: Annotated[str, Field(min_length=1)] = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65_535)] = 8765
-    address: Annotated[Text, LIVE] = ""
+    address: Annotated[WebAddress, LIVE] = ""
     history: Annotated[int, Field(ge=1, le=10_000), LIVE] = 200
     max_clients: Annotated[int, Field(ge=1, le=100_000), LIVE] = 1000
     # High, since behind a proxy or a router a whole hall has one address.
@@ -228,19 +228,6 @@ class Server(Section):
             msg = "server.tls_cert and server.tls_key must be set both, or neither"
             raise ValueError(msg)
         return self
-
-    @field_validator("address")
-    @classmethod
-    def _web_address(cls, address: str) -> str:
-        if not address:
-            return ""
-        parts = urlsplit(address)  # raises ValueError for what it cannot parse, `port` too
-        more = parts.username or parts.password or parts.query or parts.fragment
-        place = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-        if more or not place or not address.isprintable() or " " in address:
-            msg = f"{address!r} is not a web address such as https://captions.example.org/"
-            raise ValueError(msg)
-        return address if address.endswith("/") else f"{address}/"
 
 
 class Engines(Section):

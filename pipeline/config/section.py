@@ -4,13 +4,29 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+
+def _web_address(address: str) -> str:
+    if not address:
+        return ""
+    parts = urlsplit(address)  # raises ValueError for what it cannot parse, `port` too
+    more = parts.username or parts.password or parts.query or parts.fragment
+    place = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    if more or not place or not address.isprintable() or " " in address:
+        msg = f"{address!r} is not a web address such as https://captions.example.org/"
+        raise ValueError(msg)
+    return address if address.endswith("/") else f"{address}/"
+
 
 Text = Annotated[str, Field(min_length=0)]  # with a length, pydantic refuses text that is not UTF-8
 Threads = Annotated[int, Field(ge=1, le=256)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Lang = Annotated[str, Field(pattern=r"^[a-z]{2,3}$")]
+WebAddress = Annotated[Text, AfterValidator(_web_address)]
+"""Where a browser finds something, with a slash at its end; "" for nowhere."""
 
 
 @dataclass(frozen=True, slots=True)

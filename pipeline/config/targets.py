@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from pipeline.config.on_server import ServerUrl
+from pipeline.config.on_server import OnServer, ServerUrl
 from pipeline.config.section import Lang, Section, Text, Threads
 
 
@@ -69,4 +69,17 @@ def refuse_doubled(source: str, first: str, targets: Sequence[Target]) -> None:
         if langs.count(lang) > 1:
             which = "; translate.target is the first one" if lang == first else ""
             msg = f"translate.targets has {lang!r} twice: list each further one once{which}"
+            raise ValueError(msg)
+
+
+def refuse_incomplete(lang: str, partial: OnServer, final: OnServer) -> None:
+    """Raise ValueError where a further target, with what it inherits, has no engine or server."""
+    if final.engine == "marian" and partial.engine == "none":
+        why = 'final.engine = "marian" needs partial.engine = "marian"'
+        msg = f"translate.targets, {lang!r}: no engine is left. {why}"
+        raise ValueError(msg)
+    for name, part in (("partial", partial), ("final", final)):
+        if part.lacks_server:
+            why = f'{name}.engine = "openai" needs a url, there or in [translate.{name}]'
+            msg = f"translate.targets, {lang!r}: {why}"
             raise ValueError(msg)

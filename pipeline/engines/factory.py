@@ -15,19 +15,18 @@ from pipeline.audio.microphone import Microphone
 from pipeline.audio.protocols import AudioSource, SongDetector, SpeechDetector
 from pipeline.audio.silero_vad import Silero
 from pipeline.audio.song_head import LinearSongDetector
-from pipeline.config.schema import Compare, Final, Partial, Settings
+from pipeline.config.schema import Settings
 from pipeline.core.errors import ConfigError, ModelError
 from pipeline.dictionary.store import Dictionary
+from pipeline.engines.model_specs import exllama_spec, gemma_spec, marian_spec, openai_spec
 from pipeline.engines.process import EngineProcess, RecognizerProcess, TranslatorProcess
-from pipeline.engines.prompts import Style, language, style_for
+from pipeline.engines.prompts import language
 from pipeline.engines.protocols import Recognizer, Translator
 from pipeline.engines.sharing import LanguageTranslator, SharedTranslator, process_of
 from pipeline.engines.specification import FINAL, QUICK, RECOGNIZER, SECOND, EngineSpec, Part
 from pipeline.models.automatic import recognizer_name, require_languages
 from pipeline.models.crash_history import crash_history
-from pipeline.models.registry import Role, read_registry
 from pipeline.models.resolve import resolve
-from pipeline.models.store import directory_of
 from pipeline.models.windows import own_window_s
 
 _PARTIAL, _FINAL, _COMPARE = "translate.partial", "translate.final", "translate.compare"
@@ -103,9 +102,9 @@ def partial_spec(settings: Settings) -> EngineSpec | None:
     partial = settings.translate.partial
     match partial.engine:
         case "openai":
-            return _openai(settings, partial, _PARTIAL, local=local_spec(settings))
+            return openai_spec(settings, partial, _PARTIAL, local=local_spec(settings))
         case "marian":
-            return _marian(settings, partial, _PARTIAL)
+            return marian_spec(settings, partial, _PARTIAL)
     return None
 
 
@@ -117,7 +116,7 @@ def local_spec(settings: Settings) -> EngineSpec | None:
     if not has_local(settings):
         return None
     partial = settings.translate.partial
-    return _marian(settings, partial, _PARTIAL, key="local", name=partial.local)
+    return marian_spec(settings, partial, _PARTIAL, key="local", name=partial.local)
 
 
 def has_local(settings: Settings) -> bool:
@@ -136,9 +135,9 @@ def server_specs(settings: Settings) -> dict[str, EngineSpec]:
         lang = "" if each is settings else f"-{each.translate.target}"
         partial, final = each.translate.partial, each.translate.final
         if partial.engine == "openai":
-            found[f"partial{lang}"] = _openai(each, partial, _PARTIAL)
+            found[f"partial{lang}"] = openai_spec(each, partial, _PARTIAL)
         if final.engine == "openai":
-            found[f"final{lang}"] = _openai(each, final, _FINAL)
+            found[f"final{lang}"] = openai_spec(each, final, _FINAL)
     return found
 
 
@@ -147,11 +146,11 @@ def final_spec(settings: Settings) -> EngineSpec | None:
     final = settings.translate.final
     match final.engine:
         case "openai":
-            return _openai(settings, final, _FINAL)
+            return openai_spec(settings, final, _FINAL)
         case "exllamav2":
-            return _exllama(settings, final, _FINAL)
+            return exllama_spec(settings, final, _FINAL)
         case "gemma":
-            return _gemma(settings, final, _FINAL, draft=final.draft)
+            return gemma_spec(settings, final, _FINAL, draft=final.draft)
     return None
 
 
@@ -163,13 +162,13 @@ def compare_spec(settings: Settings) -> EngineSpec | None:
     compare = settings.translate.compare
     match compare.engine:
         case "gemma":
-            return _gemma(settings, compare, _COMPARE)
+            return gemma_spec(settings, compare, _COMPARE)
         case "marian":
-            return _marian(settings, compare, _COMPARE)
+            return marian_spec(settings, compare, _COMPARE)
         case "openai":
-            return _openai(settings, compare, _COMPARE)
+            return openai_spec(settings, compare, _COMPARE)
         case "exllamav2":
-            return _exllama(settings, compare, _COMPARE)
+            return exllama_spec(settings, compare, _COMPARE)
     return None
 
 
@@ -327,85 +326,3 @@ def _process_options(settings: Settings, *, restarts: bool) -> dict[str, Any]:
         "hang_s": engines.hang_s if restarts else max(engines.hang_s, _TEST_HANG_S),
         "restarts": restarts,
     }
-
-
-def _openai(
-    settings: Settings,
-    chosen: Partial | Final | Compare,
-    section: str,
-    *,
-    local: EngineSpec | None = None,
-) -> EngineSpec:
-    arguments: dict[str, Any] = {
-        "url": chosen.url,
-        "key_file": chosen.key_file,
-        "ca_file": chosen.ca_file,
-        "prompt": _style(settings, chosen) if chosen.prompt == "auto" else chosen.prompt,
-        "source": settings.translate.source,
-        "target": settings.translate.target,
-        "context": chosen.context,
-        "deadline_s": chosen.deadline_s,
-    }
-    if local is not None:
-        arguments["local"] = local.as_json()
-    return EngineSpec("openai", "openai", Path(chosen.model), arguments, section)
-
-
-def _marian(
-    settings: Settings,
-    chosen: Partial | Compare,
-    section: str,
-    *,
-    key: str = "model",
-    name: str = "",
-) -> EngineSpec:
-    model = _model("marian", name or chosen.model, settings, section, key)
-    arguments = {"compute_type": chosen.compute_type, "threads": chosen.threads}
-    return EngineSpec("marian", "marian", model, arguments, section)
-
-
-def _gemma(settings: Settings, chosen: Final | Compare, section: str, draft: int = 0) -> EngineSpec:
-    model = _model("gemma", chosen.model, settings, section)
-    arguments = {
-        "prompt": _style(settings, chosen) if chosen.prompt == "auto" else chosen.prompt,
-        "source": settings.translate.source,
-        "target": settings.translate.target,
-        "gpu_layers": chosen.gpu_layers,
-        "threads": chosen.threads,
-        "context": chosen.context,
-        "batch": chosen.batch,
-        "draft": draft,
-        "flash_attention": chosen.flash_attention,
-        "deadline_s": chosen.deadline_s,
-    }
-    return EngineSpec("gemma", "gemma", model, arguments, section)
-
-
-def _exllama(settings: Settings, chosen: Final | Compare, section: str) -> EngineSpec:
-    key, folder = f"{section}.model", Path(chosen.model).expanduser()
-    if not folder.is_dir():
-        raise ModelError(
-            "model-missing",
-            f"{key}: there is no folder {folder} with an EXL2 model.",
-            "docs/MODELS.md says how one is made.",
-        )
-    arguments = {
-        "prompt": _style(settings, chosen) if chosen.prompt == "auto" else chosen.prompt,
-        "source": settings.translate.source,
-        "target": settings.translate.target,
-        "context": chosen.context,
-        "deadline_s": chosen.deadline_s,
-    }
-    return EngineSpec("exllamav2", "exllamav2", folder, arguments, section)
-
-
-def _model(role: Role, name: str, settings: Settings, section: str, key: str = "model") -> Path:
-    key = f"{section}.{key}"
-    require_languages(role, name, settings, key=key)
-    return resolve(role, name, settings.models.directory, key=key)
-
-
-def _style(settings: Settings, chosen: Partial | Final | Compare) -> Style:
-    """Return how the model is asked: as the registry has it, else as it looks."""
-    model = read_registry(directory_of(settings.models.directory)).get(chosen.model)
-    return (model.prompt if model else "") or style_for(chosen.model)

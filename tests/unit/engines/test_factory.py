@@ -16,7 +16,6 @@ from pipeline.config.schema import Settings
 from pipeline.core.errors import ConfigError, ModelError
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines import factory
-from pipeline.engines.exllama import ExLlama
 from pipeline.engines.gemma import Gemma
 from pipeline.engines.marian import Marian
 from pipeline.engines.openai import OpenAi
@@ -134,20 +133,6 @@ def test_a_second_final_translator_may_be_on_a_server(tmp_path: Path) -> None:
     assert spec.arguments["deadline_s"] == 30.0
     with pytest.raises(ConfigError, match="url"):
         settings(tmp_path, translate__compare__engine="openai")
-
-
-def test_exl2_models_are_folders(tmp_path: Path) -> None:
-    folder = tmp_path / "exl2"
-    chosen = settings(
-        tmp_path, translate__final__engine="exllamav2", translate__final__model=str(folder)
-    )
-    with pytest.raises(ModelError, match=r"translate\.final\.model: there is no folder"):
-        factory.final_spec(chosen)
-    folder.mkdir()
-    spec = factory.final_spec(chosen)
-    assert spec is not None
-    assert (spec.kind, spec.model, spec.wants_gpu) == ("exllamav2", folder, True)
-    assert isinstance(spec.make(), ExLlama)
 
 
 def test_a_local_model_that_is_not_there_is_told_at_once(tmp_path: Path) -> None:

@@ -1,0 +1,98 @@
+"""Descriptions of translators: what each kind of engine is told of the settings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pipeline.config.schema import Compare, Final, Partial, Settings
+from pipeline.core.errors import ModelError
+from pipeline.engines.prompts import Style, style_for
+from pipeline.engines.specification import EngineSpec
+from pipeline.models.automatic import require_languages
+from pipeline.models.registry import Role, read_registry
+from pipeline.models.resolve import resolve
+from pipeline.models.store import directory_of
+
+
+def openai_spec(
+    settings: Settings,
+    chosen: Partial | Final | Compare,
+    section: str,
+    *,
+    local: EngineSpec | None = None,
+) -> EngineSpec:
+    """Return the description of a translator on a server; `local` is what stands in for it."""
+    where = {"url": chosen.url, "key_file": chosen.key_file, "ca_file": chosen.ca_file}
+    arguments: dict[str, Any] = {**_asked(settings, chosen), **where}
+    if local is not None:
+        arguments["local"] = local.as_json()
+    return EngineSpec("openai", "openai", Path(chosen.model), arguments, section)
+
+
+def marian_spec(
+    settings: Settings,
+    chosen: Partial | Compare,
+    section: str,
+    *,
+    key: str = "model",
+    name: str = "",
+) -> EngineSpec:
+    """Return the description of a Marian model, that of the setting `key`, or the one of `name`.
+
+    Raises ModelError, ConfigError.
+    """
+    model = _model("marian", name or chosen.model, settings, section, key)
+    arguments = {"compute_type": chosen.compute_type, "threads": chosen.threads}
+    return EngineSpec("marian", "marian", model, arguments, section)
+
+
+def gemma_spec(
+    settings: Settings, chosen: Final | Compare, section: str, draft: int = 0
+) -> EngineSpec:
+    """Return the description of a GGUF model. Raises ModelError, ConfigError."""
+    model = _model("gemma", chosen.model, settings, section)
+    arguments = {
+        **_asked(settings, chosen),
+        "gpu_layers": chosen.gpu_layers,
+        "threads": chosen.threads,
+        "batch": chosen.batch,
+        "draft": draft,
+        "flash_attention": chosen.flash_attention,
+    }
+    return EngineSpec("gemma", "gemma", model, arguments, section)
+
+
+def exllama_spec(settings: Settings, chosen: Final | Compare, section: str) -> EngineSpec:
+    """Return the description of an EXL2 model. Raises ModelError."""
+    key, folder = f"{section}.model", Path(chosen.model).expanduser()
+    if not folder.is_dir():
+        raise ModelError(
+            "model-missing",
+            f"{key}: there is no folder {folder} with an EXL2 model.",
+            "docs/MODELS.md says how one is made.",
+        )
+    return EngineSpec("exllamav2", "exllamav2", folder, _asked(settings, chosen), section)
+
+
+def _asked(settings: Settings, chosen: Partial | Final | Compare) -> dict[str, Any]:
+    """Return what every model is told that is asked by a prompt."""
+    return {
+        "prompt": _style(settings, chosen) if chosen.prompt == "auto" else chosen.prompt,
+        "source": settings.translate.source,
+        "target": settings.translate.target,
+        "context": chosen.context,
+        "deadline_s": chosen.deadline_s,
+    }
+
+
+def _model(role: Role, name: str, settings: Settings, section: str, key: str = "model") -> Path:
+    key = f"{section}.{key}"
+    require_languages(role, name, settings, key=key)
+    return resolve(role, name, settings.models.directory, key=key)
+
+
+def _style(settings: Settings, chosen: Partial | Final | Compare) -> Style:
+    """Return how the model is asked: as the registry has it, else as it looks."""
+    model = read_registry(directory_of(settings.models.directory)).get(chosen.model)
+    return (model.prompt if model else "") or style_for(chosen.model)
