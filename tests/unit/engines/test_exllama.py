@@ -150,7 +150,7 @@ class TestLoading:
             ExLlama(folder, prompt="translategemma", target="xx").load()
 
 
-OURS = {
+OURS: dict[str, list[type]] = {
     "config.py": [stand_in.ExLlamaV2Config],
     "model.py": [stand_in.ExLlamaV2],
     "cache.py": [stand_in.ExLlamaV2Cache],
