@@ -16,6 +16,7 @@ from pipeline.daemon.outputs import (
     LanguageRecordSink,
     MetricsSink,
     PageSink,
+    PublishSink,
     RecordSink,
 )
 from pipeline.daemon.sinks import Screen, Sink
@@ -23,6 +24,8 @@ from pipeline.daemon.state import DaemonState, StateAnnouncer
 from pipeline.daemon.systemd import Notifier
 from pipeline.daemon.verse_desk import VerseDesk, open_verse_desk
 from pipeline.dictionary.store import Dictionary
+from pipeline.publish.publisher import Publisher
+from pipeline.publish.stream import ServiceStatus
 from pipeline.server.hub import Hub
 from pipeline.server.operator_token import token_in_force
 from pipeline.server.volunteers import Volunteers
@@ -44,6 +47,8 @@ class DaemonContext:
     metrics: Metrics
     notifier: Notifier
     verses: VerseDesk
+    publisher: Publisher | None
+    """None where nothing is published: the settings do not say so, or it is a rehearsal."""
     sinks: tuple[Sink, ...]
     """The first is the record: what was shown must outlive us."""
     further: Mapping[str, CaptionBoard]
@@ -82,7 +87,9 @@ def make_context(
         metrics=metrics,
         further=session.further,
     )
-    sinks = (RecordSink(session.recorder), PageSink(hub), MetricsSink(metrics), screen)
+    publisher = _publisher(settings, session.board, mode)
+    sinks: tuple[Sink, ...] = (RecordSink(session.recorder), PageSink(hub), MetricsSink(metrics))
+    sinks += (screen, *([PublishSink(publisher)] if publisher else []))
     return DaemonContext(
         facts=facts,
         announcer=StateAnnouncer(facts, degradation, session.recorder, sinks),
@@ -94,6 +101,21 @@ def make_context(
         metrics=metrics,
         notifier=Notifier(),
         verses=open_verse_desk(settings, hub.operators.suggest),
+        publisher=publisher,
         sinks=sinks,
         further=session.further,
     )
+
+
+def _publisher(settings: Settings, board: CaptionBoard, mode: Mode) -> Publisher | None:
+    """Return what publishes beyond the hall. In a rehearsal the audience sees nothing of it."""
+    if not settings.publish.nats or mode == "dry-run":
+        return None
+    status = ServiceStatus(
+        session=board.session,
+        mode=mode,
+        source=board.source,
+        targets=(board.target,),
+        state="starting",
+    )
+    return Publisher(settings.publish, status)

@@ -12,6 +12,8 @@ from pipeline.core.timestamps import utc_now
 from pipeline.core.types import Caption, Pcm, State
 from pipeline.daemon.sinks import Sink
 from pipeline.protocol.caption import CaptionMessage
+from pipeline.protocol.messages import NoticeMessage
+from pipeline.publish.publisher import Publisher
 from pipeline.records.comparison import CompareRecord
 from pipeline.records.events import FaultEvent, SongEvent, SourceEvent
 from pipeline.records.translation import translation_record
@@ -73,6 +75,10 @@ class PageSink(Sink):
         """Show it on every display."""
         self._hub.publish(message)
 
+    def on_notice(self, texts: dict[str, str]) -> None:
+        """Show it on every display."""
+        self._hub.set_notice(NoticeMessage(texts=texts))
+
     def on_utterance(self, record: UtteranceRecord) -> None:
         """Show operators what it took."""
         self._hub.operators.utterance(record)
@@ -133,6 +139,30 @@ class LanguagePageSink(Sink):
         """Take the captions off the displays."""
         for message in removed:
             self._hub.publish(message, self._lang)
+
+
+class PublishSink(Sink):
+    """Hands what every display is sent on to the church's stream, and nothing else."""
+
+    def __init__(self, publisher: Publisher) -> None:
+        self._publisher = publisher
+
+    def on_state(self, state: State, reason: str) -> None:  # noqa: ARG002 - for operators
+        """Publish the state, without its reason."""
+        self._publisher.offer_state(state)
+
+    def on_caption(self, message: CaptionMessage) -> None:
+        """Publish it."""
+        self._publisher.offer(message)
+
+    def on_notice(self, texts: dict[str, str]) -> None:
+        """Publish it."""
+        self._publisher.offer_notice(texts)
+
+    def on_redaction(self, redaction: Redaction, removed: Sequence[CaptionMessage]) -> None:  # noqa: ARG002
+        """Take the captions off all relays, and out of the stream."""
+        for message in removed:
+            self._publisher.offer(message)
 
 
 class MetricsSink(Sink):

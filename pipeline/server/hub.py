@@ -48,7 +48,7 @@ from pipeline.server.inbound import Incoming, OnCommand
 from pipeline.server.operator_feed import OperatorFeed
 from pipeline.server.pages import refuse, shipped_pages
 from pipeline.server.rate_limits import ConnectionLimiter, Refusal
-from pipeline.server.routes import Endpoints
+from pipeline.server.routes import DOWN, Endpoints
 from pipeline.server.subscription import Subscription, parse_subscription
 from pipeline.server.transport import Transport, address_of
 from pipeline.server.volunteers import Volunteers
@@ -81,10 +81,12 @@ class Hub:
         metrics: Metrics,
         volunteers: Volunteers | None = None,
         further: Mapping[str, CaptionBoard] | None = None,
+        down: frozenset[State] = DOWN,
     ) -> None:
         """Read the pages. Raises ServerError.
 
-        `board` is that of the first target, `further` are those of the other ones.
+        `board` is that of the first target, `further` are those of the other ones. `down`: in
+        these states /healthz says that this server is of no use.
         """
         self._board = board
         self._boards = {"": board, **(further or {})}
@@ -97,6 +99,7 @@ class Hub:
             health=self._healthz,
             address=lambda: self.audience_address,
             langs=[*(each.target for each in self._boards.values()), board.source],
+            down=down,
         )
         self._state: State = "starting"
         self._reason = ""
@@ -189,6 +192,14 @@ class Hub:
         self._notice = notice
         recipients = self._clients.authorized() if self._mode == "dry-run" else self._clients
         self._clients.send(recipients, encode(notice))
+
+    def adopt(self, board: CaptionBoard, mode: Mode) -> None:
+        """Serve another session from now on; every display is sent all of it anew."""
+        self._board, self._mode = board, mode
+        for client in self._clients:
+            if client.lang not in (board.source, board.target):
+                client.lang = board.target
+            self._welcome(client, Subscription(client.lang, client.kind))
 
     async def close(self) -> None:
         """Say goodbye (1001) to everyone, wait a moment, then cut off whoever is left."""

@@ -14,7 +14,8 @@ from pipeline.core.types import State
 from pipeline.server.addresses import qr_svg
 from pipeline.server.pages import Pages, refuse, respond
 
-_DOWN: frozenset[State] = frozenset({"no-audio", "fault", "ended"})
+DOWN: frozenset[State] = frozenset({"no-audio", "fault", "ended"})
+"""States in which a daemon captions nothing."""
 
 
 class Endpoints:
@@ -28,17 +29,19 @@ class Endpoints:
         health: Callable[[], Mapping[str, Any]],
         address: Callable[[], str],
         langs: Sequence[str] = (),
+        down: frozenset[State] = DOWN,
     ) -> None:
         """Take the pages.
 
         `health` gives the fields of /healthz, `state` among them; `address` the audience page's;
-        `langs` are the languages that can be read there.
+        `langs` are the languages that can be read there. In a state of `down` /healthz answers 503.
         """
         self._pages = pages
         self._metrics = metrics
         self._health = health
         self._address = address
         self._langs = tuple(langs)
+        self._down = down
 
     def answer(self, request: Request, *, full: bool) -> Response | None:
         """Answer a request; None lets the socket open, unless the hall is `full`."""
@@ -52,7 +55,7 @@ class Endpoints:
                 response = refuse(HTTPStatus.SERVICE_UNAVAILABLE, "Too many displays.", later)
             case "/healthz":
                 health = self._health()
-                down = health["state"] in _DOWN
+                down = health["state"] in self._down
                 status = HTTPStatus.SERVICE_UNAVAILABLE if down else HTTPStatus.OK
                 response = respond(status, orjson.dumps(health), "application/json")
             case "/metrics":

@@ -17,7 +17,7 @@ UNIT = ROOT / "tests" / "unit"
 
 PACKAGES = [
     *("core", "config", "text", "dictionary", "church", "records", "protocol", "audio", "models"),
-    *("engines", "captions", "session", "workers", "server", "evaluation", "tuning", "check"),
+    *("engines", "captions", "session", "workers", "server", "publish", "evaluation", "tuning", "check"),
     *("review", "learning", "daemon", "cli"),
 ]
 """In the order in which data flows: each imports from itself and from those before it only."""
@@ -51,7 +51,7 @@ PURE = {
     ),
     *("learning/calibration", "learning/terms"),
     *("dictionary/rules", "engines/prompts", "engines/speculative", "engines/supervision"),
-    "protocol",
+    *("protocol", "publish/stream"),
     *("church/edition_formats", "church/quotations"),
     *("review/markup", "review/svg", "review/wording", "server/rate_limits", "tuning/plan"),
     *("tuning/budget", "tuning/verdicts"),

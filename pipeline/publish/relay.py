@@ -1,0 +1,216 @@
+"""A relay: serves displays with what a church publishes, and keeps nothing of its own.
+
+Same pages and same protocol as the daemon's; whatever it knows comes from the stream, so any number
+of them can stand behind any load balancer, and one that is killed is replaced by starting another.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import secrets
+import time
+from collections import deque
+from contextlib import suppress
+
+import psutil
+import structlog
+
+from pipeline.captions.board import CaptionBoard
+from pipeline.config.schema import Settings
+from pipeline.core.errors import ProtocolError, PublishError
+from pipeline.core.metrics import Metrics
+from pipeline.core.timestamps import utc_now
+from pipeline.core.types import State
+from pipeline.protocol.commands import CommandMessage
+from pipeline.protocol.messages import NoticeMessage
+from pipeline.publish.broker import Broker, place_of
+from pipeline.publish.publisher import SIGN_OF_LIFE_S
+from pipeline.publish.stream import ServiceStatus, StreamCaption, is_of, parse_stream
+from pipeline.records.health import Dropped, HealthRecord, Queues
+from pipeline.server.hub import Hub
+
+log = structlog.get_logger()
+
+SILENT_S = 3 * SIGN_OF_LIFE_S
+"""Without a sign of life for so long the church's uplink is down, or this relay's."""
+_AGAIN_S = (0.2, 0.5, 1.0, 2.0)
+_LEFT = "nothing comes from the church: its uplink, or that of this server, is down"
+
+
+class Feed:
+    """Puts what comes out of the stream on a board, and before displays. On the event loop."""
+
+    def __init__(self, hub: Hub, board: CaptionBoard, history: int) -> None:
+        self._hub = hub
+        self._board = board
+        self._history = history
+        self._status: ServiceStatus | None = None
+        self._early: deque[StreamCaption] = deque(maxlen=history)
+        """Captions of a session whose status is not known yet."""
+        self._is_lost = False
+
+    @property
+    def board(self) -> CaptionBoard:
+        """The board of the session that displays see."""
+        return self._board
+
+    @property
+    def status(self) -> ServiceStatus | None:
+        """What was last published of the service; None before anything was."""
+        return self._status
+
+    def take(self, item: ServiceStatus | StreamCaption) -> None:
+        """Take what has come."""
+        if self._is_lost and self._status:
+            self._is_lost = False
+            self._hub.set_state(self._status.state)
+        if isinstance(item, ServiceStatus):
+            self._on_status(item)
+        elif self._status is None or not is_of(item, self._status.session):
+            self._early.append(item)
+        else:
+            self._on_caption(item)
+
+    def lose(self) -> None:
+        """Say on the displays that nothing comes."""
+        if self._status and self._status.state not in ("ended", "starting"):
+            self._is_lost = True
+            self._hub.set_state("fault", _LEFT)
+
+    def _on_status(self, status: ServiceStatus) -> None:
+        if self._status is None or status.session != self._status.session:
+            self._begin(status)
+        before, self._status = self._status, status
+        self._hub.set_state(status.state)
+        if before is None or before.notice != status.notice:
+            self._hub.set_notice(NoticeMessage(texts=status.notice))
+
+    def _begin(self, status: ServiceStatus) -> None:
+        """Go over to a session, with those of its captions that came before it was known."""
+        log.info("session", name=status.session, source=status.source, targets=status.targets)
+        self._status = status
+        target = status.targets[0] if status.targets else status.source
+        self._board = CaptionBoard(status.session, status.source, target, self._history)
+        for early in self._early:
+            if self._is_shown(early) and is_of(early, status.session):
+                self._board.take(early.message)
+        self._early.clear()
+        self._hub.adopt(self._board, status.mode)
+
+    def _on_caption(self, caption: StreamCaption) -> None:
+        if self._is_shown(caption) and (message := self._board.take(caption.message)):
+            self._hub.publish(message)
+
+    def _is_shown(self, caption: StreamCaption) -> bool:
+        return caption.lang == self._board.target
+
+
+class Relay:
+    """Follows a church's stream and serves displays, until it is cancelled."""
+
+    def __init__(self, settings: Settings) -> None:
+        """Read the pages. Raises ServerError."""
+        self._settings = settings
+        languages = settings.translate
+        board = CaptionBoard("", languages.source, languages.target, settings.server.history)
+        self._metrics = Metrics()
+        # Nobody operates a relay: this token is never told.
+        self._hub = Hub(
+            board,
+            settings.server,
+            mode="live",
+            token=secrets.token_urlsafe(32),
+            metrics=self._metrics,
+            down=frozenset(),
+        )
+        self.feed = Feed(self._hub, board, settings.server.history)
+        self._read = 0
+        """The number of the stream's message that was last taken."""
+        self._heard_s = self._started_s = time.monotonic()
+        self._told = ""
+
+    @property
+    def address(self) -> str:
+        """The audience page's address."""
+        return self._hub.address
+
+    async def start(self) -> None:
+        """Bind the port. Raises ServerError."""
+        await self._hub.start(on_command=_refuse, health=self._health)
+
+    async def follow(self) -> None:
+        """Take what the church publishes, for ever; connect anew whenever that fails."""
+        tries = 0
+        while True:
+            read = self._read
+            try:
+                await self._follow_once()
+            except PublishError as problem:
+                self._tell(problem)
+            if time.monotonic() - self._heard_s > SILENT_S:
+                self.feed.lose()
+            tries = 0 if self._read != read else tries + 1
+            wait_s = _AGAIN_S[min(tries, len(_AGAIN_S) - 1)]
+            # Spread out, so that a server that is back is not met by all relays at once.
+            await asyncio.sleep(wait_s * random.uniform(0.5, 1.5))  # noqa: S311
+
+    async def close(self) -> None:
+        """Say goodbye to all displays."""
+        await self._hub.close()
+
+    async def _follow_once(self) -> None:
+        """Read the stream over one connection until that fails. Raises PublishError."""
+        settings = self._settings.publish
+        broker = await Broker.connect(settings)
+        try:
+            if await broker.last_sequence() < self._read:
+                self._read = 0  # another stream has taken its place
+            async for number, subject, data in broker.read(self._read + 1, SILENT_S):
+                self._heard()
+                with suppress(ProtocolError):  # of a later version, or not of ours
+                    item = parse_stream(settings.church, subject, data)
+                    if item is not None:
+                        self.feed.take(item)
+                self._read = number
+        finally:
+            await broker.close()
+
+    def _heard(self) -> None:
+        self._heard_s = time.monotonic()
+        if self._told:
+            self._told = ""
+            log.info("following again", server=place_of(self._settings.publish.nats))
+
+    def _tell(self, problem: PublishError) -> None:
+        if problem.code != self._told:
+            self._told = problem.code
+            log.warning("not following", code=problem.code, message=str(problem))
+
+    def _health(self) -> HealthRecord:
+        status = self.feed.status
+        state: State = status.state if status else "starting"
+        return HealthRecord(
+            utc=utc_now(),
+            state=state,
+            reason="",
+            mode=status.mode if status else "live",
+            session=status.session if status else "",
+            uptime_s=round(time.monotonic() - self._started_s, 1),
+            audio_s=0.0,
+            lag_s=round(time.monotonic() - self._heard_s, 2),
+            rung="full",
+            source=place_of(self._settings.publish.nats),
+            recognizer="",
+            partial="",
+            final="",
+            setback=self._told,
+            queues=Queues(mailbox=0, drafts=0),
+            dropped=Dropped(blocks=0, records=0, partials=0, drafts=0),
+            memory_mb=round(psutil.Process().memory_info().rss / 1e6, 1),
+        )
+
+
+def _refuse(command: CommandMessage) -> None:
+    """Refuse a command: operators are at the church's own server."""
+    raise ProtocolError("not-authorized", f"A relay obeys nobody, so not {command.name!r} either.")

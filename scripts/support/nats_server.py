@@ -1,0 +1,73 @@
+"""A real nats-server with JetStream on a free port, which can be killed and started again."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+import subprocess
+import time
+from contextlib import suppress
+from pathlib import Path
+
+PROGRAM = "nats-server"
+
+
+class NatsServer:
+    """A context manager; `stop` and `start` keep port and store."""
+
+    def __init__(self, folder: Path, *options: str, config: str = "") -> None:
+        """`config`: more lines for its configuration file."""
+        self._folder = folder
+        self._options = options
+        self._config = config
+        self._process: subprocess.Popen[bytes] | None = None
+        self.port = _free_port()
+
+    @property
+    def url(self) -> str:
+        """Its address."""
+        return f"nats://127.0.0.1:{self.port}"
+
+    def __enter__(self) -> NatsServer:
+        self.start()
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Start it, and wait until it listens."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        file = self._folder / "nats.conf"
+        file.write_text(f'jetstream {{ store_dir: "{self._folder / "store"}" }}\n{self._config}')
+        program = shutil.which(PROGRAM)
+        assert program, f"{PROGRAM} is not installed"
+        command = [program, "-a", "127.0.0.1", "-p", str(self.port), "-c", str(file)]
+        with (self._folder / "nats.log").open("ab") as log:
+            self._process = subprocess.Popen([*command, *self._options], stdout=log, stderr=log)
+        until_s = time.monotonic() + 30
+        while time.monotonic() < until_s:
+            with suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1):
+                return
+            if self._process.poll() is not None:
+                break
+            time.sleep(0.05)
+        raise AssertionError((self._folder / "nats.log").read_text())
+
+    def stop(self) -> None:
+        """Kill it, as a power cut would."""
+        if self._process:
+            self._process.kill()
+            self._process.wait()
+            self._process = None
+
+    def stored(self) -> bytes:
+        """Return every byte of its store, for tests of what is not in there."""
+        files = sorted((self._folder / "store").rglob("*"))
+        return b"".join(file.read_bytes() for file in files if file.is_file())
+
+
+def _free_port() -> int:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return int(taken.getsockname()[1])
