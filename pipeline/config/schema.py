@@ -18,6 +18,7 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
+from pipeline.config.publishing import Publish
 from pipeline.config.section import LIVE, NEXT_UTTERANCE, Lang, Section, Share, Text, Threads
 from pipeline.config.targets import Target, refuse_doubled
 
@@ -231,26 +232,6 @@ class Server(Section):
             msg = f"{address!r} is not a web address such as https://captions.example.org/"
             raise ValueError(msg)
         return address if address.endswith("/") else f"{address}/"
-
-
-class Publish(Section):
-    """[publish]"""
-
-    nats: Text = ""
-    church: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")] = "church"
-    credentials: Text = ""
-    keep_hours: Annotated[float, Field(ge=0.1, le=24 * 366)] = 24.0
-
-    @field_validator("nats")
-    @classmethod
-    def _server_address(cls, nats: str) -> str:
-        parts = urlsplit(nats)  # raises ValueError for what it cannot parse, `port` too
-        place = parts.scheme in ("nats", "tls") and parts.hostname and parts.port != 0
-        if nats and (not place or not nats.isprintable() or " " in nats):
-            # Without the value: a password may stand in it.
-            msg = "is not an address such as nats://captions.example.org:4222, or tls://..."
-            raise ValueError(msg)
-        return nats
 
 
 class Engines(Section):

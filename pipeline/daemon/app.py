@@ -136,8 +136,10 @@ class App:
             self._start_signals()
             self._start_record()
             stops.callback(self._stop_record)
-            self._start_publishing()
-            stops.push_async_callback(self._stop_publishing)
+            if publisher := self._context.publisher:
+                publisher.start(self._reports.emit, self._context.board.snapshot().messages)
+                # After the server, whose stop tells everybody that the service has ended.
+                stops.push_async_callback(asyncio.to_thread, publisher.close)
             await self._start_server()
             stops.push_async_callback(self._stop_server)
             self._start_supervisor()
@@ -190,15 +192,6 @@ class App:
         if not self._context.recorder.close(max(_WRITE_S, self._reload.settings.session.drain_s)):
             self.failure = self.failure or incomplete(self.folder)
             log.error("incomplete", code="session-incomplete", session=str(self.folder))
-
-    def _start_publishing(self) -> None:
-        if publisher := self._context.publisher:
-            publisher.start(self._reports.emit, self._context.board.snapshot().messages)
-
-    async def _stop_publishing(self) -> None:
-        """After the server, whose stop has told everybody that the service has ended."""
-        if publisher := self._context.publisher:
-            await asyncio.to_thread(publisher.close)
 
     async def _start_server(self) -> None:
         hub, commands = self._context.hub, self._commands

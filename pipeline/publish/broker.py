@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from pipeline.config.schema import Publish
+from pipeline.config.publishing import Publish
 from pipeline.core.errors import PublishError
 from pipeline.publish.stream import StreamMessage, all_subjects, stream_name
 

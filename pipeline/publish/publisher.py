@@ -17,7 +17,7 @@ from dataclasses import replace
 
 import structlog
 
-from pipeline.config.schema import Publish
+from pipeline.config.publishing import Publish
 from pipeline.core.errors import PublishError
 from pipeline.core.reports import Emit, Fault
 from pipeline.core.types import State
