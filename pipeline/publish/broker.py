@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -26,7 +26,6 @@ _CONNECT_S = 5
 _ANSWER_S = 5.0
 _PING_S = 5
 _DUPLICATES_S = 120.0
-_HEARTBEAT_S = 5.0
 _HELD = 200_000
 """Messages that may wait in the client: a stream of days is read faster than it is taken."""
 _FULL = (10023, 10047, 10054, 10077)
@@ -89,20 +88,24 @@ class Broker:
         place = place_of(settings.nats)
         client = Client()
         with _explained(place):
-            await asyncio.wait_for(
-                client.connect(
-                    settings.nats,
-                    **_credentials(settings),
-                    name="stark-translate",
-                    allow_reconnect=False,
-                    max_reconnect_attempts=1,
-                    connect_timeout=_CONNECT_S,
-                    ping_interval=_PING_S,
-                    max_outstanding_pings=2,
-                    error_cb=_quiet,
-                ),
-                2 * _CONNECT_S,
-            )
+            try:
+                await asyncio.wait_for(
+                    client.connect(
+                        settings.nats,
+                        **_credentials(settings),
+                        name="stark-translate",
+                        allow_reconnect=False,
+                        max_reconnect_attempts=1,
+                        connect_timeout=_CONNECT_S,
+                        ping_interval=_PING_S,
+                        max_outstanding_pings=2,
+                        error_cb=_quiet,
+                    ),
+                    2 * _CONNECT_S,
+                )
+            except BaseException:
+                await _close(client)  # what failed half-way has a socket
+                raise
         return cls(client, settings.church, place)
 
     async def ensure_stream(self, keep_hours: float) -> None:
@@ -166,31 +169,33 @@ class Broker:
 
         Raises PublishError, also when nothing has come for `patience_s`.
         """
-        from nats.js.api import ConsumerConfig, DeliverPolicy  # noqa: PLC0415
+        from nats.js.api import AckPolicy, ConsumerConfig, DeliverPolicy  # noqa: PLC0415
 
         config = ConsumerConfig(
-            deliver_policy=DeliverPolicy.BY_START_SEQUENCE, opt_start_seq=max(1, start)
+            deliver_policy=DeliverPolicy.BY_START_SEQUENCE,
+            opt_start_seq=max(1, start),
+            ack_policy=AckPolicy.NONE,
         )
         with _explained(self._place):
             messages = await self._stream.subscribe(
                 all_subjects(self._church),
                 stream=self._name,
                 config=config,
-                ordered_consumer=True,
-                idle_heartbeat=_HEARTBEAT_S,
+                manual_ack=True,
                 pending_msgs_limit=_HELD,
                 pending_bytes_limit=256 * 1024 * 1024,
             )
+            counted = 0
             while True:
                 message = await messages.next_msg(timeout=patience_s)
-                yield message.metadata.sequence.stream, message.subject, message.data
+                sequence, counted = message.metadata.sequence, counted + 1
+                if sequence.consumer != counted:  # one was dropped on the way: ask for it again
+                    raise ConnectionError("messages are missing")
+                yield sequence.stream, message.subject, message.data
 
     async def close(self) -> None:
         """Close the connection. Harmless when it is broken."""
-        try:
-            await asyncio.wait_for(self._client.close(), 1.0)
-        except Exception:  # noqa: BLE001, S110 - whatever a broken connection has to say
-            pass
+        await _close(self._client)
 
     async def _erase(self, subject: str) -> None:
         """Overwrite the message that the stream has of a subject."""
@@ -236,8 +241,12 @@ def explain(error: Exception, place: str) -> PublishError:
 def _explained(place: str) -> Iterator[None]:
     try:
         yield
-    except (GeneratorExit, asyncio.CancelledError):
-        raise
+    except asyncio.CancelledError as error:
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            raise
+        # Nobody cancelled us: the client did so to its own waits, as its connection broke.
+        raise explain(ConnectionError("the connection broke"), place) from error
     except Exception as error:
         raise explain(error, place) from error
 
@@ -254,6 +263,12 @@ def _credentials(settings: Publish) -> dict[str, Any]:
         fix = "It is a file with one line, user:password or a token."
         raise PublishError("publish-credentials", message, fix) from None
     return {"user": first, "password": password} if password else {"token": first}
+
+
+async def _close(client: Client) -> None:
+    """Close a connection, broken or not."""
+    with suppress(Exception):
+        await asyncio.wait_for(client.close(), 1.0)
 
 
 async def _quiet(_: Exception) -> None:

@@ -101,7 +101,8 @@ def parse_stream(church: str, subject: str, data: bytes) -> ServiceStatus | Stre
 
     Raises ProtocolError (bad-json, unknown-type, bad-field).
     """
-    tokens = subject.removeprefix(f"{_ROOT}.{church}.").split(".")
+    root = f"{_ROOT}.{church}."
+    tokens = subject.removeprefix(root).split(".") if subject.startswith(root) else []
     if tokens == [_STATUS]:
         return parse_json(_SERVICE, data)
     if len(tokens) != 3:
