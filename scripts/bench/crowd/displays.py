@@ -18,6 +18,8 @@ from websockets.client import ClientProtocol
 from websockets.frames import Frame, Opcode
 from websockets.uri import parse_uri
 
+from pipeline.server import descriptors
+
 
 class Display(asyncio.Protocol):
     """One display: little more than its socket, so that 450 of them keep up in one process."""
@@ -27,6 +29,7 @@ class Display(asyncio.Protocol):
         self._joined = joined
         self._write: Callable[[bytes], None]
         self.received: dict[int, float] = {}
+        self.twice = 0
         self.lost = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -55,7 +58,8 @@ class Display(asyncio.Protocol):
             self._joined.set_result(None)
         elif message["type"] == "caption":
             seq = int(str(message["seq"]))
-            self.received[seq] = now_s
+            self.twice += seq in self.received
+            self.received.setdefault(seq, now_s)
             self._protocol.send_text(orjson.dumps({"type": "ack", "seq": seq}))
 
     def _flush(self) -> None:
@@ -68,6 +72,8 @@ async def main(port: int, number: int) -> None:
     """Join, stay, tell."""
     loop = asyncio.get_running_loop()
     displays: list[Display] = []
+    if descriptors.allow(number) < number:
+        raise SystemExit(f"This user may not open {number} sockets: see `ulimit -Hn`.")
     for each in range(number):
         joined: asyncio.Future[None] = loop.create_future()
         display = Display(f"ws://127.0.0.1:{port}/ws?kind=audience", joined)
@@ -84,6 +90,7 @@ async def main(port: int, number: int) -> None:
     await asyncio.to_thread(sys.stdin.readline)
     told = {
         "lost": sum(display.lost for display in displays),
+        "twice": sum(display.twice for display in displays),
         "received": [
             {str(seq): at_s for seq, at_s in display.received.items()} for display in displays
         ],
