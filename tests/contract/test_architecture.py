@@ -17,7 +17,17 @@ UNIT = ROOT / "tests" / "unit"
 
 PACKAGES = [
     *("core", "config", "text", "dictionary", "church", "records", "protocol", "audio", "models"),
-    *("engines", "captions", "session", "workers", "server", "publish", "evaluation", "tuning", "check"),
+    *(
+        "engines",
+        "captions",
+        "session",
+        "workers",
+        "server",
+        "publish",
+        "evaluation",
+        "tuning",
+        "check",
+    ),
     *("review", "learning", "daemon", "cli"),
 ]
 """In the order in which data flows: each imports from itself and from those before it only."""

@@ -41,7 +41,9 @@ class Church:
         self.publisher.start(self.reports.append)
 
     def say(self, key: int, text: str = "amén", *, final: bool = True) -> CaptionMessage:
-        message = self.board.show(caption(key, f"said {text}", text, final=final, start_s=key, end_s=key + 0.9))
+        message = self.board.show(
+            caption(key, f"said {text}", text, final=final, start_s=key, end_s=key + 0.9)
+        )
         assert message
         self.publisher.offer(message)
         return message

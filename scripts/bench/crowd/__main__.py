@@ -165,9 +165,7 @@ def show(result: dict[str, Any]) -> None:
 class Part:
     """A process of the benchmark, which tells in lines of JSON and waits for empty lines."""
 
-    def __init__(
-        self, part: str, package: str = "scripts.bench.crowd", **options: object
-    ) -> None:
+    def __init__(self, part: str, package: str = "scripts.bench.crowd", **options: object) -> None:
         command = [sys.executable, "-m", f"{package}.{part}"]
         for name, value in options.items():
             command += [f"--{name}", str(value)]

@@ -62,9 +62,7 @@ def run(relays: int, displays: int, seconds: float) -> dict[str, Any]:
 
         church = start("relays", "church", nats=server.url, seconds=seconds)
         church.told()
-        edges = [
-            stack.enter_context(RelayProcess(server.url, displays)) for _ in range(relays)
-        ]
+        edges = [stack.enter_context(RelayProcess(server.url, displays)) for _ in range(relays)]
         shares = [displays // relays + (each < displays % relays) for each in range(relays)]
         halls = [
             start("crowd", "displays", port=edge.port, number=share)

@@ -25,9 +25,7 @@ class RelayProcess:
         self.port = 0
 
     def __enter__(self) -> RelayProcess:
-        self._process = subprocess.Popen(
-            self._command, cwd=ROOT, stderr=subprocess.PIPE, text=True
-        )
+        self._process = subprocess.Popen(self._command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
         log = cast("IO[str]", self._process.stderr)
         for line in log:
             if found := re.search(r"http://[\d.]+:(\d+)/", line):

@@ -22,9 +22,7 @@ USERS = 'authorization { users = [ { user: church, password: "right" } ] }\n'
 @pytest.fixture
 def web_server() -> Iterator[int]:
     """A web server that answers everything with a page."""
-    server = http.server.ThreadingHTTPServer(
-        ("127.0.0.1", 0), http.server.SimpleHTTPRequestHandler
-    )
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), http.server.SimpleHTTPRequestHandler)
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     yield server.server_address[1]

@@ -49,9 +49,7 @@ def test_a_caption_comes_out_of_the_stream_as_it_went_in() -> None:
 
 def test_each_version_has_an_id_of_its_own_and_the_subject_of_its_caption() -> None:
     on = board()
-    outs = [
-        caption_out("c", on.session, "es", shown(on, text)) for text in ("a", "a b")
-    ]
+    outs = [caption_out("c", on.session, "es", shown(on, text)) for text in ("a", "a b")]
     assert [each.id for each in outs] == [
         "2026-11-22T09-30-00+1,7,1,es",
         "2026-11-22T09-30-00+1,7,2,es",
