@@ -13,6 +13,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import replace
 
 import structlog
@@ -49,6 +50,7 @@ class Publisher:
         self._emit: Emit = _nobody
         self._loop: asyncio.AbstractEventLoop | None = None
         self._wake = asyncio.Event()
+        self._ending = asyncio.Event()
         self._is_closing = False
         self._is_cleared = False
         self._told = ""
@@ -90,6 +92,7 @@ class Publisher:
             time.sleep(0.02)
         self._is_closing = True
         self._call(self._wake.set)
+        self._call(self._ending.set)
         self._thread.join(2.0)
         if self.waiting:
             log.warning("not published", code="publish-incomplete", captions=self.waiting)
@@ -160,9 +163,8 @@ class Publisher:
         return True
 
     async def _sleep(self, wait_s: float) -> None:
-        until_s = time.monotonic() + wait_s
-        while not self._is_closing and (left_s := until_s - time.monotonic()) > 0:
-            await asyncio.sleep(min(left_s, 0.1))
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._ending.wait(), wait_s)
 
     def _tell(self, problem: PublishError) -> None:
         """Tell operators of a trouble once, until it is another one."""

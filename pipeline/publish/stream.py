@@ -22,7 +22,7 @@ from pipeline.protocol.codec import encode, parse_caption, parse_json
 _ROOT = "captions"
 _STATUS = "status"
 _NO_TOKEN = re.compile(r"[^\w+-]+", re.ASCII)
-"""What a token of a subject must not have in it: NATS splits at dots, and `*`, `>` are wildcards."""
+"""What must not be in a token of a subject: NATS splits at dots; `*`, `>` are wildcards."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

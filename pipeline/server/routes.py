@@ -33,8 +33,8 @@ class Endpoints:
     ) -> None:
         """Take the pages.
 
-        `health` gives the fields of /healthz, `state` among them; `address` the audience page's;
-        `langs` are the languages that can be read there. In a state of `down` /healthz answers 503.
+        `health` gives the fields of /healthz, `state` among them: in one of `down` it answers 503.
+        `address` gives the audience page's address; `langs` are the languages to read there.
         """
         self._pages = pages
         self._metrics = metrics

@@ -8,6 +8,7 @@ import subprocess
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import Self
 
 PROGRAM = "nats-server"
 
@@ -28,7 +29,7 @@ class NatsServer:
         """Its address."""
         return f"nats://127.0.0.1:{self.port}"
 
-    def __enter__(self) -> NatsServer:
+    def __enter__(self) -> Self:
         self.start()
         return self
 

@@ -1,9 +1,10 @@
-"""A TCP proxy that can cut its line: then nothing passes, and nobody is told, as in a dead uplink."""
+"""A TCP proxy that can cut its line: nothing passes then, and nobody is told: a dead uplink."""
 
 from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from typing import Self
 
 
 class TcpProxy:
@@ -23,7 +24,7 @@ class TcpProxy:
         assert self._server
         return int(self._server.sockets[0].getsockname()[1])
 
-    async def __aenter__(self) -> TcpProxy:
+    async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._join, "127.0.0.1", 0)
         return self
 

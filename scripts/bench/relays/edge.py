@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 from types import TracebackType
-from typing import IO, cast
+from typing import IO, Self, cast
 
 import psutil
 
@@ -24,7 +24,7 @@ class RelayProcess:
         self._process: subprocess.Popen[str]
         self.port = 0
 
-    def __enter__(self) -> RelayProcess:
+    def __enter__(self) -> Self:
         self._process = subprocess.Popen(self._command, cwd=ROOT, stderr=subprocess.PIPE, text=True)
         log = cast("IO[str]", self._process.stderr)
         for line in log:

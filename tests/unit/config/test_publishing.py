@@ -17,7 +17,7 @@ def test_addresses_of_servers_are_taken(url: str) -> None:
     "url", ["captions.example.org", "http://host", "nats://", "nats://host:0", "nats://a b"]
 )
 def test_other_words_are_refused_with_an_example(url: str) -> None:
-    with pytest.raises(ConfigError, match="nats://captions.example.org:4222"):
+    with pytest.raises(ConfigError, match=r"nats://captions\.example\.org:4222"):
         load(flags={"publish.nats": url})
 
 

@@ -130,16 +130,20 @@ async def test_a_server_without_room_says_so(tmp_path: Path) -> None:
     with NatsServer(tmp_path, config="max_payload: 64KB\n") as server:
         broker = await Broker.connect(Publish(nats=server.url))
         await broker.ensure_stream(1)
-        await broker._stream.update_stream(  # noqa: SLF001
+        await broker._stream.update_stream(
             name="captions-church",
             subjects=["captions.church.>"],
             max_bytes=10_000,
             max_msgs_per_subject=1,
             discard="new",
         )
-        with pytest.raises(PublishError) as caught:
+
+        async def fill() -> None:
             for key in range(30):
                 subject = f"captions.church.s.es.{key}"
                 await broker.publish(StreamMessage(subject, f"s,{key},1,es", b"x" * 1000))
+
+        with pytest.raises(PublishError) as caught:
+            await fill()
         assert caught.value.code == "publish-full"
         await broker.close()
