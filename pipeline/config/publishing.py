@@ -1,4 +1,4 @@
-"""The settings of what leaves the hall: [publish]."""
+"""The settings of what leaves the hall: [publish] and [outputs]."""
 
 from __future__ import annotations
 
@@ -28,3 +28,24 @@ class Publish(Section):
             msg = "is not an address such as nats://captions.example.org:4222, or tls://..."
             raise ValueError(msg)
         return nats
+
+
+class Outputs(Section):
+    """[outputs]"""
+
+    youtube: Text = ""
+    vmix: Text = ""
+    vmix_title: Annotated[str, Field(min_length=1)] = "1, Message.Text"
+    propresenter: Text = ""
+    propresenter_message: Annotated[str, Field(min_length=1)] = "Captions, Text"
+
+    @field_validator("youtube", "vmix", "propresenter")
+    @classmethod
+    def _web_address(cls, url: str) -> str:
+        parts = urlsplit(url)  # raises ValueError for what it cannot parse, `port` too
+        place = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+        if url and (not place or not url.isprintable() or " " in url):
+            # Without the value: YouTube's has the stream's key in it.
+            msg = "is not a web address such as http://192.168.1.30:8088"
+            raise ValueError(msg)
+        return url

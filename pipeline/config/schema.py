@@ -18,7 +18,7 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
-from pipeline.config.publishing import Publish
+from pipeline.config.publishing import Outputs, Publish
 from pipeline.config.section import LIVE, NEXT_UTTERANCE, Lang, Section, Share, Text, Threads
 from pipeline.config.targets import Target, refuse_doubled
 
@@ -307,6 +307,7 @@ class Settings(BaseSettings):
     translate: Translate = Translate()
     server: Server = Server()
     publish: Publish = Publish()
+    outputs: Outputs = Outputs()
     engines: Engines = Engines()
     models: Models = Models()
     session: Session = Session()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from pipeline.captions.board import CaptionBoard
@@ -15,6 +16,7 @@ from pipeline.daemon.outputs import (
     LanguagePageSink,
     LanguageRecordSink,
     MetricsSink,
+    OutputSink,
     PageSink,
     PublishSink,
     RecordSink,
@@ -24,6 +26,7 @@ from pipeline.daemon.state import DaemonState, StateAnnouncer
 from pipeline.daemon.systemd import Notifier
 from pipeline.daemon.verse_desk import VerseDesk, open_verse_desk
 from pipeline.dictionary.store import Dictionary
+from pipeline.outputs.feed import OutputFeed
 from pipeline.publish.publisher import Publisher
 from pipeline.publish.stream import ServiceStatus
 from pipeline.server.hub import Hub
@@ -49,6 +52,7 @@ class DaemonContext:
     verses: VerseDesk
     publisher: Publisher | None
     """None where nothing is published: the settings do not say so, or it is a rehearsal."""
+    outputs: OutputFeed
     sinks: tuple[Sink, ...]
     """The first is the record: what was shown must outlive us."""
     further: Mapping[str, CaptionBoard]
@@ -89,6 +93,9 @@ def make_context(
     )
     publisher = _publisher(settings, session.board, mode)
     sinks: tuple[Sink, ...] = (RecordSink(session.recorder), PageSink(hub), MetricsSink(metrics))
+    outputs = OutputFeed(settings.outputs, lambda: datetime.now(UTC))
+    if mode != "dry-run":
+        sinks += (OutputSink(outputs),)
     sinks += (screen, *([PublishSink(publisher)] if publisher else []))
     return DaemonContext(
         facts=facts,
@@ -102,6 +109,7 @@ def make_context(
         notifier=Notifier(),
         verses=open_verse_desk(settings, hub.operators.suggest),
         publisher=publisher,
+        outputs=outputs,
         sinks=sinks,
         further=session.further,
     )

@@ -11,6 +11,7 @@ from pipeline.core.reports import Fault, Level, SongChanged, SourceChanged
 from pipeline.core.timestamps import utc_now
 from pipeline.core.types import Caption, Pcm, State
 from pipeline.daemon.sinks import Sink
+from pipeline.outputs.feed import OutputFeed
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.messages import NoticeMessage
 from pipeline.publish.publisher import Publisher
@@ -163,6 +164,29 @@ class PublishSink(Sink):
         """Take the captions off all relays, and out of the stream."""
         for message in removed:
             self._publisher.offer(message)
+
+
+class OutputSink(Sink):
+    """Hands final captions to other programs."""
+
+    def __init__(self, feed: OutputFeed) -> None:
+        self._feed = feed
+
+    def on_state(self, state: State, reason: str) -> None:  # noqa: ARG002 - for operators
+        """Clear their screens while the displays are blank."""
+        self._feed.on_blank(is_blank=state == "blank")
+
+    def on_caption(self, message: CaptionMessage) -> None:
+        """Show it, if it is final."""
+        self._feed.on_caption(message)
+
+    def on_utterance(self, record: UtteranceRecord) -> None:
+        """Send it where nothing can be taken back."""
+        self._feed.on_settled(record)
+
+    def on_redaction(self, redaction: Redaction, removed: Sequence[CaptionMessage]) -> None:  # noqa: ARG002
+        """Take it off their screens."""
+        self._feed.on_redaction(removed)
 
 
 class MetricsSink(Sink):

@@ -107,7 +107,10 @@ class Feed:
 
 
 class Relay:
-    """Follows a church's stream and serves displays, until it is cancelled."""
+    """Follows a church's stream and serves displays, from `start` to `close`."""
+
+    following: asyncio.Task[None]
+    """Ends with `close`; earlier with what it raises, which is a bug then."""
 
     def __init__(self, settings: Settings) -> None:
         """Read the pages. Raises ServerError."""
@@ -136,10 +139,18 @@ class Relay:
         return self._hub.address
 
     async def start(self) -> None:
-        """Bind the port. Raises ServerError."""
+        """Bind the port, and follow. Raises ServerError."""
         await self._hub.start(on_command=_refuse, health=self._health)
+        self.following = asyncio.create_task(self._follow())
 
-    async def follow(self) -> None:
+    async def close(self) -> None:
+        """Follow no longer, and say goodbye to all displays."""
+        while not self.following.done():
+            self.following.cancel()  # more than once: the client of NATS may swallow it
+            await asyncio.wait({self.following}, timeout=0.2)
+        await self._hub.close()
+
+    async def _follow(self) -> None:
         """Take what the church publishes, for ever; connect anew whenever that fails."""
         tries = 0
         while True:
@@ -154,10 +165,6 @@ class Relay:
             wait_s = _AGAIN_S[min(tries, len(_AGAIN_S) - 1)]
             # Spread out, so that a server that is back is not met by all relays at once.
             await asyncio.sleep(wait_s * random.uniform(0.5, 1.5))  # noqa: S311
-
-    async def close(self) -> None:
-        """Say goodbye to all displays."""
-        await self._hub.close()
 
     async def _follow_once(self) -> None:
         """Read the stream over one connection until that fails. Raises PublishError."""

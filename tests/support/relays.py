@@ -88,12 +88,9 @@ async def relay(url: str, **flags: Any) -> AsyncIterator[Relay]:
     settings = load(flags={"publish.nats": url, "server.port": 0, **flags}).settings
     made = Relay(settings)
     await made.start()
-    following = asyncio.create_task(made.follow())
     try:
         yield made
     finally:
-        following.cancel()
-        await asyncio.gather(following, return_exceptions=True)
         await made.close()
 
 

@@ -54,15 +54,13 @@ async def _serve(relay: Relay) -> int:
         asyncio.get_running_loop().add_signal_handler(each, stopped.set)
     await relay.start()
     logs.serving(relay.address)
-    following = asyncio.create_task(relay.follow())
     ended = asyncio.create_task(stopped.wait())
     try:
-        await asyncio.wait({following, ended}, return_when=asyncio.FIRST_COMPLETED)
-        if following.done():
-            following.result()  # a bug: its trace is wanted
+        await asyncio.wait({relay.following, ended}, return_when=asyncio.FIRST_COMPLETED)
+        if relay.following.done():
+            relay.following.result()  # a bug: its trace is wanted
     finally:
-        following.cancel()
         ended.cancel()
-        await asyncio.gather(following, ended, return_exceptions=True)
+        await asyncio.gather(ended, return_exceptions=True)
         await relay.close()
     return 0

@@ -33,7 +33,8 @@ class RelayProcess:
                 break
         else:
             raise SystemExit(f"The relay ended with code {self._process.wait()}.")
-        threading.Thread(target=log.read, daemon=True).start()  # a full pipe would stop it
+        self._reader = threading.Thread(target=log.read)  # a full pipe would stop it
+        self._reader.start()
         return self
 
     def __exit__(
@@ -44,6 +45,8 @@ class RelayProcess:
     ) -> None:
         self._process.terminate()
         self._process.wait(20)
+        self._reader.join()
+        cast("IO[str]", self._process.stderr).close()
 
     @property
     def pid(self) -> int:
