@@ -140,8 +140,9 @@ class App:
                 publisher.start(self._reports.emit, self._context.board.snapshot().messages)
                 # After the server, whose stop tells everybody that the service has ended.
                 stops.push_async_callback(asyncio.to_thread, publisher.close)
-            self._context.outputs.start(self._reports.emit)
-            stops.push_async_callback(asyncio.to_thread, self._context.outputs.close)
+            if outputs := self._context.outputs:
+                outputs.start(self._reports.emit)
+                stops.push_async_callback(asyncio.to_thread, outputs.close)
             await self._start_server()
             stops.push_async_callback(self._stop_server)
             self._start_supervisor()

@@ -52,7 +52,8 @@ class DaemonContext:
     verses: VerseDesk
     publisher: Publisher | None
     """None where nothing is published: the settings do not say so, or it is a rehearsal."""
-    outputs: OutputFeed
+    outputs: OutputFeed | None
+    """None where no other program is named, or it is a rehearsal."""
     sinks: tuple[Sink, ...]
     """The first is the record: what was shown must outlive us."""
     further: Mapping[str, CaptionBoard]
@@ -93,10 +94,12 @@ def make_context(
     )
     publisher = _publisher(settings, session.board, mode)
     sinks: tuple[Sink, ...] = (RecordSink(session.recorder), PageSink(hub), MetricsSink(metrics))
-    outputs = OutputFeed(settings.outputs, lambda: datetime.now(UTC))
-    if mode != "dry-run":
-        sinks += (OutputSink(outputs),)
-    sinks += (screen, *([PublishSink(publisher)] if publisher else []))
+    outputs = _outputs(settings, mode)
+    sinks += (
+        screen,
+        *([OutputSink(outputs)] if outputs else []),
+        *([PublishSink(publisher)] if publisher else []),
+    )
     return DaemonContext(
         facts=facts,
         announcer=StateAnnouncer(facts, degradation, session.recorder, sinks),
@@ -127,3 +130,11 @@ def _publisher(settings: Settings, board: CaptionBoard, mode: Mode) -> Publisher
         state="starting",
     )
     return Publisher(settings.publish, status)
+
+
+def _outputs(settings: Settings, mode: Mode) -> OutputFeed | None:
+    """Return what shows captions in other programs."""
+    named = settings.outputs
+    if mode == "dry-run" or not (named.youtube or named.vmix or named.propresenter):
+        return None
+    return OutputFeed(named, lambda: datetime.now(UTC))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import socket
 import subprocess
@@ -10,7 +11,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
-PROGRAM = "nats-server"
+
+
+def installed() -> str | None:
+    """Return the program's path; Debian has it where only root looks."""
+    return shutil.which("nats-server", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 
 
 class NatsServer:
@@ -41,8 +46,8 @@ class NatsServer:
         self._folder.mkdir(parents=True, exist_ok=True)
         file = self._folder / "nats.conf"
         file.write_text(f'jetstream {{ store_dir: "{self._folder / "store"}" }}\n{self._config}')
-        program = shutil.which(PROGRAM)
-        assert program, f"{PROGRAM} is not installed"
+        program = installed()
+        assert program, "nats-server is not installed"
         command = [program, "-a", "127.0.0.1", "-p", str(self.port), "-c", str(file)]
         with (self._folder / "nats.log").open("ab") as log:
             self._process = subprocess.Popen([*command, *self._options], stdout=log, stderr=log)

@@ -17,13 +17,15 @@ from pipeline.publish.publisher import Publisher
 from pipeline.publish.relay import Relay
 from pipeline.publish.stream import ServiceStatus
 from scripts.support.captions import caption
-from tests.support.needs import needs_module, needs_program
+from scripts.support.nats_server import installed
+from tests.support.needs import needs_module, without
 
 
 def needs_nats() -> None:
     """Skip the test without server and client of NATS."""
-    needs_program("nats-server")
     needs_module("nats")
+    if installed() is None:
+        without("not installed: nats-server")
 
 
 class Church:
