@@ -10,7 +10,6 @@ import asyncio
 import random
 import secrets
 import time
-from collections import deque
 from contextlib import suppress
 
 import psutil
@@ -23,10 +22,10 @@ from pipeline.core.metrics import Metrics
 from pipeline.core.timestamps import utc_now
 from pipeline.core.types import State
 from pipeline.protocol.commands import CommandMessage
-from pipeline.protocol.messages import NoticeMessage
 from pipeline.publish.broker import Broker, place_of
+from pipeline.publish.feed import Feed
 from pipeline.publish.publisher import SIGN_OF_LIFE_S
-from pipeline.publish.stream import ServiceStatus, StreamCaption, is_of, parse_stream
+from pipeline.publish.stream import parse_stream
 from pipeline.records.health import Dropped, HealthRecord, Queues
 from pipeline.server.hub import Hub
 
@@ -35,75 +34,6 @@ log = structlog.get_logger()
 SILENT_S = 3 * SIGN_OF_LIFE_S
 """Without a sign of life for so long the church's uplink is down, or this relay's."""
 _AGAIN_S = (0.2, 0.5, 1.0, 2.0)
-_LEFT = "nothing comes from the church: its uplink, or that of this server, is down"
-
-
-class Feed:
-    """Puts what comes out of the stream on a board, and before displays. On the event loop."""
-
-    def __init__(self, hub: Hub, board: CaptionBoard, history: int) -> None:
-        self._hub = hub
-        self._board = board
-        self._history = history
-        self._status: ServiceStatus | None = None
-        self._early: deque[StreamCaption] = deque(maxlen=history)
-        """Captions of a session whose status is not known yet."""
-        self._is_lost = False
-
-    @property
-    def board(self) -> CaptionBoard:
-        """The board of the session that displays see."""
-        return self._board
-
-    @property
-    def status(self) -> ServiceStatus | None:
-        """What was last published of the service; None before anything was."""
-        return self._status
-
-    def take(self, item: ServiceStatus | StreamCaption) -> None:
-        """Take what has come."""
-        if self._is_lost and self._status:
-            self._is_lost = False
-            self._hub.set_state(self._status.state)
-        if isinstance(item, ServiceStatus):
-            self._on_status(item)
-        elif self._status is None or not is_of(item, self._status.session):
-            self._early.append(item)
-        else:
-            self._on_caption(item)
-
-    def lose(self) -> None:
-        """Say on the displays that nothing comes."""
-        if self._status and self._status.state not in ("ended", "starting"):
-            self._is_lost = True
-            self._hub.set_state("fault", _LEFT)
-
-    def _on_status(self, status: ServiceStatus) -> None:
-        if self._status is None or status.session != self._status.session:
-            self._begin(status)
-        before, self._status = self._status, status
-        self._hub.set_state(status.state)
-        if before is None or before.notice != status.notice:
-            self._hub.set_notice(NoticeMessage(texts=status.notice))
-
-    def _begin(self, status: ServiceStatus) -> None:
-        """Go over to a session, with those of its captions that came before it was known."""
-        log.info("session", name=status.session, source=status.source, targets=status.targets)
-        self._status = status
-        target = status.targets[0] if status.targets else status.source
-        self._board = CaptionBoard(status.session, status.source, target, self._history)
-        for early in self._early:
-            if self._is_shown(early) and is_of(early, status.session):
-                self._board.take(early.message)
-        self._early.clear()
-        self._hub.adopt(self._board, status.mode)
-
-    def _on_caption(self, caption: StreamCaption) -> None:
-        if self._is_shown(caption) and (message := self._board.take(caption.message)):
-            self._hub.publish(message)
-
-    def _is_shown(self, caption: StreamCaption) -> bool:
-        return caption.lang == self._board.target
 
 
 class Relay:
