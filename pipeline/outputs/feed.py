@@ -17,7 +17,7 @@ class OutputFeed:
     """Shows captions in the programs that the settings name. It never waits.
 
     A screen that can be changed has the newest final at once, and is cleared when that is hidden or
-    the displays are blank. A stream that cannot take anything back gets a final when it has settled.
+    the displays are blank. A stream that cannot take anything back gets finals that have settled.
     """
 
     def __init__(self, settings: Outputs, now: Callable[[], datetime]) -> None:

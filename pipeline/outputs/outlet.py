@@ -8,6 +8,7 @@ import time
 import urllib.error
 import urllib.request
 from collections import deque
+from itertools import count
 from urllib.parse import urlsplit
 
 import structlog
@@ -22,6 +23,7 @@ _MOST = 20
 """Captions that wait. What is older than that nobody wants to see any more."""
 _STALE_S = 30.0
 _ANSWER_S = 5.0
+_END_S = 2.0
 _AGAIN_S = (1.0, 2.0, 5.0, 10.0)
 
 
@@ -36,7 +38,8 @@ class Outlet:
         self._waiting: deque[tuple[float, Shown]] = deque(maxlen=_MOST)
         self._changed = threading.Condition()
         self._is_closing = False
-        self._forgotten = 0
+        self._epoch = 0
+        """Grows whenever all that waits is given up."""
         self._number = 0
         self._told = ""
         self._thread = threading.Thread(target=self._run, name=f"output {name}", daemon=True)
@@ -55,11 +58,14 @@ class Outlet:
         """Give up all captions that wait: what was said is off the record."""
         with self._changed:
             self._waiting.clear()
-            self._forgotten += 1
+            self._epoch += 1
             self._changed.notify()
 
     def close(self) -> None:
-        """End; what still waits is given up."""
+        """End; what still waits has two seconds, where the program answers."""
+        until_s = time.monotonic() + _END_S
+        while self._waiting and not self._told and time.monotonic() < until_s:
+            time.sleep(0.02)
         with self._changed:
             self._is_closing = True
             self._changed.notify()
@@ -67,38 +73,37 @@ class Outlet:
             self._thread.join(_ANSWER_S)
 
     def _run(self) -> None:
-        tries = 0
         while (taken := self._take()) is not None:
-            put_s, shown = taken
-            forgotten, self._number = self._forgotten, self._number + 1
-            request = self._make(shown, self._number)
-            while not self._is_closing and time.monotonic() - put_s < _STALE_S:
-                if forgotten != self._forgotten:
-                    break
-                try:
-                    _send(self.name, request)
-                except PublishError as problem:
-                    self._tell(problem)
-                    if problem.code == "output-refused":  # the next one may be taken
-                        break
-                    self._wait(_AGAIN_S[min(tries, len(_AGAIN_S) - 1)])
-                    tries += 1
-                else:
-                    tries = 0
-                    self._recovered()
-                    break
+            put_s, shown, epoch = taken
+            self._number += 1
+            self._deliver(self._make(shown, self._number), put_s + _STALE_S, epoch)
 
-    def _take(self) -> tuple[float, Shown] | None:
+    def _deliver(self, request: HttpRequest, until_s: float, epoch: int) -> None:
+        """Send a request, again and again until `until_s` or until it is forgotten."""
+        for tries in count():
+            try:
+                _send(self.name, request)
+            except PublishError as problem:
+                self._tell(problem)
+                if problem.code == "output-refused":  # the next one may be taken
+                    return
+                self._wait(_AGAIN_S[min(tries, len(_AGAIN_S) - 1)], epoch)
+                if self._is_closing or epoch != self._epoch or time.monotonic() > until_s:
+                    return
+            else:
+                self._recovered()
+                return
+
+    def _take(self) -> tuple[float, Shown, int] | None:
         with self._changed:
             while not self._waiting and not self._is_closing:
                 self._changed.wait()
-            return None if self._is_closing else self._waiting.popleft()
+            return None if self._is_closing else (*self._waiting.popleft(), self._epoch)
 
-    def _wait(self, wait_s: float) -> None:
+    def _wait(self, wait_s: float, epoch: int) -> None:
         until_s = time.monotonic() + wait_s
-        forgotten = self._forgotten
         with self._changed:
-            while not self._is_closing and forgotten == self._forgotten:
+            while not self._is_closing and epoch == self._epoch:
                 if (left_s := until_s - time.monotonic()) <= 0:
                     return
                 self._changed.wait(left_s)

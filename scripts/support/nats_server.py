@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Self
 
 
-
 def installed() -> str | None:
     """Return the program's path; Debian has it where only root looks."""
     return shutil.which("nats-server", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
@@ -21,10 +20,10 @@ def installed() -> str | None:
 class NatsServer:
     """A context manager; `stop` and `start` keep port and store."""
 
-    def __init__(self, folder: Path, *options: str, config: str = "") -> None:
-        """`config`: more lines for its configuration file."""
+    def __init__(self, folder: Path, *, config: str = "", most_bytes: int = 0) -> None:
+        """`config`: more lines for its configuration file. `most_bytes`: room, 0 for enough."""
         self._folder = folder
-        self._options = options
+        self._room = f", max_file_store: {most_bytes}" if most_bytes else ""
         self._config = config
         self._process: subprocess.Popen[bytes] | None = None
         self.port = _free_port()
@@ -45,12 +44,14 @@ class NatsServer:
         """Start it, and wait until it listens."""
         self._folder.mkdir(parents=True, exist_ok=True)
         file = self._folder / "nats.conf"
-        file.write_text(f'jetstream {{ store_dir: "{self._folder / "store"}" }}\n{self._config}')
+        file.write_text(
+            f'jetstream {{ store_dir: "{self._folder / "store"}"{self._room} }}\n{self._config}'
+        )
         program = installed()
         assert program, "nats-server is not installed"
         command = [program, "-a", "127.0.0.1", "-p", str(self.port), "-c", str(file)]
         with (self._folder / "nats.log").open("ab") as log:
-            self._process = subprocess.Popen([*command, *self._options], stdout=log, stderr=log)
+            self._process = subprocess.Popen(command, stdout=log, stderr=log)
         until_s = time.monotonic() + 30
         while time.monotonic() < until_s:
             with suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1):

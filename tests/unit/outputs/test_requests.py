@@ -15,9 +15,7 @@ def test_youtube_gets_time_and_text_and_a_number_that_counts() -> None:
     request = make(SHOWN, 7)
     assert parse_qs(urlsplit(request.url).query) == {"cid": ["k-1"], "lang": ["es"], "seq": ["7"]}
     assert request.body is not None
-    assert request.body.decode() == (
-        "2026-11-22T09:30:02.118\nEl Señor es mi pastor & guía.\n"
-    )
+    assert request.body.decode() == ("2026-11-22T09:30:02.118\nEl Señor es mi pastor & guía.\n")
     assert request.headers["Content-Type"].startswith("text/plain")
     assert "seq=8" in make(SHOWN, 8).url
 
