@@ -1,4 +1,4 @@
-"""What leaves the hall may fail in any way: captions in the hall are as they would be without it."""
+"""What leaves the hall may fail in any way: captions in the hall are as without it."""
 
 from __future__ import annotations
 
