@@ -79,7 +79,7 @@ def run(displays: int, abusive: int, seconds: float) -> dict[str, Any]:
     with ExitStack() as stack:
 
         def start(part: str, **options: object) -> Part:
-            made = Part(part, **options)
+            made = Part(f"crowd.{part}", **options)
             stack.callback(made.end)
             return made
 

@@ -55,17 +55,17 @@ def run(relays: int, displays: int, seconds: float) -> dict[str, Any]:
         folder = stack.enter_context(tempfile.TemporaryDirectory())
         server = stack.enter_context(NatsServer(Path(folder)))
 
-        def start(name: str, part: str, **options: object) -> Part:
-            made = Part(part, package=f"scripts.bench.{name}", **options)
+        def start(part: str, **options: object) -> Part:
+            made = Part(part, **options)
             stack.callback(made.end)
             return made
 
-        church = start("relays", "church", nats=server.url, seconds=seconds)
+        church = start("relays.church", nats=server.url, seconds=seconds)
         church.told()
         edges = [stack.enter_context(RelayProcess(server.url, displays)) for _ in range(relays)]
         shares = [displays // relays + (each < displays % relays) for each in range(relays)]
         halls = [
-            start("crowd", "displays", port=edge.port, number=share)
+            start("crowd.displays", port=edge.port, number=share)
             for edge, share in zip(edges, shares, strict=True)
         ]
         for hall in halls:
