@@ -165,8 +165,9 @@ def show(result: dict[str, Any]) -> None:
 class Part:
     """A process of the benchmark, which tells in lines of JSON and waits for empty lines."""
 
-    def __init__(self, part: str, package: str = "scripts.bench.crowd", **options: object) -> None:
-        command = [sys.executable, "-m", f"{package}.{part}"]
+    def __init__(self, part: str, **options: object) -> None:
+        """`part`: package and module under scripts.bench."""
+        command = [sys.executable, "-m", f"scripts.bench.{part}"]
         for name, value in options.items():
             command += [f"--{name}", str(value)]
         pipe = subprocess.PIPE
