@@ -141,7 +141,7 @@ class App:
             self._start_record()
             stops.callback(self._stop_record)
             if publisher := self._context.publisher:
-                publisher.start(self._reports.emit, self._context.board.snapshot().messages)
+                publisher.start(self._reports.emit, self._context.captions())
                 # After the server, whose stop tells everybody that the service has ended.
                 stops.push_async_callback(asyncio.to_thread, publisher.close)
             await self._start_server()

@@ -14,6 +14,7 @@ from pipeline.core.types import Mode
 from pipeline.daemon.opening import OpenSession
 from pipeline.daemon.outputs import (
     LanguagePageSink,
+    LanguagePublishSink,
     LanguageRecordSink,
     MetricsSink,
     OutputSink,
@@ -27,6 +28,7 @@ from pipeline.daemon.systemd import Notifier
 from pipeline.daemon.verse_desk import VerseDesk, open_verse_desk
 from pipeline.dictionary.store import Dictionary
 from pipeline.outputs.feed import OutputFeed
+from pipeline.protocol.caption import CaptionMessage
 from pipeline.publish.publisher import Publisher
 from pipeline.publish.stream import ServiceStatus
 from pipeline.server.hub import Hub
@@ -59,6 +61,11 @@ class DaemonContext:
     further: Mapping[str, CaptionBoard]
     """The boards of the further target languages; all else is of the first."""
 
+    def captions(self) -> dict[str, tuple[CaptionMessage, ...]]:
+        """Return what displays can be shown now, by target language."""
+        boards = (self.board, *self.further.values())
+        return {board.target: board.snapshot().messages for board in boards}
+
     def of(self, alone: Settings) -> DaemonContext:
         """Return what the captions of a further language work on.
 
@@ -72,6 +79,7 @@ class DaemonContext:
             sinks=(
                 LanguageRecordSink(self.recorder, lang),
                 LanguagePageSink(self.hub, lang),
+                *([LanguagePublishSink(self.publisher, lang)] if self.publisher else []),
             ),
         )
 
@@ -92,13 +100,13 @@ def make_context(
         metrics=metrics,
         further=session.further,
     )
-    publisher = _publisher(settings, session.board, mode)
+    publisher = _publisher(settings, session, mode)
     sinks: tuple[Sink, ...] = (RecordSink(session.recorder), PageSink(hub), MetricsSink(metrics))
     outputs = _outputs(settings, mode)
     sinks += (
         screen,
         *([OutputSink(outputs)] if outputs else []),
-        *([PublishSink(publisher)] if publisher else []),
+        *([PublishSink(publisher, session.board.target)] if publisher else []),
     )
     return DaemonContext(
         facts=facts,
@@ -118,15 +126,16 @@ def make_context(
     )
 
 
-def _publisher(settings: Settings, board: CaptionBoard, mode: Mode) -> Publisher | None:
+def _publisher(settings: Settings, session: OpenSession, mode: Mode) -> Publisher | None:
     """Return what publishes beyond the hall. In a rehearsal the audience sees nothing of it."""
     if not settings.publish.nats or mode == "dry-run":
         return None
+    board = session.board
     status = ServiceStatus(
         session=board.session,
         mode=mode,
         source=board.source,
-        targets=(board.target,),
+        targets=(board.target, *session.further),
         state="starting",
     )
     return Publisher(settings.publish, status)

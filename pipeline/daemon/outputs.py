@@ -142,28 +142,33 @@ class LanguagePageSink(Sink):
             self._hub.publish(message, self._lang)
 
 
-class PublishSink(Sink):
-    """Hands what every display is sent on to the church's stream, and nothing else."""
+class LanguagePublishSink(Sink):
+    """Hands the captions of one target language on to the church's stream."""
 
-    def __init__(self, publisher: Publisher) -> None:
+    def __init__(self, publisher: Publisher, lang: str) -> None:
         self._publisher = publisher
+        self._lang = lang
+
+    def on_caption(self, message: CaptionMessage) -> None:
+        """Publish it."""
+        self._publisher.offer(message, self._lang)
+
+    def on_redaction(self, _: Redaction, removed: Sequence[CaptionMessage]) -> None:
+        """Take the captions off all relays, and out of the stream."""
+        for message in removed:
+            self._publisher.offer(message, self._lang)
+
+
+class PublishSink(LanguagePublishSink):
+    """Hands what every display is sent on to the church's stream, and nothing else."""
 
     def on_state(self, state: State, reason: str) -> None:  # noqa: ARG002 - for operators
         """Publish the state, without its reason."""
         self._publisher.offer_state(state)
 
-    def on_caption(self, message: CaptionMessage) -> None:
-        """Publish it."""
-        self._publisher.offer(message)
-
     def on_notice(self, texts: dict[str, str]) -> None:
         """Publish it."""
         self._publisher.offer_notice(texts)
-
-    def on_redaction(self, redaction: Redaction, removed: Sequence[CaptionMessage]) -> None:  # noqa: ARG002
-        """Take the captions off all relays, and out of the stream."""
-        for message in removed:
-            self._publisher.offer(message)
 
 
 class OutputSink(Sink):

@@ -1,8 +1,9 @@
-"""A board fed by the church's stream, and the displays before it."""
+"""Boards fed by the church's stream, one a target language, and the displays before them."""
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping
 
 import structlog
 
@@ -17,21 +18,27 @@ _LEFT = "nothing comes from the church: its uplink, or that of this server, is d
 
 
 class Feed:
-    """Puts what comes out of the stream on a board, and before displays. On the event loop."""
+    """Puts what comes out of the stream on boards, and before displays. On the event loop."""
 
     def __init__(self, hub: Hub, board: CaptionBoard, history: int) -> None:
         self._hub = hub
-        self._board = board
+        self._boards = {board.target: board}
+        """By target language, the first target first."""
         self._history = history
         self._status: ServiceStatus | None = None
-        self._early: deque[StreamCaption] = deque(maxlen=history)
-        """Captions of a session whose status is not known yet."""
+        self._early: dict[str, deque[StreamCaption]] = {}
+        """Captions of a session whose status is not known yet, by language."""
         self._is_lost = False
 
     @property
+    def boards(self) -> Mapping[str, CaptionBoard]:
+        """The boards of the session that displays see, by target language."""
+        return self._boards
+
+    @property
     def board(self) -> CaptionBoard:
-        """The board of the session that displays see."""
-        return self._board
+        """The board of the first target."""
+        return next(iter(self._boards.values()))
 
     @property
     def status(self) -> ServiceStatus | None:
@@ -46,7 +53,7 @@ class Feed:
         if isinstance(item, ServiceStatus):
             self._on_status(item)
         elif self._status is None or not is_of(item, self._status.session):
-            self._early.append(item)
+            self._early.setdefault(item.lang, deque(maxlen=self._history)).append(item)
         else:
             self._on_caption(item)
 
@@ -68,17 +75,20 @@ class Feed:
     def _begin(self, status: ServiceStatus) -> None:
         """Go over to a session, with those of its captions that came before it was known."""
         log.info("session", name=status.session, source=status.source, targets=status.targets)
-        target = status.targets[0] if status.targets else status.source
-        self._board = CaptionBoard(status.session, status.source, target, self._history)
-        for early in self._early:
-            if self._is_shown(early) and is_of(early, status.session):
-                self._board.take(early.message)
+        self._boards = {
+            lang: CaptionBoard(status.session, status.source, lang, self._history)
+            for lang in status.targets or (status.source,)
+        }
+        for lang, board in self._boards.items():
+            for early in self._early.get(lang, ()):
+                if is_of(early, status.session):
+                    board.take(early.message)
         self._early.clear()
-        self._hub.adopt(self._board, status.mode)
+        first, *_ = self._boards
+        further = {lang: board for lang, board in self._boards.items() if lang != first}
+        self._hub.adopt(self._boards[first], status.mode, further)
 
     def _on_caption(self, caption: StreamCaption) -> None:
-        if self._is_shown(caption) and (message := self._board.take(caption.message)):
-            self._hub.publish(message)
-
-    def _is_shown(self, caption: StreamCaption) -> bool:
-        return caption.lang == self._board.target
+        board = self._boards.get(caption.lang)
+        if board is not None and (message := board.take(caption.message)):
+            self._hub.publish(message, "" if board is self.board else caption.lang)

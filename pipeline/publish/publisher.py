@@ -12,7 +12,7 @@ import asyncio
 import random
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 
@@ -56,18 +56,20 @@ class Publisher:
         self._told = ""
         self._thread = threading.Thread(target=self._run, name="publish", daemon=True)
 
-    def start(self, emit: Emit, captions: Iterable[CaptionMessage] = ()) -> None:
-        """Begin. `emit` is told of troubles; `captions` are there from an earlier run."""
+    def start(
+        self, emit: Emit, captions: Mapping[str, Iterable[CaptionMessage]] | None = None
+    ) -> None:
+        """Begin. `emit` is told of troubles; `captions`, by language, are of an earlier run."""
         self._emit = emit
         self._offer_status()
-        for message in captions:
-            self.offer(message)
+        for lang, messages in (captions or {}).items():
+            for message in messages:
+                self.offer(message, lang)
         self._thread.start()
 
-    def offer(self, message: CaptionMessage) -> None:
-        """Publish a caption's newest version."""
-        church, status = self._settings.church, self._status
-        self._backlog.put(caption_out(church, status.session, status.targets[0], message))
+    def offer(self, message: CaptionMessage, lang: str) -> None:
+        """Publish the newest version of a caption that was made for a target language."""
+        self._backlog.put(caption_out(self._settings.church, self._status.session, lang, message))
         self._call(self._wake.set)
 
     def offer_state(self, state: State) -> None:

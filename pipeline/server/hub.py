@@ -98,7 +98,7 @@ class Hub:
             metrics=metrics,
             health=self._healthz,
             address=lambda: self.audience_address,
-            langs=[*(each.target for each in self._boards.values()), board.source],
+            langs=lambda: [*self._targets(), self._board.source],
             down=down,
         )
         self._state: State = "starting"
@@ -193,13 +193,19 @@ class Hub:
         recipients = self._clients.authorized() if self._mode == "dry-run" else self._clients
         self._clients.send(recipients, encode(notice))
 
-    def adopt(self, board: CaptionBoard, mode: Mode) -> None:
-        """Serve another session from now on; every display is sent all of it anew."""
+    def adopt(
+        self, board: CaptionBoard, mode: Mode, further: Mapping[str, CaptionBoard] | None = None
+    ) -> None:
+        """Serve another session from now on; every display is sent all of it anew.
+
+        A display gets the language that it asked for when it came, if this session has it.
+        """
         self._board, self._mode = board, mode
+        self._boards = {"": board, **(further or {})}
         for client in self._clients:
-            if client.lang not in (board.source, board.target):
-                client.lang = board.target
-            self._welcome(client, Subscription(client.lang, client.kind))
+            wanted = self._subscription(client.connection, is_known=False)
+            client.lang, client.board = wanted.lang, self._board_of(wanted.lang)
+            self._welcome(client, replace(wanted, since=None))
 
     async def close(self) -> None:
         """Say goodbye (1001) to everyone, wait a moment, then cut off whoever is left."""
@@ -269,19 +275,16 @@ class Hub:
 
     async def _serve(self, connection: ServerConnection) -> None:
         """Serve one display until it leaves."""
-        request = connection.request
-        query = request.path.partition("?")[2] if request else ""
         try:
-            targets = [board.target for board in self._boards.values()]
-            wanted = parse_subscription(query, self._board.source, targets)
+            # A relay that has not heard of a service yet does not know its languages.
+            wanted = self._subscription(connection, is_known=bool(self._board.session))
         except ProtocolError as problem:
             self._metrics.client_errors.labels(problem.code).inc()
             with contextlib.suppress(ConnectionClosed):
                 await connection.send(error(problem), text=True)
             await connection.close(1008, problem.code)
             return
-        board = wanted.lang if wanted.lang in self._boards else ""
-        client = Client(connection, wanted.lang, wanted.kind, board)
+        client = Client(connection, wanted.lang, wanted.kind, self._board_of(wanted.lang))
         self._welcome(client, wanted)
         self._clients.add(client)
         try:
@@ -291,6 +294,18 @@ class Hub:
                         break
         finally:
             self._clients.remove(client)
+
+    def _subscription(self, connection: ServerConnection, *, is_known: bool) -> Subscription:
+        """Return what a display has asked for. Raises ProtocolError."""
+        request = connection.request
+        query = request.path.partition("?")[2] if request else ""
+        return parse_subscription(query, self._board.source, self._targets(), is_known=is_known)
+
+    def _targets(self) -> tuple[str, ...]:
+        return tuple(board.target for board in self._boards.values())
+
+    def _board_of(self, lang: str) -> str:
+        return lang if lang in self._boards else ""
 
     def _welcome(self, client: Client, wanted: Subscription) -> None:
         """Send `hello`. The caller must not await between this and registering the client."""
@@ -313,7 +328,7 @@ class Hub:
                 mode=self._mode,
                 seq=board.seq,
                 source=board.source,
-                targets=tuple(each.target for each in self._boards.values()),
+                targets=self._targets(),
                 lang=client.lang,
                 state=self._state,
                 reason=self._reason,

@@ -28,19 +28,19 @@ class Endpoints:
         metrics: Metrics,
         health: Callable[[], Mapping[str, Any]],
         address: Callable[[], str],
-        langs: Sequence[str] = (),
+        langs: Callable[[], Sequence[str]] = tuple,
         down: frozenset[State] = DOWN,
     ) -> None:
         """Take the pages.
 
         `health` gives the fields of /healthz, `state` among them: in one of `down` it answers 503.
-        `address` gives the audience page's address; `langs` are the languages to read there.
+        `address` gives the audience page's address; `langs` the languages to read there.
         """
         self._pages = pages
         self._metrics = metrics
         self._health = health
         self._address = address
-        self._langs = tuple(langs)
+        self._langs = langs
         self._down = down
 
     def answer(self, request: Request, *, full: bool) -> Response | None:
@@ -61,7 +61,7 @@ class Endpoints:
             case "/metrics":
                 response = respond(HTTPStatus.OK, self._metrics.exposition(), CONTENT_TYPE)
             case "/address":
-                body = orjson.dumps({"address": self._address(), "langs": self._langs})
+                body = orjson.dumps({"address": self._address(), "langs": self._langs()})
                 response = respond(HTTPStatus.OK, body, "application/json")
             case "/qr.svg":
                 response = respond(HTTPStatus.OK, qr_svg(self._address()), "image/svg+xml")

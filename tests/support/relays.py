@@ -29,40 +29,53 @@ def needs_nats() -> None:
 
 
 class Church:
-    """A board whose captions are published, as the daemon does it."""
+    """Boards whose captions are published, as the daemon does it; one a target language."""
 
-    def __init__(self, url: str, session: str = "2026-11-22T09-30-00", **settings: Any) -> None:
-        self.board = CaptionBoard(session, "en", "es", 200)
+    def __init__(
+        self,
+        url: str,
+        session: str = "2026-11-22T09-30-00",
+        targets: tuple[str, ...] = ("es",),
+        **settings: Any,
+    ) -> None:
+        self.boards = {lang: CaptionBoard(session, "en", lang, 200) for lang in targets}
+        self.board = self.boards[targets[0]]
         self.reports: list[Report] = []
         status = ServiceStatus(
-            session=session, mode="live", source="en", targets=("es",), state="listening"
+            session=session, mode="live", source="en", targets=targets, state="listening"
         )
         self.publisher = Publisher(Publish(nats=url, **settings), status)
 
     def start(self) -> None:
         self.publisher.start(self.reports.append)
 
-    def say(self, key: int, text: str = "amén", *, final: bool = True) -> CaptionMessage:
-        message = self.board.show(
-            caption(key, f"said {text}", text, final=final, start_s=key, end_s=key + 0.9)
+    def say(
+        self, key: int, text: str = "amén", *, final: bool = True, lang: str = ""
+    ) -> CaptionMessage:
+        board = self.boards[lang or self.board.target]
+        said = f"said {text}"
+        message = board.show(
+            caption(key, said, text, final=final, start_s=key, end_s=key + 0.9, lang=board.target)
         )
         assert message
-        self.publisher.offer(message)
+        self.publisher.offer(message, board.target)
         return message
 
     def hide(self, key: int) -> None:
-        message = self.board.hide(key)
-        assert message
-        self.publisher.offer(message)
+        """Hide a caption in every language, as an operator does."""
+        for lang, board in self.boards.items():
+            if message := board.hide(key):
+                self.publisher.offer(message, lang)
 
     def edit(self, key: int, text: str) -> None:
         message = self.board.edit(key, text)
         assert message
-        self.publisher.offer(message)
+        self.publisher.offer(message, self.board.target)
 
     def redact(self, from_s: float, to_s: float) -> None:
-        for message in self.board.purge(Redaction(from_s, to_s)):
-            self.publisher.offer(message)
+        for lang, board in self.boards.items():
+            for message in board.purge(Redaction(from_s, to_s)):
+                self.publisher.offer(message, lang)
 
     async def close(self) -> None:
         await asyncio.to_thread(self.publisher.close)

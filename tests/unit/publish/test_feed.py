@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import orjson
 import pytest
 
 from pipeline.captions.board import CaptionBoard
@@ -63,6 +64,44 @@ def test_captions_of_another_session_or_language_are_none_of_ours(feed: Feed) ->
     feed.take(said(hall("zero"), 1, "ayer"))
     feed.take(said(hall(), 1, "bonjour", lang="fr"))
     assert texts(feed.board) == []
+
+
+def test_each_language_has_a_board_of_its_own(feed: Feed) -> None:
+    """Each counts its own `seq`, so one that is behind must not be taken for old news."""
+    spanish, french = hall(), CaptionBoard("one", "en", "fr", 50)
+    feed.take(said(french, 1, "un", lang="fr"))  # before anything is known of the service
+    feed.take(replace(STATUS, targets=("es", "fr")))
+    for key in range(1, 4):
+        feed.take(said(spanish, key, f"es {key}"))
+    feed.take(said(french, 2, "deux", lang="fr"))
+    assert {lang: texts(board) for lang, board in feed.boards.items()} == {
+        "es": ["es 1", "es 2", "es 3"],
+        "fr": ["un", "deux"],
+    }
+
+
+@in_loop
+async def test_a_display_that_came_too_early_gets_its_language_when_it_is_known() -> None:
+    """A page that is refused waits a minute: that is no answer of a relay that just starts."""
+    async with serving() as service:
+        # What a relay has before it hears of a service.
+        board = CaptionBoard("", "en", "es", 5)
+        feed = Feed(service.hub, board, 5)
+        service.hub.adopt(board, "live")
+        async with service.connect("lang=fr") as page, service.connect("prefer=fr-CA") as other:
+            assert (await receive(page))["lang"] == "es"
+            assert (await receive(other))["lang"] == "es"
+            feed.take(replace(STATUS, targets=("es", "fr")))
+            for each in (page, other):
+                hello = await receive(each)
+                assert (hello["lang"], hello["targets"]) == ("fr", ["es", "fr"])
+                assert (await receive(each))["type"] == "status"
+            feed.take(said(hall(), 1, "uno"))
+            feed.take(said(CaptionBoard("one", "en", "fr", 5), 1, "un", lang="fr"))
+            assert (await receive(page))["target"]["text"] == "un"
+        async with service.connect("lang=de") as page:
+            assert (await receive(page))["code"] == "unknown-lang"  # now it is known
+        assert orjson.loads((await service.get("/address")).body)["langs"] == ["es", "fr", "en"]
 
 
 def test_a_session_whose_captions_came_first_takes_over_with_them(feed: Feed) -> None:

@@ -93,6 +93,50 @@ async def test_hide_edit_and_off_the_record_reach_every_relay(tmp_path: Path) ->
 
 
 @in_loop
+async def test_each_display_of_a_relay_gets_its_language(tmp_path: Path) -> None:
+    needs_nats()
+    targets = ("es", "fr", "de")
+    with NatsServer(tmp_path) as server:
+        async with church(server.url, targets=targets) as hall, relay(server.url) as edge:
+            await reaches(lambda: edge.feed.board.session)
+            async with (
+                display(edge) as first,
+                display(edge, "lang=fr") as french,
+                display(edge, "prefer=de-CH,fr") as german,
+                display(edge, "lang=en") as spoken,
+            ):
+                pages = (first, french, german, spoken)
+                langs = [(await receive(page))["lang"] for page in pages]
+                assert langs == ["es", "fr", "de", "en"]
+                for lang in reversed(targets):  # the slowest language comes last
+                    hall.say(1, f"amen {lang}", lang=lang)
+                got = [(await caption_of(page))["target"] for page in pages]
+                assert [each["text"] for each in got] == [  # type: ignore[index]
+                    *("amen es", "amen fr", "amen de", "amen es")
+                ]
+
+
+@in_loop
+async def test_off_the_record_holds_in_every_language(tmp_path: Path) -> None:
+    needs_nats()
+    with NatsServer(tmp_path) as server:
+        async with church(server.url, targets=("es", "fr")) as hall, relay(server.url) as edge:
+            for lang in ("es", "fr"):
+                for key in range(3):
+                    hall.say(key, f"secret-{lang}-{key}", lang=lang)
+            await reaches(lambda: all(board.seq == 3 for board in edge.feed.boards.values()))
+            hall.hide(0)
+            hall.redact(1.0, 1.9)
+            await reaches(lambda: all(board.seq == 5 for board in edge.feed.boards.values()))
+            shown = {lang: texts(board) for lang, board in edge.feed.boards.items()}
+            await reaches(lambda: not hall.publisher.waiting)
+            stored = server.stored()
+    assert shown == {"es": ["secret-es-2"], "fr": ["secret-fr-2"]}
+    assert not [word for word in (b"es-0", b"es-1", b"fr-0", b"fr-1") if word in stored]
+    assert b"secret-fr-2" in stored
+
+
+@in_loop
 async def test_a_new_service_takes_over_on_open_displays(tmp_path: Path) -> None:
     needs_nats()
     with NatsServer(tmp_path) as server:
