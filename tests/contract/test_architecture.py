@@ -46,7 +46,6 @@ PURE = {
         "captions/subtitles",
         "config/publishing",
         "config/schema",
-        "config/section",
         "config/toml_mistakes",
         "config/section",
         "config/targets",
@@ -75,7 +74,6 @@ NOT_TESTED_ALONE = {
     "cli/commands/config",  # with the settings it prints: config/test_schema.py
     "cli/commands/devices",  # with the devices it lists: audio/test_devices.py
     "cli/options",  # through each command
-    "config/section",  # through the sections that it is the base of
     *(
         "audio/protocols",
         "core/reports",

@@ -1,7 +1,7 @@
 """Displays that read every caption and acknowledge it, each from an address of its own.
 
 Prints `"ready"` when all have their `hello`, waits for a line on standard input, and prints when
-each `seq` came to each display.
+each `seq` came to each display, in the order of the displays.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Display(asyncio.Protocol):
                 self._write(data)
 
 
-async def main(port: int, number: int) -> None:
+async def main(port: int, number: int, langs: list[str]) -> None:
     """Join, stay, tell."""
     loop = asyncio.get_running_loop()
     displays: list[Display] = []
@@ -76,7 +76,9 @@ async def main(port: int, number: int) -> None:
         raise SystemExit(f"This user may not open {number} sockets: see `ulimit -Hn`.")
     for each in range(number):
         joined: asyncio.Future[None] = loop.create_future()
-        display = Display(f"ws://127.0.0.1:{port}/ws?kind=audience", joined)
+        lang = langs[each % len(langs)]
+        query = f"kind=audience&lang={lang}" if lang else "kind=audience"
+        display = Display(f"ws://127.0.0.1:{port}/ws?{query}", joined)
         home = f"127.1.{each // 250}.{each % 250 + 1}"
         await loop.create_connection(
             lambda made=display: made,  # type: ignore[misc]
@@ -102,5 +104,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--number", type=int, required=True)
+    parser.add_argument("--langs", default="", help="es,fr: in turns; without, the server's choice")
     arguments = parser.parse_args()
-    asyncio.run(main(arguments.port, arguments.number))
+    asyncio.run(main(arguments.port, arguments.number, arguments.langs.split(",")))

@@ -1,7 +1,8 @@
 """A church that publishes captions at a sermon's rate, in a process of its own.
 
 Prints `"ready"`, waits for a line on standard input, publishes for --seconds, and prints when it
-offered each `seq` (seconds of the monotonic clock, which all processes of a machine share).
+offered each `seq` of each language (seconds of the monotonic clock, which all processes of a
+machine share).
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ from pipeline.publish.stream import ServiceStatus
 from scripts.bench.crowd.hub import RATE, captions
 
 
-def main(url: str, seconds: float) -> None:
+def main(url: str, seconds: float, langs: tuple[str, ...]) -> None:
     """Publish, and wait until the server has all of it."""
-    board = CaptionBoard("relays", "en", "es", 200)
+    boards = {lang: CaptionBoard("relays", "en", lang, 200) for lang in langs}
     status = ServiceStatus(
-        session=board.session, mode="live", source="en", targets=("es",), state="speech"
+        session="relays", mode="live", source="en", targets=langs, state="speech"
     )
     troubles: list[Report] = []
     publisher = Publisher(Publish(nats=url), status)
@@ -35,13 +36,14 @@ def main(url: str, seconds: float) -> None:
         time.sleep(0.05)
     print('"ready"', flush=True)
     sys.stdin.readline()
-    published: dict[str, float] = {}
+    published: dict[str, dict[str, float]] = {lang: {} for lang in langs}
     began_s, used_s = time.monotonic(), time.process_time()
     for number, each in enumerate(islice(captions(), int(seconds * RATE))):
         time.sleep(max(0.0, began_s + number / RATE - time.monotonic()))
-        if message := board.show(each):
-            published[str(message.seq)] = time.monotonic()
-            publisher.offer(message)
+        for lang, board in boards.items():
+            if message := board.show(each):
+                published[lang][str(message.seq)] = time.monotonic()
+                publisher.offer(message, lang)
     publisher.close(10.0)
     told = {
         "published": published,
@@ -57,6 +59,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--nats", required=True)
     parser.add_argument("--seconds", type=float, required=True)
+    parser.add_argument("--langs", required=True, help="es,fr: the first is the first target")
     logs.configure("error", "json")
     arguments = parser.parse_args()
-    main(arguments.nats, arguments.seconds)
+    main(arguments.nats, arguments.seconds, tuple(arguments.langs.split(",")))
