@@ -44,6 +44,7 @@ from pipeline.server import descriptors
 from pipeline.server.addresses import page_address
 from pipeline.server.clients import Client, Clients
 from pipeline.server.display_latency import DisplayLatency
+from pipeline.server.event_stream import EventStream, EventWriter, open_stream, query_of
 from pipeline.server.inbound import Incoming, OnCommand
 from pipeline.server.operator_feed import OperatorFeed
 from pipeline.server.pages import refuse, shipped_pages
@@ -100,6 +101,7 @@ class Hub:
             address=lambda: self.audience_address,
             langs=lambda: [*self._targets(), self._board.source],
             down=down,
+            events=self._open_stream,
         )
         self._state: State = "starting"
         self._reason = ""
@@ -203,7 +205,7 @@ class Hub:
         self._board, self._mode = board, mode
         self._boards = {"": board, **(further or {})}
         for client in self._clients:
-            wanted = self._subscription(client.connection, is_known=False)
+            wanted = self._subscription(client.connection.request, is_known=False)
             client.lang, client.board = wanted.lang, self._board_of(wanted.lang)
             self._welcome(client, replace(wanted, since=None))
 
@@ -229,6 +231,15 @@ class Hub:
             return refuse(HTTPStatus.TOO_MANY_REQUESTS, _REFUSED[refusal], {"Retry-After": "10"})
         full = len(self._clients) >= self._settings.max_clients
         return self._endpoints.answer(request, full=full)
+
+    def _open_stream(self, request: Request) -> Response:
+        """Answer a request for events."""
+        try:
+            self._subscription(request, is_known=bool(self._board.session))
+        except ProtocolError as problem:
+            self._metrics.client_errors.labels(problem.code).inc()
+            return refuse(HTTPStatus.BAD_REQUEST, problem.message)
+        return open_stream()
 
     def _healthz(self) -> dict[str, Any]:
         health = self._health()
@@ -274,17 +285,20 @@ class Hub:
     # The socket
 
     async def _serve(self, connection: ServerConnection) -> None:
-        """Serve one display until it leaves."""
+        """Serve one display, by a socket or a stream of events, until it leaves."""
+        events = EventWriter() if isinstance(connection.response, EventStream) else None
         try:
             # A relay that has not heard of a service yet does not know its languages.
-            wanted = self._subscription(connection, is_known=bool(self._board.session))
+            is_known = bool(self._board.session) and events is None
+            wanted = self._subscription(connection.request, is_known=is_known)
         except ProtocolError as problem:
             self._metrics.client_errors.labels(problem.code).inc()
             with contextlib.suppress(ConnectionClosed):
                 await connection.send(error(problem), text=True)
             await connection.close(1008, problem.code)
             return
-        client = Client(connection, wanted.lang, wanted.kind, self._board_of(wanted.lang))
+        board = self._board_of(wanted.lang)
+        client = Client(connection, wanted.lang, wanted.kind, board, events)
         self._welcome(client, wanted)
         self._clients.add(client)
         try:
@@ -295,10 +309,9 @@ class Hub:
         finally:
             self._clients.remove(client)
 
-    def _subscription(self, connection: ServerConnection, *, is_known: bool) -> Subscription:
+    def _subscription(self, request: Request | None, *, is_known: bool) -> Subscription:
         """Return what a display has asked for. Raises ProtocolError."""
-        request = connection.request
-        query = request.path.partition("?")[2] if request else ""
+        query = query_of(request) if request else ""
         return parse_subscription(query, self._board.source, self._targets(), is_known=is_known)
 
     def _targets(self) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from websockets.http11 import Request, Response
 from pipeline.core.metrics import CONTENT_TYPE, Metrics
 from pipeline.core.types import State
 from pipeline.server.addresses import qr_svg
+from pipeline.server.event_stream import CONTENT_TYPE as EVENTS
 from pipeline.server.pages import Pages, refuse, respond
 
 DOWN: frozenset[State] = frozenset({"no-audio", "fault", "ended"})
@@ -28,6 +29,7 @@ class Endpoints:
         metrics: Metrics,
         health: Callable[[], Mapping[str, Any]],
         address: Callable[[], str],
+        events: Callable[[Request], Response],
         langs: Callable[[], Sequence[str]] = tuple,
         down: frozenset[State] = DOWN,
     ) -> None:
@@ -35,11 +37,13 @@ class Endpoints:
 
         `health` gives the fields of /healthz, `state` among them: in one of `down` it answers 503.
         `address` gives the audience page's address; `langs` the languages to read there.
+        `events` answers a GET of /events.
         """
         self._pages = pages
         self._metrics = metrics
         self._health = health
         self._address = address
+        self._events = events
         self._langs = langs
         self._down = down
 
@@ -48,11 +52,15 @@ class Endpoints:
         if request.method not in ("GET", "HEAD"):
             return refuse(HTTPStatus.METHOD_NOT_ALLOWED, "Use GET.", {"Allow": "GET, HEAD"})
         match request.path.partition("?")[0]:
-            case "/ws":
-                if not full:
-                    return None
+            case "/ws" | "/events" if full:
                 later = {"Retry-After": "10"}
                 response = refuse(HTTPStatus.SERVICE_UNAVAILABLE, "Too many displays.", later)
+            case "/ws":
+                return None
+            case "/events" if request.method == "GET":
+                return self._events(request)
+            case "/events":
+                response = respond(HTTPStatus.OK, b"", EVENTS)
             case "/healthz":
                 health = self._health()
                 down = health["state"] in self._down
