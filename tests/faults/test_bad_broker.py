@@ -11,6 +11,7 @@ import pytest
 
 from scripts.support.nats_server import NatsServer
 from tests.support.daemon import SCRIPT, Service, all_finals
+from tests.support.fakes import FakeTranslator
 from tests.support.relays import needs_nats, reaches, relay, texts
 from tests.support.web_recorder import WebRecorder
 
@@ -46,6 +47,27 @@ def test_a_service_is_published_from_its_first_final_to_its_end(tmp_path: Path) 
         shown = asyncio.run(read())
     assert shown == [line["target"]["text"] for line in service.journal()]
     assert len(shown) == len(SCRIPT)
+    assert faults(service) == []
+
+
+def test_a_service_is_published_in_all_of_its_languages(tmp_path: Path) -> None:
+    needs_nats()
+    with NatsServer(tmp_path / "nats") as server:
+        french = {"fr": (FakeTranslator("fr-quick"), FakeTranslator("fr-final"))}
+        service = Service(tmp_path / "sessions", further=french, flags={"publish.nats": server.url})
+        assert untouched(service)
+
+        async def read() -> dict[str, list[str]]:
+            async with relay(server.url) as edge:
+                await reaches(lambda: edge.feed.status and edge.feed.status.state == "ended")
+                return {lang: texts(board) for lang, board in edge.feed.boards.items()}
+
+        shown = asyncio.run(read())
+    assert shown == {
+        "es": [line["target"]["text"] for line in service.journal()],
+        "fr": [line["target"]["text"] for line in service.journal("captions.fr.jsonl")],
+    }
+    assert len(shown["fr"]) == len(SCRIPT)
     assert faults(service) == []
 
 
