@@ -33,6 +33,8 @@ log = structlog.get_logger()
 
 SILENT_S = 3 * SIGN_OF_LIFE_S
 """Without a sign of life for so long the church's uplink is down, or this relay's."""
+_ACK_EVERY = 20
+"""One display in so many tells what it has painted: reading that of all costs more than sending."""
 _AGAIN_S = (0.2, 0.5, 1.0, 2.0)
 
 
@@ -56,6 +58,7 @@ class Relay:
             token=secrets.token_urlsafe(32),
             metrics=self._metrics,
             down=frozenset(),
+            ack_every=_ACK_EVERY,
         )
         self.feed = Feed(self._hub, board, settings.server.history)
         self._read = 0

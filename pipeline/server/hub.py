@@ -83,11 +83,13 @@ class Hub:
         volunteers: Volunteers | None = None,
         further: Mapping[str, CaptionBoard] | None = None,
         down: frozenset[State] = DOWN,
+        ack_every: int = 1,
     ) -> None:
         """Read the pages. Raises ServerError.
 
         `board` is that of the first target, `further` are those of the other ones. `down`: in
-        these states /healthz says that this server is of no use.
+        these states /healthz says that this server is of no use. One of `ack_every` displays is
+        asked to tell what it has painted.
         """
         self._board = board
         self._boards = {"": board, **(further or {})}
@@ -107,6 +109,7 @@ class Hub:
         self._reason = ""
         self._notice = NoticeMessage()
         self._clients = Clients(metrics)
+        self._welcomed, self._ack_every = 0, ack_every
         self._glass = DisplayLatency()
         self.operators = OperatorFeed(self._clients, self._glass)
         self._volunteers = volunteers or Volunteers(None)
@@ -348,8 +351,10 @@ class Hub:
                 resumed=snapshot.resumed,
                 captions=captions,
                 notice=NoticeMessage() if secret else self._notice,
+                acks=client.events is None and self._welcomed % self._ack_every == 0,
             )
         )
+        self._welcomed += 1
         client.acked = board.seq
         client.backlog += len(hello) + len(earlier)
         for message in filter(None, (hello, earlier)):

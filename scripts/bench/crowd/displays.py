@@ -1,4 +1,4 @@
-"""Displays that read every caption and acknowledge it, each from an address of its own.
+"""Displays that read every caption, and acknowledge it if asked, each from an address of its own.
 
 Prints `"ready"` when all have their `hello`, waits for a line on standard input, and prints when
 each `seq` came to each display, in the order of the displays.
@@ -30,6 +30,7 @@ class Display(asyncio.Protocol):
         self._write: Callable[[bytes], None]
         self.received: dict[int, float] = {}
         self.twice = 0
+        self._acks = True
         self.lost = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -55,12 +56,14 @@ class Display(asyncio.Protocol):
 
     def _take(self, message: dict[str, object], now_s: float) -> None:
         if message["type"] == "hello":
+            self._acks = bool(message["acks"])
             self._joined.set_result(None)
         elif message["type"] == "caption":
             seq = int(str(message["seq"]))
             self.twice += seq in self.received
             self.received.setdefault(seq, now_s)
-            self._protocol.send_text(orjson.dumps({"type": "ack", "seq": seq}))
+            if self._acks:
+                self._protocol.send_text(orjson.dumps({"type": "ack", "seq": seq}))
 
     def _flush(self) -> None:
         for data in self._protocol.data_to_send():
