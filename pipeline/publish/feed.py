@@ -69,7 +69,7 @@ class Feed:
             self._begin(status)
         self._status = status
         self._hub.set_state(status.state)
-        if before is None or before.notice != status.notice:
+        if status.notice != (before.notice if before else {}):
             self._hub.set_notice(NoticeMessage(texts=status.notice))
 
     def _begin(self, status: ServiceStatus) -> None:

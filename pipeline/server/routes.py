@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Any
 
 import orjson
 from websockets.http11 import Request, Response
 
+from pipeline.core.errors import ProtocolError
 from pipeline.core.metrics import CONTENT_TYPE, Metrics
 from pipeline.core.types import State
 from pipeline.server.addresses import qr_svg
+from pipeline.server.boards import Boards
 from pipeline.server.event_stream import CONTENT_TYPE as EVENTS
+from pipeline.server.event_stream import open_stream
 from pipeline.server.pages import Pages, refuse, respond
 
 DOWN: frozenset[State] = frozenset({"no-audio", "fault", "ended"})
@@ -29,22 +32,19 @@ class Endpoints:
         metrics: Metrics,
         health: Callable[[], Mapping[str, Any]],
         address: Callable[[], str],
-        events: Callable[[Request], Response],
-        langs: Callable[[], Sequence[str]] = tuple,
+        boards: Callable[[], Boards],
         down: frozenset[State] = DOWN,
     ) -> None:
         """Take the pages.
 
         `health` gives the fields of /healthz, `state` among them: in one of `down` it answers 503.
-        `address` gives the audience page's address; `langs` the languages to read there.
-        `events` answers a GET of /events.
+        `address` gives the audience page's address, `boards` what can be read there.
         """
         self._pages = pages
         self._metrics = metrics
         self._health = health
         self._address = address
-        self._events = events
-        self._langs = langs
+        self._boards = boards
         self._down = down
 
     def answer(self, request: Request, *, full: bool) -> Response | None:
@@ -58,7 +58,7 @@ class Endpoints:
             case "/ws":
                 return None
             case "/events" if request.method == "GET":
-                return self._events(request)
+                response = self._open_stream(request)
             case "/events":
                 response = respond(HTTPStatus.OK, b"", EVENTS)
             case "/healthz":
@@ -69,7 +69,7 @@ class Endpoints:
             case "/metrics":
                 response = respond(HTTPStatus.OK, self._metrics.exposition(), CONTENT_TYPE)
             case "/address":
-                body = orjson.dumps({"address": self._address(), "langs": self._langs()})
+                body = orjson.dumps({"address": self._address(), "langs": self._boards().langs})
                 response = respond(HTTPStatus.OK, body, "application/json")
             case "/qr.svg":
                 response = respond(HTTPStatus.OK, qr_svg(self._address()), "image/svg+xml")
@@ -78,3 +78,11 @@ class Endpoints:
         if request.method == "HEAD":
             response.body = b""
         return response
+
+    def _open_stream(self, request: Request) -> Response:
+        try:
+            self._boards().subscription(request)
+        except ProtocolError as problem:
+            self._metrics.client_errors.labels(problem.code).inc()
+            return refuse(HTTPStatus.BAD_REQUEST, problem.message)
+        return open_stream()

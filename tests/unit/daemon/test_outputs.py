@@ -76,7 +76,7 @@ def test_what_every_display_is_sent_is_published(setting: CoordinatorFixture) ->
         session="test", mode="live", source="en", targets=("es",), state="starting"
     )
     publisher = Publisher(Publish(nats="nats://127.0.0.1:1"), status)  # never started
-    sink = PublishSink(publisher)
+    sink = PublishSink(publisher, "es")
     sink.on_state("speech", "a reason for operators")
     setting.coordinator.show(caption("gracia", final=True))
     sink.on_caption(setting.screen.messages[-1])

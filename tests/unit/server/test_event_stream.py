@@ -183,7 +183,6 @@ async def test_a_reader_that_does_not_read_is_cut_off_and_nobody_waits() -> None
         await receive(page)
         async with stream(service) as reader:
             await reader.message()
-            reader.writer.transport.pause_reading()
             key = 0
             while service.hub.watchers()["es"] == 2:
                 key += 1
