@@ -44,6 +44,7 @@ PURE = {
     *(
         "captions/redaction",
         "captions/subtitles",
+        "config/keeping",
         "config/publishing",
         "config/schema",
         "config/toml_mistakes",
