@@ -11,7 +11,7 @@ FAST := --hypothesis-profile=quick -m "not slow and not browser and not sound an
 
 .DELETE_ON_ERROR:  # a .venv that could only half be made is made again
 
-.PHONY: help venv dev train demo test check coverage lint format screenshots faults soak crowd bench bench-voices bench-processes bench-church bench-languages lock wheel clean
+.PHONY: help venv dev train demo test check coverage lint format screenshots faults soak crowd bench-relays bench bench-voices bench-processes bench-church bench-languages lock wheel clean
 
 help:  ## Show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -89,6 +89,9 @@ soak: .venv/dev  ## Eight hours of a church's sound in half an hour, watched for
 
 crowd: .venv/dev  ## A hall of 450 displays, with 50 abusive clients in it and without (3 minutes)
 	$(BIN)/python -m scripts.bench.crowd --markdown docs/BENCHMARKS.md $(ARGS)
+
+bench-relays: .venv/dev  ## A church, a NATS server, two relays and their displays: ARGS="--displays 5000" (2 minutes)
+	$(BIN)/python -m scripts.bench.relays $(ARGS)
 
 AGAINST ?= translate.final.engine=marian
 against := $(foreach setting,$(AGAINST),--against $(setting))

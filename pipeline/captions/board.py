@@ -260,6 +260,13 @@ class CaptionBoard:
                 self._messages[message.id] = message
                 self._forget()
 
+    def take(self, message: CaptionMessage) -> CaptionMessage | None:
+        """Put a version on the board that another board of this session made.
+
+        None if it is not newer than all that has come: then displays have it, or better.
+        """
+        return self._put(message) if message.seq > self.seq else None
+
     def message(self, caption_id: int) -> CaptionMessage:
         """Return the newest version of a caption. Raises ProtocolError."""
         if caption_id not in self._messages:

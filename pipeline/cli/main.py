@@ -29,6 +29,7 @@ examples:
   stark-translate check                      before the service: will it work?
   stark-translate desk                       open the operator's page of the one that runs
   stark-translate reload                     have the running one read its settings again
+  stark-translate relay --nats nats://host   elsewhere: serve what a church publishes
   stark-translate report last                after it: one page about the service
   stark-translate review last                correct its doubtful captions, to learn from them
   stark-translate sessions                   the services that are kept; "last sunday" finds one
@@ -47,7 +48,7 @@ MODULES = {
     **{
         name: name
         for name in (
-            *("desk", "reload", "devices", "models", "verses", "notes", "glossary"),
+            *("desk", "reload", "relay", "devices", "models", "verses", "notes", "glossary"),
             *("tune", "budget", "config", "check", "export", "replay", "review"),
             *("score", "report", "sessions", "rules", "learn", "dashboard"),
         )

@@ -7,7 +7,6 @@ mark, so that what is put in force without the others is valid.
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Literal
 
 from pydantic import Field, field_validator, model_validator
@@ -17,7 +16,9 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
+from pipeline.config.keeping import Session
 from pipeline.config.on_server import OnServer
+from pipeline.config.publishing import Outputs, Publish
 from pipeline.config.section import (
     LIVE,
     NEXT_UTTERANCE,
@@ -34,7 +35,6 @@ PREFIX = "STARK_TRANSLATE__"
 
 _SHORTEST_WINDOW_S = 4.0
 _SHORTEST_SILENCE_MS = 64
-_TIME_OF_DAY = re.compile(r"([01]\d|2[0-3]):[0-5]\d")
 
 
 class Audio(Section):
@@ -243,26 +243,6 @@ class Models(Section):
     directory: Text = ""
 
 
-class Session(Section):
-    """[session]"""
-
-    directory: Annotated[str, Field(min_length=1)] = "sessions"
-    drain_s: Annotated[float, Field(ge=0, le=600), LIVE] = 10.0
-    resume_s: Annotated[float, Field(ge=0, le=86_400)] = 1800.0
-    keep_days: Annotated[int, Field(ge=0, le=36_500), LIVE] = 0
-    keep_mb: Annotated[int, Field(ge=0, le=10_000_000), LIVE] = 0
-    keep_audio: Annotated[Literal["none", "doubtful", "all"], LIVE] = "none"
-    new_at: Annotated[Text, LIVE] = "04:00"
-
-    @field_validator("new_at")
-    @classmethod
-    def _time_of_day(cls, new_at: str) -> str:
-        if new_at and not _TIME_OF_DAY.fullmatch(new_at):
-            msg = f'{new_at!r} is no time such as "04:00", nor "" for never'
-            raise ValueError(msg)
-        return new_at
-
-
 class Learn(Section):
     """[learn]"""
 
@@ -302,6 +282,8 @@ class Settings(BaseSettings):
     church: Church = Church()
     translate: Translate = Translate()
     server: Server = Server()
+    publish: Publish = Publish()
+    outputs: Outputs = Outputs()
     engines: Engines = Engines()
     models: Models = Models()
     session: Session = Session()

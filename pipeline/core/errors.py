@@ -14,6 +14,7 @@ StarkError                  anything below; has a kebab-case code
 ├── VersesError             a Bible, or the index of verses, cannot be used
 ├── NotesError              a preacher's notes cannot be read or kept
 ├── ServerError             the port or a page cannot be served, or no daemon answers there
+├── PublishError            captions cannot be handed on beyond the hall, which goes on
 ├── SessionError            the session folder cannot be used
 ├── LearningError           a step of learning cannot be done, or its data folder cannot be used
 └── ProtocolError           a client's message is not one of ours
@@ -99,6 +100,10 @@ class NotesError(StarkError):
 
 class ServerError(StarkError):
     """The port is taken, the address is not ours, or no daemon answers there."""
+
+
+class PublishError(StarkError):
+    """A server or program beyond the hall cannot be reached, or refuses captions."""
 
 
 class SessionError(StarkError):

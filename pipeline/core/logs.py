@@ -90,9 +90,10 @@ def configure(level: Level, format: Format) -> None:  # noqa: A002 - the setting
     logging.captureWarnings(capture=True)
 
 
-def serving(address: str, session: Path) -> None:
+def serving(address: str, session: Path | None = None) -> None:
     """Log the pages' address whatever the level: port 0 is known by this line only."""
-    structlog.get_logger(_ADDRESS).info("serving", address=address, session=str(session.resolve()))
+    more = {"session": str(session.resolve())} if session else {}
+    structlog.get_logger(_ADDRESS).info("serving", address=address, **more)
 
 
 def divert(to: Callable[[str], None] | None) -> None:

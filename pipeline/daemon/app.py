@@ -134,8 +134,16 @@ class App:
         """
         async with AsyncExitStack() as stops:  # in reverse, also where a start fails
             self._start_signals()
+            if outputs := self._context.outputs:
+                outputs.start(self._reports.emit)
+                # After the record, whose stop settles the last final.
+                stops.push_async_callback(asyncio.to_thread, outputs.close)
             self._start_record()
             stops.callback(self._stop_record)
+            if publisher := self._context.publisher:
+                publisher.start(self._reports.emit, self._context.captions())
+                # After the server, whose stop tells everybody that the service has ended.
+                stops.push_async_callback(asyncio.to_thread, publisher.close)
             await self._start_server()
             stops.push_async_callback(self._stop_server)
             self._start_supervisor()

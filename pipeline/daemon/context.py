@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from pipeline.captions.board import CaptionBoard
@@ -13,9 +14,12 @@ from pipeline.core.types import Mode
 from pipeline.daemon.opening import OpenSession
 from pipeline.daemon.outputs import (
     LanguagePageSink,
+    LanguagePublishSink,
     LanguageRecordSink,
     MetricsSink,
+    OutputSink,
     PageSink,
+    PublishSink,
     RecordSink,
 )
 from pipeline.daemon.sinks import Screen, Sink
@@ -23,6 +27,10 @@ from pipeline.daemon.state import DaemonState, StateAnnouncer
 from pipeline.daemon.systemd import Notifier
 from pipeline.daemon.verse_desk import VerseDesk, open_verse_desk
 from pipeline.dictionary.store import Dictionary
+from pipeline.outputs.feed import OutputFeed
+from pipeline.protocol.caption import CaptionMessage
+from pipeline.publish.publisher import Publisher
+from pipeline.publish.stream import ServiceStatus
 from pipeline.server.hub import Hub
 from pipeline.server.operator_token import token_in_force
 from pipeline.server.volunteers import Volunteers
@@ -44,10 +52,19 @@ class DaemonContext:
     metrics: Metrics
     notifier: Notifier
     verses: VerseDesk
+    publisher: Publisher | None
+    """None where nothing is published: the settings do not say so, or it is a rehearsal."""
+    outputs: OutputFeed | None
+    """None where no other program is named, or it is a rehearsal."""
     sinks: tuple[Sink, ...]
     """The first is the record: what was shown must outlive us."""
     further: Mapping[str, CaptionBoard]
     """The boards of the further target languages; all else is of the first."""
+
+    def captions(self) -> dict[str, tuple[CaptionMessage, ...]]:
+        """Return what displays can be shown now, by target language."""
+        boards = (self.board, *self.further.values())
+        return {board.target: board.snapshot().messages for board in boards}
 
     def of(self, alone: Settings) -> DaemonContext:
         """Return what the captions of a further language work on.
@@ -62,6 +79,7 @@ class DaemonContext:
             sinks=(
                 LanguageRecordSink(self.recorder, lang),
                 LanguagePageSink(self.hub, lang),
+                *([LanguagePublishSink(self.publisher, lang)] if self.publisher else []),
             ),
         )
 
@@ -82,7 +100,14 @@ def make_context(
         metrics=metrics,
         further=session.further,
     )
-    sinks = (RecordSink(session.recorder), PageSink(hub), MetricsSink(metrics), screen)
+    publisher = _publisher(settings, session, mode)
+    sinks: tuple[Sink, ...] = (RecordSink(session.recorder), PageSink(hub), MetricsSink(metrics))
+    outputs = _outputs(settings, mode)
+    sinks += (
+        screen,
+        *([OutputSink(outputs)] if outputs else []),
+        *([PublishSink(publisher, session.board.target)] if publisher else []),
+    )
     return DaemonContext(
         facts=facts,
         announcer=StateAnnouncer(facts, degradation, session.recorder, sinks),
@@ -94,6 +119,31 @@ def make_context(
         metrics=metrics,
         notifier=Notifier(),
         verses=open_verse_desk(settings, hub.operators.suggest),
+        publisher=publisher,
+        outputs=outputs,
         sinks=sinks,
         further=session.further,
     )
+
+
+def _publisher(settings: Settings, session: OpenSession, mode: Mode) -> Publisher | None:
+    """Return what publishes beyond the hall. In a rehearsal the audience sees nothing of it."""
+    if not settings.publish.nats or mode == "dry-run":
+        return None
+    board = session.board
+    status = ServiceStatus(
+        session=board.session,
+        mode=mode,
+        source=board.source,
+        targets=(board.target, *session.further),
+        state="starting",
+    )
+    return Publisher(settings.publish, status)
+
+
+def _outputs(settings: Settings, mode: Mode) -> OutputFeed | None:
+    """Return what shows captions in other programs."""
+    named = settings.outputs
+    if mode == "dry-run" or not (named.youtube or named.vmix or named.propresenter):
+        return None
+    return OutputFeed(named, lambda: datetime.now(UTC))

@@ -10,10 +10,9 @@ from collections.abc import Sequence
 from pipeline.core.timestamps import utc_now
 from pipeline.core.types import Caption
 from pipeline.daemon.retranslations import Retranslations
+from pipeline.daemon.sinks import Sink
 from pipeline.protocol.caption import SourceText
-from pipeline.protocol.messages import NoticeMessage
 from pipeline.records.events import NoticeEvent
-from pipeline.server.hub import Hub
 from pipeline.session.recorder import SessionRecorder
 
 
@@ -22,13 +21,13 @@ class Notices:
 
     def __init__(
         self,
-        hub: Hub,
+        sinks: Sequence[Sink],
         recorder: SessionRecorder,
         retranslations: Sequence[Retranslations],
         source: str,
     ) -> None:
         """`retranslations`: those of each target language; `source` is the spoken one."""
-        self._hub = hub
+        self._sinks = sinks
         self._recorder = recorder
         self._retranslations = retranslations
         self._source = source
@@ -71,4 +70,5 @@ class Notices:
 
     def _tell(self, texts: dict[str, str], at_s: float) -> None:
         self.texts, self._since_s = texts, at_s
-        self._hub.set_notice(NoticeMessage(texts=texts))
+        for sink in self._sinks:
+            sink.on_notice(texts)

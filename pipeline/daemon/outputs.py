@@ -11,7 +11,10 @@ from pipeline.core.reports import Fault, Level, SongChanged, SourceChanged
 from pipeline.core.timestamps import utc_now
 from pipeline.core.types import Caption, Pcm, State
 from pipeline.daemon.sinks import Sink
+from pipeline.outputs.feed import OutputFeed
 from pipeline.protocol.caption import CaptionMessage
+from pipeline.protocol.messages import NoticeMessage
+from pipeline.publish.publisher import Publisher
 from pipeline.records.comparison import CompareRecord
 from pipeline.records.events import FaultEvent, SongEvent, SourceEvent
 from pipeline.records.translation import translation_record
@@ -73,6 +76,10 @@ class PageSink(Sink):
         """Show it on every display."""
         self._hub.publish(message)
 
+    def on_notice(self, texts: dict[str, str]) -> None:
+        """Show it on every display."""
+        self._hub.set_notice(NoticeMessage(texts=texts))
+
     def on_utterance(self, record: UtteranceRecord) -> None:
         """Show operators what it took."""
         self._hub.operators.utterance(record)
@@ -133,6 +140,58 @@ class LanguagePageSink(Sink):
         """Take the captions off the displays."""
         for message in removed:
             self._hub.publish(message, self._lang)
+
+
+class LanguagePublishSink(Sink):
+    """Hands the captions of one target language on to the church's stream."""
+
+    def __init__(self, publisher: Publisher, lang: str) -> None:
+        self._publisher = publisher
+        self._lang = lang
+
+    def on_caption(self, message: CaptionMessage) -> None:
+        """Publish it."""
+        self._publisher.offer(message, self._lang)
+
+    def on_redaction(self, _: Redaction, removed: Sequence[CaptionMessage]) -> None:
+        """Take the captions off all relays, and out of the stream."""
+        for message in removed:
+            self._publisher.offer(message, self._lang)
+
+
+class PublishSink(LanguagePublishSink):
+    """Hands what every display is sent on to the church's stream, and nothing else."""
+
+    def on_state(self, state: State, reason: str) -> None:  # noqa: ARG002 - for operators
+        """Publish the state, without its reason."""
+        self._publisher.offer_state(state)
+
+    def on_notice(self, texts: dict[str, str]) -> None:
+        """Publish it."""
+        self._publisher.offer_notice(texts)
+
+
+class OutputSink(Sink):
+    """Hands final captions to other programs."""
+
+    def __init__(self, feed: OutputFeed) -> None:
+        self._feed = feed
+
+    def on_state(self, state: State, reason: str) -> None:  # noqa: ARG002 - for operators
+        """Clear their screens while the displays are blank."""
+        self._feed.on_blank(is_blank=state == "blank")
+
+    def on_caption(self, message: CaptionMessage) -> None:
+        """Show it, if it is final."""
+        self._feed.on_caption(message)
+
+    def on_utterance(self, record: UtteranceRecord) -> None:
+        """Send it where nothing can be taken back."""
+        self._feed.on_settled(record)
+
+    def on_redaction(self, redaction: Redaction, removed: Sequence[CaptionMessage]) -> None:  # noqa: ARG002
+        """Take it off their screens."""
+        self._feed.on_redaction(removed)
 
 
 class MetricsSink(Sink):

@@ -27,6 +27,9 @@ class Sink:
     def on_caption(self, message: CaptionMessage) -> None:
         """Take a caption that is new or has changed."""
 
+    def on_notice(self, texts: dict[str, str]) -> None:
+        """Take the notice that stands from now on, by language; empty: none does."""
+
     def on_resumable(self, caption_id: int) -> None:
         """Know of the final that follows that it may change until its utterance's record comes."""
 

@@ -60,7 +60,7 @@ class WrittenTexts:
         self._languages = languages
         self.retranslations = Retranslations(context.board, coordinator, speech.retranslate)
         self.notices = Notices(
-            context.hub,
+            context.sinks,
             context.recorder,
             (self.retranslations, *languages.retranslations),
             context.board.source,

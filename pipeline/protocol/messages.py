@@ -55,6 +55,8 @@ class HelloMessage:
     """True if `captions` holds only the changes after `since`."""
     captions: tuple[CaptionMessage, ...]
     notice: NoticeMessage = field(default_factory=NoticeMessage)
+    acks: bool = True
+    """Whether this display is to send `ack`s. Where thousands watch, some tell for all."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

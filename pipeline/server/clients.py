@@ -10,6 +10,7 @@ from websockets.asyncio.server import ServerConnection, broadcast
 
 from pipeline.core.metrics import Metrics
 from pipeline.core.types import KINDS, Kind
+from pipeline.server.event_stream import EventWriter
 from pipeline.server.rate_limits import TokenBucket
 from pipeline.server.transport import address_of
 
@@ -32,6 +33,8 @@ class Client:
     board: str = ""
     """The further target language whose captions it gets; "" for those of the first target, which
     hold the spoken words as well."""
+    events: EventWriter | None = None
+    """Set where it reads a stream of events instead of a socket."""
     acked: int = 0
     """The highest seq it has painted, at first that of its `hello`."""
     backlog: int = BACKLOG_BYTES
@@ -108,9 +111,12 @@ class Clients:
         Nobody waits for a slow display: it reconnects later and asks for what it missed.
         """
         clients = list(clients)
-        broadcast((client.connection for client in clients), data, text=True)
+        sockets = (client.connection for client in clients if client.events is None)
+        broadcast(sockets, data, text=True)
         for client in clients:
             transport = client.connection.transport
+            if client.events is not None and not transport.is_closing():
+                transport.write(client.events.event(data))
             if transport.get_write_buffer_size() > client.backlog and not transport.is_closing():
                 self._metrics.slow_clients.inc()
                 transport.abort()

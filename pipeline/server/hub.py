@@ -7,7 +7,6 @@ Joining (snapshot, then registration) contains no await, so that no caption is m
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import time
 from collections import Counter
@@ -21,7 +20,7 @@ from websockets.asyncio.server import ServerConnection
 from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 
-from pipeline.captions.board import CaptionBoard, Snapshot
+from pipeline.captions.board import CaptionBoard
 from pipeline.config import schema
 from pipeline.core.errors import ProtocolError
 from pipeline.core.metrics import Metrics
@@ -42,14 +41,17 @@ from pipeline.protocol.messages import (
 from pipeline.records.health import HealthRecord
 from pipeline.server import descriptors
 from pipeline.server.addresses import page_address
+from pipeline.server.boards import Boards
 from pipeline.server.clients import Client, Clients
 from pipeline.server.display_latency import DisplayLatency
+from pipeline.server.event_stream import EventStream, EventWriter
 from pipeline.server.inbound import Incoming, OnCommand
 from pipeline.server.operator_feed import OperatorFeed
 from pipeline.server.pages import refuse, shipped_pages
 from pipeline.server.rate_limits import ConnectionLimiter, Refusal
-from pipeline.server.routes import Endpoints
-from pipeline.server.subscription import Subscription, parse_subscription
+from pipeline.server.routes import DOWN, Endpoints
+from pipeline.server.subscription import Subscription
+from pipeline.server.timers import Timers
 from pipeline.server.transport import Transport, address_of
 from pipeline.server.volunteers import Volunteers
 
@@ -81,13 +83,16 @@ class Hub:
         metrics: Metrics,
         volunteers: Volunteers | None = None,
         further: Mapping[str, CaptionBoard] | None = None,
+        down: frozenset[State] = DOWN,
+        ack_every: int = 1,
     ) -> None:
         """Read the pages. Raises ServerError.
 
-        `board` is that of the first target, `further` are those of the other ones.
+        `board` is that of the first target, `further` are those of the other ones. `down`: in
+        these states /healthz says that this server is of no use. One of `ack_every` displays is
+        asked to tell what it has painted.
         """
-        self._board = board
-        self._boards = {"": board, **(further or {})}
+        self._boards = Boards(board, further or {})
         self._settings = settings
         self._mode: Mode = mode
         self._metrics = metrics
@@ -96,12 +101,14 @@ class Hub:
             metrics=metrics,
             health=self._healthz,
             address=lambda: self.audience_address,
-            langs=[*(each.target for each in self._boards.values()), board.source],
+            boards=lambda: self._boards,
+            down=down,
         )
         self._state: State = "starting"
         self._reason = ""
         self._notice = NoticeMessage()
         self._clients = Clients(metrics)
+        self._welcomed, self._ack_every = 0, ack_every
         self._glass = DisplayLatency()
         self.operators = OperatorFeed(self._clients, self._glass)
         self._volunteers = volunteers or Volunteers(None)
@@ -117,7 +124,7 @@ class Hub:
         )
         self._limiter = ConnectionLimiter(settings.max_clients, settings.max_per_address)
         self._port = Transport(settings, self._limiter, handler=self._serve, answer=self._answer)
-        self._timers: dict[Callable[[], None], asyncio.TimerHandle] = {}
+        self._timers = Timers()
 
     async def start(
         self,
@@ -138,8 +145,8 @@ class Hub:
         self._on_command, self._health, self._console = on_command, health, console
         self._take_limits()
         await self._port.open()
-        self._every(_HEALTH_S, self._tell_health)
-        self._every(_ALIVE_S, self._tell_alive)
+        self._timers.every(_HEALTH_S, self._tell_health)
+        self._timers.every(_ALIVE_S, self._tell_alive)
 
     @property
     def port(self) -> int:
@@ -166,7 +173,7 @@ class Hub:
     def publish(self, message: CaptionMessage, lang: str = "") -> None:
         """Send a caption that a board has just made; `lang`: that of a further target."""
         self._glass.published(message.seq, time.monotonic(), lang)
-        recipients = self._clients.of(lang) if len(self._boards) > 1 else list(self._clients)
+        recipients = self._clients.of(lang) if len(self._boards.by_key) > 1 else list(self._clients)
         if self._mode == "dry-run":  # the audience is told to stand by, and sees nothing of it
             recipients = [client for client in recipients if client.authorized]
         self._clients.send(recipients, encode(message))
@@ -190,10 +197,22 @@ class Hub:
         recipients = self._clients.authorized() if self._mode == "dry-run" else self._clients
         self._clients.send(recipients, encode(notice))
 
+    def adopt(
+        self, board: CaptionBoard, mode: Mode, further: Mapping[str, CaptionBoard] | None = None
+    ) -> None:
+        """Serve another session from now on; every display is sent all of it anew.
+
+        A display gets the language that it asked for when it came, if this session has it.
+        """
+        self._boards, self._mode = Boards(board, further or {}), mode
+        for client in self._clients:
+            wanted = self._boards.subscription(client.connection.request, is_strict=False)
+            client.lang, client.board = wanted.lang, self._boards.key_of(wanted.lang)
+            self._welcome(client, replace(wanted, since=None))
+
     async def close(self) -> None:
         """Say goodbye (1001) to everyone, wait a moment, then cut off whoever is left."""
-        for timer in self._timers.values():
-            timer.cancel()
+        self._timers.stop()
         await self._port.close()
 
     def _take_limits(self) -> None:
@@ -221,29 +240,19 @@ class Hub:
             "state": self._state,
             "reason": self._reason,
             "mode": self._mode,
-            "session": self._board.session,
+            "session": self._boards.session,
             "protocol": PROTOCOL,
-            "seq": self._board.seq,
+            "seq": self._boards.first.seq,
             "clients": self._clients.counts(),
             **{each.name: getattr(health, each.name) for each in known},
         }
 
     # Again and again
 
-    def _every(self, period_s: float, act: Callable[[], None]) -> None:
-        """Call a function for as long as the server lives. What it raises, the log tells."""
-
-        def again() -> None:
-            # First, so that an error of `act` does not end the series.
-            self._every(period_s, act)
-            act()
-
-        self._timers[act] = asyncio.get_running_loop().call_later(period_s, again)
-
     def _tell_health(self) -> None:
         self._incoming.look()
         if self._clients.authorized():
-            seqs = {lang: board.seq for lang, board in self._boards.items()}
+            seqs = {lang: board.seq for lang, board in self._boards.by_key.items()}
             self.operators.health(self._health(), seqs)
 
     def _tell_alive(self) -> None:
@@ -251,26 +260,25 @@ class Hub:
 
     def _tell(self, message: Callable[[int], Outgoing]) -> None:
         """Send everyone a message that names the newest seq of what they are shown."""
-        for lang, board in self._boards.items():
+        for lang, board in self._boards.by_key.items():
             self._clients.send(self._clients.of(lang), encode(message(board.seq)))
 
     # The socket
 
     async def _serve(self, connection: ServerConnection) -> None:
-        """Serve one display until it leaves."""
-        request = connection.request
-        query = request.path.partition("?")[2] if request else ""
+        """Serve one display, by a socket or a stream of events, until it leaves."""
+        events = EventWriter() if isinstance(connection.response, EventStream) else None
         try:
-            targets = [board.target for board in self._boards.values()]
-            wanted = parse_subscription(query, self._board.source, targets)
+            # A stream has been looked at before it was opened, and could not be told any more.
+            wanted = self._boards.subscription(connection.request, is_strict=events is None)
         except ProtocolError as problem:
             self._metrics.client_errors.labels(problem.code).inc()
             with contextlib.suppress(ConnectionClosed):
                 await connection.send(error(problem), text=True)
             await connection.close(1008, problem.code)
             return
-        board = wanted.lang if wanted.lang in self._boards else ""
-        client = Client(connection, wanted.lang, wanted.kind, board)
+        board = self._boards.key_of(wanted.lang)
+        client = Client(connection, wanted.lang, wanted.kind, board, events)
         self._welcome(client, wanted)
         self._clients.add(client)
         try:
@@ -283,34 +291,28 @@ class Hub:
 
     def _welcome(self, client: Client, wanted: Subscription) -> None:
         """Send `hello`. The caller must not await between this and registering the client."""
-        board = self._boards[client.board]
-        # `since` counts changes of one session; of another one it means nothing.
-        ours = wanted.session in ("", board.session)
+        board = self._boards.by_key[client.board]
         secret = self._mode == "dry-run" and not client.authorized
-        snapshot = board.since(wanted.since if ours else None)
-        if secret:
-            snapshot = Snapshot((), resumed=False)
-        captions, earlier = snapshot.messages, b""
-        if wanted.history is not None and not snapshot.resumed:
-            # The newest first, in `hello`: a phone draws them while the rest is on its way.
-            first = max(0, len(captions) - wanted.history)
-            earlier = encode(EarlierMessage(captions=captions[:first]))
-            captions = captions[first:]
+        history = self._boards.history(wanted, is_secret=secret)
         hello = encode(
             HelloMessage(
                 session=board.session,
                 mode=self._mode,
                 seq=board.seq,
                 source=board.source,
-                targets=tuple(each.target for each in self._boards.values()),
+                targets=self._boards.targets,
                 lang=client.lang,
                 state=self._state,
                 reason=self._reason,
-                resumed=snapshot.resumed,
-                captions=captions,
+                resumed=history.resumed,
+                captions=history.captions,
                 notice=NoticeMessage() if secret else self._notice,
+                acks=client.events is None and self._welcomed % self._ack_every == 0,
             )
         )
+        self._welcomed += 1
+        has_more = history.earlier is not None
+        earlier = encode(EarlierMessage(captions=history.earlier or ())) if has_more else b""
         client.acked = board.seq
         client.backlog += len(hello) + len(earlier)
         for message in filter(None, (hello, earlier)):

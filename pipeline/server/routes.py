@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Any
 
 import orjson
 from websockets.http11 import Request, Response
 
+from pipeline.core.errors import ProtocolError
 from pipeline.core.metrics import CONTENT_TYPE, Metrics
 from pipeline.core.types import State
 from pipeline.server.addresses import qr_svg
+from pipeline.server.boards import Boards
+from pipeline.server.event_stream import CONTENT_TYPE as EVENTS
+from pipeline.server.event_stream import open_stream
 from pipeline.server.pages import Pages, refuse, respond
 
-_DOWN: frozenset[State] = frozenset({"no-audio", "fault", "ended"})
+DOWN: frozenset[State] = frozenset({"no-audio", "fault", "ended"})
+"""States in which a daemon captions nothing."""
 
 
 class Endpoints:
@@ -27,38 +32,44 @@ class Endpoints:
         metrics: Metrics,
         health: Callable[[], Mapping[str, Any]],
         address: Callable[[], str],
-        langs: Sequence[str] = (),
+        boards: Callable[[], Boards],
+        down: frozenset[State] = DOWN,
     ) -> None:
         """Take the pages.
 
-        `health` gives the fields of /healthz, `state` among them; `address` the audience page's;
-        `langs` are the languages that can be read there.
+        `health` gives the fields of /healthz, `state` among them: in one of `down` it answers 503.
+        `address` gives the audience page's address, `boards` what can be read there.
         """
         self._pages = pages
         self._metrics = metrics
         self._health = health
         self._address = address
-        self._langs = tuple(langs)
+        self._boards = boards
+        self._down = down
 
     def answer(self, request: Request, *, full: bool) -> Response | None:
         """Answer a request; None lets the socket open, unless the hall is `full`."""
         if request.method not in ("GET", "HEAD"):
             return refuse(HTTPStatus.METHOD_NOT_ALLOWED, "Use GET.", {"Allow": "GET, HEAD"})
         match request.path.partition("?")[0]:
-            case "/ws":
-                if not full:
-                    return None
+            case "/ws" | "/events" if full:
                 later = {"Retry-After": "10"}
                 response = refuse(HTTPStatus.SERVICE_UNAVAILABLE, "Too many displays.", later)
+            case "/ws":
+                return None
+            case "/events" if request.method == "GET":
+                response = self._open_stream(request)
+            case "/events":
+                response = respond(HTTPStatus.OK, b"", EVENTS)
             case "/healthz":
                 health = self._health()
-                down = health["state"] in _DOWN
+                down = health["state"] in self._down
                 status = HTTPStatus.SERVICE_UNAVAILABLE if down else HTTPStatus.OK
                 response = respond(status, orjson.dumps(health), "application/json")
             case "/metrics":
                 response = respond(HTTPStatus.OK, self._metrics.exposition(), CONTENT_TYPE)
             case "/address":
-                body = orjson.dumps({"address": self._address(), "langs": self._langs})
+                body = orjson.dumps({"address": self._address(), "langs": self._boards().langs})
                 response = respond(HTTPStatus.OK, body, "application/json")
             case "/qr.svg":
                 response = respond(HTTPStatus.OK, qr_svg(self._address()), "image/svg+xml")
@@ -67,3 +78,11 @@ class Endpoints:
         if request.method == "HEAD":
             response.body = b""
         return response
+
+    def _open_stream(self, request: Request) -> Response:
+        try:
+            self._boards().subscription(request)
+        except ProtocolError as problem:
+            self._metrics.client_errors.labels(problem.code).inc()
+            return refuse(HTTPStatus.BAD_REQUEST, problem.message)
+        return open_stream()

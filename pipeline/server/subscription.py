@@ -24,16 +24,21 @@ class Subscription:
     """Number of captions wanted in `hello`; None for all."""
 
 
-def parse_subscription(query: str, source: str, targets: Sequence[str]) -> Subscription:
+def parse_subscription(
+    query: str, source: str, targets: Sequence[str], *, is_known: bool = True
+) -> Subscription:
     """Parse the query of `/ws`.
 
     Where no language is asked for, it is the first of `prefer` that is translated into, else the
-    first target.
+    first target. `is_known`: whether the languages of the service are known; until they are, asking
+    for any other is as if none had been asked for.
 
     Raises ProtocolError (unknown-lang, bad-field).
     """
     given = {key: values[0] for key, values in parse_qs(query, keep_blank_values=True).items()}
-    lang = given["lang"] if "lang" in given else _preferred(given.get("prefer", ""), targets)
+    lang = given.get("lang")
+    if lang is None or not (is_known or lang in (source, *targets)):
+        lang = _preferred(given.get("prefer", ""), targets)
     if lang not in (source, *targets):
         shown = ", ".join((source, *targets))
         raise ProtocolError("unknown-lang", f"{quoted(lang)} is not shown: {shown} are.")

@@ -12,11 +12,14 @@ from typing import Any
 
 import structlog
 from websockets.asyncio.server import Server, ServerConnection, serve
+from websockets.frames import CloseCode
 from websockets.http11 import Request, Response
+from websockets.protocol import State
 
 from pipeline.config import schema
 from pipeline.core.errors import ServerError
 from pipeline.server.addresses import unbound
+from pipeline.server.event_stream import EventStream
 from pipeline.server.pages import SECURITY
 from pipeline.server.rate_limits import ConnectionLimiter
 from pipeline.server.tls import Certificate
@@ -24,6 +27,7 @@ from pipeline.server.tls import Certificate
 _FRAME_BYTES = 64 * 1024  # more than wire.MAX_BYTES, so that most oversized messages get an answer
 _SEND_BYTES = 64 * 1024  # SO_SNDBUF of each display; the default grows to megabytes
 _RECEIVE_BYTES = 8 * 1024  # SO_RCVBUF; small, so that one flood cannot delay the others
+_USER_TIMEOUT: int | None = getattr(socket, "TCP_USER_TIMEOUT", None)  # Linux only
 _OPEN_S = 10.0  # how long a request may take to arrive
 _CLOSE_S = 2.0  # how long displays may take to say goodbye
 _RENEW_S = 30.0  # between two looks at the certificate's files
@@ -122,6 +126,7 @@ class Transport:
     def _kind(self) -> type[ServerConnection]:
         """Return the class of connections, which needs this transport's limiter and headers."""
         limiter, connections = self._limiter, self._connections
+        gone_s = self._settings.ping_s
         headers = SECURITY | (_STRICT if self._certificate else {})
 
         class Connection(ServerConnection):
@@ -135,9 +140,33 @@ class Transport:
                     for name, value in headers.items():
                         if response.status_code != 101 and name not in response.headers:
                             response.headers[name] = value
-                    send(response)
+                    if isinstance(response, EventStream):
+                        self._begin_stream(response)
+                    else:
+                        send(response)
 
                 self.protocol.send_response = send_with_headers  # type: ignore[method-assign]
+
+            def _begin_stream(self, head: EventStream) -> None:
+                """Send the head, and be open: the library then serves it as it does a socket."""
+                self.protocol.writes.append(head.serialize())
+                self.protocol.state = State.OPEN
+                self.ping_interval = None  # a ping would be a frame
+                if _USER_TIMEOUT is not None:
+                    # In place of pongs: the other machine's TCP confirms each sign of life.
+                    peer = self.transport.get_extra_info("socket")
+                    peer.setsockopt(socket.IPPROTO_TCP, _USER_TIMEOUT, int(gone_s * 1000))
+
+            def data_received(self, data: bytes) -> None:
+                if not isinstance(self.response, EventStream):  # there, nothing is expected
+                    super().data_received(data)
+
+            async def close(self, code: CloseCode | int = 1000, reason: str = "") -> None:
+                if isinstance(self.response, EventStream):  # a goodbye would be a frame
+                    self.transport.close()
+                    await self.wait_closed()
+                else:
+                    await super().close(code, reason)
 
             def connection_made(self, transport: asyncio.BaseTransport) -> None:
                 super().connection_made(transport)

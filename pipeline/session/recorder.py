@@ -19,7 +19,7 @@ from typing import TypeAlias
 import orjson
 
 from pipeline.captions.redaction import Redaction, RedactionFilter
-from pipeline.config.schema import Session as SessionSettings
+from pipeline.config.keeping import Session as SessionSettings
 from pipeline.core.files import LineFile, WholeFile
 from pipeline.core.reports import Fault
 from pipeline.core.timestamps import utc_now

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import structlog
 
-from pipeline.config.schema import Session as SessionSettings
+from pipeline.config.keeping import Session as SessionSettings
 from pipeline.records.events import BrokenEvent, FaultEvent
 from pipeline.session.reader import JOURNAL, read_records, sessions, start_utc
 from pipeline.session.resume import in_use, is_empty

@@ -33,8 +33,10 @@ class DisplayServer:
         history: int = 200,
         certificate: tuple[Path, Path] | None = None,
         further: Sequence[str] = (),
+        ack_every: int = 1,
     ) -> None:
         """`further` are target languages beside `target`."""
+        self._ack_every = ack_every
         self.mode: Mode = mode
         self.board = CaptionBoard(session, "en", target, history)
         self.further = {lang: CaptionBoard(session, "en", lang, history) for lang in further}
@@ -77,6 +79,7 @@ class DisplayServer:
                 token="secret",
                 metrics=self.metrics,
                 further=self.further,
+                ack_every=self._ack_every,
             )
             hub.set_state(state)
             await hub.start(on_command=self._command, health=health_record)

@@ -6,14 +6,16 @@ import json
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, WebSocket, WebSocketRoute, expect
+from playwright.sync_api import Browser, Page, WebSocket, WebSocketRoute, expect
 
 from scripts.support.display_server import DisplayServer
 from tests.browser.conftest import Visit, until
+from tests.support.recorder import wait_for
 
 pytestmark = pytest.mark.browser
 
 STATUS = "#status-text"
+PAINTED = "new Promise((done) => requestAnimationFrame(() => setTimeout(() => setTimeout(done))))"
 
 
 class Air:
@@ -168,3 +170,17 @@ def test_it_comes_back_at_once_when_the_network_does(hall: DisplayServer, visit:
     hall.open()
     page.evaluate("dispatchEvent(new Event('online'))")
     expect(page.locator(STATUS)).to_have_text("Listening", timeout=1500)
+
+
+def test_a_page_that_is_not_asked_to_acknowledges_nothing(browser: Browser) -> None:
+    with DisplayServer(ack_every=2) as hall:
+        page = browser.new_page()
+        for number in (1, 2, 3):  # the first and the third are asked
+            page.goto(hall.url)
+            listening(page)
+            hall.say(number, f"Frase {number}.", final=True)
+            expect(page.locator("#captions")).to_contain_text(f"Frase {number}.")
+            page.evaluate(PAINTED)  # whoever acknowledges has done it now
+        wait_for(lambda: hall.glass("audience") >= 2)
+        page.close()
+        assert hall.glass("audience") == 2

@@ -47,6 +47,7 @@ export class Connection {
   #silenceTimer = 0;
   #isWatched = false; // The server gives signs of life, so their absence means something.
   #painted = 0;
+  #acknowledges = true; // Where thousands watch, the server asks only some.
   #hiddenAt = 0;
 
   constructor({ kind, lang = "", prefer = "", history = "", preconnect = null, onMessage, onLink, onOpen = () => {} }) {
@@ -72,6 +73,7 @@ export class Connection {
 
   /** Acknowledge the caption message `seq` once it is painted; of several in one frame only the newest. */
   painted(seq) {
+    if (!this.#acknowledges) return;
     if (this.#painted === 0) afterPaint(() => this.#acknowledge());
     this.#painted = Math.max(this.#painted, seq);
   }
@@ -130,6 +132,7 @@ export class Connection {
         return;
       }
       this.#session = message.session;
+      this.#acknowledges = message.acks ?? true;
       this.#isWhole = message.resumed || this.#history === "";
       this.#attempt = 0;
       this.#onLink("open");

@@ -79,7 +79,7 @@ def run(displays: int, abusive: int, seconds: float) -> dict[str, Any]:
     with ExitStack() as stack:
 
         def start(part: str, **options: object) -> Part:
-            made = Part(part, **options)
+            made = Part(f"crowd.{part}", **options)
             stack.callback(made.end)
             return made
 
@@ -166,7 +166,8 @@ class Part:
     """A process of the benchmark, which tells in lines of JSON and waits for empty lines."""
 
     def __init__(self, part: str, **options: object) -> None:
-        command = [sys.executable, "-m", f"scripts.bench.crowd.{part}"]
+        """`part`: package and module under scripts.bench."""
+        command = [sys.executable, "-m", f"scripts.bench.{part}"]
         for name, value in options.items():
             command += [f"--{name}", str(value)]
         pipe = subprocess.PIPE

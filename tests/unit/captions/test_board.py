@@ -505,3 +505,14 @@ def test_a_typed_caption_is_in_the_language_it_was_typed_in() -> None:
     assert shown_as_is.end_s == 12.0
     assert screen.ids_from(10.0) == (2, 3)
     assert screen.last_id == 3
+
+
+def test_a_board_takes_each_version_of_another_one_once() -> None:
+    hall, edge = board(), board()
+    first = shown(hall, 1, "a", "A")
+    second = shown(hall, 1, "a b", "A B", final=True)
+    assert [edge.take(each) for each in (first, second)] == [first, second]
+    assert edge.take(second) is None
+    assert edge.take(first) is None
+    assert edge.snapshot() == hall.snapshot()
+    assert edge.seq == hall.seq

@@ -12,7 +12,7 @@ import orjson
 import pytest
 
 from pipeline.captions.redaction import MARK
-from pipeline.config.schema import Session as SessionSettings
+from pipeline.config.keeping import Session as SessionSettings
 from pipeline.core.errors import LearningError
 from pipeline.dictionary.rules import Rule
 from pipeline.learning.collect import Collected, CollectSettings, collect, remove

@@ -62,6 +62,7 @@ async def test_a_late_joiner_gets_what_is_on_the_board() -> None:
             "reason": "",
             "resumed": False,
             "notice": {"type": "notice", "texts": {}},
+            "acks": True,
         }
         assert [(c["id"], c["seq"], c["target"]["text"]) for c in captions] == [
             (1, 2, "uno."),

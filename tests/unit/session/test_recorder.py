@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.config.schema import Session as SessionSettings
+from pipeline.config.keeping import Session as SessionSettings
 from pipeline.core.errors import SessionError
 from pipeline.core.reports import Fault
 from pipeline.core.timestamps import utc_now

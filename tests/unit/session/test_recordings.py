@@ -9,7 +9,7 @@ from typing import get_args
 import pytest
 
 from pipeline.captions.redaction import Redaction
-from pipeline.config.schema import Session as SessionSettings
+from pipeline.config.keeping import Session as SessionSettings
 from pipeline.core.types import Word
 from pipeline.records.utterance import UtteranceRecord
 from pipeline.session.recorder import SessionRecorder

@@ -1,0 +1,66 @@
+"""`relay`: serve displays anywhere with what a church publishes."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import signal
+
+from pipeline.cli.options import Commands, add_command, settings_of
+from pipeline.core import logs
+from pipeline.core.errors import UsageError
+from pipeline.publish.relay import Relay
+
+_SAYS = "Serve displays anywhere with what a church's daemon publishes to NATS."
+_MORE = """\
+The daemon publishes where [publish] names a server. A relay keeps nothing: start as many as the
+viewers need, behind any load balancer, and kill any of them. docs/SCALE.md tells how many.
+"""
+
+
+def add(commands: Commands) -> None:
+    """Describe the command."""
+    parser = add_command(commands, "relay", _relay, _SAYS)
+    parser.epilog = _MORE
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("--nats", metavar="URL", help="the server: nats://host:4222, tls://host")
+    parser.add_argument("--church", help="name of the stream, as in the daemon's settings")
+    parser.add_argument("--credentials", metavar="FILE", help="user:password or a token")
+    parser.add_argument("--host", help="address to serve on; 0.0.0.0 lets everybody in")
+    parser.add_argument("--port", type=int, help="port; 0 picks a free one and prints it")
+    parser.add_argument("--max-clients", type=int, metavar="N", help="displays at a time")
+
+
+def _relay(arguments: argparse.Namespace) -> int:
+    given = {
+        "publish.nats": arguments.nats,
+        "publish.church": arguments.church,
+        "publish.credentials": arguments.credentials,
+        "server.max_clients": arguments.max_clients,
+        # Behind a load balancer all displays have one address.
+        "server.max_per_address": arguments.max_clients,
+    }
+    settings = settings_of(arguments, {k: v for k, v in given.items() if v is not None}).settings
+    if not settings.publish.nats:
+        raise UsageError("relay-no-server", "A relay needs --nats.", "Give --nats nats://host:4222")
+    logs.configure(settings.log.level, settings.log.format)
+    with asyncio.Runner() as runner:
+        return runner.run(_serve(Relay(settings)))
+
+
+async def _serve(relay: Relay) -> int:
+    stopped = asyncio.Event()
+    for each in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(each, stopped.set)
+    await relay.start()
+    logs.serving(relay.address)
+    ended = asyncio.create_task(stopped.wait())
+    try:
+        await asyncio.wait({relay.following, ended}, return_when=asyncio.FIRST_COMPLETED)
+        if relay.following.done():
+            relay.following.result()  # a bug: its trace is wanted
+    finally:
+        ended.cancel()
+        await asyncio.gather(ended, return_exceptions=True)
+        await relay.close()
+    return 0

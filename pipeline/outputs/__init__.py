@@ -1,0 +1,1 @@
+"""Final captions handed to other programs: YouTube, vMix, ProPresenter."""

@@ -1,0 +1,1 @@
+"""Captions beyond the hall: a stream that relays feed on, and outputs for other programs."""

@@ -1,0 +1,59 @@
+"""Messages that wait for the stream: the newest of each subject, in the order of their last change.
+
+Any thread may call it. It is bounded, so that an uplink that stays away costs some memory at most.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+
+from pipeline.publish.stream import StreamMessage
+
+
+class Backlog:
+    """What has not been acknowledged yet."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._waiting: dict[str, StreamMessage] = {}
+        self._lock = threading.Lock()
+        self.dropped = 0
+        """Messages that were given up because too many waited."""
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def put(self, message: StreamMessage) -> None:
+        """Add a message; it takes the place of one that waits for the same subject.
+
+        Beyond the bound the oldest partial goes, else the oldest final; never one that takes text
+        back.
+        """
+        with self._lock:
+            waiting = self._waiting.pop(message.subject, None)
+            if waiting is not None and waiting.erases and not message.erases:
+                message = replace(message, erases=True)
+            self._waiting[message.subject] = message
+            if len(self._waiting) > self._most:
+                self._drop()
+
+    def first(self) -> StreamMessage | None:
+        """Return the one that has waited longest; it stays until `done`."""
+        with self._lock:
+            return next(iter(self._waiting.values()), None)
+
+    def done(self, message: StreamMessage) -> None:
+        """Forget a message that has arrived, unless a newer one has taken its place."""
+        with self._lock:
+            if self._waiting.get(message.subject) is message:
+                del self._waiting[message.subject]
+
+    def _drop(self) -> None:
+        *older, _ = self._waiting.values()
+        for is_final in (False, True):
+            for each in older:
+                if each.is_final is is_final and not each.erases:
+                    del self._waiting[each.subject]
+                    self.dropped += 1
+                    return

@@ -1,0 +1,184 @@
+"""Publish captions to a church's stream, from a thread that nothing in the hall waits for.
+
+What is offered goes into a backlog; the thread empties it one message at a time, each acknowledged
+before the next, so that the stream has them in the order of `seq`. When server or uplink fail it
+connects anew, for as long as the service lasts, and goes on where it was. Message ids keep
+anything from being in the stream twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+
+import structlog
+
+from pipeline.config.publishing import Publish
+from pipeline.core.errors import PublishError
+from pipeline.core.reports import Emit, Fault
+from pipeline.core.types import State
+from pipeline.protocol.caption import CaptionMessage
+from pipeline.publish.backlog import Backlog
+from pipeline.publish.broker import Broker, place_of
+from pipeline.publish.stream import ServiceStatus, caption_out, status_out
+
+log = structlog.get_logger()
+
+SIGN_OF_LIFE_S = 15.0
+"""So often the status is published again, for relays to know that the uplink is there."""
+_MOST = 5_000
+"""Captions that wait for the uplink: three hours of speech, a few megabytes."""
+_AGAIN_S = (0.5, 1.0, 2.0, 5.0)
+"""Waits before connecting anew; the last one from then on."""
+_HOPELESS = ("publish-not-installed",)
+
+
+class Publisher:
+    """Hands captions on to the stream. `offer...` may be called from any thread and never wait."""
+
+    def __init__(self, settings: Publish, status: ServiceStatus) -> None:
+        """`status` says which session is published, in which languages."""
+        self._settings = settings
+        self._status = status
+        self._numbers = 0
+        self._backlog = Backlog(_MOST)
+        self._emit: Emit = _nobody
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._wake = asyncio.Event()
+        self._ending = asyncio.Event()
+        self._is_closing = False
+        self._is_cleared = False
+        self._told = ""
+        self._thread = threading.Thread(target=self._run, name="publish", daemon=True)
+
+    def start(
+        self, emit: Emit, captions: Mapping[str, Iterable[CaptionMessage]] | None = None
+    ) -> None:
+        """Begin. `emit` is told of troubles; `captions`, by language, are of an earlier run."""
+        self._emit = emit
+        self._offer_status()
+        for lang, messages in (captions or {}).items():
+            for message in messages:
+                self.offer(message, lang)
+        self._thread.start()
+
+    def offer(self, message: CaptionMessage, lang: str) -> None:
+        """Publish the newest version of a caption that was made for a target language."""
+        self._backlog.put(caption_out(self._settings.church, self._status.session, lang, message))
+        self._call(self._wake.set)
+
+    def offer_state(self, state: State) -> None:
+        """Publish the state that the service is in."""
+        self._change(replace(self._status, state=state))
+
+    def offer_notice(self, texts: dict[str, str]) -> None:
+        """Publish the notice that stands, by language; empty: none does."""
+        self._change(replace(self._status, notice=texts))
+
+    @property
+    def waiting(self) -> int:
+        """Messages that the stream does not have yet."""
+        return len(self._backlog)
+
+    def close(self, patience_s: float = 3.0) -> None:
+        """Publish what still waits, for `patience_s` at most, and end."""
+        if not self._thread.is_alive():
+            return
+        until_s = time.monotonic() + patience_s
+        while self.waiting and not self._told and time.monotonic() < until_s:
+            time.sleep(0.02)
+        self._is_closing = True
+        self._call(self._wake.set)
+        self._call(self._ending.set)
+        self._thread.join(2.0)
+        if self.waiting:
+            log.warning("not published", code="publish-incomplete", captions=self.waiting)
+
+    def _change(self, status: ServiceStatus) -> None:
+        if status != self._status:
+            self._status = status
+            self._offer_status()
+
+    def _offer_status(self) -> None:
+        self._numbers += 1
+        self._backlog.put(status_out(self._settings.church, self._status, self._numbers))
+        self._call(self._wake.set)
+
+    def _call(self, act: Callable[[], None]) -> None:
+        loop = self._loop
+        if loop is not None:
+            try:
+                loop.call_soon_threadsafe(act)
+            except RuntimeError:  # it has just been closed
+                return
+
+    # The thread
+
+    def _run(self) -> None:
+        asyncio.run(self._serve())
+
+    async def _serve(self) -> None:
+        self._loop, tries = asyncio.get_running_loop(), 0
+        while not self._is_closing:
+            try:
+                await self._publish_all()
+            except PublishError as problem:
+                self._tell(problem)
+                if problem.code in _HOPELESS:
+                    return
+            wait_s = _AGAIN_S[min(tries, len(_AGAIN_S) - 1)] * random.uniform(0.8, 1.2)  # noqa: S311
+            tries = 0 if not self._told else tries + 1
+            self._wake.clear()
+            await self._sleep(wait_s)
+
+    async def _publish_all(self) -> None:
+        """Publish over one connection until it fails or the end comes. Raises PublishError."""
+        broker = await Broker.connect(self._settings)
+        try:
+            await broker.ensure_stream(self._settings.keep_hours)
+            if not self._is_cleared:
+                # What an earlier service left: this one takes its place on every display.
+                await broker.clear()
+                self._is_cleared = True
+            while not self._is_closing:
+                self._wake.clear()
+                while message := self._backlog.first():
+                    await broker.publish(message)
+                    self._backlog.done(message)
+                    self._recovered()
+                if not await self._woken():
+                    self._offer_status()
+        finally:
+            await broker.close()
+
+    async def _woken(self) -> bool:
+        """Wait for something to publish; False if a sign of life is due."""
+        try:
+            await asyncio.wait_for(self._wake.wait(), SIGN_OF_LIFE_S)
+        except TimeoutError:
+            return False
+        return True
+
+    async def _sleep(self, wait_s: float) -> None:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._ending.wait(), wait_s)
+
+    def _tell(self, problem: PublishError) -> None:
+        """Tell operators of a trouble once, until it is another one."""
+        if problem.code != self._told:
+            self._told = problem.code
+            self._emit(Fault("publish", problem.code, f"{problem.message} {problem.fix}"))
+
+    def _recovered(self) -> None:
+        if self._told:
+            self._told = ""
+            log.info("publishing again", server=place_of(self._settings.nats))
+
+
+def _nobody(_: object) -> None:
+    """Drop a report: there is nobody yet to tell."""

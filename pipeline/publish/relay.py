@@ -1,0 +1,156 @@
+"""A relay: serves displays with what a church publishes, and keeps nothing of its own.
+
+Same pages and same protocol as the daemon's; whatever it knows comes from the stream, so any number
+of them can stand behind any load balancer, and one that is killed is replaced by starting another.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import secrets
+import time
+from contextlib import suppress
+
+import psutil
+import structlog
+
+from pipeline.captions.board import CaptionBoard
+from pipeline.config.schema import Settings
+from pipeline.core.errors import ProtocolError, PublishError
+from pipeline.core.metrics import Metrics
+from pipeline.core.timestamps import utc_now
+from pipeline.core.types import State
+from pipeline.protocol.commands import CommandMessage
+from pipeline.publish.broker import Broker, place_of
+from pipeline.publish.feed import Feed
+from pipeline.publish.publisher import SIGN_OF_LIFE_S
+from pipeline.publish.stream import parse_stream
+from pipeline.records.health import Dropped, HealthRecord, Queues
+from pipeline.server.hub import Hub
+
+log = structlog.get_logger()
+
+SILENT_S = 3 * SIGN_OF_LIFE_S
+"""Without a sign of life for so long the church's uplink is down, or this relay's."""
+_ACK_EVERY = 20
+"""One display in so many tells what it has painted: reading that of all costs more than sending."""
+_AGAIN_S = (0.2, 0.5, 1.0, 2.0)
+
+
+class Relay:
+    """Follows a church's stream and serves displays, from `start` to `close`."""
+
+    following: asyncio.Task[None]
+    """Ends with `close`; earlier with what it raises, which is a bug then."""
+
+    def __init__(self, settings: Settings) -> None:
+        """Read the pages. Raises ServerError."""
+        self._settings = settings
+        languages = settings.translate
+        board = CaptionBoard("", languages.source, languages.target, settings.server.history)
+        self._metrics = Metrics()
+        # Nobody operates a relay: this token is never told.
+        self._hub = Hub(
+            board,
+            settings.server,
+            mode="live",
+            token=secrets.token_urlsafe(32),
+            metrics=self._metrics,
+            down=frozenset(),
+            ack_every=_ACK_EVERY,
+        )
+        self.feed = Feed(self._hub, board, settings.server.history)
+        self._read = 0
+        """The number of the stream's message that was last taken."""
+        self._heard_s = self._started_s = time.monotonic()
+        self._told = ""
+
+    @property
+    def address(self) -> str:
+        """The audience page's address."""
+        return self._hub.address
+
+    async def start(self) -> None:
+        """Bind the port, and follow. Raises ServerError."""
+        await self._hub.start(on_command=_refuse, health=self._health)
+        self.following = asyncio.create_task(self._follow())
+
+    async def close(self) -> None:
+        """Follow no longer, and say goodbye to all displays."""
+        while not self.following.done():
+            self.following.cancel()  # more than once: the client of NATS may swallow it
+            await asyncio.wait({self.following}, timeout=0.2)
+        await self._hub.close()
+
+    async def _follow(self) -> None:
+        """Take what the church publishes, for ever; connect anew whenever that fails."""
+        tries = 0
+        while True:
+            read = self._read
+            try:
+                await self._follow_once()
+            except PublishError as problem:
+                self._tell(problem)
+            if time.monotonic() - self._heard_s > SILENT_S:
+                self.feed.lose()
+            tries = 0 if self._read != read else tries + 1
+            wait_s = _AGAIN_S[min(tries, len(_AGAIN_S) - 1)]
+            # Spread out, so that a server that is back is not met by all relays at once.
+            await asyncio.sleep(wait_s * random.uniform(0.5, 1.5))  # noqa: S311
+
+    async def _follow_once(self) -> None:
+        """Read the stream over one connection until that fails. Raises PublishError."""
+        settings = self._settings.publish
+        broker = await Broker.connect(settings)
+        try:
+            if await broker.last_sequence() < self._read:
+                self._read = 0  # another stream has taken its place
+            async for number, subject, data in broker.read(self._read + 1, SILENT_S):
+                self._heard()
+                with suppress(ProtocolError):  # of a later version, or not of ours
+                    item = parse_stream(settings.church, subject, data)
+                    if item is not None:
+                        self.feed.take(item)
+                self._read = number
+        finally:
+            await broker.close()
+
+    def _heard(self) -> None:
+        self._heard_s = time.monotonic()
+        if self._told:
+            self._told = ""
+            log.info("following again", server=place_of(self._settings.publish.nats))
+
+    def _tell(self, problem: PublishError) -> None:
+        if problem.code != self._told:
+            self._told = problem.code
+            log.warning("not following", code=problem.code, message=str(problem))
+
+    def _health(self) -> HealthRecord:
+        status = self.feed.status
+        state: State = status.state if status else "starting"
+        return HealthRecord(
+            utc=utc_now(),
+            state=state,
+            reason="",
+            mode=status.mode if status else "live",
+            session=status.session if status else "",
+            uptime_s=round(time.monotonic() - self._started_s, 1),
+            audio_s=0.0,
+            lag_s=round(time.monotonic() - self._heard_s, 2),
+            rung="full",
+            source=place_of(self._settings.publish.nats),
+            recognizer="",
+            partial="",
+            final="",
+            setback=self._told,
+            queues=Queues(mailbox=0, drafts=0),
+            dropped=Dropped(blocks=0, records=0, partials=0, drafts=0),
+            memory_mb=round(psutil.Process().memory_info().rss / 1e6, 1),
+        )
+
+
+def _refuse(command: CommandMessage) -> None:
+    """Refuse a command: operators are at the church's own server."""
+    raise ProtocolError("not-authorized", f"A relay obeys nobody, so not {command.name!r} either.")

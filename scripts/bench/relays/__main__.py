@@ -1,0 +1,151 @@
+"""Measure captions from a church over NATS and relays to displays: `make bench-relays`.
+
+Everything runs on this machine: nats-server, the church, the relays and all displays. So the times
+are those of a machine that does all of it; what carries over is the CPU time of a relay for each
+display and caption, from which docs/SCALE.md reckons. Each display takes two open files here, one
+in its own process and one in its relay's: both raise their limit as far as this user may.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from itertools import cycle
+from pathlib import Path
+from typing import Any
+
+import orjson
+import psutil
+from rich.console import Console
+
+from pipeline.core.percentiles import spread
+from pipeline.server import descriptors
+from pipeline.tuning.hardware import machine
+from scripts.bench.crowd.__main__ import Part
+from scripts.bench.relays.edge import RelayProcess
+from scripts.support.nats_server import NatsServer
+
+console, progress = Console(), Console(stderr=True)
+
+_LANGS = "es,fr,de"
+_LAST_S = 5.0
+"""For the last captions to arrive at displays that share the machine."""
+
+
+def main() -> int:
+    """Measure, print, judge; return the exit code."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--displays", type=int, default=300, help="in all (default 300)")
+    parser.add_argument("--relays", type=int, default=2, help="(default 2)")
+    parser.add_argument("--langs", default=_LANGS, help=f"of displays, in turns ({_LANGS})")
+    parser.add_argument("--seconds", type=float, default=60.0, help="of captions (default 60)")
+    parser.add_argument("--limit", type=float, default=250.0, help="p99, ms (default 250)")
+    parser.add_argument("--json", type=Path, help="write the figures to this file")
+    arguments = parser.parse_args()
+    refuse_too_many(arguments.displays, arguments.relays)
+    langs = tuple(arguments.langs.split(","))
+    result = run(arguments.relays, arguments.displays, arguments.seconds, langs)
+    here = machine()
+    result["made"] = f"{datetime.now(UTC).date()}, {here.cpu}, {here.cores} cores"
+    console.print_json(orjson.dumps(result).decode())
+    if arguments.json:
+        arguments.json.write_bytes(orjson.dumps(result, option=orjson.OPT_INDENT_2))
+    whole = not (result["missed"] or result["twice"] or result["lost"] or result["troubles"])
+    return 0 if whole and result["delivery_ms"]["p99"] <= arguments.limit else 1
+
+
+def refuse_too_many(displays: int, relays: int) -> None:
+    """Raise SystemExit where a process of this user may not have so many open files."""
+    wanted = -(-displays // relays)
+    if (most := descriptors.allow(wanted)) < wanted:
+        raise SystemExit(
+            f"A process of this user may have {most} connections, and {displays} displays at "
+            f"{relays} relays need {wanted} each. Take more --relays, or raise it for this shell: "
+            f"sudo prlimit --pid $$ --nofile={2 * wanted}"
+        )
+
+
+def run(relays: int, displays: int, seconds: float, langs: tuple[str, ...]) -> dict[str, Any]:
+    """Run once; return the figures. Displays take the languages in turns."""
+    with ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory())
+        server = stack.enter_context(NatsServer(Path(folder)))
+
+        def start(part: str, **options: object) -> Part:
+            made = Part(part, **options)
+            stack.callback(made.end)
+            return made
+
+        told_langs = ",".join(langs)
+        church = start("relays.church", nats=server.url, seconds=seconds, langs=told_langs)
+        church.told()
+        progress.print(f"{displays} displays join {relays} relays ...")
+        edges = [stack.enter_context(RelayProcess(server.url, displays)) for _ in range(relays)]
+        shares = [displays // relays + (each < displays % relays) for each in range(relays)]
+        halls = [
+            start("crowd.displays", port=edge.port, number=share, langs=told_langs)
+            for edge, share in zip(edges, shares, strict=True)
+        ]
+        for hall in halls:
+            hall.told()
+        progress.print(f"captions for {seconds:g} s ...")
+        before_s = [edge.cpu_s for edge in edges]
+        church.go()
+        told = church.told()
+        used_s = sum(edge.cpu_s for edge in edges) - sum(before_s)
+        time.sleep(_LAST_S)
+        for hall in halls:
+            hall.go()
+        heard = [hall.told() for hall in halls]
+        memory_mb = [psutil.Process(edge.pid).memory_info().rss / 1e6 for edge in edges]
+    return figures(told, heard, langs, used_s) | {
+        "relays": relays,
+        "displays": displays,
+        "languages": len(langs),
+        "seconds": seconds,
+        "relay_memory_mb": [round(each, 1) for each in memory_mb],
+    }
+
+
+def figures(
+    told: dict[str, Any], heard: list[dict[str, Any]], langs: tuple[str, ...], used_s: float
+) -> dict[str, Any]:
+    """Return what is to be told of a run.
+
+    The stream gives a relay that reads late the newest version only, so a display may never be sent
+    a partial that was replaced in between; `missed` counts the displays without the last version.
+    """
+    published: dict[str, dict[str, float]] = told["published"]
+    last = {lang: str(max(map(int, seqs))) for lang, seqs in published.items()}
+    times, skipped, missed = [], 0, 0
+    for hall in heard:
+        for lang, received in zip(cycle(langs), hall["received"], strict=False):
+            times += [(at_s - published[lang][seq]) * 1000 for seq, at_s in received.items()]
+            skipped += len(published[lang]) - len(received)
+            missed += last[lang] not in received
+    took = spread(times)
+    if took is None:
+        raise SystemExit("No display got a caption.")
+    captions = sum(map(len, published.values()))
+    return {
+        "published": captions,
+        "delivered": len(times),
+        "skipped": skipped,
+        "missed": missed,
+        "twice": sum(hall.get("twice", 0) for hall in heard),
+        "lost": sum(hall["lost"] for hall in heard),
+        "troubles": told["troubles"],
+        "delivery_ms": {"p50": took.p50, "p95": took.p95, "p99": took.p99, "most": took.max},
+        "church_cpu_ms_a_caption": round(told["cpu_s"] / captions * 1000, 2),
+        "relay_cpu_us_a_delivery": round(used_s / len(times) * 1e6, 1),
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

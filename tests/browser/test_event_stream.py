@@ -1,0 +1,71 @@
+"""`/events` as a browser reads it: EventSource, which comes back by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from scripts.support.captions import caption
+from scripts.support.display_server import DisplayServer
+from tests.browser.conftest import until
+
+pytestmark = pytest.mark.browser
+
+LISTEN = """(query) => {
+    window.heard = [];
+    const source = new EventSource(`/events?${query}`);
+    source.onmessage = (event) => heard.push(JSON.parse(event.data));
+}"""
+
+
+@pytest.fixture
+def hall() -> Iterator[DisplayServer]:
+    with DisplayServer(further=["fr"]) as running:
+        yield running
+
+
+@pytest.fixture
+def page(browser: Browser, hall: DisplayServer) -> Iterator[Page]:
+    """Open a page that has no socket of its own. Its console may tell of a server that is gone."""
+    context = browser.new_context()
+    opened = context.new_page()
+    opened.goto(f"{hall.url}/healthz")
+    yield opened
+    context.close()
+
+
+def texts(page: Page) -> list[str]:
+    found: list[str] = page.evaluate(
+        'heard.filter(({ type }) => type === "caption").map(({ target }) => target.text)'
+    )
+    return found
+
+
+def test_an_event_source_gets_captions_of_its_language(hall: DisplayServer, page: Page) -> None:
+    page.evaluate(LISTEN, "lang=fr")
+    until(page, "heard.length > 0")
+    assert page.evaluate("[heard[0].type, heard[0].lang]") == ["hello", "fr"]
+    hall.say(1, "hola", final=True)
+    hall.show_in("fr", caption(1, "hello", "bonjour", final=True, lang="fr"))
+    until(page, "heard.at(-1).type === 'caption'")
+    assert texts(page) == ["bonjour"]
+
+
+def test_an_event_source_goes_on_where_it_was(hall: DisplayServer, page: Page) -> None:
+    hall.say(1, "uno", final=True)
+    page.evaluate(LISTEN, "lang=es")
+    until(page, "heard.length > 0")
+    hall.say(2, "dos", final=True)
+    until(page, "heard.at(-1).id === 2")
+    page.evaluate("heard.length = 0")
+    hall.close()
+    hall.say(3, "tres", final=True)  # nobody hears it
+    hall.open()  # the same session: the browser comes back with the id of the last event
+    until(page, "heard.length > 0")
+    assert page.evaluate("[heard[0].type, heard[0].resumed]") == ["hello", True]
+    assert page.evaluate("heard[0].captions.map(({ id }) => id)") == [3]
+    hall.say(4, "cuatro", final=True)
+    until(page, "heard.at(-1).id === 4")
+    assert texts(page) == ["cuatro"]

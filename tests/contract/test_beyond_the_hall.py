@@ -1,0 +1,68 @@
+"""What leaves the hall of a real service: to relays in each language, and to other programs."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from scripts.support.nats_server import NatsServer
+from tests.support.daemon import SCRIPT, Service
+from tests.support.fakes import FakeTranslator
+from tests.support.relays import needs_nats, reaches, relay, texts
+from tests.support.web_recorder import WebRecorder
+
+pytestmark = pytest.mark.slow
+
+
+def faults(service: Service) -> list[str]:
+    return [e["code"] for e in service.records("event") if e["event"] == "fault"]
+
+
+def test_a_service_is_published_from_its_first_final_to_its_end(tmp_path: Path) -> None:
+    needs_nats()
+    with NatsServer(tmp_path / "nats") as server:
+        service = Service(tmp_path / "sessions", flags={"publish.nats": server.url})
+        assert service.run() == 0
+
+        async def read() -> list[str]:
+            async with relay(server.url) as edge:
+                await reaches(lambda: edge.feed.status and edge.feed.status.state == "ended")
+                return texts(edge.feed.board)
+
+        shown = asyncio.run(read())
+    assert shown == [line["target"]["text"] for line in service.journal()]
+    assert len(shown) == len(SCRIPT)
+    assert faults(service) == []
+
+
+def test_a_service_is_published_in_all_of_its_languages(tmp_path: Path) -> None:
+    needs_nats()
+    with NatsServer(tmp_path / "nats") as server:
+        french = {"fr": (FakeTranslator("fr-quick"), FakeTranslator("fr-final"))}
+        service = Service(tmp_path / "sessions", further=french, flags={"publish.nats": server.url})
+        assert service.run() == 0
+
+        async def read() -> dict[str, list[str]]:
+            async with relay(server.url) as edge:
+                await reaches(lambda: edge.feed.status and edge.feed.status.state == "ended")
+                return {lang: texts(board) for lang, board in edge.feed.boards.items()}
+
+        shown = asyncio.run(read())
+    assert shown == {
+        "es": [line["target"]["text"] for line in service.journal()],
+        "fr": [line["target"]["text"] for line in service.journal("captions.fr.jsonl")],
+    }
+    assert len(shown["fr"]) == len(SCRIPT)
+    assert faults(service) == []
+
+
+def test_final_captions_reach_other_programs(tmp_path: Path) -> None:
+    with WebRecorder() as server:
+        youtube = f"{server.url}/closedcaption?cid=key"
+        service = Service(tmp_path, flags={"outputs.youtube": youtube})
+        assert service.run() == 0
+        sent = [each.body.decode().split("\n")[1] for each in server.sent]
+    finals = [line["target"]["text"] for line in service.journal()]
+    assert sent == finals

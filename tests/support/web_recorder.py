@@ -1,0 +1,62 @@
+"""A web server that keeps what it is sent, and answers as it is told."""
+
+from __future__ import annotations
+
+import http.server
+import threading
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A request that came."""
+
+    method: str
+    path: str
+    body: bytes
+
+
+class WebRecorder:
+    """A context manager; `status` is what it answers with from now on."""
+
+    def __init__(self) -> None:
+        self.sent: list[Sent] = []
+        self.status = 200
+        recorder = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def _answer(self) -> None:
+                body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                recorder.sent.append(Sent(self.command, self.path, body))
+                self.send_response(recorder.status)
+                self.end_headers()
+
+            do_GET = do_POST = _answer  # noqa: N815
+
+            def log_message(self, *_: Any) -> None:
+                """Say nothing."""
+
+        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = False
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
+
+    @property
+    def url(self) -> str:
+        """Its address."""
+        return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()

@@ -1,0 +1,32 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.cli.main import main
+from scripts.bench.relays.edge import RelayProcess
+from scripts.support.nats_server import NatsServer
+from tests.support.hub import fetch
+from tests.support.relays import needs_nats
+
+
+def test_a_relay_needs_a_server(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["relay"]) == 2
+    assert "[relay-no-server]" in capsys.readouterr().err
+
+
+def test_what_is_no_address_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["relay", "--nats", "http://host"]) == 78
+    assert "nats://captions.example.org:4222" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_relay_serves_the_pages_until_it_is_asked_to_stop(tmp_path: Path) -> None:
+    needs_nats()
+    with NatsServer(tmp_path) as server, RelayProcess(server.url, 10) as relay:
+        page = fetch(relay.port, "/", "GET", {})
+        health = fetch(relay.port, "/healthz", "GET", {})
+    assert page.status == 200
+    assert b"<html" in page.body
+    assert health.status == 200

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from urllib.parse import parse_qs, urlsplit
+
+from pipeline.captions.board import CaptionBoard
+from pipeline.captions.redaction import Redaction
+from pipeline.config.publishing import Outputs
+from pipeline.outputs.feed import OutputFeed
+from scripts.support.captions import caption
+from scripts.support.records import utterance_record
+from tests.support.web_recorder import WebRecorder
+
+NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
+
+
+def until(condition: Callable[[], object]) -> None:
+    limit_s = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < limit_s
+        time.sleep(0.01)
+
+
+def values(server: WebRecorder) -> list[str]:
+    """Return the texts that a vMix title was given."""
+    queries = (parse_qs(urlsplit(each.path).query, keep_blank_values=True) for each in server.sent)
+    return [query["Value"][0] for query in queries]
+
+
+def test_a_screen_has_the_newest_final_and_loses_what_is_hidden() -> None:
+    board = CaptionBoard("s", "en", "es", 10)
+    with WebRecorder() as server:
+        feed = OutputFeed(Outputs(vmix=server.url), lambda: NOON)
+        feed.start(print)
+        for key, text, final in ((1, "medio", False), (1, "uno", True), (2, "dos", True)):
+            message = board.show(caption(key, text, text, final=final))
+            assert message
+            feed.on_caption(message)
+        edited, hidden = board.edit(1, "tarde"), board.hide(2)
+        assert edited
+        assert hidden
+        feed.on_caption(edited)  # it is not on screen any more
+        feed.on_caption(hidden)
+        until(lambda: len(server.sent) == 3)
+        feed.close()
+    assert values(server) == ["uno", "dos", ""]
+
+
+def test_a_blank_screen_is_cleared_and_comes_back() -> None:
+    board = CaptionBoard("s", "en", "es", 10)
+    message = board.show(caption(1, "uno", "uno", final=True))
+    assert message
+    with WebRecorder() as server:
+        feed = OutputFeed(Outputs(vmix=server.url), lambda: NOON)
+        feed.start(print)
+        feed.on_caption(message)
+        feed.on_blank(is_blank=True)
+        feed.on_blank(is_blank=True)
+        feed.on_blank(is_blank=False)
+        until(lambda: len(server.sent) == 3)
+        feed.close()
+    assert values(server) == ["uno", "", "uno"]
+
+
+def test_a_stream_gets_what_has_settled_with_the_time_it_was_said() -> None:
+    with WebRecorder() as server:
+        feed = OutputFeed(Outputs(youtube=f"{server.url}/c?cid=key"), lambda: NOON)
+        feed.start(print)
+        feed.on_settled(utterance_record(1, "amén", last_syllable_to_final_ms=1_250.0))
+        feed.on_settled(utterance_record(2, "", filtered="repetition", final=None))
+        until(lambda: server.sent)
+        feed.close()
+    # The record is of 09:30:07.250, 1.25 s after the last syllable; it took 2.5 s to say.
+    assert [each.body for each in server.sent] == ["2026-11-22T09:30:03.500\namén\n".encode()]
+
+
+def test_what_is_off_the_record_leaves_the_screen() -> None:
+    board = CaptionBoard("s", "en", "es", 10)
+    with WebRecorder() as server:
+        feed = OutputFeed(Outputs(vmix=server.url), lambda: NOON)
+        feed.start(print)
+        message = board.show(caption(1, "uno", "uno", final=True))
+        assert message
+        feed.on_caption(message)
+        until(lambda: server.sent)
+        feed.on_redaction(board.purge(Redaction(0.0, 10.0)))
+        until(lambda: len(server.sent) == 2)
+        feed.close()
+    assert values(server) == ["uno", ""]

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from pipeline.core.reports import Fault, Report
+from pipeline.outputs.outlet import Outlet
+from pipeline.outputs.requests import Shown, youtube
+from tests.support.web_recorder import WebRecorder
+
+NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
+
+
+def until(condition: Callable[[], object]) -> None:
+    limit_s = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < limit_s
+        time.sleep(0.01)
+
+
+def codes(reports: list[Report]) -> list[str]:
+    return [report.code for report in reports if isinstance(report, Fault)]
+
+
+def test_captions_arrive_in_their_order_with_their_number() -> None:
+    reports: list[Report] = []
+    with WebRecorder() as server:
+        outlet = Outlet("YouTube", youtube(f"{server.url}/c?cid=key"), reports.append)
+        outlet.start()
+        for text in ("uno", "dos", "tres"):
+            outlet.show(Shown(text, NOON))
+        until(lambda: len(server.sent) == 3)
+        outlet.close()
+    assert [each.path for each in server.sent] == [f"/c?cid=key&seq={n}" for n in (1, 2, 3)]
+    assert [each.body.split(b"\n")[1] for each in server.sent] == [b"uno", b"dos", b"tres"]
+    assert reports == []
+
+
+def test_a_refusal_is_told_once_and_holds_nothing_up() -> None:
+    reports: list[Report] = []
+    with WebRecorder() as server:
+        server.status = 403
+        outlet = Outlet("YouTube", youtube(f"{server.url}/c?cid=secret"), reports.append)
+        outlet.start()
+        for text in ("uno", "dos"):
+            outlet.show(Shown(text, NOON))
+        until(lambda: len(server.sent) == 2)
+        outlet.close()
+    assert codes(reports) == ["output-refused"]
+    assert "secret" not in repr(reports)
+
+
+def test_what_is_not_there_is_told_and_the_end_does_not_wait_for_it() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+    reports: list[Report] = []
+    outlet = Outlet("vMix", youtube(f"http://127.0.0.1:{port}/"), reports.append)
+    outlet.start()
+    outlet.show(Shown("uno", NOON))
+    until(lambda: reports)
+    outlet.close()
+    assert codes(reports) == ["output-unreachable"]
+
+
+def test_only_the_newest_wait() -> None:
+    outlet = Outlet("vMix", youtube("http://127.0.0.1:1/"), print)
+    for number in range(1000):
+        outlet.show(Shown(str(number), NOON))
+    assert len(outlet._waiting) == 20
+    assert outlet._waiting[-1][1].text == "999"
+
+
+def test_what_is_off_the_record_is_not_sent_any_more() -> None:
+    with WebRecorder() as server:
+        server.status = 503
+        outlet = Outlet("YouTube", youtube(f"{server.url}/c"), lambda _: None)
+        outlet.start()
+        for text in ("geheim", "auch geheim"):
+            outlet.show(Shown(text, NOON))
+        until(lambda: server.sent)
+        outlet.forget()
+        server.status = 200
+        outlet.show(Shown("danach", NOON))
+        until(lambda: server.sent[-1].body.endswith(b"danach\n"))
+        outlet.close()
+    assert [each.body.split(b"\n")[1] for each in server.sent[:-1]] == [b"geheim"]

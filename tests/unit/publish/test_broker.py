@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+import asyncio
+import http.server
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pipeline.config.publishing import Publish
+from pipeline.core.errors import PublishError
+from pipeline.publish.broker import Broker, explain, place_of
+from pipeline.publish.stream import StreamMessage
+from scripts.support.nats_server import NatsServer
+from tests.support.hub import in_loop
+from tests.support.relays import needs_nats
+
+USERS = 'authorization { users = [ { user: church, password: "right" } ] }\n'
+
+
+@pytest.fixture
+def web_server() -> Iterator[int]:
+    """A web server that answers everything with a page."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), http.server.SimpleHTTPRequestHandler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield server.server_address[1]
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+def test_a_place_has_no_password_in_it() -> None:
+    assert place_of("nats://user:secret@host:4333") == "host:4333"
+    assert place_of("tls://host") == "host:4222"
+
+
+@pytest.mark.parametrize(
+    ("said", "code"),
+    [
+        ("nats: 'Authorization Violation'", "publish-refused"),
+        ("insufficient storage resources available", "publish-full"),
+        ("nats: JetStream.APIError no space left on device", "publish-full"),
+        ("certificate verify failed", "publish-tls"),
+        ("Connection refused", "publish-unreachable"),
+    ],
+)
+def test_troubles_have_a_code_and_the_place(said: str, code: str) -> None:
+    problem = explain(OSError(said), "host:4222")
+    assert problem.code == code
+    assert "host:4222" in problem.message
+    assert problem.fix
+
+
+@pytest.mark.slow
+@in_loop
+async def test_a_wrong_password_is_told_as_such(tmp_path: Path) -> None:
+    needs_nats()
+    with NatsServer(tmp_path, config=USERS) as server:
+        wrong = tmp_path / "wrong"
+        wrong.write_text("church:wrong\n")
+        with pytest.raises(PublishError) as caught:
+            await Broker.connect(Publish(nats=server.url, credentials=str(wrong)))
+        assert caught.value.code == "publish-refused"
+        right = tmp_path / "right"
+        right.write_text("church:right\n")
+        broker = await Broker.connect(Publish(nats=server.url, credentials=str(right)))
+        await broker.ensure_stream(1)
+        assert await broker.last_sequence() == 0
+        await broker.close()
+
+
+@in_loop
+async def test_credentials_that_cannot_be_read_are_named(tmp_path: Path) -> None:
+    needs_nats()
+    settings = Publish(nats="nats://127.0.0.1:1", credentials=str(tmp_path / "none"))
+    with pytest.raises(PublishError, match="none") as caught:
+        await Broker.connect(settings)
+    assert caught.value.code == "publish-credentials"
+
+
+@pytest.mark.slow
+@in_loop
+async def test_a_web_server_is_no_nats_server(web_server: int) -> None:
+    """It waits for a request, so what tells is that its greeting never comes."""
+    needs_nats()
+    with pytest.raises(PublishError) as caught:
+        await Broker.connect(Publish(nats=f"nats://127.0.0.1:{web_server}"))
+    assert caught.value.code in ("publish-not-nats", "publish-unreachable")
+
+
+@pytest.mark.slow
+@in_loop
+async def test_a_page_in_place_of_a_greeting_is_told_as_such() -> None:
+    needs_nats()
+
+    async def answer(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 400 Bad Request\r\nContent-Type: text/html\r\n\r\n<html>\r\n")
+        await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        with pytest.raises(PublishError) as caught:
+            await Broker.connect(Publish(nats=f"nats://127.0.0.1:{port}"))
+    assert caught.value.code == "publish-not-nats"
+
+
+@pytest.mark.slow
+@in_loop
+async def test_the_same_message_twice_is_in_the_stream_once(tmp_path: Path) -> None:
+    needs_nats()
+    with NatsServer(tmp_path) as server:
+        broker = await Broker.connect(Publish(nats=server.url))
+        await broker.ensure_stream(1)
+        await broker.ensure_stream(2)  # with another limit: it is changed, not made anew
+        message = StreamMessage("captions.church.s.es.1", "s,1,1,es", b"{}")
+        for _ in range(3):
+            await broker.publish(message)
+        assert await broker.last_sequence() == 1
+        await broker.close()
+
+
+@pytest.mark.slow
+@in_loop
+async def test_a_server_without_room_says_so(tmp_path: Path) -> None:
+    """As with a full disk: JetStream may keep less than what comes."""
+    needs_nats()
+    with NatsServer(tmp_path, config="max_payload: 64KB\n") as server:
+        broker = await Broker.connect(Publish(nats=server.url))
+        await broker.ensure_stream(1)
+        await broker._stream.update_stream(
+            name="captions-church",
+            subjects=["captions.church.>"],
+            max_bytes=10_000,
+            max_msgs_per_subject=1,
+            discard="new",
+        )
+
+        async def fill() -> None:
+            for key in range(30):
+                subject = f"captions.church.s.es.{key}"
+                await broker.publish(StreamMessage(subject, f"s,{key},1,es", b"x" * 1000))
+
+        with pytest.raises(PublishError) as caught:
+            await fill()
+        assert caught.value.code == "publish-full"
+        await broker.close()
