@@ -81,12 +81,9 @@ class Moonshine:
             self._stream.start()
         if pcm.size:
             self._stream.add_audio(pcm.tolist(), SAMPLE_RATE)
-        if is_last:
-            transcript = self._stream.stop()
-        else:
-            force = self._transcriber.MOONSHINE_FLAG_FORCE_UPDATE
-            transcript = self._stream.update_transcription(force)
-        return heard(transcript.lines)
+        # Of what was not looked at before, `stop` would tell nothing.
+        force = self._transcriber.MOONSHINE_FLAG_FORCE_UPDATE
+        return heard(self._stream.update_transcription(force).lines, is_last=is_last)
 
     def reset(self) -> None:
         """Forget what was heard."""
@@ -121,9 +118,9 @@ def kind_of(folder: Path, key: str) -> str:
     return found[0].upper().replace("-", "_")
 
 
-def heard(lines: list[Any]) -> Heard:
+def heard(lines: list[Any], *, is_last: bool) -> Heard:
     """Return the lines of the library's transcript, in which only the last can be open."""
-    over = [line for line in lines if line.is_complete]
+    over = [line for line in lines if line.is_complete or is_last]
     return Heard(
         committed=tuple(piece for line in over for piece in _pieces(line)),
         tail=tuple(piece for line in lines[len(over) :] for piece in _pieces(line)),
@@ -132,7 +129,7 @@ def heard(lines: list[Any]) -> Heard:
 
 def _pieces(line: Any) -> Iterator[Piece]:
     """Yield the words of a line, with times where the model tells them of all."""
-    words, timed = line.text.split(), line.words or []
+    words, timed = line.text.split(), getattr(line, "words", None) or []
     if [word.word.strip() for word in timed] != words:
         yield from (Piece(piece_id(f" {word}"), f" {word}") for word in words)
         return

@@ -1,8 +1,9 @@
-"""A streaming transducer that hears tones, in the format of icefall's exports that sherpa-onnx reads.
+"""A streaming transducer that hears tones, in the format of icefall's exports for sherpa-onnx.
 
 No published weights can be fetched in tests. So this one is made of constants: its encoder looks at
 one band of the log-mel features for each word of its vocabulary, its decoder forbids the word that
-was said last, its joiner adds the two. All else (features, chunks, states, search) is the library's.
+was said last, its joiner adds the two. All else (features, chunks, states, search) is the
+library's.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def write_transducer(folder: Path, tokens: Mapping[str, float] = TONES) -> Path:
 def mel_band(frequency: float) -> int:
     """Return which of the 80 bands between 20 and 7600 Hz a frequency lies in."""
     low, high, here = (1127 * np.log1p(each / 700) for each in (20, 7600, frequency))
-    return int(round(float((here - low) / (high - low) * (_BANDS + 1)))) - 1
+    return round(float((here - low) / (high - low) * (_BANDS + 1))) - 1
 
 
 def _encoder(frequencies: Sequence[float]) -> Any:

@@ -113,9 +113,7 @@ def test_a_streaming_recognizer_is_not_asked_for_on_a_gpu(tmp_path: Path) -> Non
 
 def test_a_streaming_recognizer_gets_what_it_understands_of_the_settings(tmp_path: Path) -> None:
     needs_module("sherpa_onnx")
-    chosen = settings(
-        tmp_path, stt__engine="sherpa-onnx", stt__model=str(tmp_path), stt__threads=3
-    )
+    chosen = settings(tmp_path, stt__engine="sherpa-onnx", stt__model=str(tmp_path), stt__threads=3)
     spec = factory.recognizer_spec(chosen)
     assert (spec.kind, spec.arguments) == ("sherpa-onnx", {"threads": 3})
     assert spec.make_recognizer().name == f"sherpa-onnx:{tmp_path.name}"

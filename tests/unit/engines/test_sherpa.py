@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -56,7 +57,6 @@ def test_no_word_is_ever_taken_back(sherpa: Sherpa) -> None:
     for chunk in chunks(tones(*SPOKEN), 1000):
         heard = sherpa.push(chunk)
         assert heard.tail == ()
-        assert heard.committed[: len(before)] == before or len(before) == len(heard.committed)
         assert [p.id for p in heard.committed][: len(before)] == [p.id for p in before]
         before = heard.committed
     assert before
@@ -74,9 +74,9 @@ def test_pieces_of_any_length_give_the_same_text(sherpa: Sherpa) -> None:
 
 def test_it_tells_when_a_word_was_spoken_and_how_sure_it_is(sherpa: Sherpa) -> None:
     heard = sherpa.push(tones(*SPOKEN), is_last=True).committed
-    starts_s = [piece.start_s for piece in heard]
-    np.testing.assert_allclose(starts_s, [0.3, 0.6, 0.9, 1.2, 1.5], atol=0.1)
-    assert all(a.end_s == b.start_s for a, b in zip(heard, heard[1:], strict=False))
+    starts_s = np.array([piece.start_s for piece in heard], np.float64)
+    np.testing.assert_allclose(starts_s, np.arange(0.3, 1.6, 0.3), atol=0.1)
+    assert all(a.end_s == b.start_s for a, b in itertools.pairwise(heard))
     assert all(piece.probability is not None and 0 < piece.probability <= 1 for piece in heard)
 
 
@@ -138,7 +138,9 @@ def test_a_text_with_small_letters_stays_as_it_is() -> None:
 
 
 def test_tokens_that_are_bytes_are_read_as_words_of_the_whole_text() -> None:
-    made = pieces(result(" né là", ["▁n", "<0xC3>", "<0xA9>", "▁l", "à"], [0.0, 0.1, 0.2, 0.3, 0.4]))
+    made = pieces(
+        result(" né là", ["▁n", "<0xC3>", "<0xA9>", "▁l", "à"], [0.0, 0.1, 0.2, 0.3, 0.4])
+    )
     assert [piece.text for piece in made] == [" né", " là"]
     assert {piece.start_s for piece in made} == {0.4}
 

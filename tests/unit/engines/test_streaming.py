@@ -58,8 +58,9 @@ class Numbers:
         return Heard() if self.changes and not pieces else Heard(pieces[:over], pieces[over:])
 
     def _piece(self, index: int, text: str) -> Piece:
-        times = (float(index), index + 1.0) if self.has_times else (None, None)
-        return Piece(piece_id(text), text, *times, probability=0.5)
+        start_s = float(index) if self.has_times else None
+        end_s = index + 1.0 if self.has_times else None
+        return Piece(piece_id(text), text, start_s, end_s, probability=0.5)
 
     def reset(self) -> None:
         self.resets += 1
