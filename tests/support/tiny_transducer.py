@@ -33,16 +33,19 @@ def tones(*names: str, lasting_s: float = 0.3) -> Pcm:
     return np.concatenate(parts).astype(np.float32)
 
 
-def write_transducer(folder: Path, tokens: Mapping[str, float] = TONES) -> Path:
-    """Write encoder, decoder, joiner and tokens.txt into `folder`; return it."""
+def write_transducer(folder: Path, kind: str = "lstm") -> Path:
+    """Write encoder, decoder, joiner and tokens.txt into `folder`; return it.
+
+    `kind` is what the encoder says that it is; its inputs and outputs are those of an LSTM.
+    """
     import onnx
 
     folder.mkdir(parents=True, exist_ok=True)
-    names = ["<blk>", *tokens]
+    names = ["<blk>", *TONES]
     lines = "".join(f"{name} {index}\n" for index, name in enumerate(names))
     (folder / "tokens.txt").write_text(lines, encoding="utf-8")
     for part, model in {
-        "encoder": _encoder(list(tokens.values())),
+        "encoder": _encoder(list(TONES.values()), kind),
         "decoder": _decoder(len(names)),
         "joiner": _joiner(len(names)),
     }.items():
@@ -56,7 +59,7 @@ def mel_band(frequency: float) -> int:
     return round(float((here - low) / (high - low) * (_BANDS + 1))) - 1
 
 
-def _encoder(frequencies: Sequence[float]) -> Any:
+def _encoder(frequencies: Sequence[float], kind: str) -> Any:
     from onnx import TensorProto, helper
 
     size = len(frequencies) + 1
@@ -88,7 +91,7 @@ def _encoder(frequencies: Sequence[float]) -> Any:
         ],
         {"looks": looks, "least": least},
         {
-            "model_type": "lstm",
+            "model_type": kind,
             "T": _FRAMES,
             "decode_chunk_len": _STEP,
             "num_encoder_layers": 1,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+import os
+import signal
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,11 +13,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pipeline.core.errors import ModelError
+from pipeline.core.errors import EngineError, EngineGoneError, ModelError
 from pipeline.core.types import SAMPLE_RATE, Pcm
+from pipeline.engines.process import RecognizerProcess
 from pipeline.engines.sherpa import Sherpa, find_files, pieces
+from pipeline.engines.specification import EngineSpec
 from pipeline.engines.streaming import Heard, IncrementalRecognizer
 from pipeline.text.commit_policy import CommitPolicy
+from tests.support.engine_processes import Kept, kept_processes
 from tests.support.needs import needs_module
 from tests.support.tiny_transducer import tones, write_transducer
 
@@ -147,3 +152,45 @@ def test_tokens_that_are_bytes_are_read_as_words_of_the_whole_text() -> None:
 
 def test_nothing_heard_has_no_pieces() -> None:
     assert pieces(result("", [], [])) == ()
+
+
+@pytest.fixture
+def keep() -> Iterator[Callable[..., Kept]]:
+    with kept_processes() as make:
+        yield make
+
+
+def described(model: Path) -> EngineSpec:
+    return EngineSpec("sherpa-onnx", f"sherpa-onnx:{model.name}", model, {"threads": 1}, "stt")
+
+
+@pytest.mark.slow
+def test_a_process_that_dies_in_the_middle_of_an_utterance_costs_no_word(
+    model: Path, keep: Callable[..., Kept]
+) -> None:
+    kept = keep("stt", engine=described(model))
+    process = kept.process
+    assert isinstance(process, RecognizerProcess)
+    process.load()
+    pcm = tones(*SPOKEN)
+    half = process.recognize(pcm[: len(pcm) // 2], final=False)
+    assert half.committed == len(half.tokens) > 0
+    os.kill(kept.pid, signal.SIGKILL)
+    prefix = [token.id for token in half.tokens]
+    with pytest.raises(EngineGoneError):
+        process.recognize(pcm, final=False, prefix=prefix)
+    whole = process.recognize(pcm, final=False, prefix=prefix)
+    assert whole.text == "grace to your grace"
+    assert [token.id for token in whole.tokens][: len(prefix)] == prefix
+
+
+@pytest.mark.slow
+def test_a_kind_of_model_that_the_library_does_not_know_ends_its_own_process_at_most(
+    tmp_path: Path, keep: Callable[..., Kept]
+) -> None:
+    needs_module("sherpa_onnx", "onnx")
+    model = write_transducer(tmp_path / "unheard-of", kind="unheard-of")
+    kept = keep("stt", engine=described(model), restarts=False)
+    with pytest.raises((EngineError, ModelError)) as caught:
+        kept.process.load()
+    assert str(model) in str(caught.value)
