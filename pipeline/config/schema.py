@@ -81,6 +81,7 @@ class Vad(Section):
 class Stt(Section):
     """[stt]"""
 
+    engine: Literal["whisper", "moonshine", "sherpa-onnx"] = "whisper"
     model: Annotated[str, Field(min_length=1)] = "auto"
     device: Literal["cpu", "cuda", "auto"] = "cpu"
     compute_type: Annotated[str, Field(min_length=1)] = "int8"

@@ -139,6 +139,8 @@ class Recognition:
     """Tokens of a partial's text, with which the next partial can begin; empty if not known."""
     ends_s: tuple[float, ...] = ()
     """When each token was over, in seconds of the audio; empty if the recognizer cannot tell."""
+    committed: int = 0
+    """Leading tokens that the recognizer itself will never change; a streaming one has such."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,9 @@ from pipeline.audio.microphone import Microphone
 from pipeline.audio.protocols import AudioSource, SongDetector, SpeechDetector
 from pipeline.audio.silero_vad import Silero
 from pipeline.audio.song_head import LinearSongDetector
-from pipeline.config.schema import Settings
+from pipeline.config.schema import Settings, Stt
 from pipeline.core.errors import ConfigError, ModelError
+from pipeline.core.extras import require_extra
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.model_specs import exllama_spec, gemma_spec, marian_spec, openai_spec
 from pipeline.engines.process import EngineProcess, RecognizerProcess, TranslatorProcess
@@ -30,6 +31,9 @@ from pipeline.models.resolve import resolve
 from pipeline.models.windows import own_window_s
 
 _PARTIAL, _FINAL, _COMPARE = "translate.partial", "translate.final", "translate.compare"
+
+_EXTRAS = {"moonshine": "moonshine_voice", "sherpa-onnx": "sherpa_onnx"}
+"""The package of each streaming recognizer; its extra is called as the engine is."""
 
 _TEST_HANG_S = 120.0
 """In a test an engine may be as slow as it likes: the test says how slow."""
@@ -60,7 +64,7 @@ def song_detector() -> SongDetector:
 
 
 def recognizer(settings: Settings, dictionary: Dictionary) -> Recognizer:
-    """Return Whisper, told the dictionary's rare words. Raises ModelError, ConfigError."""
+    """Return the recognizer, told the dictionary's rare words. Raises ModelError, ConfigError."""
     made = recognizer_spec(settings).make_recognizer()
     made.hotwords = dictionary.hotwords if settings.stt.hotwords else ""
     return made
@@ -82,10 +86,12 @@ def final_translator(settings: Settings) -> Translator | None:
 
 
 def recognizer_spec(settings: Settings) -> EngineSpec:
-    """Return Whisper's description. Raises ModelError, ConfigError."""
+    """Return the recognizer's description. Raises ModelError, ConfigError."""
     stt, name = settings.stt, recognizer_name(settings)
     require_languages("stt", name, settings)
     model = resolve("stt", name, settings.models.directory)
+    if stt.engine != "whisper":
+        return _streaming_spec(stt, model)
     arguments = {
         "device": stt.device,
         "compute_type": stt.compute_type,
@@ -95,6 +101,19 @@ def recognizer_spec(settings: Settings) -> EngineSpec:
         "word_probabilities": stt.word_probabilities,
     }
     return EngineSpec("whisper", f"whisper:{model.name}", model, arguments, section="stt")
+
+
+def _streaming_spec(stt: Stt, model: Path) -> EngineSpec:
+    require_extra(_EXTRAS[stt.engine], stt.engine, f'stt.engine = "{stt.engine}"')
+    if stt.device == "cuda":
+        raise ConfigError(
+            "config-bad-value",
+            f'stt.device = "cuda": {stt.engine} hears on the CPU here.',
+            'Set stt.device to "cpu", or stt.engine to "whisper".',
+        )
+    arguments = {"threads": stt.threads} if stt.engine == "sherpa-onnx" else {}
+    name = f"{stt.engine}:{model.name}"
+    return EngineSpec(stt.engine, name, model, arguments, section="stt")
 
 
 def partial_spec(settings: Settings) -> EngineSpec | None:

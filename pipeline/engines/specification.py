@@ -9,10 +9,14 @@ from typing import Any, Literal
 
 from pipeline.engines.protocols import Recognizer, Translator
 
-Kind = Literal["whisper", "marian", "gemma", "exllamav2", "openai"]
+Kind = Literal["whisper", "moonshine", "sherpa-onnx", "marian", "gemma", "exllamav2", "openai"]
+
+RECOGNIZERS: frozenset[Kind] = frozenset({"whisper", "moonshine", "sherpa-onnx"})
 
 GPU_SHARES: Mapping[Kind, tuple[float, ...]] = {
     "whisper": (1.0, 0.0),
+    "moonshine": (1.0,),
+    "sherpa-onnx": (1.0,),
     "marian": (1.0,),
     "gemma": (1.0, 0.5, 0.0),
     "exllamav2": (1.0,),
@@ -65,14 +69,26 @@ class EngineSpec:
 
     def make(self) -> Recognizer | Translator:
         """Return the engine, not yet loaded."""
-        return self.make_recognizer() if self.kind == "whisper" else self.make_translator()
+        return self.make_recognizer() if self.kind in RECOGNIZERS else self.make_translator()
 
     def make_recognizer(self) -> Recognizer:
         """Return the engine, which is a recognizer, not yet loaded."""
         # A process for one engine imports that one only.
-        from pipeline.engines.whisper import Whisper  # noqa: PLC0415
+        if self.kind == "whisper":
+            from pipeline.engines.whisper import Whisper  # noqa: PLC0415
 
-        return Whisper(self.model, section=self.section, **self.arguments)
+            return Whisper(self.model, section=self.section, **self.arguments)
+        from pipeline.engines.streaming import IncrementalRecognizer  # noqa: PLC0415
+
+        if self.kind == "moonshine":
+            from pipeline.engines.moonshine import Moonshine  # noqa: PLC0415
+
+            return IncrementalRecognizer(
+                Moonshine(self.model, section=self.section, **self.arguments)
+            )
+        from pipeline.engines.sherpa import Sherpa  # noqa: PLC0415
+
+        return IncrementalRecognizer(Sherpa(self.model, section=self.section, **self.arguments))
 
     def make_translator(self) -> Translator:
         """Return the engine, which is a translator, not yet loaded."""

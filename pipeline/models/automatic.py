@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
 from pipeline.config.schema import Settings
 from pipeline.core.errors import ConfigError, ModelError
+from pipeline.core.extras import require_extra
 from pipeline.core.files import write_whole
 from pipeline.models.crash_history import crash_history
 from pipeline.models.registry import KEYS, Model, Role, read_registry
@@ -19,6 +21,7 @@ AUTO = "auto"
 FIRST = "whisper-base"
 """The recognizer of human voices that any machine can run: what `auto` takes before any tuning."""
 _KEPT_UP = "tuned.json"
+_MOONSHINE = Path("assets", "tiny-en")
 _KeptUp = TypeAdapter(dict[str, bool])
 _FOR_PEOPLE: dict[Role, str] = {
     "stt": "recognizer",
@@ -36,10 +39,13 @@ def recognizer_name(settings: Settings) -> str:
     """Return what `stt.model` names; "auto" becomes the name of a model. Raises ModelError.
 
     It is the largest pulled model of which `tune` has said that it keeps up here; before any
-    tuning whisper-base, if it has been pulled; else the starter.
+    tuning whisper-base, if it has been pulled; else the starter. For a streaming engine it is the
+    model that its package brings along. Raises ConfigError where that cannot be.
     """
     if settings.stt.model != AUTO:
         return settings.stt.model
+    if settings.stt.engine != "whisper":
+        return str(_own_model(settings))
     store = Store(directory_of(settings.models.directory))
     kept_up = _read(store)
     here = list(_here(store, settings))
@@ -49,6 +55,24 @@ def recognizer_name(settings: Settings) -> str:
     # Not measured yet is no reason against it; found too slow is.
     untried = FIRST in {model.name for model in here} and kept_up.get(FIRST, True)
     return FIRST if untried else STARTER
+
+
+def _own_model(settings: Settings) -> Path:
+    """Return the folder of the model that a streaming engine's package brings along."""
+    stt, source = settings.stt, settings.translate.source
+    if stt.engine != "moonshine":
+        raise ConfigError(
+            "model-unnamed",
+            f'stt.engine = "{stt.engine}" brings no model along.',
+            "Set stt.model to the folder of one (docs/MODELS.md says which).",
+        )
+    if source != "en":
+        raise ConfigError(
+            "lang-unsupported",
+            f"The model that Moonshine brings along hears en, and translate.source is {source}.",
+            "Set stt.model to the folder of another one, or take another stt.engine.",
+        )
+    return require_extra("moonshine_voice", "moonshine", 'stt.engine = "moonshine"') / _MOONSHINE
 
 
 def models_in_use(settings: Settings) -> dict[Role, str]:

@@ -19,12 +19,14 @@ _MOST_BYTES = 1_000_000_000
 """A larger file is not read for its hash: that would take longer than loading it."""
 
 _DIGITS = 12
+_STREAMING = (".onnx", ".ort")
+"""What the files of streaming recognizers end with; a model has several."""
 
 
 def fingerprint(model: Path) -> str:
     """Return the name of a model's weights and the beginning of their SHA-256.
 
-    `model` is a .gguf file, whose name tells its level, or the folder of a CTranslate2 model.
+    `model` is a .gguf file, whose name tells its level, or the folder of another model.
     """
     weights = _weights(model)
     try:
@@ -39,16 +41,25 @@ def fingerprint(model: Path) -> str:
 def used_models(settings: Settings) -> tuple[ModelUsed, ...]:
     """Return the models that these settings load; one that cannot be found is left out."""
     directory, wanted = settings.models.directory, models_in_use(settings)
-    found = (_used(role, name, directory) for role, name in wanted.items())
+    found = (
+        _used(role, settings.stt.engine if role == "stt" else role, name, directory)
+        for role, name in wanted.items()
+    )
     return tuple(each for each in found if each is not None)
 
 
 def _weights(model: Path) -> Path:
-    return model / "model.bin" if model.is_dir() else model
+    """Return the file of a model, of a folder model.bin or else its largest one."""
+    if not model.is_dir():
+        return model
+    if not (model / "model.bin").is_file():
+        files = sorted(file for suffix in _STREAMING for file in model.glob(f"*{suffix}"))
+        if files:
+            return max(files, key=lambda file: file.stat().st_size)
+    return model / "model.bin"
 
 
-def _used(role: Role, name: str, directory: str) -> ModelUsed | None:
-    engine = "whisper" if role == "stt" else role
+def _used(role: Role, engine: str, name: str, directory: str) -> ModelUsed | None:
     try:
         model = resolve(role, name, directory)
         weights = _weights(model)

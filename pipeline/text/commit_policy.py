@@ -44,14 +44,21 @@ class CommitPolicy:
         self.committed: tuple[Token, ...] = ()
 
     def push(
-        self, tokens: Sequence[Token], ends_s: Sequence[float], audio_s: float, *, is_final: bool
+        self,
+        tokens: Sequence[Token],
+        ends_s: Sequence[float],
+        audio_s: float,
+        *,
+        is_final: bool,
+        unchanging: int = 0,
     ) -> Commit:
         """Take a decoding of the utterance so far; return what stands of it.
 
-        `ends_s` has the end of each token in `audio_s` seconds of audio. What was committed stays
-        committed, whatever comes, until the final, of which all is. Of a decoding that does not
-        begin with it nothing is committed. The last word is never, nor a mark behind it: the word
-        may be half of one, and a full stop there is a guess.
+        `ends_s` has the end of each token in `audio_s` seconds of audio; `unchanging` are leading
+        tokens that the recognizer never takes back, so that nothing is to be waited for. What was
+        committed stays committed, whatever comes, until the final, of which all is. Of a decoding
+        that does not begin with it nothing is committed. The last word is never, nor a mark behind
+        it: the word may be half of one, and a full stop there is a guess.
         """
         tokens = tuple(tokens)
         if is_final:
@@ -68,6 +75,7 @@ class CommitPolicy:
             count = _common(before, tokens)
         else:
             count = sum(end_s <= audio_s - self._behind_s for end_s in ends_s)
+        count = max(count, unchanging)
         texts = [token.text for token in tokens]
         count = cut_to_words(texts, min(count, last_word(texts)), least=same)
         self.committed = tokens[:count]

@@ -103,6 +103,10 @@ def steps(role: Role, settings: Settings, machine: Machine, layers: int = 0) -> 
         return [_threads("translate.partial.threads", machine.cores, now)]
     if role == "stt":
         stt = settings.stt
+        if stt.engine != "whisper":
+            # On the CPU both; Moonshine counts its threads by itself.
+            most = machine.cores if stt.engine == "sherpa-onnx" else stt.threads
+            return [_threads("stt.threads", most, stt.threads)]
         own = stt.compute_type if stt.device == "cpu" else "int8"
         places: list[Values] = [{"stt.device": "cpu", "stt.compute_type": own}]
         if machine.cuda:

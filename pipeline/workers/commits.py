@@ -99,7 +99,10 @@ class Commitments:
         raw = 0
         if tokens:
             audio_s = len(transcript.utterance.pcm) / SAMPLE_RATE
-            commit = self._source.push(tokens, ends_s, audio_s, is_final=False)
+            unchanging = transcript.recognition.committed
+            commit = self._source.push(
+                tokens, ends_s, audio_s, is_final=False, unchanging=unchanging
+            )
             stands = len(tokens) - len(commit.tail)
             raw = tokens[stands - 1].until if stands else 0
             if commit.reason and commit.reason not in self._reasons:

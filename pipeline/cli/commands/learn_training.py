@@ -15,7 +15,7 @@ from rich.table import Table
 from pipeline.cli.commands.learn_models import add_step, opened, progress
 from pipeline.cli.options import Commands, settings_of
 from pipeline.config.loader import Loaded, load
-from pipeline.core.errors import LearningError, UsageError
+from pipeline.core.errors import ConfigError, LearningError, UsageError
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.factory import final_translator, recognizer, recognizer_spec
 from pipeline.engines.marian import Marian
@@ -114,6 +114,12 @@ def _hear(arguments: argparse.Namespace) -> int:
     settings, data = opened(arguments)
     engine = recognizer(settings, Dictionary(settings))
     spec = recognizer_spec(settings)
+    if spec.kind != "whisper":
+        raise ConfigError(
+            "not-trainable",
+            f'stt.engine = "{spec.kind}": only Whisper can learn to hear here.',
+            'Set stt.engine to "whisper" for this.',
+        )
     window_s = float(spec.arguments["window_s"])
     order = TrainingOrder(
         role="stt",

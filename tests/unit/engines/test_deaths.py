@@ -67,6 +67,8 @@ def test_every_engine_names_settings_that_exist_and_are_its_own() -> None:
     every = {path for path, _ in leaves(Settings().model_dump())}
     engines: list[tuple[Kind, str]] = [
         ("whisper", "stt"),
+        ("moonshine", "stt"),
+        ("sherpa-onnx", "stt"),
         ("marian", "translate.partial"),
         ("marian", "translate.compare"),
         ("gemma", "translate.final"),

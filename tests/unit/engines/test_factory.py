@@ -24,6 +24,7 @@ from pipeline.engines.specification import EngineSpec
 from pipeline.engines.stand_in import StandIn
 from pipeline.engines.whisper import Whisper
 from pipeline.models.resolve import resolve
+from tests.support.needs import needs_module
 
 
 def settings(tmp_path: Path, **flags: Any) -> Settings:
@@ -197,3 +198,30 @@ def test_a_prompt_that_cannot_be_made_is_told_by_its_key(tmp_path: Path) -> None
     assert spec is not None
     with pytest.raises(ConfigError, match=r"^translate\.compare\.prompt"):
         spec.make_translator().load()
+
+
+@pytest.mark.parametrize("engine", ["moonshine", "sherpa-onnx"])
+def test_a_streaming_recognizer_needs_its_extra(
+    engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    chosen = settings(tmp_path, stt__engine=engine, stt__model=str(tmp_path))
+    with pytest.raises(ConfigError, match=rf"pip install 'stark-translate\[{engine}\]'"):
+        factory.recognizer_spec(chosen)
+
+
+def test_a_streaming_recognizer_is_not_asked_for_on_a_gpu(tmp_path: Path) -> None:
+    needs_module("sherpa_onnx")
+    chosen = settings(
+        tmp_path, stt__engine="sherpa-onnx", stt__model=str(tmp_path), stt__device="cuda"
+    )
+    with pytest.raises(ConfigError, match=r'stt\.device = "cuda": sherpa-onnx hears on the CPU'):
+        factory.recognizer_spec(chosen)
+
+
+def test_a_streaming_recognizer_gets_what_it_understands_of_the_settings(tmp_path: Path) -> None:
+    needs_module("sherpa_onnx")
+    chosen = settings(tmp_path, stt__engine="sherpa-onnx", stt__model=str(tmp_path), stt__threads=3)
+    spec = factory.recognizer_spec(chosen)
+    assert (spec.kind, spec.arguments) == ("sherpa-onnx", {"threads": 3})
+    assert spec.make_recognizer().name == f"sherpa-onnx:{tmp_path.name}"

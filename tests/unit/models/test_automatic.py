@@ -174,3 +174,18 @@ class TestLanguages:
         self, settings: Settings, role: Role, name: str, values: dict[str, Any]
     ) -> None:
         require_languages(role, name, changed(settings, values))
+
+
+def test_a_streaming_engine_without_a_model_of_its_own_must_be_given_one(
+    settings: Settings,
+) -> None:
+    with pytest.raises(ConfigError, match=r"Set stt\.model to the folder .*\[model-unnamed\]"):
+        recognizer_name(changed(settings, {"stt.engine": "sherpa-onnx"}))
+    named = changed(settings, {"stt.engine": "sherpa-onnx", "stt.model": "/opt/zipformer"})
+    assert recognizer_name(named) == "/opt/zipformer"
+
+
+def test_moonshines_own_model_hears_english_only(settings: Settings) -> None:
+    spanish = {"stt.engine": "moonshine", "translate.source": "es", "translate.target": "en"}
+    with pytest.raises(ConfigError, match=r"hears en, .* is es\..*\[lang-unsupported\]"):
+        recognizer_name(changed(settings, spanish))

@@ -170,3 +170,8 @@ def test_going_on_from_what_stands_only_adds_to_it(
         assert not commit.reason
         if commit.tail and len(commit.committed) > 0:
             assert len(commit.committed) < len(heard)
+
+
+def test_what_the_recognizer_never_takes_back_stands_without_waiting() -> None:
+    commit = CommitPolicy(behind_s=5.0).push(GOLD, ENDS, 2.8, is_final=False, unchanging=5)
+    assert text(commit.committed) == " A gold ring will", "all but the last word"
