@@ -81,6 +81,7 @@ def make_context(
         volunteers=Volunteers(Path(settings.session.directory)),
         metrics=metrics,
         further=session.further,
+        sessions=Path(settings.session.directory),
     )
     sinks = (RecordSink(session.recorder), PageSink(hub), MetricsSink(metrics), screen)
     return DaemonContext(

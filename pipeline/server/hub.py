@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import fields, replace
 from http import HTTPStatus
+from pathlib import Path
 from typing import Any
 
 import structlog
@@ -47,11 +48,13 @@ from pipeline.server.display_latency import DisplayLatency
 from pipeline.server.inbound import Incoming, OnCommand
 from pipeline.server.operator_feed import OperatorFeed
 from pipeline.server.pages import refuse, shipped_pages
+from pipeline.server.past_routes import PastRoutes
 from pipeline.server.rate_limits import ConnectionLimiter, Refusal
 from pipeline.server.routes import Endpoints
 from pipeline.server.subscription import Subscription, parse_subscription
 from pipeline.server.transport import Transport, address_of
 from pipeline.server.volunteers import Volunteers
+from pipeline.session.past_services import PastServices
 
 log = structlog.get_logger()
 
@@ -81,10 +84,12 @@ class Hub:
         metrics: Metrics,
         volunteers: Volunteers | None = None,
         further: Mapping[str, CaptionBoard] | None = None,
+        sessions: Path | None = None,
     ) -> None:
         """Read the pages. Raises ServerError.
 
-        `board` is that of the first target, `further` are those of the other ones.
+        `board` is that of the first target, `further` are those of the other ones; `sessions` is
+        the folder of which past services are shown, without one none are.
         """
         self._board = board
         self._boards = {"": board, **(further or {})}
@@ -114,6 +119,10 @@ class Hub:
             address=settings.address,
             on_command=self._obey,
             on_operator=self._let_in,
+        )
+        self._past = PastRoutes(
+            PastServices(sessions, running=board.session) if sessions else None,
+            settings.past_services,
         )
         self._limiter = ConnectionLimiter(settings.max_clients, settings.max_per_address)
         self._port = Transport(settings, self._limiter, handler=self._serve, answer=self._answer)
@@ -161,6 +170,7 @@ class Hub:
         """Apply a new section; host and port stay those that were bound."""
         self._settings = settings
         self._incoming.address = settings.address
+        self._past.readers = settings.past_services
         self._take_limits()
 
     def publish(self, message: CaptionMessage, lang: str = "") -> None:
@@ -195,6 +205,7 @@ class Hub:
         for timer in self._timers.values():
             timer.cancel()
         await self._port.close()
+        self._past.close()
 
     def _take_limits(self) -> None:
         most = self._settings.max_clients + _REQUESTS_OPEN
@@ -205,11 +216,18 @@ class Hub:
 
     # Requests
 
-    def _answer(self, connection: ServerConnection, request: Request) -> Response | None:
-        refusal = self._limiter.refusal(address_of(connection), time.monotonic())
+    def _answer(
+        self, connection: ServerConnection, request: Request
+    ) -> Response | Awaitable[Response] | None:
+        address = address_of(connection)
+        refusal = self._limiter.refusal(address, time.monotonic())
         if refusal:
             self._metrics.refused.labels(refusal).inc()
             return refuse(HTTPStatus.TOO_MANY_REQUESTS, _REFUSED[refusal], {"Retry-After": "10"})
+        if self._past.answers(request):
+            return self._past.answer(
+                request, lambda token: self._incoming.admit(address, request.headers, token)
+            )
         full = len(self._clients) >= self._settings.max_clients
         return self._endpoints.answer(request, full=full)
 

@@ -7,6 +7,7 @@ import contextlib
 import functools
 import http.client
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -47,7 +48,7 @@ def in_loop(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
 class Service:
     """A hub with what the daemon gives it."""
 
-    def __init__(self, mode: Mode = "live", **server: Any) -> None:
+    def __init__(self, mode: Mode = "live", sessions: Path | None = None, **server: Any) -> None:
         self.board = CaptionBoard("session", "en", "es", server.get("history", 200))
         self.metrics = Metrics()
         self.commands: list[CommandMessage] = []
@@ -58,6 +59,7 @@ class Service:
             mode=mode,
             token=TOKEN,
             metrics=self.metrics,
+            sessions=sessions,
         )
 
     async def start(self) -> None:
@@ -104,8 +106,10 @@ def fetch(port: int, path: str, method: str, headers: Mapping[str, str]) -> Repl
 
 
 @contextlib.asynccontextmanager
-async def serving(mode: Mode = "live", **server: Any) -> AsyncIterator[Service]:
-    service = Service(mode, **server)
+async def serving(
+    mode: Mode = "live", sessions: Path | None = None, **server: Any
+) -> AsyncIterator[Service]:
+    service = Service(mode, sessions, **server)
     await service.start()
     try:
         yield service
