@@ -26,6 +26,7 @@ from pipeline.dictionary.store import Dictionary
 from pipeline.server.hub import Hub
 from pipeline.server.operator_token import token_in_force
 from pipeline.server.volunteers import Volunteers
+from pipeline.session.past_services import PastServices
 from pipeline.session.recorder import SessionRecorder
 from pipeline.workers.degradation import Degradation
 
@@ -81,7 +82,7 @@ def make_context(
         volunteers=Volunteers(Path(settings.session.directory)),
         metrics=metrics,
         further=session.further,
-        sessions=Path(settings.session.directory),
+        past=PastServices(Path(settings.session.directory), running=session.board.session),
     )
     sinks = (RecordSink(session.recorder), PageSink(hub), MetricsSink(metrics), screen)
     return DaemonContext(

@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import fields, replace
 from http import HTTPStatus
-from pathlib import Path
 from typing import Any
 
 import structlog
@@ -40,6 +39,7 @@ from pipeline.protocol.messages import (
     Outgoing,
     StatusMessage,
 )
+from pipeline.protocol.past_services import Archive
 from pipeline.records.health import HealthRecord
 from pipeline.server import descriptors
 from pipeline.server.addresses import page_address
@@ -54,7 +54,6 @@ from pipeline.server.routes import Endpoints
 from pipeline.server.subscription import Subscription, parse_subscription
 from pipeline.server.transport import Transport, address_of
 from pipeline.server.volunteers import Volunteers
-from pipeline.session.past_services import PastServices
 
 log = structlog.get_logger()
 
@@ -84,12 +83,12 @@ class Hub:
         metrics: Metrics,
         volunteers: Volunteers | None = None,
         further: Mapping[str, CaptionBoard] | None = None,
-        sessions: Path | None = None,
+        past: Archive | None = None,
     ) -> None:
         """Read the pages. Raises ServerError.
 
-        `board` is that of the first target, `further` are those of the other ones; `sessions` is
-        the folder of which past services are shown, without one none are.
+        `board` is that of the first target, `further` are those of the other ones; `past` are the
+        services that are over, to be read and downloaded: without it none are.
         """
         self._board = board
         self._boards = {"": board, **(further or {})}
@@ -120,10 +119,7 @@ class Hub:
             on_command=self._obey,
             on_operator=self._let_in,
         )
-        self._past = PastRoutes(
-            PastServices(sessions, running=board.session) if sessions else None,
-            settings.past_services,
-        )
+        self._past = PastRoutes(past, settings.past_services)
         self._limiter = ConnectionLimiter(settings.max_clients, settings.max_per_address)
         self._port = Transport(settings, self._limiter, handler=self._serve, answer=self._answer)
         self._timers: dict[Callable[[], None], asyncio.TimerHandle] = {}

@@ -18,8 +18,8 @@ import orjson
 from websockets.http11 import Request, Response
 
 from pipeline.core.errors import ProtocolError, SessionError
+from pipeline.protocol.past_services import Archive, Download, ReadService
 from pipeline.server.pages import refuse, respond
-from pipeline.session.past_services import Download, PastServices, ReadService
 
 PREFIX = "/past"
 """`/past` is the list, `/past/NAME` a service, `/past/NAME/both.srt` a file of it."""
@@ -54,7 +54,7 @@ _BUSY = "Many are reading just now. Try again in a moment."
 class PastRoutes:
     """Answers for one folder of sessions. Belongs to the event loop's thread."""
 
-    def __init__(self, services: PastServices | None, readers: Readers) -> None:
+    def __init__(self, services: Archive | None, readers: Readers) -> None:
         """Without `services` nothing is shown to anybody."""
         self._services = services
         self.readers: Readers = readers
@@ -103,7 +103,7 @@ class PastRoutes:
             return refuse(HTTPStatus.UNAUTHORIZED, "Send the operator's token first.", challenge)
         return None
 
-    async def _made(self, services: PastServices, path: str) -> Response:
+    async def _made(self, services: Archive, path: str) -> Response:
         """Return the answer of a path, made in a thread when it is its turn."""
         for_everyone = self.readers == "everyone"
         make = partial(_make, services, path, for_everyone=for_everyone)
@@ -114,7 +114,7 @@ class PastRoutes:
             self._waiting -= 1
 
 
-def _make(services: PastServices, path: str, *, for_everyone: bool) -> Response:
+def _make(services: Archive, path: str, *, for_everyone: bool) -> Response:
     """Return the list, a service or a file. Raises SessionError."""
     parts = [unquote(part) for part in path.removeprefix(PREFIX).strip("/").split("/")]
     if for_everyone and parts[0] and services.mode_of(parts[0]) != "live":
@@ -132,7 +132,7 @@ def _make(services: PastServices, path: str, *, for_everyone: bool) -> Response:
             raise SessionError("session-missing", "There is no such page.", "")
 
 
-def _list(services: PastServices, *, for_everyone: bool) -> Response:
+def _list(services: Archive, *, for_everyone: bool) -> Response:
     shown = [each for each in services.listed() if not for_everyone or each.mode == "live"]
     body = orjson.dumps({"services": shown, "formats": list(_TYPES)})
     return respond(HTTPStatus.OK, body, "application/json")

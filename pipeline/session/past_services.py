@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -25,6 +24,7 @@ from pipeline.captions.subtitles import languages, newest, plain
 from pipeline.core.errors import ProtocolError, SessionError
 from pipeline.core.types import Mode
 from pipeline.protocol.codec import parse_caption
+from pipeline.protocol.past_services import Download, PastService, ReadParagraph, ReadService
 from pipeline.records.health import HealthRecord
 from pipeline.records.utterance import UtteranceRecord
 from pipeline.session.reader import (
@@ -40,46 +40,6 @@ _TAIL_BYTES = 16 * 1024  # the last captions; the last records, of which each na
 _UNSAFE = re.compile(r"[^A-Za-z0-9.+_-]+")
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PastService:
-    """A line of the list."""
-
-    name: str
-    """Of its folder."""
-    began: str
-    """ISO 8601 by the church's clock, with its offset; "" if the name does not say."""
-    length_s: float
-    source: str
-    target: str
-    mode: Mode
-    """Rehearsals and demos are no services for everybody."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadParagraph:
-    """What was said in one go, and its translation; either may be empty."""
-
-    start_s: float
-    source: str
-    target: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadService:
-    """A service to read."""
-
-    service: PastService
-    paragraphs: tuple[ReadParagraph, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Download:
-    """A file: its name, which is plain ASCII, and its bytes."""
-
-    name: str
-    content: bytes
 
 
 class PastServices:

@@ -15,6 +15,7 @@ from pipeline.core.types import Caption, Mode, State
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.commands import CommandMessage
 from pipeline.server.hub import Hub
+from pipeline.session.past_services import PastServices
 from scripts.support.captions import caption
 from scripts.support.records import health_record
 
@@ -86,7 +87,7 @@ class DisplayServer:
                 token="secret",
                 metrics=self.metrics,
                 further=self.further,
-                sessions=self._sessions,
+                past=PastServices(self._sessions) if self._sessions else None,
             )
             hub.set_state(state)
             await hub.start(on_command=self._command, health=health_record)

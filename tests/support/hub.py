@@ -23,6 +23,7 @@ from pipeline.core.types import Mode
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.commands import CommandMessage, EditCommand
 from pipeline.server.hub import Hub
+from pipeline.session.past_services import PastServices
 from scripts.support.captions import caption
 from scripts.support.records import health_record
 
@@ -59,7 +60,7 @@ class Service:
             mode=mode,
             token=TOKEN,
             metrics=self.metrics,
-            sessions=sessions,
+            past=PastServices(sessions, running=self.board.session) if sessions else None,
         )
 
     async def start(self) -> None:
