@@ -102,7 +102,12 @@ class App:
             settings, read, context, group, coordinator, languages=languages
         )
         self._commands = commands = OperatorCommands(
-            context, coordinator, group, reload.obey, languages
+            context,
+            coordinator,
+            group,
+            reload.obey,
+            languages,
+            in_force=lambda: reload.settings,
         )
         self._caption_reports = CaptionReports(coordinator, languages, commands, group)
         self._supervisor = Supervisor(

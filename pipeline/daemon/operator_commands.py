@@ -14,6 +14,7 @@ import structlog
 
 from pipeline.captions.redaction import Redaction
 from pipeline.check.last_check import last_check
+from pipeline.config.schema import Settings
 from pipeline.core.errors import DictionaryError, ProtocolError
 from pipeline.core.reports import Retranslated
 from pipeline.core.timestamps import utc_now
@@ -72,8 +73,13 @@ class OperatorCommands:
         hearing: Hearing,
         reload: Callable[[], Awaitable[None]],
         languages: Languages,
+        in_force: Callable[[], Settings] | None = None,
     ) -> None:
-        """Take the parts; `reload` reads the settings again, or raises ProtocolError."""
+        """Take the parts; `reload` reads the settings again, or raises ProtocolError.
+
+        `in_force` returns the settings that a check must have been made with to hold.
+        """
+        self._in_force = in_force
         self._facts = context.facts
         self._announcer = context.announcer
         self._dictionary = context.dictionary
@@ -117,7 +123,9 @@ class OperatorCommands:
             off_record=self._facts.off_record,
             song=self._song,
             off_record_s=self._facts.off_record_s,
-            check=last_check(self._recorder.folder.parent),
+            check=last_check(
+                self._recorder.folder.parent, self._in_force() if self._in_force else None
+            ),
             suggestion=self._verses.suggestion,
             keep_audio=self._recorder.keep_audio,
             models=self._facts.models,

@@ -121,6 +121,8 @@ class LastCheck:
     utc: str
     ok: bool
     results: tuple[CheckResult, ...]
+    differs: tuple[str, ...] = ()
+    """Settings that it was made with and that have another value now: it holds no more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -84,8 +84,8 @@ class OperatorServer(DisplayServer):
                 "operator.off_record_s": 10.0,
             }
             session = OpenSession(self._recorder, self.board, None)
-            settings = load(flags=flags).settings
-            context = make_context(settings, session, self.dictionary, self.mode, LineScreen())
+            self.settings = load(flags=flags).settings
+            context = make_context(self.settings, session, self.dictionary, self.mode, LineScreen())
             self.facts, self.metrics = context.facts, context.metrics
             self.coordinator = CaptionCoordinator(context)
             self.commands = OperatorCommands(
@@ -93,7 +93,8 @@ class OperatorServer(DisplayServer):
                 self.coordinator,
                 self.hearing,
                 _reload,
-                Languages(settings, context, [], []),
+                Languages(self.settings, context, [], []),
+                in_force=lambda: self.settings,
             )
             self.facts.has_begun = True
             context.announcer.announce()

@@ -307,6 +307,21 @@ def test_the_last_check_with_its_fixes(hall: OperatorServer, visit: Visit) -> No
     expect(page.locator("#check-passed li")).to_contain_text(["settings"])
 
 
+def test_a_check_of_other_settings_is_greyed_out(hall: OperatorServer, visit: Visit) -> None:
+    results = [Result("port", False, "Port 8765 is in use.", "Stop it.", "port-in-use", 1)]
+    keep(hall.folder, results, hall.settings)
+    page = opened(visit)
+    expect(page.locator("#check-differs")).to_be_hidden()
+    colour = "getComputedStyle(document.querySelector('#check .verdict')).color"
+    red = page.evaluate(colour)
+    page.close()
+    audio = hall.settings.audio.model_copy(update={"device": "another"})
+    keep(hall.folder, results, hall.settings.model_copy(update={"audio": audio}))
+    page = opened(visit)
+    expect(page.locator("#check-differs")).to_contain_text("other settings (audio.device)")
+    assert page.evaluate(colour) != red
+
+
 def test_the_address_for_phones(hall: OperatorServer, visit: Visit) -> None:
     page = opened(visit)
     expect(page.locator("#address")).to_have_attribute("href", f"{hall.url}/")

@@ -21,8 +21,12 @@ export function showCheck(check) {
   const wrong = results.filter(({ verdict }) => verdict !== "ok");
   const fine = results.filter(({ verdict }) => verdict === "ok");
   when.textContent = check
-    ? `${age(check.utc)} ${check.ok && !wrong.length ? "All is well." : ""}`
+    ? `${age(check.utc)} ${check.ok && !wrong.length && !check.differs?.length ? "All is well." : ""}`
     : "None was made. Before a service run: stark-translate check";
+  const differs = check?.differs ?? [];
+  document.getElementById("check-differs").hidden = differs.length === 0;
+  document.getElementById("check-differs").textContent = `Made with other settings (${differs.join(", ")}): it says nothing of what runs now. Run it again.`;
+  for (const element of [list, passed]) element.classList.toggle("stale", differs.length > 0);
   list.replaceChildren(...wrong.map(item));
   passed.hidden = fine.length === 0;
   passed.querySelector("summary").textContent = `${fine.length} passed`;

@@ -70,7 +70,8 @@ def _check(arguments: argparse.Namespace) -> int:
             _show(console, result)
             outcomes.append(result)
     with suppress(OSError):  # the check of the sessions' folder has said so
-        last_check.keep(Path(loaded.settings.session.directory), outcomes)
+        directory = Path(loaded.settings.session.directory)
+        last_check.keep(directory, outcomes, loaded.settings)
     left_out = [check.name for check in planned if check.name not in {r.name for r in outcomes}]
     _conclude(console, outcomes, left_out, as_json=arguments.json)
     if not outcomes[0].ok:
