@@ -94,7 +94,7 @@ AGAINST ?= translate.final.engine=marian
 against := $(foreach setting,$(AGAINST),--against $(setting))
 
 bench: .venv/dev  ## Measure delay and flicker on the demo texts, starter models (8 minutes); AGAINST="KEY=VALUE ..." is the other setting
-	$(BIN)/python -m scripts.bench.latency $(against) --markdown docs/BENCHMARKS.md $(ARGS)
+	$(BIN)/python -m scripts.bench.latency --glass $(against) --markdown docs/BENCHMARKS.md $(ARGS)
 
 bench-voices: .venv/dev  ## ... with Whisper base on people and on pauses, and a peer's policy beside it (10 minutes)
 	$(BIN)/stark-translate models pull whisper-base

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import structlog
 
+from pipeline.check.last_check import last_check
 from pipeline.config.schema import Settings
 from pipeline.core import logs
 from pipeline.core.errors import StarkError
@@ -42,6 +43,7 @@ from pipeline.daemon.supervisor import Supervisor
 from pipeline.dictionary.store import Dictionary
 from pipeline.models.identity import used_models
 from pipeline.models.integrity import BackgroundHashing
+from pipeline.protocol.messages import LastCheck
 from pipeline.records.events import BrokenEvent, EndEvent, ModelsEvent
 from pipeline.server.operator_token import token_place
 from pipeline.session.folders import incomplete
@@ -107,7 +109,7 @@ class App:
             group,
             reload.obey,
             languages,
-            in_force=lambda: reload.settings,
+            checked=self._last_check,
         )
         self._caption_reports = CaptionReports(coordinator, languages, commands, group)
         self._supervisor = Supervisor(
@@ -164,6 +166,10 @@ class App:
         """Whether it has ended for another one to begin: the service goes on in that."""
         ended = self._stops or self.failure or self._group.is_broken
         return self._supervisor.has_new_day and not ended
+
+    def _last_check(self) -> LastCheck | None:
+        """Return what was checked last, and whether it holds for the settings in force."""
+        return last_check(self.folder.parent, self._reload.settings)
 
     def stop(self) -> None:
         """Ask for the end; asked twice, wait for nothing any more."""

@@ -13,8 +13,6 @@ from typing import Literal, Protocol
 import structlog
 
 from pipeline.captions.redaction import Redaction
-from pipeline.check.last_check import last_check
-from pipeline.config.schema import Settings
 from pipeline.core.errors import DictionaryError, ProtocolError
 from pipeline.core.reports import Retranslated
 from pipeline.core.timestamps import utc_now
@@ -38,7 +36,7 @@ from pipeline.protocol.commands import (
     VerseCommand,
     caption_of,
 )
-from pipeline.protocol.messages import ConsoleMessage, DoneMessage
+from pipeline.protocol.messages import ConsoleMessage, DoneMessage, LastCheck
 from pipeline.records.events import CommandEvent
 from pipeline.session.resume import Unfinished
 from pipeline.workers.group import HearingControls
@@ -73,13 +71,10 @@ class OperatorCommands:
         hearing: Hearing,
         reload: Callable[[], Awaitable[None]],
         languages: Languages,
-        in_force: Callable[[], Settings] | None = None,
+        checked: Callable[[], LastCheck | None] = lambda: None,
     ) -> None:
-        """Take the parts; `reload` reads the settings again, or raises ProtocolError.
-
-        `in_force` returns the settings that a check must have been made with to hold.
-        """
-        self._in_force = in_force
+        """Take the parts; `reload` reads the settings again, or raises ProtocolError."""
+        self._checked = checked
         self._facts = context.facts
         self._announcer = context.announcer
         self._dictionary = context.dictionary
@@ -123,9 +118,7 @@ class OperatorCommands:
             off_record=self._facts.off_record,
             song=self._song,
             off_record_s=self._facts.off_record_s,
-            check=last_check(
-                self._recorder.folder.parent, self._in_force() if self._in_force else None
-            ),
+            check=self._checked(),
             suggestion=self._verses.suggestion,
             keep_audio=self._recorder.keep_audio,
             models=self._facts.models,

@@ -37,20 +37,22 @@ class OutputLanguage:
         self._told = ""
 
     def take(self, text: str) -> str:
-        """Take a final; return the code of the language that it has changed to, once, else ""."""
+        """Take a final; return the code of the language that it has changed to, once, else "".
+
+        It is told again only after its own language was ahead of all others.
+        """
         if not self._own.common:
             return ""
         self._said.extend(words(text))
-        found = self._found() if len(self._said) >= LEAST else ""
-        told, self._told = self._told, found
-        return found if found != told else ""
-
-    def _found(self) -> str:
+        if len(self._said) < LEAST:
+            return ""
         shares = {each.code: self._share(each.common) for each in self._others}
         best = max(shares, key=shares.__getitem__, default="")
-        if not best or shares[best] <= self._share(self._own.common) + MARGIN:
-            return ""
-        return best
+        ahead = shares.get(best, 0.0) - self._share(self._own.common)
+        told, found = self._told, best if ahead > MARGIN else ""
+        if found or ahead < 0:
+            self._told = found
+        return found if found != told else ""
 
     def _share(self, common: frozenset[str]) -> float:
         return sum(word in common for word in self._said) / len(self._said)

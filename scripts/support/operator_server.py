@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from pipeline.check.last_check import last_check
 from pipeline.church.finals import checked
 from pipeline.cli.screens import LineScreen
 from pipeline.config.changes import Changes
@@ -94,7 +95,7 @@ class OperatorServer(DisplayServer):
                 self.hearing,
                 _reload,
                 Languages(self.settings, context, [], []),
-                in_force=lambda: self.settings,
+                checked=lambda: last_check(self.folder, self.settings),
             )
             self.facts.has_begun = True
             context.announcer.announce()

@@ -33,7 +33,7 @@ def kept(tmp_path: Path) -> Path:
         message(2, "Amen.", "Amén.", start_s=100.0, end_s=101.0),
     ]
     for name in (DAY, LATER):
-        session(tmp_path, said, name, records=[health_record(utc=utc(0))])  # type: ignore[list-item]
+        session(tmp_path, said, name, records=[health_record(utc=utc(0))])
     return tmp_path
 
 

@@ -22,9 +22,9 @@ BEARER = f"Bearer {quote(TOKEN)}"
 @pytest.fixture
 def kept(tmp_path: Path) -> Path:
     said = [message(1, "Let us pray.", "Oremos.", start_s=1.0, end_s=3.0)]
-    session(tmp_path, said, DAY, records=[health_record(utc=utc(0))])  # type: ignore[list-item]
+    session(tmp_path, said, DAY, records=[health_record(utc=utc(0))])
     rehearsed = [health_record(utc=utc(0), mode="dry-run")]
-    session(tmp_path, said, REHEARSAL, records=rehearsed)  # type: ignore[arg-type]
+    session(tmp_path, said, REHEARSAL, records=rehearsed)
     return tmp_path
 
 

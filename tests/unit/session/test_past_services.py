@@ -13,7 +13,9 @@ import pytest
 from pipeline.captions.export import WHICH
 from pipeline.core.errors import SessionError
 from pipeline.core.types import Mode
-from pipeline.protocol.codec import encode
+from pipeline.protocol.caption import CaptionMessage
+from pipeline.protocol.codec import encode, parse_caption
+from pipeline.records.events import Record
 from pipeline.session import past_services
 from pipeline.session.past_services import PastServices, title_of
 from pipeline.session.reader import JOURNAL
@@ -28,14 +30,14 @@ SAID = [
 DAY, LATER = "2026-11-15T09-30-00-0600", "2026-11-22T09-30-00-0600"
 
 
-def live(mode: Mode = "live") -> list[object]:
+def live(mode: Mode = "live") -> list[Record]:
     return [health_record(utc=utc(0), mode=mode)]
 
 
 @pytest.fixture
 def services(tmp_path: Path) -> PastServices:
-    session(tmp_path, SAID, DAY, records=live())  # type: ignore[arg-type]
-    session(tmp_path, SAID[:1], LATER, records=live("dry-run"))  # type: ignore[arg-type]
+    session(tmp_path, SAID, DAY, records=live())
+    session(tmp_path, SAID[:1], LATER, records=live("dry-run"))
     session(tmp_path, [], "2026-11-22T08-00-00-0600")
     session(tmp_path, SAID, "2026-11-22T11-00-00-0600")
     return PastServices(tmp_path, running="2026-11-22T11-00-00-0600")
@@ -61,11 +63,13 @@ def test_one_without_a_record_that_can_be_read_counts_as_a_rehearsal(tmp_path: P
 def test_of_a_long_journal_only_its_end_is_read_for_the_list(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    parsed: list[bytes] = []
-    parse = past_services.parse_caption
-    monkeypatch.setattr(
-        past_services, "parse_caption", lambda line: (parsed.append(line), parse(line))[1]
-    )
+    parsed: list[str | bytes] = []
+
+    def parse(line: str | bytes) -> CaptionMessage:
+        parsed.append(line)
+        return parse_caption(line)
+
+    monkeypatch.setattr(past_services, "parse_caption", parse)
     long = [message(key, "And so it was.", "Y así fue.") for key in range(1, 2000)]
     session(tmp_path, long, DAY)
     services = PastServices(tmp_path)
