@@ -305,6 +305,7 @@ CommandName = Literal[
     "hide",
     "hold-rule",
     "hold-term",
+    "new-session",
     "notice",
     "off-record",
     "on-record",

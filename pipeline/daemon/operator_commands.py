@@ -21,6 +21,7 @@ from pipeline.daemon.context import DaemonContext
 from pipeline.daemon.coordinator import CaptionCoordinator
 from pipeline.daemon.held_rules import HeldRules, refusal
 from pipeline.daemon.languages import Languages
+from pipeline.daemon.new_day import ask_for_new_session
 from pipeline.daemon.notices import Notices
 from pipeline.daemon.undo import Undo
 from pipeline.daemon.written_texts import Speech, WrittenTexts
@@ -208,6 +209,8 @@ class OperatorCommands:
                 self._switch_on("blank", "unblank", self._set_blank, was_on=self._facts.blank)
             case "unblank":
                 self._switch_off("blank", self._set_blank)
+            case "new-session":
+                ask_for_new_session(self._facts)
             case "off-record":
                 self._leave_record()
             case "on-record":
@@ -240,12 +243,7 @@ class OperatorCommands:
         self._facts.song_control = wanted
 
     def _switch_on(
-        self,
-        name: CommandName,
-        opposite: CommandName,
-        switch: Callable[[bool], None],
-        *,
-        was_on: bool,
+        self, name: CommandName, opposite: CommandName, switch: _Switch, *, was_on: bool
     ) -> None:
         def back() -> None:
             switch(False)
@@ -255,7 +253,7 @@ class OperatorCommands:
             self._undo.push(name, back)
         switch(True)
 
-    def _switch_off(self, name: CommandName, switch: Callable[[bool], None]) -> None:
+    def _switch_off(self, name: CommandName, switch: _Switch) -> None:
         self._undo.forget(name)
         switch(False)
 

@@ -58,6 +58,8 @@ class Supervisor:
         self._day = NewDay(datetime.now().astimezone())
         self.has_new_day = False
         """The session is to end, and a new one to begin."""
+        is_service = context.facts.mode == "live" and not reload.settings.audio.input
+        self._facts.may_begin_anew = is_service
 
     async def run(self) -> None:
         """Check four times a second, until cancelled."""
@@ -88,8 +90,10 @@ class Supervisor:
         is_quiet = not (facts.is_speaking or is_set or self._coordinator.unfinished)
         now = datetime.now().astimezone()
         due = self._day.is_due(settings.session.new_at, now, now_s, is_quiet=is_quiet)
-        if due and facts.mode == "live" and not settings.audio.input:
-            log.info("new session", reason=f"it is past {settings.session.new_at}")
+        wanted = facts.is_new_session_wanted and is_quiet
+        if (due or wanted) and facts.may_begin_anew and not self.has_new_day:
+            hour = f"it is past {settings.session.new_at}"
+            log.info("new session", reason="asked for at the desk" if wanted else hour)
             self.has_new_day = True
             self._changed.set()
 

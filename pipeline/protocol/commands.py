@@ -97,6 +97,7 @@ class PlainCommand:
     name: Literal[
         "blank",
         "clear-notice",
+        "new-session",
         "off-record",
         "on-record",
         "pause",

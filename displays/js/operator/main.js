@@ -8,8 +8,8 @@ import { showCheck } from "./check.js";
 import { button, setText } from "./controls.js";
 import { isMinuteDoubtful } from "./doubt.js";
 import { EditDialog } from "./edit_dialog.js";
-import { needHold } from "./hold.js";
 import { HoldOffer } from "./hold_rule.js";
+import { listenForHolds } from "./holds.js";
 import { List } from "./list.js";
 import { clearLogin, fillToken, listenForLogin, refuseLogin, renderLogin } from "./login.js";
 import { Meter } from "./meter.js";
@@ -274,11 +274,7 @@ onToken(enter);
 element.pause.addEventListener("click", () => command(operator.paused ? "resume" : "pause"));
 element.song.addEventListener("click", () => command(songButton(operator.song, server.state === "song").command));
 element.blank.addEventListener("click", () => command(operator.blank ? "unblank" : "blank"));
-needHold(element["off-record"], {
-  needed: () => !operator.offRecord, // The way back is a press.
-  act: () => command(operator.offRecord ? "on-record" : "off-record"),
-  tooShort: () => notify("Hold it for a second to go off the record."),
-});
+listenForHolds(operator, command, notify);
 element.undo.addEventListener("click", () => command("undo"));
 element.edit.addEventListener("click", () => editDialog.open(utterances.get(list.chosen), list.words));
 element.hide.addEventListener("click", () => {

@@ -174,6 +174,7 @@ def test_documented_client_messages_are_accepted() -> None:
         PlainCommand(name="off-record"),
         PlainCommand(name="on-record"),
         PlainCommand(name="reload"),
+        PlainCommand(name="new-session"),
     ]
 
 
