@@ -222,7 +222,7 @@ def ask_for_a_new_session(port: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("is_asked", [False, True], ids=["", "asked"])
-def test_at_the_quiet_hour_or_when_asked_a_new_session_begins_and_the_old_one_gets_its_report(
+def test_at_the_quiet_hour_a_new_session_begins_and_the_old_one_gets_its_report(
     is_asked: bool, tmp_path: Path
 ) -> None:
     """The real daemon, its clock two days behind its start, or an operator who asks; displays are
