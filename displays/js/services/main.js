@@ -9,7 +9,9 @@ const at = (id) => document.getElementById(id);
 // Of the formats that there are, those for people come first.
 const FOR_PEOPLE = ["docx", "html", "md", "srt", "vtt", "txt"];
 
-const lang = pickLang(navigator.languages ?? [navigator.language]);
+const lang = pickLang(navigator.languages);
+// Dates as they are written where the reader lives: "es-MX" of what "es" alone would leave open.
+const locale = navigator.languages.find((tag) => tag.split("-")[0] === lang) ?? lang;
 const table = words(lang);
 const archive = new Archive();
 let formats = [];
@@ -40,7 +42,7 @@ function refused(error) {
 async function showList() {
   const found = await archive.list();
   formats = FOR_PEOPLE.filter((form) => found.formats.includes(form));
-  at("services").replaceChildren(...found.services.map((service) => entry(service, lang)));
+  at("services").replaceChildren(...found.services.map((service) => entry(service, locale)));
   at("none").hidden = found.services.length > 0;
   document.title = table.services;
   reveal("overview");
@@ -49,7 +51,7 @@ async function showList() {
 async function showService(name) {
   if (formats.length === 0) await showList(); // Somebody opened a link to one.
   shown = await archive.read(name);
-  at("day").textContent = day(shown.service, lang);
+  at("day").textContent = day(shown.service, locale);
   document.title = at("day").textContent;
   reveal("service");
   showText();
