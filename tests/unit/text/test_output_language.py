@@ -33,6 +33,7 @@ def test_sentences_of_a_language_are_told_from_every_other(lang: str) -> None:
         assert told(asked, examples) == ([] if asked == lang else [lang]), asked
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "lang"), [("rv1909.tsv.xz", "es"), ("nheb.tsv.xz", "en")])
 def test_verses_of_a_whole_bible_raise_no_alarm_and_always_one_where_another_is_asked(
     name: str, lang: str
