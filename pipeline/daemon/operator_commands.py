@@ -54,6 +54,8 @@ _SONG_COMMAND: Mapping[SongControl, CommandName] = {
 }
 _SONG: Mapping[str, SongControl] = {name: control for control, name in _SONG_COMMAND.items()}
 
+_Switch = Callable[[bool], None]
+
 
 class Hearing(Speech, Protocol):
     """The part of the workers that commands reach."""
