@@ -74,6 +74,7 @@ class OperatorCommands:
         hearing: Hearing,
         reload: Callable[[], Awaitable[None]],
         languages: Languages,
+        *,
         checked: Callable[[], LastCheck | None] = lambda: None,
     ) -> None:
         """Take the parts; `reload` reads the settings again, or raises ProtocolError."""
