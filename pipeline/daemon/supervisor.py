@@ -19,6 +19,7 @@ from pipeline.daemon.new_day import NewDay
 from pipeline.daemon.reload import Reload
 from pipeline.records.events import RungEvent
 from pipeline.records.health import EngineHealth
+from pipeline.workers.degradation import REASON
 from pipeline.workers.group import WorkerGroup
 
 log = structlog.get_logger()
@@ -102,7 +103,8 @@ class Supervisor:
         # deadline of its own. What waits for it is.
         lag_s = self._coordinator.lag_s(now_s, but=self._group.translating)
         if self._group.may_shed and self._degradation.observe(lag_s, now_s):
-            log.warning("rung", rung=self._degradation.rung.name, lag_s=round(lag_s, 2))
+            rung = self._degradation.rung
+            log.warning("rung", rung=rung.name, lag_s=round(lag_s, 2), reason=REASON[rung])
             self._recorder.record(RungEvent(utc=utc_now(), rung=self._health.rung))
         if self._group.check_translator(now_s):
             self._coordinator.on_fault(
