@@ -58,9 +58,9 @@ class EngineChecks:
     def checks(self) -> Iterator[Check]:
         """Yield the checks: each engine's loading, then its sentence; the memory last."""
         doing, needs = "Loading the recognizer", ("dictionary",)  # for its hotwords
-        yield Check("model-stt", doing, self._load_recognizer, needs, _another("stt"))
+        yield Check("model-stt", doing, self._load_recognizer, needs, another("stt"))
         doing, needs = "Recognizing a sentence", ("model-stt",)
-        yield Check("golden-stt", doing, self._recognize, needs, _another("stt"))
+        yield Check("golden-stt", doing, self._recognize, needs, another("stt"))
         makers: dict[Role, Callable[[], TranslatorProcess | None]] = {
             "marian": self._quick,
             "gemma": self._final,
@@ -70,10 +70,10 @@ class EngineChecks:
             if name in asked:
                 doing = f"Loading {name.title()}"
                 run = partial(self._load_translator, name, make)
-                yield Check(f"model-{name}", doing, run, (), _another(name))
+                yield Check(f"model-{name}", doing, run, (), another(name))
                 doing = f"Translating a sentence with {name.title()}"
                 run = partial(self._translate, name)
-                yield Check(f"golden-{name}", doing, run, (f"model-{name}",), _faster(name))
+                yield Check(f"golden-{name}", doing, run, (f"model-{name}",), faster(name))
         yield Check("memory", "Adding up the memory", self._memory)
 
     def _load_recognizer(self) -> Passed:
@@ -117,7 +117,7 @@ class EngineChecks:
     def _recognize(self) -> Passed:
         golden, lang = self._golden, self._settings.translate.source
         if self._recognizer is None or lang not in golden.text:
-            return _untried(lang)
+            return untried(lang)
         # Loading is not in it; that has its own check.
         start_s = time.perf_counter()
         text = self._recognizer.recognize(golden.pcm, final=True).text
@@ -126,7 +126,7 @@ class EngineChecks:
     def _translate(self, name: str) -> Passed:
         golden, translate = self._golden, self._settings.translate
         if name not in self._translators or translate.source not in golden.text:
-            return _untried(translate.source)
+            return untried(translate.source)
         start_s = time.perf_counter()
         text = self._translators[name].translate(golden.text[translate.source]).text
         return judge(golden, name, text, translate.target, time.perf_counter() - start_s)
@@ -163,7 +163,7 @@ def judge(golden: Golden, name: str, text: str, lang: str, took_s: float) -> Pas
         raise EngineError(
             "golden-missed",
             f"{text!r} lacks {' and '.join(map(repr, missing)) or 'all words'}.",
-            f"It may be made for other languages or damaged. {_another(name)}",
+            f"It may be made for other languages or damaged. {another(name)}",
         )
     factor = took_s / golden.duration_s
     result = (
@@ -171,9 +171,9 @@ def judge(golden: Golden, name: str, text: str, lang: str, took_s: float) -> Pas
         f"real-time factor {factor:.2f}"
     )
     if factor > 1 and name != "gemma":
-        raise EngineError("engine-slow", f"{result}: it cannot keep up.", _faster(name))
+        raise EngineError("engine-slow", f"{result}: it cannot keep up.", faster(name))
     if factor > (1 if name == "gemma" else _BUSY):
-        return Passed(f"{result}: it will fall behind at times.", _faster(name), "engine-slow")
+        return Passed(f"{result}: it will fall behind at times.", faster(name), "engine-slow")
     return Passed(f"{result}.")
 
 
@@ -199,7 +199,8 @@ def _unjudged(golden: Golden, text: str, lang: str) -> Passed:
     )
 
 
-def _untried(lang: str) -> Passed:
+def untried(lang: str) -> Passed:
+    """Return that no engine can be tried in a language without a golden sentence."""
     return Passed(
         f"Not tried: there is no golden sentence in {lang!r}.",
         "Rehearse with a recording that you understand (`stark-translate dry-run --input FILE`).",
@@ -207,10 +208,12 @@ def _untried(lang: str) -> Passed:
     )
 
 
-def _another(name: str) -> str:
+def another(name: str) -> str:
+    """Return what to do about an engine that is no good. `name` is as in `judge`."""
     return f'Copy the model again, or give another in {_KEYS[name]}.model ("starter" works).'
 
 
-def _faster(name: str) -> str:
+def faster(name: str) -> str:
+    """Return what to do about an engine that is too slow. `name` is as in `judge`."""
     section = _KEYS[name]
     return f"Choose a smaller {section}.model, or more {section}.threads if there are idle cores."

@@ -298,6 +298,7 @@ Kind = Literal["audience", "projector", "obs", "operator"]
 CommandName = Literal[
     "add-rule",
     "blank",
+    "check",
     "clear-notice",
     "correct",
     "dismiss-verse",

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import structlog
 
-from pipeline.check.last_check import last_check
+from pipeline.check.running import RunningChecks
 from pipeline.config.schema import Settings
 from pipeline.core import logs
 from pipeline.core.errors import StarkError
@@ -30,6 +30,7 @@ from pipeline.core.types import Mode
 from pipeline.daemon.caption_reports import CaptionReports
 from pipeline.daemon.context import make_context
 from pipeline.daemon.coordinator import CaptionCoordinator
+from pipeline.daemon.desk_check import DeskCheck
 from pipeline.daemon.health import Health
 from pipeline.daemon.languages import Languages
 from pipeline.daemon.opening import open_session
@@ -43,7 +44,6 @@ from pipeline.daemon.supervisor import Supervisor
 from pipeline.dictionary.store import Dictionary
 from pipeline.models.identity import used_models
 from pipeline.models.integrity import BackgroundHashing
-from pipeline.protocol.messages import LastCheck
 from pipeline.records.events import BrokenEvent, EndEvent, ModelsEvent
 from pipeline.server.operator_token import token_place
 from pipeline.session.folders import incomplete
@@ -103,13 +103,19 @@ class App:
         self._reload = reload = Reload(
             settings, read, context, group, coordinator, languages=languages
         )
+        self._desk_check = desk_check = DeskCheck(
+            context,
+            coordinator,
+            lambda: reload.settings,
+            lambda now, listen: RunningChecks(now, engines, listen).checks(),
+        )
         self._commands = commands = OperatorCommands(
             context,
             coordinator,
             group,
             reload.obey,
             languages,
-            checked=self._last_check,
+            desk_check=desk_check,
         )
         self._caption_reports = CaptionReports(coordinator, languages, commands, group)
         self._supervisor = Supervisor(
@@ -145,6 +151,7 @@ class App:
             stops.callback(self._stop_record)
             await self._start_server()
             stops.push_async_callback(self._stop_server)
+            stops.callback(self._desk_check.stop)
             self._start_supervisor()
             stops.push_async_callback(self._stop_supervisor)
             await self._start_workers()
@@ -166,10 +173,6 @@ class App:
         """Whether it has ended for another one to begin: the service goes on in that."""
         ended = self._stops or self.failure or self._group.is_broken
         return self._supervisor.has_new_day and not ended
-
-    def _last_check(self) -> LastCheck | None:
-        """Return what was checked last, and whether it holds for the settings in force."""
-        return last_check(self.folder.parent, self._reload.settings)
 
     def stop(self) -> None:
         """Ask for the end; asked twice, wait for nothing any more."""
@@ -290,6 +293,7 @@ class App:
         match report:
             case Level():
                 self._coordinator.on_level(report)
+                self._desk_check.on_level(report)
             case Fault():
                 self._coordinator.on_fault(report)
             case SourceChanged():

@@ -19,6 +19,7 @@ from pipeline.core.timestamps import utc_now
 from pipeline.core.types import CommandName, SongControl
 from pipeline.daemon.context import DaemonContext
 from pipeline.daemon.coordinator import CaptionCoordinator
+from pipeline.daemon.desk_check import DeskCheck
 from pipeline.daemon.held_rules import HeldRules, refusal
 from pipeline.daemon.languages import Languages
 from pipeline.daemon.new_day import ask_for_new_session
@@ -37,7 +38,7 @@ from pipeline.protocol.commands import (
     VerseCommand,
     caption_of,
 )
-from pipeline.protocol.messages import ConsoleMessage, DoneMessage, LastCheck
+from pipeline.protocol.messages import ConsoleMessage, DoneMessage
 from pipeline.records.events import CommandEvent
 from pipeline.session.resume import Unfinished
 from pipeline.workers.group import HearingControls
@@ -75,10 +76,10 @@ class OperatorCommands:
         reload: Callable[[], Awaitable[None]],
         languages: Languages,
         *,
-        checked: Callable[[], LastCheck | None] = lambda: None,
+        desk_check: DeskCheck,
     ) -> None:
         """Take the parts; `reload` reads the settings again, or raises ProtocolError."""
-        self._checked = checked
+        self._desk_check = desk_check
         self._facts = context.facts
         self._announcer = context.announcer
         self._dictionary = context.dictionary
@@ -122,7 +123,7 @@ class OperatorCommands:
             off_record=self._facts.off_record,
             song=self._song,
             off_record_s=self._facts.off_record_s,
-            check=self._checked(),
+            check=self._desk_check.last(),
             suggestion=self._verses.suggestion,
             keep_audio=self._recorder.keep_audio,
             models=self._facts.models,
@@ -212,6 +213,8 @@ class OperatorCommands:
                 self._switch_on("blank", "unblank", self._set_blank, was_on=self._facts.blank)
             case "unblank":
                 self._switch_off("blank", self._set_blank)
+            case "check":
+                self._desk_check.start()
             case "new-session":
                 ask_for_new_session(self._facts)
             case "off-record":

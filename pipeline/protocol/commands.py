@@ -96,6 +96,7 @@ class PlainCommand:
     type: Literal["command"] = "command"
     name: Literal[
         "blank",
+        "check",
         "clear-notice",
         "new-session",
         "off-record",

@@ -126,6 +126,19 @@ class LastCheck:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CheckMessage:
+    """How far a check is that was started at the desk; to operators."""
+
+    type: Literal["check"] = "check"
+    doing: str = ""
+    """What is being tested, in words; empty: it is over."""
+    problem: str = ""
+    """Why it came to no end; empty: it did."""
+    check: LastCheck | None = None
+    """What was checked last, once it is over."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Stretch:
     """A part of the session's audio, seconds."""
 
@@ -306,6 +319,7 @@ Outgoing: TypeAlias = (
     | VolunteersMessage
     | PurgedMessage
     | SuggestionMessage
+    | CheckMessage
     | ConsoleMessage
     | HealthMessage
     | DoneMessage

@@ -59,6 +59,7 @@ WRITTEN: dict[str, Any] = {
     "messages/purged": messages.PurgedMessage,
     "messages/rule": messages.RuleMessage,
     "messages/reloaded": messages.ReloadedMessage,
+    "messages/check": messages.CheckMessage,
     "messages/suggestion": messages.SuggestionMessage,
     "messages/error": messages.ErrorMessage,
 }

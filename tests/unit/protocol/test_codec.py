@@ -34,6 +34,7 @@ from pipeline.protocol.commands import (
 from pipeline.protocol.messages import (
     AliveMessage,
     AuthorizedMessage,
+    CheckMessage,
     DoneMessage,
     EarlierMessage,
     ErrorMessage,
@@ -58,6 +59,7 @@ SENT = {
     "alive": AliveMessage,
     "authorized": AuthorizedMessage,
     "caption": CaptionMessage,
+    "check": CheckMessage,
     "done": DoneMessage,
     "earlier": EarlierMessage,
     "error": ErrorMessage,
@@ -175,6 +177,7 @@ def test_documented_client_messages_are_accepted() -> None:
         PlainCommand(name="on-record"),
         PlainCommand(name="reload"),
         PlainCommand(name="new-session"),
+        PlainCommand(name="check"),
     ]
 
 
