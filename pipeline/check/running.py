@@ -36,6 +36,8 @@ Listen = Callable[[float], Heard]
 LISTEN_S = 5.0
 """As long as it takes to say a sentence at the microphone."""
 
+_TRANSLATORS: tuple[Role, ...] = ("marian", "gemma")
+
 
 class RunningChecks:
     """The checks of a service that runs; each is quick, and none loads or ends anything."""
@@ -51,11 +53,10 @@ class RunningChecks:
         yield from standing_checks(self._settings)
         yield from self._check_engine("stt", self._engines.recognizer, self._recognize)
         translate = self._settings.translate
-        roles: dict[str, Role] = {"marian": "marian", "gemma": "gemma"}
-        found = {translate.final.engine: self._engines.final}
-        found[translate.partial.engine] = self._engines.partial or self._engines.final
-        for name, role in roles.items():
-            if (translator := found.get(name)) is not None:
+        found: dict[str, Translator | None] = {translate.final.engine: self._engines.final}
+        found[translate.partial.engine] = self._engines.partial
+        for role in _TRANSLATORS:
+            if (translator := found.get(role)) is not None:
                 ask = partial(self._translate, role, translator)
                 yield from self._check_engine(role, translator, ask)
         yield Check("memory", "Looking at the memory", self._memory)

@@ -19,7 +19,7 @@ from pipeline.core.errors import AudioError, ProtocolError
 from pipeline.core.reports import Level
 from pipeline.daemon.context import DaemonContext
 from pipeline.daemon.coordinator import CaptionCoordinator
-from pipeline.protocol.messages import CheckMessage, LastCheck
+from pipeline.protocol.check_messages import CheckMessage, LastCheck
 
 log = structlog.get_logger()
 

@@ -13,6 +13,7 @@ from pydantic import Field
 
 from pipeline.core.types import CommandName, Kind, Mode, SongControl, State
 from pipeline.protocol.caption import CaptionMessage
+from pipeline.protocol.check_messages import CheckMessage, LastCheck
 from pipeline.protocol.pairing import InvitationMessage, PairedMessage, VolunteersMessage
 from pipeline.records.comparison import CompareRecord
 from pipeline.records.events import ModelUsed
@@ -101,41 +102,6 @@ class AuthorizedMessage:
     """The token was right."""
 
     type: Literal["authorized"] = "authorized"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckResult:
-    """The result of one test of `stark-translate check`."""
-
-    test: str
-    verdict: Literal["ok", "look", "failed"]
-    line: str
-    fix: str
-    """How to mend it; empty for `ok`."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LastCheck:
-    """The results of the last run of `stark-translate check`."""
-
-    utc: str
-    ok: bool
-    results: tuple[CheckResult, ...]
-    differs: tuple[str, ...] = ()
-    """Settings that it was made with and that have another value now: it holds no more."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckMessage:
-    """How far a check is that was started at the desk; to operators."""
-
-    type: Literal["check"] = "check"
-    doing: str = ""
-    """What is being tested, in words; empty: it is over."""
-    problem: str = ""
-    """Why it came to no end; empty: it did."""
-    check: LastCheck | None = None
-    """What was checked last, once it is over."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

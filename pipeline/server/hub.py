@@ -7,7 +7,6 @@ Joining (snapshot, then registration) contains no await, so that no caption is m
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import time
 from collections import Counter
@@ -49,6 +48,7 @@ from pipeline.server.inbound import Incoming, OnCommand
 from pipeline.server.operator_feed import OperatorFeed
 from pipeline.server.pages import refuse, shipped_pages
 from pipeline.server.past_routes import PastRoutes
+from pipeline.server.periodic import Periodic
 from pipeline.server.rate_limits import ConnectionLimiter, Refusal
 from pipeline.server.routes import Endpoints
 from pipeline.server.subscription import Subscription, parse_subscription
@@ -119,10 +119,10 @@ class Hub:
             on_command=self._obey,
             on_operator=self._let_in,
         )
-        self._past = PastRoutes(past, settings.past_services)
+        self._past = PastRoutes(past, settings.past_services, self._incoming.admit)
         self._limiter = ConnectionLimiter(settings.max_clients, settings.max_per_address)
         self._port = Transport(settings, self._limiter, handler=self._serve, answer=self._answer)
-        self._timers: dict[Callable[[], None], asyncio.TimerHandle] = {}
+        self._periodic = Periodic()
 
     async def start(
         self,
@@ -143,8 +143,8 @@ class Hub:
         self._on_command, self._health, self._console = on_command, health, console
         self._take_limits()
         await self._port.open()
-        self._every(_HEALTH_S, self._tell_health)
-        self._every(_ALIVE_S, self._tell_alive)
+        self._periodic.start(_HEALTH_S, self._tell_health)
+        self._periodic.start(_ALIVE_S, self._tell_alive)
 
     @property
     def port(self) -> int:
@@ -198,8 +198,7 @@ class Hub:
 
     async def close(self) -> None:
         """Say goodbye (1001) to everyone, wait a moment, then cut off whoever is left."""
-        for timer in self._timers.values():
-            timer.cancel()
+        self._periodic.close()
         await self._port.close()
         self._past.close()
 
@@ -221,9 +220,7 @@ class Hub:
             self._metrics.refused.labels(refusal).inc()
             return refuse(HTTPStatus.TOO_MANY_REQUESTS, _REFUSED[refusal], {"Retry-After": "10"})
         if self._past.answers(request):
-            return self._past.answer(
-                request, lambda token: self._incoming.admit(address, request.headers, token)
-            )
+            return self._past.answer(request, address)
         full = len(self._clients) >= self._settings.max_clients
         return self._endpoints.answer(request, full=full)
 
@@ -243,16 +240,6 @@ class Hub:
         }
 
     # Again and again
-
-    def _every(self, period_s: float, act: Callable[[], None]) -> None:
-        """Call a function for as long as the server lives. What it raises, the log tells."""
-
-        def again() -> None:
-            # First, so that an error of `act` does not end the series.
-            self._every(period_s, act)
-            act()
-
-        self._timers[act] = asyncio.get_running_loop().call_later(period_s, again)
 
     def _tell_health(self) -> None:
         self._incoming.look()

@@ -15,6 +15,7 @@ from typing import Literal, TypeAlias
 from urllib.parse import unquote
 
 import orjson
+from websockets.datastructures import Headers
 from websockets.http11 import Request, Response
 
 from pipeline.core.errors import ProtocolError, SessionError
@@ -25,8 +26,8 @@ PREFIX = "/past"
 """`/past` is the list, `/past/NAME` a service, `/past/NAME/both.srt` a file of it."""
 
 Readers: TypeAlias = Literal["off", "operators", "everyone"]
-Admit: TypeAlias = Callable[[str], Awaitable[object]]
-"""Lets a token in or raises ProtocolError."""
+Admit: TypeAlias = Callable[[str, Headers, str], Awaitable[object]]
+"""Lets a token in that came from an address with headers, or raises ProtocolError."""
 
 _TYPES = {
     "srt": "application/x-subrip; charset=utf-8",
@@ -54,8 +55,9 @@ _BUSY = "Many are reading just now. Try again in a moment."
 class PastRoutes:
     """Answers for one folder of sessions. Belongs to the event loop's thread."""
 
-    def __init__(self, services: Archive | None, readers: Readers) -> None:
+    def __init__(self, services: Archive | None, readers: Readers, admit: Admit) -> None:
         """Without `services` nothing is shown to anybody."""
+        self._admit = admit
         self._services = services
         self.readers: Readers = readers
         # A thread of its own: nothing else that waits for one can be in its way.
@@ -73,12 +75,12 @@ class PastRoutes:
         is_ours = path == PREFIX or path.startswith(f"{PREFIX}/")
         return is_ours and request.method in ("GET", "HEAD")
 
-    async def answer(self, request: Request, admit: Admit) -> Response:
+    async def answer(self, request: Request, address: str) -> Response:
         """Answer a GET or HEAD request whose path begins with PREFIX."""
         try:
             if self._services is None or self.readers == "off":
                 return refuse(HTTPStatus.NOT_FOUND, _OFF)
-            if (refusal := await self._refusal(request, admit)) is not None:
+            if (refusal := await self._refusal(request, address)) is not None:
                 return refusal
             if self._waiting >= _WAITING:
                 return refuse(HTTPStatus.SERVICE_UNAVAILABLE, _BUSY, {"Retry-After": "5"})
@@ -93,11 +95,12 @@ class PastRoutes:
             response.body = b""
         return response
 
-    async def _refusal(self, request: Request, admit: Admit) -> Response | None:
+    async def _refusal(self, request: Request, address: str) -> Response | None:
         """Return why a request is not answered; None if it is. Raises ProtocolError."""
         given = request.headers.get_all("Authorization")
         if given:
-            await admit(unquote(given[0].removeprefix("Bearer "), errors="surrogateescape"))
+            token = unquote(given[0].removeprefix("Bearer "), errors="surrogateescape")
+            await self._admit(address, request.headers, token)
         elif self.readers == "operators":
             challenge = {"WWW-Authenticate": "Bearer"}
             return refuse(HTTPStatus.UNAUTHORIZED, "Send the operator's token first.", challenge)

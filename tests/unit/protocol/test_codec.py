@@ -14,6 +14,7 @@ from pipeline.core.errors import ProtocolError
 from pipeline.core.types import COMMANDS, KINDS, State
 from pipeline.protocol import codec
 from pipeline.protocol.caption import CaptionMessage, SourceText, TargetText
+from pipeline.protocol.check_messages import CheckMessage
 from pipeline.protocol.commands import (
     MAX_TEXT,
     AckMessage,
@@ -34,7 +35,6 @@ from pipeline.protocol.commands import (
 from pipeline.protocol.messages import (
     AliveMessage,
     AuthorizedMessage,
-    CheckMessage,
     DoneMessage,
     EarlierMessage,
     ErrorMessage,
