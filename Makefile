@@ -22,21 +22,22 @@ help:  ## Show this list
 	$(PYTHON) -m venv .venv || { echo "Debian and Ubuntu: apt install python3-venv"; exit 1; }
 
 .venv/runtime: requirements.lock pyproject.toml | .venv/bin/python
-	@echo "Installing what the daemon needs. llama.cpp is compiled once: about 6 minutes on 2 idle cores."
-	. scripts/llama_build.sh && $(BIN)/python -m pip install --quiet --require-hashes --no-deps -r requirements.lock
+	@. scripts/llama_build.sh && \
+	  scripts/timed.sh "Installing what the daemon needs. llama.cpp is compiled once: about 6 minutes on 2 idle cores." \
+	  $(BIN)/python -m pip install --quiet --require-hashes --no-deps -r requirements.lock
 	$(BIN)/python -m pip install --quiet --no-deps --editable .
 	@touch $@
 
 .venv/dev: requirements-dev.lock .venv/runtime
-	@echo "Installing what the tests need."
-	$(BIN)/python -m pip install --quiet --require-hashes --no-deps -r requirements-dev.lock
+	@scripts/timed.sh "Installing what the tests need." \
+	  $(BIN)/python -m pip install --quiet --require-hashes --no-deps -r requirements-dev.lock
 	@touch $@
 
 # Torch is not in the lock: its builds with and without CUDA are different files of one version.
 .venv/train: requirements-train.lock .venv/dev
-	@echo "Installing what training and converting models needs, torch among it."
-	$(BIN)/python -m pip install --quiet --require-hashes --no-deps -r requirements-train.lock
-	$(BIN)/python -m pip install --quiet torch==2.13.0
+	@scripts/timed.sh "Installing what training and converting models needs." \
+	  $(BIN)/python -m pip install --quiet --require-hashes --no-deps -r requirements-train.lock
+	@scripts/timed.sh "Installing torch." $(BIN)/python -m pip install --quiet torch==2.13.0
 	@touch $@
 
 # llama.cpp's converter from Hugging Face's format is in no package, but in the source of this one.
@@ -97,7 +98,7 @@ AGAINST ?= translate.final.engine=marian
 against := $(foreach setting,$(AGAINST),--against $(setting))
 
 bench: .venv/dev  ## Measure delay and flicker on the demo texts, starter models (8 minutes); AGAINST="KEY=VALUE ..." is the other setting
-	$(BIN)/python -m scripts.bench.latency $(against) --markdown docs/BENCHMARKS.md $(ARGS)
+	$(BIN)/python -m scripts.bench.latency --glass $(against) --markdown docs/BENCHMARKS.md $(ARGS)
 
 bench-voices: .venv/dev  ## ... with Whisper base on people and on pauses, and a peer's policy beside it (10 minutes)
 	$(BIN)/stark-translate models pull whisper-base

@@ -66,6 +66,17 @@ def checks(
     ]
 
 
+def standing_checks(settings: Settings) -> list[Check]:
+    """Return the checks that may be made at any time, also beside a service that runs."""
+    sessions = Path(settings.session.directory)
+    return [
+        Check("dictionary", "Reading the dictionary", partial(_dictionary, settings)),
+        *_certificate_checks(settings.server),
+        Check("sessions", "Writing a session", partial(_sessions, sessions, settings)),
+        Check("disk", "Measuring the disk", partial(_disk, sessions)),
+    ]
+
+
 def _settings(loaded: Loaded) -> Passed:
     """Say where the settings come from. Raises ConfigError."""
     translate = loaded.settings.translate

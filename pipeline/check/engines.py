@@ -71,9 +71,9 @@ class EngineChecks:
     def checks(self) -> Iterator[Check]:
         """Yield the checks: each engine's loading, then its sentence; the memory last."""
         doing, needs = "Loading the recognizer", ("dictionary",)  # for its hotwords
-        yield Check("model-stt", doing, self._load_recognizer, needs, _another("stt"))
+        yield Check("model-stt", doing, self._load_recognizer, needs, another("stt"))
         doing, needs = "Recognizing a sentence", ("model-stt",)
-        yield Check("golden-stt", doing, self._recognize, needs, _another("stt"))
+        yield Check("golden-stt", doing, self._recognize, needs, another("stt"))
         makers: dict[str, tuple[Role, Callable[[], TranslatorProcess | None]]] = {
             "marian": ("marian", self._quick),
             "gemma": ("gemma", self._final),
@@ -87,10 +87,10 @@ class EngineChecks:
             if name in asked:
                 doing = f"Loading {name.title()}"
                 run = partial(self._load_translator, name, role, make)
-                yield Check(f"model-{name}", doing, run, (), _another(name))
+                yield Check(f"model-{name}", doing, run, (), another(name))
                 doing = f"Translating a sentence with {name.title()}"
                 run = partial(self._translate, name)
-                yield Check(f"golden-{name}", doing, run, (f"model-{name}",), _faster(name))
+                yield Check(f"golden-{name}", doing, run, (f"model-{name}",), faster(name))
         yield from self._server_checks()
         yield Check("memory", "Adding up the memory", self._memory)
 
@@ -152,7 +152,7 @@ class EngineChecks:
     def _recognize(self) -> Passed:
         golden, lang = self._golden, self._settings.translate.source
         if self._recognizer is None or lang not in golden.text:
-            return _untried(lang)
+            return untried(lang)
         # Loading is not in it; that has its own check.
         start_s = time.perf_counter()
         text = self._recognizer.recognize(golden.pcm, final=True).text
@@ -160,7 +160,7 @@ class EngineChecks:
 
     def _translate(self, name: str) -> Passed:
         if name not in self._translators:
-            return _untried(self._settings.translate.source)
+            return untried(self._settings.translate.source)
         return self._judged(name, self._translators[name], self._settings.translate.target)
 
     def _judged_by_server(self, name: str, server: OpenAi, lang: str) -> Passed:
@@ -170,7 +170,7 @@ class EngineChecks:
     def _judged(self, name: str, translator: Translator, lang: str) -> Passed:
         golden, source = self._golden, self._settings.translate.source
         if source not in golden.text:
-            return _untried(source)
+            return untried(source)
         start_s = time.perf_counter()
         text = translator.translate(golden.text[source]).text
         return judge(golden, name, text, lang, time.perf_counter() - start_s)
@@ -208,7 +208,7 @@ def judge(golden: Golden, name: str, text: str, lang: str, took_s: float) -> Pas
         raise EngineError(
             "golden-missed",
             f"{text!r} lacks {' and '.join(map(repr, missing)) or 'all words'}.",
-            f"It may be made for other languages or damaged. {_another(name)}",
+            f"It may be made for other languages or damaged. {another(name)}",
         )
     factor = took_s / golden.duration_s
     result = (
@@ -216,9 +216,9 @@ def judge(golden: Golden, name: str, text: str, lang: str, took_s: float) -> Pas
         f"real-time factor {factor:.2f}"
     )
     if factor > 1 and not name.startswith(_LATE):
-        raise EngineError("engine-slow", f"{result}: it cannot keep up.", _faster(name))
+        raise EngineError("engine-slow", f"{result}: it cannot keep up.", faster(name))
     if factor > (1 if name.startswith(_LATE) else _BUSY):
-        return Passed(f"{result}: it will fall behind at times.", _faster(name), "engine-slow")
+        return Passed(f"{result}: it will fall behind at times.", faster(name), "engine-slow")
     return Passed(f"{result}.")
 
 
@@ -262,7 +262,8 @@ def _ask(server: OpenAi, spec: EngineSpec) -> Passed:
     return Passed(said)
 
 
-def _untried(lang: str) -> Passed:
+def untried(lang: str) -> Passed:
+    """Return that no engine can be tried in a language without a golden sentence."""
     return Passed(
         f"Not tried: there is no golden sentence in {lang!r}.",
         "Rehearse with a recording that you understand (`stark-translate dry-run --input FILE`).",
@@ -279,13 +280,15 @@ def _server_fix(name: str) -> str:
     return f"Is the server running, and {_section(name)}.url right? Captions go on without it."
 
 
-def _another(name: str) -> str:
+def another(name: str) -> str:
+    """Return what to do about an engine that is no good. `name` is as in `judge`."""
     if name.startswith("server-"):
         return f"Look which model the server has, and {_section(name)}.prompt."
     return f'Copy the model again, or give another in {_section(name)}.model ("starter" works).'
 
 
-def _faster(name: str) -> str:
+def faster(name: str) -> str:
+    """Return what to do about an engine that is too slow. `name` is as in `judge`."""
     section = _section(name)
     if name.startswith("server-"):
         return f"Have the server take a smaller model, or make finals here ({section}.engine)."

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import sys
+import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 _MOMENT, _WIPED = "One moment ...", "\r\x1b[K"
+_NARROWEST = 20
 _GONE = {errno.EPIPE, errno.EIO}
 """Errors of writing when the reader or the terminal is gone."""
 
@@ -34,9 +37,26 @@ def gone(error: OSError) -> bool:
 
 
 def say(line: str) -> None:
-    """Print a line on standard error, if anybody reads it."""
+    """Print a line on standard error, if anybody reads it; on a terminal no word is cut in two."""
     with suppress(OSError):
-        print(line, file=sys.stderr, flush=True)
+        shown = wrapped(line, terminal_width()) if sys.stderr.isatty() else line
+        print(shown, file=sys.stderr, flush=True)
+
+
+def terminal_width() -> int:
+    """Return how many columns the terminal has, 80 where it does not say."""
+    return shutil.get_terminal_size().columns
+
+
+def wrapped(text: str, width: int) -> str:
+    """Return a text in lines of at most `width` columns, broken at spaces only.
+
+    What is longer by itself, such as a path, stays whole: it is there to be copied.
+    """
+    return "\n".join(
+        textwrap.fill(line, max(width, _NARROWEST), break_long_words=False, break_on_hyphens=False)
+        for line in text.split("\n")
+    )
 
 
 @contextmanager

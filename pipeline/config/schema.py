@@ -222,6 +222,7 @@ class Server(Section):
     ping_s: Annotated[float, Field(ge=1, le=600)] = 20.0
     tls_cert: Text = ""
     tls_key: Text = ""
+    past_services: Annotated[Literal["off", "operators", "everyone"], LIVE] = "operators"
 
     @model_validator(mode="after")
     def _both_files(self) -> Server:

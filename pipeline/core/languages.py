@@ -16,7 +16,7 @@ from pipeline.core.resources import bundled
 
 FILE = bundled("languages.toml")
 
-_WORD_LISTS = ("starts", "ties", "titles", "numbered", "worship")
+_WORD_LISTS = ("starts", "ties", "titles", "numbered", "worship", "common")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +34,7 @@ class Language:
     titles: frozenset[str] = frozenset()
     numbered: frozenset[str] = frozenset()
     worship: frozenset[str] = frozenset()
+    common: frozenset[str] = frozenset()
     stock: tuple[str, ...] = ()
     weak: frozenset[str] = frozenset()
     examples: tuple[str, ...] = ()

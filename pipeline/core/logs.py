@@ -1,4 +1,4 @@
-"""Logs on standard error: lines for people on a terminal, JSON lines for everything else.
+"""Logs on standard error: sentences on a terminal, JSON lines for everything else.
 
 structlog for the program's own words; what libraries log through the standard library takes the
 same way, from `warning` up. While a screen owns the terminal, lines go through it (`divert`).
@@ -15,7 +15,9 @@ from typing import Any, Literal
 
 import orjson
 import structlog
-from structlog.typing import Processor
+from structlog.typing import EventDict, Processor
+
+from pipeline.core.log_sentences import sentence
 
 Level = Literal["debug", "info", "warning", "error"]
 Format = Literal["auto", "console", "json"]
@@ -34,6 +36,8 @@ class _Handler(logging.Handler):
         """Write one record."""
         try:
             line = self.format(record)
+            if not line:  # nothing for people
+                return
             if (to := self.to) is not None:
                 to(line)
             else:
@@ -47,26 +51,28 @@ _handler = _Handler()
 
 
 def configure(level: Level, format: Format) -> None:  # noqa: A002 - the setting's name
-    """Send all logs to standard error. "auto" is console on a terminal and JSON otherwise."""
+    """Send all logs to standard error, as sentences, lines with fields ("console") or JSON.
+
+    "auto" is sentences on a terminal and JSON elsewhere; who asks for "debug" wants the fields.
+    """
     terminal = sys.stderr.isatty()
-    console = format == "console" or (format == "auto" and terminal)
+    form = format if format != "auto" else "sentences" if terminal else "json"
+    if form == "sentences" and level == "debug":
+        form = "console"
+    colors = terminal and not os.environ.get("NO_COLOR")
     stamper = structlog.processors.TimeStamper
     shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
-        stamper("%H:%M:%S", utc=False) if console else stamper("iso", utc=True, key="utc"),
+        stamper("iso", utc=True, key="utc") if form == "json" else stamper("%H:%M:%S", utc=False),
     ]
     _handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=shared,
             processors=[
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                *(
-                    _console(colors=terminal and not os.environ.get("NO_COLOR"))
-                    if console
-                    else _json()
-                ),
+                *_RENDERED[form](colors),
             ],
         )
     )
@@ -101,7 +107,22 @@ def divert(to: Callable[[str], None] | None) -> None:
     _handler.to = to
 
 
-def _console(*, colors: bool) -> list[Processor]:
+def _sentences(colors: bool) -> list[Processor]:
+    def render(_: object, method: str, event: EventDict) -> str:
+        name, at, trace = event.pop("event"), event.pop("timestamp"), event.pop("exception", "")
+        for key in ("level", "logger"):
+            event.pop(key)
+        said = sentence(str(name), event)
+        if not said:
+            return ""
+        before, after = _SHADES.get(method, ("", "")) if colors else ("", "")
+        at = f"{structlog.dev.DIM}{at}{structlog.dev.RESET_ALL}" if colors else at
+        return "\n".join(filter(None, (f"{at} {before}{said}{after}", trace)))
+
+    return [structlog.processors.format_exc_info, render]
+
+
+def _console(colors: bool) -> list[Processor]:
     return [
         structlog.dev.ConsoleRenderer(
             colors=colors, exception_formatter=structlog.dev.plain_traceback
@@ -109,8 +130,20 @@ def _console(*, colors: bool) -> list[Processor]:
     ]
 
 
-def _json() -> list[Processor]:
+def _json(_: bool) -> list[Processor]:
     return [structlog.processors.format_exc_info, structlog.processors.JSONRenderer(_dumps)]
+
+
+_SHADES = {
+    "warning": (structlog.dev.YELLOW, structlog.dev.RESET_ALL),
+    "error": (structlog.dev.RED, structlog.dev.RESET_ALL),
+    "critical": (structlog.dev.RED, structlog.dev.RESET_ALL),
+}
+_RENDERED: dict[str, Callable[[bool], list[Processor]]] = {
+    "sentences": _sentences,
+    "console": _console,
+    "json": _json,
+}
 
 
 def _dumps(event: Any, **_: Any) -> str:

@@ -300,6 +300,7 @@ Kind = Literal["audience", "projector", "obs", "operator"]
 CommandName = Literal[
     "add-rule",
     "blank",
+    "check",
     "clear-notice",
     "correct",
     "dismiss-verse",
@@ -307,6 +308,7 @@ CommandName = Literal[
     "hide",
     "hold-rule",
     "hold-term",
+    "new-session",
     "notice",
     "off-record",
     "on-record",

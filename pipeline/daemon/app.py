@@ -12,6 +12,7 @@ from pathlib import Path
 
 import structlog
 
+from pipeline.check.running import RunningChecks
 from pipeline.config.schema import Settings
 from pipeline.core import logs
 from pipeline.core.errors import StarkError
@@ -29,6 +30,7 @@ from pipeline.core.types import Mode
 from pipeline.daemon.caption_reports import CaptionReports
 from pipeline.daemon.context import make_context
 from pipeline.daemon.coordinator import CaptionCoordinator
+from pipeline.daemon.desk_check import DeskCheck
 from pipeline.daemon.health import Health
 from pipeline.daemon.languages import Languages
 from pipeline.daemon.opening import open_session
@@ -101,8 +103,19 @@ class App:
         self._reload = reload = Reload(
             settings, read, context, group, coordinator, languages=languages
         )
+        self._desk_check = desk_check = DeskCheck(
+            context,
+            coordinator,
+            lambda: reload.settings,
+            lambda now, listen: RunningChecks(now, engines, listen).checks(),
+        )
         self._commands = commands = OperatorCommands(
-            context, coordinator, group, reload.obey, languages
+            context,
+            coordinator,
+            group,
+            reload.obey,
+            languages,
+            desk_check=desk_check,
         )
         self._caption_reports = CaptionReports(coordinator, languages, commands, group)
         self._supervisor = Supervisor(
@@ -146,6 +159,7 @@ class App:
                 stops.push_async_callback(asyncio.to_thread, publisher.close)
             await self._start_server()
             stops.push_async_callback(self._stop_server)
+            stops.callback(self._desk_check.stop)
             self._start_supervisor()
             stops.push_async_callback(self._stop_supervisor)
             await self._start_workers()
@@ -289,6 +303,7 @@ class App:
         match report:
             case Level():
                 self._coordinator.on_level(report)
+                self._desk_check.on_level(report)
             case Fault():
                 self._coordinator.on_fault(report)
             case SourceChanged():

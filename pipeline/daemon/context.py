@@ -34,6 +34,7 @@ from pipeline.publish.stream import ServiceStatus
 from pipeline.server.hub import Hub
 from pipeline.server.operator_token import token_in_force
 from pipeline.server.volunteers import Volunteers
+from pipeline.session.past_services import PastServices
 from pipeline.session.recorder import SessionRecorder
 from pipeline.workers.degradation import Degradation
 
@@ -99,6 +100,7 @@ def make_context(
         volunteers=Volunteers(Path(settings.session.directory)),
         metrics=metrics,
         further=session.further,
+        past=PastServices(Path(settings.session.directory), running=session.board.session),
     )
     publisher = _publisher(settings, session, mode)
     sinks: tuple[Sink, ...] = (RecordSink(session.recorder), PageSink(hub), MetricsSink(metrics))

@@ -24,6 +24,7 @@ from pipeline.daemon.language import Back, Language
 from pipeline.daemon.retranslations import Retranslations
 from pipeline.engines.sharing import LanguageTranslator
 from pipeline.records.health import RUNG_NAMES, LanguageHealth
+from pipeline.workers.degradation import REASON
 from pipeline.workers.languages import LanguageWorkers, TargetEngines
 from pipeline.workers.queues import without_sound
 
@@ -74,8 +75,8 @@ class Languages:
         for each in self._languages.values():
             self._set_watchers(each, watchers, now_s)
             if each.workers.observe(now_s):
-                rung = each.workers.degradation.rung.name
-                log.warning("rung", language=each.lang, rung=rung)
+                rung = each.workers.degradation.rung
+                log.warning("rung", language=each.lang, rung=rung.name, reason=REASON[rung])
 
     def on_closed(self, utterance: Utterance) -> None:
         """Note that a final utterance is on its way."""

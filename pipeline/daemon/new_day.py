@@ -1,8 +1,11 @@
-"""When a service that runs for days begins a new session: at a quiet hour, while nobody speaks."""
+"""When a service begins a new session: at a quiet hour while nobody speaks, or when asked to."""
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+
+from pipeline.core.errors import ProtocolError
+from pipeline.daemon.state import DaemonState
 
 QUIET_S = 60.0
 """So long nobody must have spoken, and no caption be on its way."""
@@ -28,6 +31,21 @@ class NewDay:
             self._quiet_since_s = now_s
         calm = now_s - self._quiet_since_s >= self._quiet_s
         return bool(new_at) and calm and self._started < last_strike(new_at, now)
+
+
+def ask_for_new_session(facts: DaemonState) -> None:
+    """Let the supervisor begin a new session, as soon as nobody is speaking.
+
+    Raises ProtocolError (not-now): where there is none to begin, and while something is set that
+    the next session would not know.
+    """
+    if not facts.may_begin_anew:
+        message = "A rehearsal, a demonstration and a file are one session each."
+        raise ProtocolError("not-now", message)
+    if facts.paused or facts.blank or facts.off_record:
+        message = "Go on first: a new session is neither paused, blank nor off the record."
+        raise ProtocolError("not-now", message)
+    facts.is_new_session_wanted = True
 
 
 def last_strike(new_at: str, now: datetime) -> datetime:

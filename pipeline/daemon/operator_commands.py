@@ -13,15 +13,16 @@ from typing import Literal, Protocol
 import structlog
 
 from pipeline.captions.redaction import Redaction
-from pipeline.check.last_check import last_check
 from pipeline.core.errors import DictionaryError, ProtocolError
 from pipeline.core.reports import Retranslated
 from pipeline.core.timestamps import utc_now
 from pipeline.core.types import CommandName, SongControl
 from pipeline.daemon.context import DaemonContext
 from pipeline.daemon.coordinator import CaptionCoordinator
+from pipeline.daemon.desk_check import DeskCheck
 from pipeline.daemon.held_rules import HeldRules, refusal
 from pipeline.daemon.languages import Languages
+from pipeline.daemon.new_day import ask_for_new_session
 from pipeline.daemon.notices import Notices
 from pipeline.daemon.undo import Undo
 from pipeline.daemon.written_texts import Speech, WrittenTexts
@@ -54,6 +55,8 @@ _SONG_COMMAND: Mapping[SongControl, CommandName] = {
 }
 _SONG: Mapping[str, SongControl] = {name: control for control, name in _SONG_COMMAND.items()}
 
+_Switch = Callable[[bool], None]
+
 
 class Hearing(Speech, Protocol):
     """The part of the workers that commands reach."""
@@ -72,8 +75,11 @@ class OperatorCommands:
         hearing: Hearing,
         reload: Callable[[], Awaitable[None]],
         languages: Languages,
+        *,
+        desk_check: DeskCheck,
     ) -> None:
         """Take the parts; `reload` reads the settings again, or raises ProtocolError."""
+        self._desk_check = desk_check
         self._facts = context.facts
         self._announcer = context.announcer
         self._dictionary = context.dictionary
@@ -117,7 +123,7 @@ class OperatorCommands:
             off_record=self._facts.off_record,
             song=self._song,
             off_record_s=self._facts.off_record_s,
-            check=last_check(self._recorder.folder.parent),
+            check=self._desk_check.last(),
             suggestion=self._verses.suggestion,
             keep_audio=self._recorder.keep_audio,
             models=self._facts.models,
@@ -207,6 +213,10 @@ class OperatorCommands:
                 self._switch_on("blank", "unblank", self._set_blank, was_on=self._facts.blank)
             case "unblank":
                 self._switch_off("blank", self._set_blank)
+            case "check":
+                self._desk_check.start()
+            case "new-session":
+                ask_for_new_session(self._facts)
             case "off-record":
                 self._leave_record()
             case "on-record":
@@ -239,12 +249,7 @@ class OperatorCommands:
         self._facts.song_control = wanted
 
     def _switch_on(
-        self,
-        name: CommandName,
-        opposite: CommandName,
-        switch: Callable[[bool], None],
-        *,
-        was_on: bool,
+        self, name: CommandName, opposite: CommandName, switch: _Switch, *, was_on: bool
     ) -> None:
         def back() -> None:
             switch(False)
@@ -254,7 +259,7 @@ class OperatorCommands:
             self._undo.push(name, back)
         switch(True)
 
-    def _switch_off(self, name: CommandName, switch: Callable[[bool], None]) -> None:
+    def _switch_off(self, name: CommandName, switch: _Switch) -> None:
         self._undo.forget(name)
         switch(False)
 

@@ -50,6 +50,10 @@ class DaemonState:
     """Captions are held because of song."""
     song_control: SongControl = "auto"
     """What operators want of song."""
+    may_begin_anew: bool = False
+    """A session can end for another one to begin: of a service, and not of a file."""
+    is_new_session_wanted: bool = False
+    """An operator has asked for one."""
     off_record: bool = False
     """Nothing is heard, shown or kept. Only `on-record` ends it."""
 

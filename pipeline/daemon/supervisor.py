@@ -19,6 +19,7 @@ from pipeline.daemon.new_day import NewDay
 from pipeline.daemon.reload import Reload
 from pipeline.records.events import RungEvent
 from pipeline.records.health import EngineHealth
+from pipeline.workers.degradation import REASON
 from pipeline.workers.group import WorkerGroup
 
 log = structlog.get_logger()
@@ -58,6 +59,8 @@ class Supervisor:
         self._day = NewDay(datetime.now().astimezone())
         self.has_new_day = False
         """The session is to end, and a new one to begin."""
+        is_service = context.facts.mode == "live" and not reload.settings.audio.input
+        self._facts.may_begin_anew = is_service
 
     async def run(self) -> None:
         """Check four times a second, until cancelled."""
@@ -88,8 +91,10 @@ class Supervisor:
         is_quiet = not (facts.is_speaking or is_set or self._coordinator.unfinished)
         now = datetime.now().astimezone()
         due = self._day.is_due(settings.session.new_at, now, now_s, is_quiet=is_quiet)
-        if due and facts.mode == "live" and not settings.audio.input:
-            log.info("new session", reason=f"it is past {settings.session.new_at}")
+        wanted = facts.is_new_session_wanted and is_quiet
+        if (due or wanted) and facts.may_begin_anew and not self.has_new_day:
+            hour = f"it is past {settings.session.new_at}"
+            log.info("new session", reason="asked for at the desk" if wanted else hour)
             self.has_new_day = True
             self._changed.set()
 
@@ -98,7 +103,8 @@ class Supervisor:
         # deadline of its own. What waits for it is.
         lag_s = self._coordinator.lag_s(now_s, but=self._group.translating)
         if self._group.may_shed and self._degradation.observe(lag_s, now_s):
-            log.warning("rung", rung=self._degradation.rung.name, lag_s=round(lag_s, 2))
+            rung = self._degradation.rung
+            log.warning("rung", rung=rung.name, lag_s=round(lag_s, 2), reason=REASON[rung])
             self._recorder.record(RungEvent(utc=utc_now(), rung=self._health.rung))
         if self._group.check_translator(now_s):
             self._coordinator.on_fault(

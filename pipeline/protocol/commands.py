@@ -96,7 +96,9 @@ class PlainCommand:
     type: Literal["command"] = "command"
     name: Literal[
         "blank",
+        "check",
         "clear-notice",
+        "new-session",
         "off-record",
         "on-record",
         "pause",

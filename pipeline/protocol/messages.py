@@ -13,6 +13,7 @@ from pydantic import Field
 
 from pipeline.core.types import CommandName, Kind, Mode, SongControl, State
 from pipeline.protocol.caption import CaptionMessage
+from pipeline.protocol.check_messages import CheckMessage, LastCheck
 from pipeline.protocol.pairing import InvitationMessage, PairedMessage, VolunteersMessage
 from pipeline.records.comparison import CompareRecord
 from pipeline.records.events import ModelUsed
@@ -103,26 +104,6 @@ class AuthorizedMessage:
     """The token was right."""
 
     type: Literal["authorized"] = "authorized"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckResult:
-    """The result of one test of `stark-translate check`."""
-
-    test: str
-    verdict: Literal["ok", "look", "failed"]
-    line: str
-    fix: str
-    """How to mend it; empty for `ok`."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LastCheck:
-    """The results of the last run of `stark-translate check`."""
-
-    utc: str
-    ok: bool
-    results: tuple[CheckResult, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -306,6 +287,7 @@ Outgoing: TypeAlias = (
     | VolunteersMessage
     | PurgedMessage
     | SuggestionMessage
+    | CheckMessage
     | ConsoleMessage
     | HealthMessage
     | DoneMessage

@@ -38,6 +38,7 @@ from pipeline.protocol.messages import (
     Outgoing,
     StatusMessage,
 )
+from pipeline.protocol.past_services import Archive
 from pipeline.records.health import HealthRecord
 from pipeline.server import descriptors
 from pipeline.server.addresses import page_address
@@ -48,6 +49,7 @@ from pipeline.server.event_stream import EventStream, EventWriter
 from pipeline.server.inbound import Incoming, OnCommand
 from pipeline.server.operator_feed import OperatorFeed
 from pipeline.server.pages import refuse, shipped_pages
+from pipeline.server.past_routes import PastRoutes
 from pipeline.server.rate_limits import ConnectionLimiter, Refusal
 from pipeline.server.routes import DOWN, Endpoints
 from pipeline.server.subscription import Subscription
@@ -85,12 +87,14 @@ class Hub:
         further: Mapping[str, CaptionBoard] | None = None,
         down: frozenset[State] = DOWN,
         ack_every: int = 1,
+        past: Archive | None = None,
     ) -> None:
         """Read the pages. Raises ServerError.
 
         `board` is that of the first target, `further` are those of the other ones. `down`: in
         these states /healthz says that this server is of no use. One of `ack_every` displays is
-        asked to tell what it has painted.
+        asked to tell what it has painted. `past` are the services that are over, to be read and
+        downloaded: without it none are.
         """
         self._boards = Boards(board, further or {})
         self._settings = settings
@@ -122,6 +126,7 @@ class Hub:
             on_command=self._obey,
             on_operator=self._let_in,
         )
+        self._past = PastRoutes(past, settings.past_services, self._incoming.admit)
         self._limiter = ConnectionLimiter(settings.max_clients, settings.max_per_address)
         self._port = Transport(settings, self._limiter, handler=self._serve, answer=self._answer)
         self._timers = Timers()
@@ -168,6 +173,7 @@ class Hub:
         """Apply a new section; host and port stay those that were bound."""
         self._settings = settings
         self._incoming.address = settings.address
+        self._past.readers = settings.past_services
         self._take_limits()
 
     def publish(self, message: CaptionMessage, lang: str = "") -> None:
@@ -214,6 +220,7 @@ class Hub:
         """Say goodbye (1001) to everyone, wait a moment, then cut off whoever is left."""
         self._timers.stop()
         await self._port.close()
+        self._past.close()
 
     def _take_limits(self) -> None:
         most = self._settings.max_clients + _REQUESTS_OPEN
@@ -224,11 +231,16 @@ class Hub:
 
     # Requests
 
-    def _answer(self, connection: ServerConnection, request: Request) -> Response | None:
-        refusal = self._limiter.refusal(address_of(connection), time.monotonic())
+    def _answer(
+        self, connection: ServerConnection, request: Request
+    ) -> Response | Awaitable[Response] | None:
+        address = address_of(connection)
+        refusal = self._limiter.refusal(address, time.monotonic())
         if refusal:
             self._metrics.refused.labels(refusal).inc()
             return refuse(HTTPStatus.TOO_MANY_REQUESTS, _REFUSED[refusal], {"Retry-After": "10"})
+        if self._past.answers(request):
+            return self._past.answer(request, address)
         full = len(self._clients) >= self._settings.max_clients
         return self._endpoints.answer(request, full=full)
 

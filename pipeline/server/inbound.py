@@ -100,6 +100,22 @@ class Incoming:
                 return False
         return True
 
+    async def admit(self, address: str, headers: Headers, token: str) -> str:
+        """Return the device that a token is of, "" for the operator's own.
+
+        Raises ProtocolError (foreign-page, too-many-attempts, not-authorized); a wrong token costs
+        a delay. What may log in by a message may by a request's header, and is counted alike.
+        """
+        self._knock(address, headers)
+        self._refresh()
+        # In constant time, so that the answer's delay does not tell how much of a guess was right.
+        is_master = hmac.compare_digest(token.encode(errors="surrogatepass"), self._token)
+        if not (is_master or self._volunteers.name_of(token)):
+            await self._fail(address)
+            raise ProtocolError("not-authorized", "The token is wrong.")
+        self._attempts.succeeded(address)
+        return "" if is_master else token
+
     async def _dismiss(self, client: Client, reason: str) -> None:
         """Close a connection (1008) and stop reading from it: it may go on sending."""
         client.connection.transport.pause_reading()
@@ -116,20 +132,13 @@ class Incoming:
 
     async def _authorize(self, client: Client, token: str) -> None:
         """Log a client in as an operator. Raises ProtocolError; a wrong token costs a delay."""
-        self._knock(client)
-        self._refresh()
-        # In constant time, so that the answer's delay does not tell how much of a guess was right.
-        is_master = hmac.compare_digest(token.encode(), self._token)
-        if not (is_master or self._volunteers.name_of(token)):
-            await self._fail(client)
-            raise ProtocolError("not-authorized", "The token is wrong.")
-        self._let_in(client, "" if is_master else token)
+        self._let_in(client, await self.admit(client.address, _headers(client), token))
 
     async def _pair(self, client: Client, code: str, name: str) -> None:
         """Give a device a token of its own for a code. Raises ProtocolError."""
-        self._knock(client)
+        self._knock(client.address, _headers(client))
         if not self._codes.take(code, time.monotonic()):
-            await self._fail(client)
+            await self._fail(client.address)
             raise ProtocolError(
                 "wrong-code", "This code does not hold. Ask for a new one: each is good for once."
             )
@@ -182,10 +191,8 @@ class Incoming:
         message = VolunteersMessage(names=self._volunteers.names)
         self._clients.send(self._clients.authorized(), encode(message))
 
-    def _knock(self, client: Client) -> None:
+    def _knock(self, address: str, headers: Headers) -> None:
         """Raise ProtocolError where a client may not even try."""
-        request = client.connection.request
-        headers = request.headers if request else Headers()
         hosts = headers.get_all("Host")
         host = hosts[0] if len(hosts) == 1 else None  # two Host headers are an attempt to mislead
         if is_cross_origin(host, headers.get("Origin"), self.address):
@@ -194,11 +201,11 @@ class Incoming:
                 "or set server.address to the name that it has."
             )
             raise ProtocolError("foreign-page", message)
-        if self._attempts.is_locked(client.address, time.monotonic()):
+        if self._attempts.is_locked(address, time.monotonic()):
             raise ProtocolError("too-many-attempts", "Too many wrong tokens; wait a minute.")
 
-    async def _fail(self, client: Client) -> None:
-        self._attempts.failed(client.address, time.monotonic())
+    async def _fail(self, address: str) -> None:
+        self._attempts.failed(address, time.monotonic())
         await asyncio.sleep(_WRONG_TOKEN_S)
 
     def _let_in(self, client: Client, device: str) -> None:
@@ -218,6 +225,11 @@ class Incoming:
         _require(client)
         if (waiting := self._on_command(command)) is not None:
             await waiting
+
+
+def _headers(client: Client) -> Headers:
+    request = client.connection.request
+    return request.headers if request else Headers()
 
 
 def _require(client: Client) -> None:

@@ -10,6 +10,7 @@ from dataclasses import fields, replace
 from pipeline.captions.redaction import Redaction, RedactionFilter
 from pipeline.config.changes import Changes
 from pipeline.core.reports import Fault
+from pipeline.protocol.check_messages import CheckMessage
 from pipeline.protocol.codec import encode
 from pipeline.protocol.messages import (
     ConsoleMessage,
@@ -69,6 +70,10 @@ class OperatorFeed:
 
     def suggest(self, message: SuggestionMessage) -> None:
         """Tell which verse is suggested now, or that none is."""
+        self._tell(message)
+
+    def check(self, message: CheckMessage) -> None:
+        """Tell how far a check is, or what came of it."""
         self._tell(message)
 
     def reloaded(self, changes: Changes, *, rules: int) -> None:

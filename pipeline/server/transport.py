@@ -48,9 +48,12 @@ class Transport:
         limiter: ConnectionLimiter,
         *,
         handler: Callable[[ServerConnection], Awaitable[None]],
-        answer: Callable[[ServerConnection, Request], Response | None],
+        answer: Callable[[ServerConnection, Request], Response | Awaitable[Response] | None],
     ) -> None:
-        """`answer` answers a request, or returns None for a socket, which `handler` serves."""
+        """`answer` answers a request, or returns None for a socket, which `handler` serves.
+
+        What it returns to be awaited has the seconds of a request that is slow to arrive.
+        """
         self._settings = settings
         self._limiter = limiter
         self._handler = handler

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from pipeline.config.schema import Settings
 from pipeline.core.errors import EngineCancelledError, EngineError, EngineGoneError, ModelError
+from pipeline.core.languages import language
 from pipeline.core.reports import Emit, Fault, Retranslated
 from pipeline.core.standing import Standing
 from pipeline.core.types import Caption, Opinion, Span, Utterance
@@ -17,6 +18,7 @@ from pipeline.engines.protocols import Scorer, Translator
 from pipeline.records.quality import agreement
 from pipeline.text.language_check import gibberish
 from pipeline.text.local_agreement import revised_words
+from pipeline.text.output_language import OutputLanguage
 from pipeline.workers.backoff import Backoff
 from pipeline.workers.base import FAULTS_IN_A_ROW, UNUSABLE, Worker
 from pipeline.workers.degradation import Degradation, Rung
@@ -51,6 +53,7 @@ class Translate(Worker):
         self.settings = settings
         """Those in force, set by the main thread; what may change holds from the next draft."""
         self._lang = settings.translate.target
+        self._written = OutputLanguage(self._lang)
         self._glossaries = glossaries
         self._scorer = scorer
         self._translator = translator
@@ -210,10 +213,20 @@ class Translate(Worker):
             self._failed(EngineError("final-unusable", f"The final cannot be shown: {wrong}."))
             return as_final(replace(draft, span=caption.span))
         self._backoff.succeeded()
+        self._look_at_language(caption.text)
         stood = draft.text[: draft.stable] if draft.lang == self._lang else ""
         revised = draft.revised + revised_words(stood, caption.text)
         opinion = self._opinion(draft, caption) if self.settings.church.doubt else None
         return as_final(replace(caption, revised=revised, opinion=opinion))
+
+    def _look_at_language(self, text: str) -> None:
+        """Tell that the finals have gone over to another language. They are shown all the same:
+        one that quotes a hymn is right, and the draft may come from the same mistake.
+        """
+        if other := self._written.take(text):
+            wrote, asked = language(other).name, language(self._lang).name
+            message = f"What the final translator wrote last is {wrote}, not {asked}."
+            self.emit(Fault(self.name, "final-language", message))
 
     def _opinion(self, draft: Caption, caption: Caption) -> Opinion | None:
         """Return what the quick translator thinks of a final; None where it cannot say."""

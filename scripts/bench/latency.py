@@ -37,7 +37,8 @@ from scripts.bench.report_section import with_section
 PREFACE = """
 Made by `make bench` (`python -m scripts.bench.latency`): the real program in real time, and a
 display that listens to it. "Detected" counts from the end of speech as the voice detector puts it,
-"true" from the end of the last word in the reference to the caption on a display. Erasure is words
+"true" from the end of the last word in the reference to the caption on a display; "to glass" until
+a phone's page in Chromium on the same machine has painted it. Erasure is words
 that could be read and were taken back, for each word of the text that was left (normalized
 erasure): before the final translator began, by it, and after a final (a caption that was opened
 again). The projector's view is the stable text of partials, and finals. A word stands for good once
@@ -65,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         with tempfile.TemporaryDirectory() as folder:
             for material in _materials(arguments, Path(folder)):
-                runs = _run(material, candidates, arguments.runs, arguments.pace, Path(folder))
+                runs = _run(material, candidates, arguments, Path(folder))
                 told = {name: figures(found, material) for name, found in runs.items()}
                 kept.append(_result(material, arguments.recognizer, candidates, told))
                 show(kept[-1])
@@ -92,6 +93,8 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--pace", choices=["realtime", "fast"], default="realtime")
     parser.add_argument("--recognizer", default="starter", help="as stt.model (default starter)")
     parser.add_argument("--final-engine", choices=["gemma", "marian"], help="who makes the finals")
+    parser.add_argument("--glass", action="store_true",
+                        help="open a phone's page in Chromium too")  # fmt: skip
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting")
     parser.add_argument("--against", action="append", default=[], metavar="KEY=VALUE",
                         help="a setting of the second candidate")  # fmt: skip
@@ -113,13 +116,24 @@ def _materials(arguments: argparse.Namespace, folder: Path) -> list[Material]:
 
 
 def _run(
-    material: Material, candidates: dict[str, list[str]], runs: int, pace: str, folder: Path
+    material: Material,
+    candidates: dict[str, list[str]],
+    arguments: argparse.Namespace,
+    folder: Path,
 ) -> dict[str, list[LiveRun]]:
     """Run all candidates in turns."""
     found: dict[str, list[LiveRun]] = {name: [] for name in candidates}
-    turns = [name for _ in range(runs) for name in candidates]
+    turns = [name for _ in range(arguments.runs) for name in candidates]
     for name in track(turns, f"running {material.name}", console=Console(stderr=True)):
-        found[name].append(run_live(material.audio, pace, candidates[name], folder))
+        found[name].append(
+            run_live(
+                material.audio,
+                arguments.pace,
+                candidates[name],
+                folder,
+                with_glass=arguments.glass,
+            )
+        )
     return found
 
 

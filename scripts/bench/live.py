@@ -6,9 +6,10 @@ import resource
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 import psutil
@@ -20,8 +21,11 @@ from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.codec import parse_caption
 from pipeline.records.utterance import UtteranceRecord
 from pipeline.session.reader import Session
-from scripts.bench.sightings import Sighting
+from scripts.bench.sightings import Sighting, at_the_glass
 from scripts.support.program import Program, started
+
+if TYPE_CHECKING:
+    from scripts.bench.glass import Glass
 
 _END_S = 900.0
 """Longer than any recording here."""
@@ -40,6 +44,8 @@ class LiveRun:
     """CPU seconds of the program and its engines for each second of audio, loading left out."""
     summary: Mapping[str, Any]
     """summary.json."""
+    painted: tuple[Sighting, ...] = ()
+    """What a phone's page had painted and when; empty where none was open."""
 
     @property
     def session(self) -> Session:
@@ -47,20 +53,39 @@ class LiveRun:
         return Session(self.folder)
 
 
-def run_live(audio: Path, pace: str, settings: Sequence[str], folder: Path) -> LiveRun:
-    """Play a recording to the program once. `settings` are KEY=VALUE."""
+def run_live(
+    audio: Path, pace: str, settings: Sequence[str], folder: Path, *, with_glass: bool = False
+) -> LiveRun:
+    """Play a recording to the program once. `settings` are KEY=VALUE.
+
+    With `with_glass` a phone's page is open in a browser meanwhile, which takes its own share of
+    the machine.
+    """
     children_before_s = _children_s()
     command = ["run", "--input", str(audio.resolve()), "--pace", pace, "--sessions", str(folder)]
-    with started(*command, cwd=folder, **environment(settings)) as program:
+    with ExitStack() as opened:
+        program = opened.enter_context(started(*command, cwd=folder, **environment(settings)))
         display = _Display(program.socket())
+        phone = _glass(program.address, opened) if with_glass else None
         loaded_s = _tree_s(program)
         program.end(_END_S)
         display.join(10)
         session = Session(program.folder)
-    heard_s = session.heard_s or 1.0
-    cpu = (_children_s() - children_before_s - loaded_s) / heard_s
+        painted = phone.painted() if phone else []
+        # Before the browser ends: its share is not the program's.
+        used_s = _children_s() - children_before_s
+    cpu = (used_s - loaded_s) / (session.heard_s or 1.0)
     summary = orjson.loads((session.folder / "summary.json").read_bytes())
-    return LiveRun(session.folder, at_recording_time(display.got, session.shown), cpu, summary)
+    start_s = began_s(display.got, session.shown)
+    seen = at_recording_time(display.got, session.shown)
+    shown = at_the_glass(seen, painted, start_s)
+    return LiveRun(session.folder, seen, cpu, summary, shown)
+
+
+def _glass(address: str, opened: ExitStack) -> Glass:
+    from scripts.bench.glass import glass  # noqa: PLC0415 - a browser is needed for this only
+
+    return opened.enter_context(glass(address))
 
 
 def environment(settings: Sequence[str]) -> dict[str, str]:
@@ -110,7 +135,13 @@ class _Display(threading.Thread):
 def at_recording_time(
     got: Sequence[tuple[float, CaptionMessage]], shown: Sequence[UtteranceRecord]
 ) -> tuple[Sighting, ...]:
-    """Return what was got (monotonic seconds) at the time of the recording.
+    """Return what was got (monotonic seconds) at the time of the recording."""
+    start_s = began_s(got, shown)
+    return tuple(Sighting(at_s - start_s, message) for at_s, message in got)
+
+
+def began_s(got: Sequence[tuple[float, CaptionMessage]], shown: Sequence[UtteranceRecord]) -> float:
+    """Return when the recording began, monotonic seconds.
 
     Each final tells when the recording began: its arrival, less its delay, less its place in the
     audio. A busy machine can make that later only, so the earliest holds.
@@ -121,8 +152,7 @@ def at_recording_time(
         for each in shown
         if each.id in finals and each.last_syllable_to_final_ms is not None
     ]
-    start_s = min(starts, default=0.0)
-    return tuple(Sighting(at_s - start_s, message) for at_s, message in got)
+    return min(starts, default=0.0)
 
 
 def _children_s() -> float:

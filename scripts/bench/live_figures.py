@@ -41,6 +41,8 @@ MEASURES = {
     "outside the engines": "overhead_ms",
 }
 """What a caption's delay is made of, and the field of its record."""
+_GLASS = "last syllable to glass, true"
+"""Until a phone's page has painted the final."""
 _COUNTED = ("eager", "reopen", "cancel", "split", "resum", "revis")
 """Beginnings of the names under which summary.json counts what became of eager finals."""
 
@@ -60,10 +62,12 @@ def figures(runs: Sequence[LiveRun], material: Material) -> list[Figure]:
     """Return all figures of the runs of one setting on one recording, at least one run."""
     each = [histories(run.sightings) for run in runs]
     captions = [caption for found in each for caption in found]
+    painted = [caption for run in runs for caption in histories(run.painted)]
     shown = [record for run in runs for record in run.session.shown]
     memory = (health.memory_mb for run in runs for health in run.session.health)
     return [
         *_delays(captions, shown, material),
+        *([_spread(_GLASS, _true_ms(painted, material))] if painted else []),
         *_erasures(captions),
         *_lags(each, captions, material),
         *_quality(runs, each, material),
@@ -76,9 +80,8 @@ def figures(runs: Sequence[LiveRun], material: Material) -> list[Figure]:
 def _delays(
     captions: Sequence[History], shown: Sequence[UtteranceRecord], material: Material
 ) -> list[Figure]:
-    true_s = final_delays_s(captions, material.words)
     return [
-        _spread("last syllable to final, true", [at_s * 1000 for at_s in true_s]),
+        _spread("last syllable to final, true", _true_ms(captions, material)),
         *(
             _spread(name, [ms for r in shown if (ms := getattr(r, key)) is not None])
             for name, key in MEASURES.items()
@@ -86,6 +89,10 @@ def _delays(
         _spread("start to first text", _known(captions, full)),
         _spread("start to first text, projector", _known(captions, committed)),
     ]
+
+
+def _true_ms(captions: Sequence[History], material: Material) -> list[float]:
+    return [delay_s * 1000 for delay_s in final_delays_s(captions, material.words)]
 
 
 def _known(captions: Sequence[History], view: View) -> list[float]:

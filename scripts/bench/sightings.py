@@ -24,6 +24,37 @@ class Sighting:
     message: CaptionMessage
 
 
+@dataclass(frozen=True, slots=True)
+class Painted:
+    """All versions up to `seq` were painted."""
+
+    at_s: float
+    """Monotonic, as this process counts."""
+    seq: int
+
+
+def at_the_glass(
+    sightings: Sequence[Sighting], painted: Sequence[Painted], start_s: float
+) -> tuple[Sighting, ...]:
+    """Return what was seen on the page, at the times at which it was painted.
+
+    `start_s` is when the recording began. A version that the page skipped, because a newer one of
+    the same caption came before the next frame, was never seen and is left out, as is one that was
+    still to be painted at the end.
+    """
+    seen = []
+    reports = iter(sorted(painted, key=lambda each: each.seq))
+    report = next(reports, None)
+    for each in sorted(sightings, key=lambda each: each.message.seq):
+        while report is not None and report.seq < each.message.seq:
+            report = next(reports, None)
+        if report is None:
+            break
+        seen.append(Sighting(report.at_s - start_s, each.message))
+    newest = {(each.at_s, each.message.id): each for each in seen}
+    return tuple(newest.values())
+
+
 View: TypeAlias = Callable[[CaptionMessage], str]
 """What somebody can read of a version."""
 

@@ -86,6 +86,40 @@ def leave(page: Page, office: OperatorServer) -> None:
     del page, office
 
 
+def correct(page: Page, office: OperatorServer) -> None:
+    """Begin to put right what was misheard."""
+    page.locator(".row[data-id='3']").click()
+    page.locator("#edit").click()
+    page.locator("#edit-heard").fill("So wrote Paul to Epaphroditus, his friend.")
+    office.level(-21, speaking=True)
+
+
+def announce(page: Page, office: OperatorServer) -> None:
+    """Put a notice on every screen."""
+    page.locator("#type").click()
+    page.locator("#type-text").fill("The sermon starts at 10:40.")
+    page.get_by_label("a notice that stays").check()
+    page.locator("#type-dialog").get_by_role("button", name="Show").click()
+    page.locator("#standing").wait_for()
+    office.level(-21, speaking=True)
+
+
+def distrust(page: Page, office: OperatorServer) -> None:
+    """Show that a check was made of another microphone."""
+    other = office.settings.audio.model_copy(update={"device": "built-in"})
+    keep(office.folder, CHECKED, office.settings.model_copy(update={"audio": other}))
+    page.reload()
+    page.locator("#check-differs").scroll_into_view_if_needed()
+    office.level(-21, speaking=True)
+
+
+def invite(page: Page, office: OperatorServer) -> None:
+    """Let one more tablet in."""
+    page.locator("#invite").click()
+    page.locator("#invitation-code").scroll_into_view_if_needed()
+    office.level(-21, speaking=True)
+
+
 class Shot(NamedTuple):
     """What is shown, and how it comes to be so."""
 
@@ -93,12 +127,19 @@ class Shot(NamedTuple):
     mode: Mode
     scheme: Literal["dark", "light"]
     act: Callable[[Page, OperatorServer], None]
+    ready: str = "#address[href]"
+    """What is there when the page is."""
 
 
 SHOTS = {
     "operator": Shot(CONSOLE, "live", "dark", look),
     "operator-rule": Shot(CONSOLE, "live", "light", rule),
     "operator-rehearsal": Shot(CONSOLE, "dry-run", "light", compare),
+    "operator-correct": Shot(CONSOLE, "live", "light", correct),
+    "operator-notice": Shot(CONSOLE, "live", "light", announce),
+    "operator-check": Shot(CONSOLE, "live", "light", distrust),
+    "operator-invite": Shot(CONSOLE, "live", "light", invite),
+    "operator-login": Shot("/operator", "live", "light", leave, "#login"),
     "join": Shot("/join", "live", "light", leave),
 }
 
@@ -120,7 +161,7 @@ def shoot(browser: Browser, shot: Shot) -> bytes:
             work(office)
             page = browser.new_page(**tablet, color_scheme=shot.scheme)
             page.goto(office.url + shot.path)
-            page.locator("#address[href]").wait_for()
+            page.locator(shot.ready).wait_for()
             shot.act(page, office)
             page.wait_for_timeout(CALM_MS)
             picture = page.screenshot()

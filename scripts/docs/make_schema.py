@@ -15,7 +15,7 @@ import orjson
 from pydantic import ConfigDict, RootModel
 
 from pipeline.evaluation.rescore import QualityRecord
-from pipeline.protocol import commands, messages, pairing
+from pipeline.protocol import check_messages, commands, messages, pairing
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.records.comparison import CompareRecord
 from pipeline.records.events import EventRecord
@@ -59,6 +59,7 @@ WRITTEN: dict[str, Any] = {
     "messages/purged": messages.PurgedMessage,
     "messages/rule": messages.RuleMessage,
     "messages/reloaded": messages.ReloadedMessage,
+    "messages/check": check_messages.CheckMessage,
     "messages/suggestion": messages.SuggestionMessage,
     "messages/error": messages.ErrorMessage,
 }

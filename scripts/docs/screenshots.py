@@ -20,7 +20,9 @@ from scripts.docs.console_shots import console_shots
 from scripts.docs.state_shots import shoot_states
 from scripts.support.browser import chromium
 from scripts.support.display_server import DisplayServer
+from scripts.support.journal import message, session
 from scripts.support.paths import ROOT
+from scripts.support.records import health_record
 from scripts.support.reviewing import TOKEN, Reviewing, reviewable
 
 IMAGES = ROOT / "docs" / "images"
@@ -141,6 +143,42 @@ def shoot_review(browser: Browser) -> bytes:
         return picture
 
 
+def shoot_services(browser: Browser, act: Callable[[Page], None]) -> bytes:
+    """Take the picture of past services: the demo sermon, on three Sundays."""
+    sentences = json.loads((ROOT / "demo" / "sermon.json").read_text("utf-8"))["sentences"]
+    said = [
+        message(
+            number,
+            sentence["en"],
+            sentence["es"],
+            start_s=sentence["start_s"],
+            end_s=sentence["end_s"],
+        )
+        for number, sentence in enumerate(sentences, 1)
+    ]
+    records = [health_record(utc="2026-11-22T09:30:00.000-06:00")]
+    with TemporaryDirectory() as directory:
+        for sunday in ("08", "15", "22"):
+            name = f"2026-11-{sunday}T09-30-00-0600"
+            session(Path(directory), said, name, records=records)
+        settings = {"past_services": "everyone"}
+        with DisplayServer(sessions=Path(directory), server=settings) as hall:
+            page = browser.new_page(**{**PHONE, "color_scheme": "light"})
+            page.goto(f"{hall.url}/services")
+            page.locator("#services li").first.wait_for()
+            act(page)
+            page.wait_for_timeout(CALM_MS)
+            picture = page.screenshot()
+            page.close()
+            return picture
+
+
+def read_one(page: Page) -> None:
+    """Read the newest service."""
+    page.locator("#services a").first.click()
+    page.locator("#text p").first.wait_for()
+
+
 def main() -> int:
     """Take all pictures; 1 if one is too large for the repository."""
     IMAGES.mkdir(parents=True, exist_ok=True)
@@ -152,6 +190,8 @@ def main() -> int:
             for name, path, options, act in SHOTS
         }
         shots |= {"review": partial(shoot_review, browser), **console_shots(browser)}
+        shots["services"] = partial(shoot_services, browser, leave)
+        shots["services-read"] = partial(shoot_services, browser, read_one)
         shots["audience-states"] = partial(shoot_states, browser)
         for name, take in shots.items():
             picture = take()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -15,6 +15,7 @@ from pipeline.core.types import Caption, Mode, State
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.commands import CommandMessage
 from pipeline.server.hub import Hub
+from pipeline.session.past_services import PastServices
 from scripts.support.captions import caption
 from scripts.support.records import health_record
 
@@ -34,8 +35,12 @@ class DisplayServer:
         certificate: tuple[Path, Path] | None = None,
         further: Sequence[str] = (),
         ack_every: int = 1,
+        sessions: Path | None = None,
+        server: Mapping[str, Any] | None = None,
     ) -> None:
-        """`further` are target languages beside `target`."""
+        """`further` are target languages beside `target`, `sessions` is the folder of past
+        services, `server` are more of its settings.
+        """
         self._ack_every = ack_every
         self.mode: Mode = mode
         self.board = CaptionBoard(session, "en", target, history)
@@ -44,6 +49,9 @@ class DisplayServer:
         self.published: list[CaptionMessage] = []
         self._port = 0
         self._certificate = certificate
+        self._sessions = sessions
+        self.server = dict(server or {})
+        """What its settings say beside port and certificate, from the next `open` on."""
         self._hub: Hub | None = None
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="hall")
@@ -74,12 +82,15 @@ class DisplayServer:
         async def start() -> Hub:
             hub = Hub(
                 self.board,
-                schema.Server(port=self._port, tls_cert=str(cert), tls_key=str(key)),
+                schema.Server.model_validate(
+                    {"port": self._port, "tls_cert": str(cert), "tls_key": str(key)} | self.server
+                ),
                 mode=self.mode,
                 token="secret",
                 metrics=self.metrics,
                 further=self.further,
                 ack_every=self._ack_every,
+                past=PastServices(self._sessions) if self._sessions else None,
             )
             hub.set_state(state)
             await hub.start(on_command=self._command, health=health_record)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from pipeline.check.checks import standing_checks
 from pipeline.church.finals import checked
 from pipeline.cli.screens import LineScreen
 from pipeline.config.changes import Changes
@@ -29,6 +30,7 @@ from pipeline.core.types import (
 )
 from pipeline.daemon.context import make_context
 from pipeline.daemon.coordinator import CaptionCoordinator
+from pipeline.daemon.desk_check import DeskCheck
 from pipeline.daemon.languages import Languages
 from pipeline.daemon.opening import OpenSession
 from pipeline.daemon.operator_commands import OperatorCommands
@@ -84,16 +86,23 @@ class OperatorServer(DisplayServer):
                 "operator.off_record_s": 10.0,
             }
             session = OpenSession(self._recorder, self.board, None)
-            settings = load(flags=flags).settings
-            context = make_context(settings, session, self.dictionary, self.mode, LineScreen())
+            self.settings = load(flags=flags).settings
+            context = make_context(self.settings, session, self.dictionary, self.mode, LineScreen())
             self.facts, self.metrics = context.facts, context.metrics
             self.coordinator = CaptionCoordinator(context)
+            self.check = DeskCheck(
+                context,
+                self.coordinator,
+                lambda: self.settings,
+                lambda settings, _: standing_checks(settings),  # no engine runs here
+            )
             self.commands = OperatorCommands(
                 context,
                 self.coordinator,
                 self.hearing,
                 _reload,
-                Languages(settings, context, [], []),
+                Languages(self.settings, context, [], []),
+                desk_check=self.check,
             )
             self.facts.has_begun = True
             context.announcer.announce()

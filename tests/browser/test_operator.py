@@ -286,7 +286,7 @@ def test_displays_and_machine(hall: OperatorServer, visit: Visit) -> None:
 
 def test_the_last_check_with_its_fixes(hall: OperatorServer, visit: Visit) -> None:
     page = opened(visit)
-    expect(page.locator("#check-when")).to_contain_text("stark-translate check")
+    expect(page.locator("#check-when")).to_have_text("None was made yet.")
     page.close()
     keep(
         hall.folder,
@@ -305,6 +305,38 @@ def test_the_last_check_with_its_fixes(hall: OperatorServer, visit: Visit) -> No
     expect(wrong.nth(1)).to_contain_text("FAILED")
     page.locator("#check-passed summary").click()
     expect(page.locator("#check-passed li")).to_contain_text(["settings"])
+
+
+def test_a_check_of_other_settings_is_greyed_out(hall: OperatorServer, visit: Visit) -> None:
+    results = [Result("port", False, "Port 8765 is in use.", "Stop it.", "port-in-use", 1)]
+    keep(hall.folder, results, hall.settings)
+    page = opened(visit)
+    expect(page.locator("#check-differs")).to_be_hidden()
+    colour = "getComputedStyle(document.querySelector('#check .verdict')).color"
+    red = page.evaluate(colour)
+    page.close()
+    audio = hall.settings.audio.model_copy(update={"device": "another"})
+    keep(hall.folder, results, hall.settings.model_copy(update={"audio": audio}))
+    page = opened(visit)
+    expect(page.locator("#check-differs")).to_contain_text("other settings (audio.device)")
+    assert page.evaluate(colour) != red
+
+
+def test_a_check_is_started_at_the_desk_in_a_pause(hall: OperatorServer, visit: Visit) -> None:
+    page = opened(visit)
+    now = page.get_by_role("button", name="Check now")
+    hall.level(-20.0, speaking=True)
+    expect(page.locator("#state")).to_have_text("Speech")
+    now.click()
+    expect(page.locator("#notice")).to_have_text("Somebody is speaking: check in a pause.")
+    hall.level(-60.0)
+    expect(page.locator("#state")).to_have_text("Listening")
+    now.click()
+    expect(page.locator("#check-when")).to_contain_text("Within the last hour.")
+    page.locator("#check-passed summary").click()
+    expect(page.locator("#check-passed li").first).to_contain_text("dictionary")
+    expect(page.locator("#check-doing")).to_have_text("")
+    expect(now).to_be_enabled()
 
 
 def test_the_address_for_phones(hall: OperatorServer, visit: Visit) -> None:

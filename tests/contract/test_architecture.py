@@ -84,6 +84,8 @@ NOT_TESTED_ALONE = {
         "core/terms",
         "daemon/sinks",
         "engines/protocols",
+        "protocol/check_messages",
+        "protocol/past_services",
     ),
     "config/section",  # through the sections that it is the base of
     "daemon/context",  # through the parts that get it

@@ -7,8 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import orjson
 import pytest
+import soundfile
 from websockets.asyncio.client import ClientConnection, connect
 
 from pipeline.dictionary.rules import parse_rules
@@ -127,3 +129,43 @@ def test_an_operator_at_work(tmp_path: Path) -> None:
     holders = [path.name for path in files if token.encode() in path.read_bytes()]
     assert holders == ["operator-token"]
     assert token not in f"{program.log} {program.noise}"
+
+
+async def check(program: Program, token: str) -> list[dict[str, Any]]:
+    """Start a check at the desk; return what it tells, to its end."""
+    told: list[dict[str, Any]] = []
+    async with connect(program.socket() + "?kind=operator", compression=None) as desk:
+        await desk.send(orjson.dumps({"type": "auth", "token": token}).decode())
+        await until(desk, lambda m: m["type"] == "health" and m["state"] == "listening")
+        await desk.send(b'{"type":"command","name":"check"}'.decode())
+        while not (told and told[-1]["check"]):
+            told.append(await until(desk, lambda m: m["type"] == "check"))
+    return told
+
+
+def test_a_check_at_the_desk_tries_the_engines_that_run(tmp_path: Path) -> None:
+    hiss = np.random.default_rng(1).normal(0, 0.001, 120 * 16_000)
+    soundfile.write(tmp_path / "hiss.wav", hiss, 16_000)
+    flags = ("--input", "hiss.wav", "--pace", "realtime")
+    with started("run", *flags, cwd=tmp_path) as program:
+        engines = program.wait_for("ready")
+        assert engines
+        token = (tmp_path / program.wait_for("operator")["token"]).read_text().strip()
+        told = asyncio.run(check(program, token))
+        assert program.stop() == 0
+    assert [message["doing"] for message in told][-2:] == [
+        "Speak into the microphone: listening for 5 s",
+        "",
+    ]
+    found = {result["test"]: result for result in told[-1]["check"]["results"]}
+    assert [name for name in found if name.startswith(("model", "golden"))] == [
+        *("model-stt", "golden-stt", "model-marian", "golden-marian"),
+        *("model-gemma", "golden-gemma"),
+    ]
+    assert "cross" in found["golden-stt"]["line"]
+    assert "cruz" in found["golden-gemma"]["line"]
+    assert "starter" in found["model-stt"]["fix"]
+    assert found["level"]["verdict"] == "failed"
+    assert "nobody can be heard" in found["level"]["line"]
+    assert told[-1]["check"]["differs"] == []
+    assert program.records("utterance") == []

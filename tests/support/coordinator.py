@@ -9,11 +9,13 @@ import numpy as np
 import orjson
 
 from pipeline.captions.board import CaptionBoard
+from pipeline.check.checks import standing_checks
 from pipeline.config.loader import load
 from pipeline.core.errors import ProtocolError
 from pipeline.core.types import Caption, Recognition, Transcript, Utterance
 from pipeline.daemon.context import make_context
 from pipeline.daemon.coordinator import CaptionCoordinator
+from pipeline.daemon.desk_check import DeskCheck
 from pipeline.daemon.languages import Languages
 from pipeline.daemon.opening import OpenSession
 from pipeline.daemon.operator_commands import OperatorCommands
@@ -82,12 +84,19 @@ class CoordinatorFixture:
         ]
         """Those of further languages; their threads do not run."""
         self.languages = Languages(settings, self.context, self.workers, engines)
+        self.desk_check = DeskCheck(
+            self.context,
+            self.coordinator,
+            lambda: settings,
+            lambda now, _: standing_checks(now),  # no engine runs here
+        )
         self.commands = OperatorCommands(
             self.context,
             self.coordinator,
             self.hearing,
             self.reload,
             self.languages,
+            desk_check=self.desk_check,
         )
         self.reloads = 0
         self.reload_error: ProtocolError | None = None

@@ -7,6 +7,7 @@ import contextlib
 import functools
 import http.client
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -22,6 +23,7 @@ from pipeline.core.types import Mode
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.commands import CommandMessage, EditCommand
 from pipeline.server.hub import Hub
+from pipeline.session.past_services import PastServices
 from scripts.support.captions import caption
 from scripts.support.records import health_record
 
@@ -47,7 +49,7 @@ def in_loop(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
 class Service:
     """A hub with what the daemon gives it."""
 
-    def __init__(self, mode: Mode = "live", **server: Any) -> None:
+    def __init__(self, mode: Mode = "live", sessions: Path | None = None, **server: Any) -> None:
         self.board = CaptionBoard("session", "en", "es", server.get("history", 200))
         self.metrics = Metrics()
         self.commands: list[CommandMessage] = []
@@ -58,6 +60,7 @@ class Service:
             mode=mode,
             token=TOKEN,
             metrics=self.metrics,
+            past=PastServices(sessions, running=self.board.session) if sessions else None,
         )
 
     async def start(self) -> None:
@@ -104,8 +107,10 @@ def fetch(port: int, path: str, method: str, headers: Mapping[str, str]) -> Repl
 
 
 @contextlib.asynccontextmanager
-async def serving(mode: Mode = "live", **server: Any) -> AsyncIterator[Service]:
-    service = Service(mode, **server)
+async def serving(
+    mode: Mode = "live", sessions: Path | None = None, **server: Any
+) -> AsyncIterator[Service]:
+    service = Service(mode, sessions, **server)
     await service.start()
     try:
         yield service

@@ -1,4 +1,4 @@
-// What `stark-translate check` said before the service, with what to do about it.
+// The check before a service: started here, and what it or `stark-translate check` said last, with what to do about it.
 
 import { make } from "./row.js";
 
@@ -11,7 +11,27 @@ export function age(utc, nowMs = Date.now()) {
   const hours = (nowMs - Date.parse(utc)) / HOUR_MS;
   if (hours < 1) return "Within the last hour.";
   if (hours < OLD_H) return `${Math.floor(hours)} h ago.`;
-  return `${Math.floor(hours / OLD_H)} days ago: run it again before the next service.`;
+  return `${Math.floor(hours / OLD_H)} days ago: check again before the next service.`;
+}
+
+/** `command(name)` asks the server for a check. */
+export function listenForCheck(command) {
+  document.getElementById("check-now").addEventListener("click", () => command("check"));
+}
+
+/** Whether there is a server to ask. */
+export function allowCheck(able) {
+  const now = document.getElementById("check-now");
+  now.disabled = !able || now.dataset.doing !== undefined;
+}
+
+/** Show how far a check is that somebody has started, or what came of it. */
+export function showProgress({ doing, problem, check }) {
+  const now = document.getElementById("check-now");
+  if (doing) now.dataset.doing = doing;
+  else delete now.dataset.doing;
+  document.getElementById("check-doing").textContent = doing ? `${doing} …` : problem;
+  if (!doing) showCheck(check);
 }
 
 /** Show a `check`, or with null that there was none. */
@@ -21,8 +41,12 @@ export function showCheck(check) {
   const wrong = results.filter(({ verdict }) => verdict !== "ok");
   const fine = results.filter(({ verdict }) => verdict === "ok");
   when.textContent = check
-    ? `${age(check.utc)} ${check.ok && !wrong.length ? "All is well." : ""}`
-    : "None was made. Before a service run: stark-translate check";
+    ? `${age(check.utc)} ${check.ok && !wrong.length && !check.differs?.length ? "All is well." : ""}`
+    : "None was made yet.";
+  const differs = check?.differs ?? [];
+  document.getElementById("check-differs").hidden = differs.length === 0;
+  document.getElementById("check-differs").textContent = `Made with other settings (${differs.join(", ")}): it says nothing of what runs now. Check again.`;
+  for (const element of [list, passed]) element.classList.toggle("stale", differs.length > 0);
   list.replaceChildren(...wrong.map(item));
   passed.hidden = fine.length === 0;
   passed.querySelector("summary").textContent = `${fine.length} passed`;

@@ -4,12 +4,12 @@
 import { showAddress } from "../shared/address.js";
 import { Connection } from "../shared/connection.js";
 import { forgetToken, keepDevice, keepToken, loadToken, onToken } from "../shared/operator_token.js";
-import { showCheck } from "./check.js";
+import { allowCheck, listenForCheck, showProgress } from "./check.js";
 import { button, setText } from "./controls.js";
 import { isMinuteDoubtful } from "./doubt.js";
 import { EditDialog } from "./edit_dialog.js";
-import { needHold } from "./hold.js";
 import { HoldOffer } from "./hold_rule.js";
+import { listenForHolds } from "./holds.js";
 import { List } from "./list.js";
 import { clearLogin, fillToken, listenForLogin, refuseLogin, renderLogin } from "./login.js";
 import { Meter } from "./meter.js";
@@ -98,6 +98,7 @@ function renderControls() {
   renderChosen();
   suggestion.render(able);
   typing.render(able);
+  allowCheck(able);
 }
 
 /** Say what the buttons below the list are about. */
@@ -178,10 +179,11 @@ const RECEIVE = {
     for (const record of records) utterances.record(record);
     for (const compare of compares) utterances.compare(compare);
     render();
-    showCheck(check);
+    showProgress({ doing: "", problem: "", check });
     showAddress(address, { link: element.address, image: element.qr, problem: element["address-problem"] });
   },
   suggestion: (message) => suggestion.put(message),
+  check: (message) => showProgress(message),
   paired({ token }) {
     operator.token = token;
     fillToken(token);
@@ -274,11 +276,8 @@ onToken(enter);
 element.pause.addEventListener("click", () => command(operator.paused ? "resume" : "pause"));
 element.song.addEventListener("click", () => command(songButton(operator.song, server.state === "song").command));
 element.blank.addEventListener("click", () => command(operator.blank ? "unblank" : "blank"));
-needHold(element["off-record"], {
-  needed: () => !operator.offRecord, // The way back is a press.
-  act: () => command(operator.offRecord ? "on-record" : "off-record"),
-  tooShort: () => notify("Hold it for a second to go off the record."),
-});
+listenForCheck(command);
+listenForHolds(operator, command, notify);
 element.undo.addEventListener("click", () => command("undo"));
 element.edit.addEventListener("click", () => editDialog.open(utterances.get(list.chosen), list.words));
 element.hide.addEventListener("click", () => {

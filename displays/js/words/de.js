@@ -33,5 +33,10 @@ export const DE = {
   show_source: "Auch die gesprochene Sprache zeigen",
   caption_language: "Untertitel auf",
   page_language: "Seite auf",
+  services: "Frühere Gottesdienste",
+  no_services: "Hier ist noch kein Gottesdienst aufbewahrt.",
+  all_services: "Alle Gottesdienste",
+  download: "Herunterladen",
+  as_both: "Beide Sprachen",
   asleep: "Wenn der Bildschirm von selbst dunkel wird, wählen Sie in den Anzeige-Einstellungen des Handys eine längere Zeit.",
 };

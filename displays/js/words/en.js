@@ -33,5 +33,10 @@ export const EN = {
   show_source: "Show the spoken language as well",
   caption_language: "Captions in",
   page_language: "Page in",
+  services: "Past services",
+  no_services: "No service is kept here yet.",
+  all_services: "All services",
+  download: "Download",
+  as_both: "Both languages",
   asleep: "If the screen goes dark by itself, choose a longer time in the phone's own display settings.",
 };

@@ -33,5 +33,10 @@ export const ES = {
   show_source: "Mostrar también el idioma hablado",
   caption_language: "Subtítulos en",
   page_language: "Página en",
+  services: "Cultos anteriores",
+  no_services: "Todavía no se guarda ningún culto aquí.",
+  all_services: "Todos los cultos",
+  download: "Descargar",
+  as_both: "Los dos idiomas",
   asleep: "Si la pantalla se apaga sola, elija un tiempo más largo en los ajustes de pantalla del teléfono.",
 };

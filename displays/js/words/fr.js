@@ -33,5 +33,10 @@ export const FR = {
   show_source: "Afficher aussi la langue parlée",
   caption_language: "Sous-titres en",
   page_language: "Page en",
+  services: "Cultes passés",
+  no_services: "Aucun culte n’est encore conservé ici.",
+  all_services: "Tous les cultes",
+  download: "Télécharger",
+  as_both: "Les deux langues",
   asleep: "Si l’écran s’éteint tout seul, choisissez une durée plus longue dans les réglages d’affichage du téléphone.",
 };

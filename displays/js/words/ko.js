@@ -33,5 +33,10 @@ export const KO = {
   show_source: "말하는 언어도 함께 표시",
   caption_language: "자막 언어",
   page_language: "페이지 언어",
+  services: "지난 예배",
+  no_services: "아직 보관된 예배가 없습니다.",
+  all_services: "모든 예배",
+  download: "내려받기",
+  as_both: "두 언어 모두",
   asleep: "화면이 저절로 꺼지면 휴대폰의 디스플레이 설정에서 더 긴 시간을 선택하세요.",
 };

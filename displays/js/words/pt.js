@@ -33,5 +33,10 @@ export const PT = {
   show_source: "Mostrar também o idioma falado",
   caption_language: "Legendas em",
   page_language: "Página em",
+  services: "Cultos anteriores",
+  no_services: "Ainda não há nenhum culto guardado aqui.",
+  all_services: "Todos os cultos",
+  download: "Baixar",
+  as_both: "Os dois idiomas",
   asleep: "Se a tela escurecer sozinha, escolha um tempo maior nos ajustes de tela do celular.",
 };

@@ -33,5 +33,10 @@ export const ZH = {
   show_source: "同时显示讲道的语言",
   caption_language: "字幕语言",
   page_language: "页面语言",
+  services: "过往聚会",
+  no_services: "这里还没有保存任何聚会。",
+  all_services: "所有聚会",
+  download: "下载",
+  as_both: "两种语言",
   asleep: "如果屏幕自动变暗，请在手机的显示设置中选择更长的时间。",
 };

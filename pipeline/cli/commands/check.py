@@ -11,6 +11,7 @@ from pathlib import Path
 
 import orjson
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 from pipeline.check import last_check
@@ -70,7 +71,8 @@ def _check(arguments: argparse.Namespace) -> int:
             _show(console, result)
             outcomes.append(result)
     with suppress(OSError):  # the check of the sessions' folder has said so
-        last_check.keep(Path(loaded.settings.session.directory), outcomes)
+        directory = Path(loaded.settings.session.directory)
+        last_check.keep(directory, outcomes, loaded.settings)
     left_out = [check.name for check in planned if check.name not in {r.name for r in outcomes}]
     _conclude(console, outcomes, left_out, as_json=arguments.json)
     if not outcomes[0].ok:
@@ -79,8 +81,24 @@ def _check(arguments: argparse.Namespace) -> int:
 
 
 def _show(console: Console, result: Result) -> None:
-    """Print a result in one line, and what to do about it in another."""
+    """Print a result in one line, and what to do about it in another.
+
+    On a terminal both are columns, so that no word is cut in two at its edge.
+    """
     word, style = _SHOWN[result.verdict]
+    if console.is_terminal:
+        code = (f" [{result.code}]", "dim") if result.code else ""
+        rows = Table.grid()
+        rows.add_column(width=7)
+        rows.add_column(width=16)
+        rows.add_column()
+        rows.add_row(
+            Text(word, style), Text(result.name, "bold"), Text.assemble(result.message, code)
+        )
+        if result.fix:
+            rows.add_row("", "", Text(result.fix, style))
+        console.print(rows)
+        return
     line = Text.assemble((f"{word:<7}", style), (f"{result.name:<16}", "bold"), result.message)
     if result.code:
         line.append(f" [{result.code}]", "dim")

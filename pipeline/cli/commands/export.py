@@ -10,7 +10,8 @@ from pipeline.captions.export import DOCX, FORMATS, WHICH, export, export_docx
 from pipeline.captions.subtitles import languages
 from pipeline.cli.options import Commands, add_command, add_session, session_of, write_bytes_out
 from pipeline.core.errors import SessionError, UsageError
-from pipeline.session.reader import further_languages, read_journal, started
+from pipeline.session.past_services import title_of
+from pipeline.session.reader import further_languages, read_journal
 
 _SAME = {"htm": "html", "markdown": "md"}
 _SAYS = "Write a session's captions as subtitles, text, a page, a table or JSON."
@@ -43,7 +44,7 @@ def _export(arguments: argparse.Namespace) -> int:
         fix = "`stark-translate sessions` lists the services; name another one."
         raise SessionError("session-empty", message, fix)
     if form == DOCX:
-        content = export_docx(captions, arguments.lang, _title(folder))
+        content = export_docx(captions, arguments.lang, title_of(folder.name))
     else:
         content = export(captions, form, arguments.lang).encode(errors="replace")
     # The name goes to standard error, so that standard output stays empty or is the export.
@@ -69,12 +70,6 @@ def _journal_of(folder: Path, target: str) -> str:
     message = f"{folder.name} was not translated into {target}."
     known = ", ".join(filter(None, [first, *further]))
     raise SessionError("session-lang", message, f"There is: {known}.")
-
-
-def _title(folder: Path) -> str:
-    """Return the day of a session, by the church's clock."""
-    began = started(folder.name)
-    return f"{began:%d %B %Y}".lstrip("0") if began else folder.name
 
 
 def _form_of(out: Path | None, ending: str) -> str:

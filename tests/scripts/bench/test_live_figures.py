@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from pipeline.core.resources import bundled
 from scripts.bench.live import LiveRun
 from scripts.bench.live_figures import Figure, figures
 from scripts.bench.recordings import Material, SpokenWord
+from scripts.bench.sightings import Sighting
 from scripts.support.journal import record
 from scripts.support.records import health_record
 from tests.support.sightings import history
@@ -62,6 +64,19 @@ def test_delays_are_those_of_utterances_with_a_caption(told: dict[str, Figure]) 
     assert told["last syllable to final, detected, ms"].values == (500.0, 1000.0)
     assert told["last syllable to final, true, ms"].values == pytest.approx((500.0, 1500.0))
     assert told["start to first text, projector, ms"].values == (1000.0, 6000.0)
+
+
+def test_what_a_page_painted_is_a_row_of_its_own(run: LiveRun, told: dict[str, Figure]) -> None:
+    assert "last syllable to glass, true, ms" not in told
+    later = [Sighting(each.at_s + 0.05, each.message) for each in run.sightings]
+    spoken = (
+        SpokenWord(text="gracia", start_s=1.5, end_s=3.5),
+        SpokenWord(text="amén", start_s=6.0, end_s=6.5),
+    )
+    material = Material("own", bundled("demo", "golden.flac"), spoken, "Gracia amén.", 7.0)
+    seen = {f.name: f for f in figures([replace(run, painted=tuple(later))], material)}
+    assert seen["last syllable to final, true, ms"].values == pytest.approx((500.0, 1500.0))
+    assert seen["last syllable to glass, true, ms"].values == pytest.approx((550.0, 1550.0))
 
 
 def test_erasure_is_told_by_view_and_by_who_took_back(told: dict[str, Figure]) -> None:

@@ -6,6 +6,8 @@ import pytest
 
 from scripts.bench.sightings import (
     Erasure,
+    Painted,
+    at_the_glass,
     committed,
     diagonal_lags_s,
     erasure,
@@ -113,3 +115,11 @@ def test_nothing_shown_is_nothing_taken_back() -> None:
     assert first_text_s(silent, full) is None
     assert standing(silent, full) == []
     assert silent.rewrite == 1
+
+
+def test_at_the_glass_is_when_the_page_said_so_and_what_it_skipped_was_never_seen() -> None:
+    painted = [Painted(103.0, 2), Painted(105.5, 3)]
+    seen = at_the_glass(GROWN.sightings, painted, start_s=100.0)
+    # Versions 1 and 2 came before one frame; version 4 was not painted when the page was closed.
+    assert [(each.at_s, each.message.seq) for each in seen] == [(3.0, 2), (5.5, 3)]
+    assert at_the_glass(GROWN.sightings, [], start_s=100.0) == ()

@@ -8,6 +8,7 @@ import pytest
 
 from pipeline.check.last_check import FILE, keep, last_check
 from pipeline.check.result import Result
+from pipeline.config.loader import load
 from pipeline.protocol.codec import encode
 from pipeline.protocol.messages import ConsoleMessage
 from tests.support.schemas import problems
@@ -51,6 +52,30 @@ def test_what_cannot_be_read_is_as_if_it_were_not_there(tmp_path: Path, content:
     assert last_check(tmp_path) is None
     (tmp_path / FILE).write_bytes(content)
     assert last_check(tmp_path) is None
+
+
+def test_a_check_of_other_settings_names_what_differs(tmp_path: Path) -> None:
+    settings = load(flags={"audio.device": "USB", "translate.target": "es"}).settings
+    keep(tmp_path, RESULTS, settings)
+    told = last_check(tmp_path, settings)
+    assert told is not None
+    assert told.differs == ()
+    flags = {"audio.device": "built-in", "translate.target": "pt", "log.level": "debug"}
+    told = last_check(tmp_path, load(flags=flags).settings)
+    assert told is not None
+    assert told.differs == ("audio.device", "translate.target")
+
+
+def test_one_of_an_earlier_version_holds_and_no_setting_reaches_a_page(tmp_path: Path) -> None:
+    settings = load(flags={"operator.token": "secret", "audio.device": "USB"}).settings
+    keep(tmp_path, RESULTS, settings)
+    assert b"USB" in (tmp_path / FILE).read_bytes()
+    assert b"secret" not in (tmp_path / FILE).read_bytes()
+    assert b"USB" not in encode(ConsoleMessage(check=last_check(tmp_path, settings)))
+    keep(tmp_path, RESULTS)
+    told = last_check(tmp_path, settings)
+    assert told is not None
+    assert told.differs == ()
 
 
 def test_no_folder_is_made_for_it(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.cli.streams import gone
+from pipeline.cli.streams import gone, wrapped
 from tests.support.paths import ROOT
 
 
@@ -21,6 +21,18 @@ def shell(script: str, code: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         ["bash", "-c", script], env=env, capture_output=True, text=True, timeout=60, check=False
     )
+
+
+def test_words_are_wrapped_and_what_is_to_be_copied_stays_whole() -> None:
+    path = "/var/lib/stark-translate/sessions/2026-11-22T09-30-00-0600/report.html"
+    told = wrapped(f"The report of a half-hour service stands in {path} from now on.\nOpen it.", 40)
+    lines = told.split("\n")
+    assert lines[-1] == "Open it."
+    assert path in lines
+    assert all(len(line) <= 40 for line in lines if line != path)
+    assert "half-hour" in told
+    assert wrapped("", 40) == ""
+    assert wrapped("As it is.", 3) == "As it is."
 
 
 def test_a_closed_stream_leaves_its_number_to_nobody(tmp_path: Path) -> None:

@@ -60,6 +60,47 @@ def test_elsewhere_than_on_a_terminal_a_line_is_json(capsys: pytest.CaptureFixtu
     }
 
 
+def sentences(monkeypatch: pytest.MonkeyPatch, level: logs.Level = "info") -> None:
+    """Log as on a terminal."""
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    logs.configure(level, "auto")
+
+
+def test_on_a_terminal_a_line_is_a_sentence(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sentences(monkeypatch)
+    own_log().warning("song", held=True, by="detector", from_s=1.0, to_s=2.0)
+    own_log().info("engine", engine="stt", name="whisper", pid=7, gpu_layers=0)
+    logging.getLogger("PIL").warning("a library says %d", 7)
+    song, library = said(capsys)
+    assert datetime.strptime(song[:8], "%H:%M:%S")  # noqa: DTZ007 - a clock, without a day
+    assert song[9:] == "Music or singing: captions are held."
+    assert library[9:] == "A library says 7"
+
+
+def test_a_mistake_of_ours_keeps_its_trace_on_a_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sentences(monkeypatch)
+    try:
+        raise ValueError("broken")  # noqa: TRY301
+    except ValueError as error:
+        own_log().error("worker broken", worker="x", code="crash", error="broken", exc_info=error)
+    lines = said(capsys)
+    assert lines[0][9:] == "Broken [crash]"
+    assert lines[-1] == "ValueError: broken"
+
+
+def test_who_asks_for_debug_gets_the_fields(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sentences(monkeypatch, "debug")
+    own_log().info("engine", engine="stt", pid=7)
+    assert "pid=7" in said(capsys)[0]
+
+
 def test_console_has_no_colours_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     logs.configure("info", "console")
     own_log().info("serving", address="http://127.0.0.1:1")
@@ -156,7 +197,7 @@ def test_a_terminal_gets_colours_unless_told_otherwise(no_color: str, coloured: 
         import structlog
         from pipeline.core import logs
         logs.configure("info", "auto")
-        structlog.get_logger("pipeline.x").info("serving", port=8765)
+        structlog.get_logger("pipeline.x").warning("session kept", folder="one")
     """
     ours, theirs = pty.openpty()
     subprocess.run(
@@ -170,8 +211,8 @@ def test_a_terminal_gets_colours_unless_told_otherwise(no_color: str, coloured: 
     os.close(ours)
     os.close(theirs)
     assert ("\x1b[" in out) is coloured
-    assert "serving" in out
-    assert "{" not in out
+    assert "The session is kept in one" in out
+    assert "warning" not in out
 
 
 def test_the_address_is_said_at_any_level(

@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.daemon.new_day import QUIET_S, NewDay, last_strike
+from pipeline.core.errors import ProtocolError
+from pipeline.daemon.new_day import QUIET_S, NewDay, ask_for_new_session, last_strike
+from pipeline.daemon.state import DaemonState
 
 CHICAGO = ZoneInfo("America/Chicago")
 
@@ -68,6 +70,28 @@ def test_the_night_on_which_the_clock_is_set_back_has_one_strike() -> None:
     second = first.replace(fold=1)
     assert due(at(31, 9, month=10), first, "01:30")
     assert not due(second.replace(minute=31), second.replace(hour=3), "01:30")
+
+
+def test_a_new_session_is_asked_for_where_there_can_be_one() -> None:
+    facts = DaemonState("live", 60.0, may_begin_anew=True)
+    ask_for_new_session(facts)
+    assert facts.is_new_session_wanted
+
+
+@pytest.mark.parametrize("kept", ["paused", "blank", "off_record"])
+def test_what_an_operator_has_set_is_not_forgotten_by_a_new_session(kept: str) -> None:
+    facts = DaemonState("live", 60.0, may_begin_anew=True, **{kept: True})  # type: ignore[arg-type]
+    with pytest.raises(ProtocolError, match="Go on first") as error:
+        ask_for_new_session(facts)
+    assert error.value.code == "not-now"
+    assert not facts.is_new_session_wanted
+
+
+def test_a_rehearsal_and_a_file_have_no_second_session() -> None:
+    facts = DaemonState("dry-run", 60.0)
+    with pytest.raises(ProtocolError, match="one session each"):
+        ask_for_new_session(facts)
+    assert not facts.is_new_session_wanted
 
 
 @settings(deadline=None)

@@ -14,6 +14,7 @@ from pipeline.core.errors import ProtocolError
 from pipeline.core.types import COMMANDS, KINDS, State
 from pipeline.protocol import codec
 from pipeline.protocol.caption import CaptionMessage, SourceText, TargetText
+from pipeline.protocol.check_messages import CheckMessage
 from pipeline.protocol.commands import (
     MAX_TEXT,
     AckMessage,
@@ -58,6 +59,7 @@ SENT = {
     "alive": AliveMessage,
     "authorized": AuthorizedMessage,
     "caption": CaptionMessage,
+    "check": CheckMessage,
     "done": DoneMessage,
     "earlier": EarlierMessage,
     "error": ErrorMessage,
@@ -174,6 +176,8 @@ def test_documented_client_messages_are_accepted() -> None:
         PlainCommand(name="off-record"),
         PlainCommand(name="on-record"),
         PlainCommand(name="reload"),
+        PlainCommand(name="new-session"),
+        PlainCommand(name="check"),
     ]
 
 

@@ -18,7 +18,7 @@ from tests.support.sessions import eventful
 PROTOCOL = ROOT / "docs" / "PROTOCOL.md"
 TO_EVERYONE = {"alive", "caption", "earlier", "error", "hello", "notice", "status"}
 RECORDS = {"compare", "utterance"}
-TO_OPERATORS = RECORDS | {"authorized", "console", "done", "fault", "health", "level"}
+TO_OPERATORS = RECORDS | {"authorized", "check", "console", "done", "fault", "health", "level"}
 TO_OPERATORS |= {"invitation", "paired", "purged", "reloaded", "rule", "suggestion", "volunteers"}
 TO_DISPLAYS = TO_EVERYONE | TO_OPERATORS
 FROM_DISPLAYS = {"ack", "auth", "command", "invite", "pair", "revoke"}
@@ -40,6 +40,7 @@ def test_an_operator_gets_what_the_schemas_say(tmp_path: Path) -> None:
     # No rehearsal, no short hello, no second device, and over before a sign of life is due.
     assert {m["type"] for m in session.sent} == TO_DISPLAYS - {
         "alive",
+        "check",
         "compare",
         "earlier",
         "invitation",

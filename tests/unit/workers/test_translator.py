@@ -16,6 +16,7 @@ from pipeline.core.errors import (
     ModelCrashError,
     ModelError,
 )
+from pipeline.core.languages import LANGUAGES
 from pipeline.core.reports import Fault, Report, Retranslated, WorkerEnded
 from pipeline.core.standing import Standing
 from pipeline.core.terms import WantedTerm
@@ -93,6 +94,24 @@ def test_after_errors_in_a_row_the_engine_rests_and_finals_go_on() -> None:
     assert len(finals(reports)) == FAULTS_IN_A_ROW + 4
     assert failing.calls == FAULTS_IN_A_ROW
     assert "failed" in made.degraded_reason
+
+
+class Portuguese(FakeTranslator):
+    """Writes Portuguese from the third final on."""
+
+    def translate(self, *_: object) -> Translation:
+        self.calls += 1
+        lang = "es" if self.calls < 3 else "pt"
+        text = " ".join(LANGUAGES[lang].examples)
+        return Translation(text, self.name, tokens=60, avg_logprob=-0.2)
+
+
+def test_a_translator_that_goes_over_to_another_language_is_told_of_once_and_still_shown() -> None:
+    reports = run(Portuguese("gemma"), count=8)
+    assert {engine for _, _, engine in finals(reports)} == {"gemma"}
+    assert [(r.code, r.message) for r in reports if isinstance(r, Fault)] == [
+        ("final-language", "What the final translator wrote last is Portuguese, not Spanish.")
+    ]
 
 
 class Broken(FakeTranslator):

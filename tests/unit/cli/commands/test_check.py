@@ -6,6 +6,7 @@ import json
 import socket
 import sys
 import time
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +109,18 @@ def test_a_silent_microphone_is_red_in_one_line_with_the_fix_below(
     (level,) = (result for result in kept.results if result.test == "level")
     assert level.verdict == "failed"
     assert "unmute" in level.fix
+
+
+def test_on_a_narrow_terminal_no_word_is_cut_in_two() -> None:
+    message = "Speech at -41 dBFS is quieter than a recognizer likes to have it."
+    result = Result("level", True, message, "Turn the gain up a little.", "audio-quiet", 1.0)
+    shown = StringIO()
+    _show(Console(file=shown, force_terminal=True, width=60, color_system=None), result)
+    lines = [line.rstrip() for line in shown.getvalue().splitlines()]
+    assert max(map(len, lines)) <= 60
+    assert lines[0].startswith("look   level           Speech at")
+    told = " ".join(line[23:].strip() for line in lines)
+    assert told == f"{message} [audio-quiet] Turn the gain up a little."
 
 
 @pytest.mark.parametrize("as_json", [False, True])

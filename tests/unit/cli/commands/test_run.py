@@ -16,6 +16,7 @@ from typing import Any
 import orjson
 import pytest
 from websockets.asyncio.client import connect
+from websockets.sync.client import connect as at_desk
 
 from pipeline.cli.commands.run import DEMO, STARTER, _finish, _hold_sessions
 from pipeline.cli.main import main
@@ -209,11 +210,24 @@ def sessions_of(seen: list[dict[str, Any]]) -> list[str]:
     return list(dict.fromkeys(each["session"] for each in seen if each["type"] == "hello"))
 
 
+def ask_for_a_new_session(port: int) -> None:
+    """Be the desk of which somebody holds the button."""
+    asked = ({"type": "auth", "token": "secret"}, {"type": "command", "name": "new-session"})
+    with at_desk(f"ws://127.0.0.1:{port}/ws?kind=operator", compression=None) as desk:
+        for message in asked:
+            desk.send(orjson.dumps(message).decode())
+        while orjson.loads(desk.recv(timeout=20)).get("name") != "new-session":
+            pass
+
+
 @pytest.mark.slow
+@pytest.mark.parametrize("is_asked", [False, True], ids=["", "asked"])
 def test_at_the_quiet_hour_a_new_session_begins_and_the_old_one_gets_its_report(
-    tmp_path: Path,
+    is_asked: bool, tmp_path: Path
 ) -> None:
-    """The real daemon, its clock two days behind its start; displays are back by themselves."""
+    """The real daemon, its clock two days behind its start, or an operator who asks; displays are
+    back by themselves.
+    """
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     held: list[Service] = []
@@ -224,6 +238,9 @@ def test_at_the_quiet_hour_a_new_session_begins_and_the_old_one_gets_its_report(
         return held[-1].app
 
     def strike() -> None:
+        if is_asked:
+            ask_for_a_new_session(port)
+            return
         begun = datetime.now().astimezone() - timedelta(days=2)
         held[0].app._supervisor._day = NewDay(begun, quiet_s=0.5)
 

@@ -1,0 +1,22 @@
+// The buttons that have to be held: what they do cannot be taken back.
+
+import { needHold } from "./hold.js";
+
+const at = (id) => document.getElementById(id);
+
+/** `operator` is what the page knows, `command(name)` sends, `notify(text)` says. */
+export function listenForHolds(operator, command, notify) {
+  needHold(at("off-record"), {
+    needed: () => !operator.offRecord, // The way back is a press.
+    act: () => command(operator.offRecord ? "on-record" : "off-record"),
+    tooShort: () => notify("Hold it for a second to go off the record."),
+  });
+  needHold(at("new-session"), {
+    needed: () => true,
+    act() {
+      notify("A new session begins as soon as nobody speaks."); // Unless it is refused, which is told then.
+      command("new-session");
+    },
+    tooShort: () => notify("Hold it for a second to begin a new session."),
+  });
+}

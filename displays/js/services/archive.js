@@ -1,0 +1,59 @@
+// Asks the server for services that are over. The token goes in a header, so that it is in no address and no log.
+
+import { forgetToken, keepToken, loadToken } from "../shared/operator_token.js";
+
+const PLACE = "/past";
+
+/** Why there is no answer: `needed` a token, it is `wrong`, or what the server says. */
+export class Refused extends Error {
+  constructor(why, message) {
+    super(message);
+    this.why = why;
+  }
+}
+
+export class Archive {
+  #token = loadToken();
+
+  /** Try another token with the next question. */
+  use(token) {
+    this.#token = token;
+  }
+
+  /** The services, and the formats that each can be had in. */
+  async list() {
+    const answer = await this.#ask("");
+    if (this.#token) keepToken(this.#token); // It was right.
+    return answer.json();
+  }
+
+  async read(name) {
+    return (await this.#ask(`/${encodeURIComponent(name)}`)).json();
+  }
+
+  /** A service as a file: its bytes and its name. */
+  async file(name, which, format) {
+    const answer = await this.#ask(`/${encodeURIComponent(name)}/${which}.${format}`);
+    const named = /filename="([^"]+)"/.exec(answer.headers.get("Content-Disposition") ?? "");
+    return { bytes: await answer.blob(), name: named?.[1] ?? `${name}.${format}` };
+  }
+
+  async #ask(path) {
+    const headers = this.#token ? { Authorization: `Bearer ${encodeURIComponent(this.#token)}` } : {};
+    let answer;
+    try {
+      answer = await fetch(PLACE + path, { headers });
+    } catch {
+      throw new Refused("away", "The program does not answer. Is it still running?");
+    }
+    if (answer.ok) return answer;
+    const said = (await answer.text()).trim();
+    if (answer.status === 401) throw new Refused("needed", "");
+    if (answer.status === 403) {
+      forgetToken();
+      this.#token = "";
+      throw new Refused("wrong", said);
+    }
+    throw new Refused("no", said);
+  }
+}

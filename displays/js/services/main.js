@@ -1,0 +1,115 @@
+// Past services: which there are; one to read in either language and to download.
+
+import { languageName, pickLang, setLanguage, translatePage, words } from "../shared/i18n.js";
+import { onToken } from "../shared/operator_token.js";
+import { Archive } from "./archive.js";
+import { choice, day, entry, texts } from "./view.js";
+
+const at = (id) => document.getElementById(id);
+// Of the formats that there are, those for people come first.
+const FOR_PEOPLE = ["docx", "html", "md", "srt", "vtt", "txt"];
+
+const lang = pickLang(navigator.languages);
+// Dates as they are written where the reader lives: "es-MX" of what "es" alone would leave open.
+const locale = navigator.languages.find((tag) => tag.split("-")[0] === lang) ?? lang;
+const table = words(lang);
+const archive = new Archive();
+let formats = [];
+let shown = null;
+let which = "both";
+
+function complain(text) {
+  at("problem").textContent = text;
+  at("problem").hidden = !text;
+}
+
+/** Show one part of the page: "login", "overview" or "service"; "" shows none. */
+function reveal(part) {
+  for (const id of ["login", "overview", "service"]) at(id).hidden = id !== part;
+}
+
+function refused(error) {
+  if (error.why !== "needed" && error.why !== "wrong") {
+    complain(error.message);
+    return;
+  }
+  complain("");
+  reveal("login");
+  at("login-problem").textContent = error.message;
+  at("token").focus();
+}
+
+async function showList() {
+  const found = await archive.list();
+  formats = FOR_PEOPLE.filter((form) => found.formats.includes(form));
+  at("services").replaceChildren(...found.services.map((service) => entry(service, locale)));
+  at("none").hidden = found.services.length > 0;
+  document.title = table.services;
+  reveal("overview");
+}
+
+async function showService(name) {
+  if (formats.length === 0) await showList(); // Somebody opened a link to one.
+  shown = await archive.read(name);
+  at("day").textContent = day(shown.service, locale);
+  document.title = at("day").textContent;
+  reveal("service");
+  showText();
+  at("day").focus();
+  window.scrollTo(0, 0);
+}
+
+function showText() {
+  const { source, target } = shown.service;
+  const sides = { both: table.as_both, source: languageName(source), target: languageName(target) };
+  at("sides").replaceChildren(
+    ...Object.entries(sides).map(([side, text]) =>
+      choice(text, side === which, () => {
+        which = side;
+        showText();
+        at("sides").querySelector("[aria-pressed=true]").focus();
+      }),
+    ),
+  );
+  at("formats").replaceChildren(...formats.map((form) => choice(form, null, (button) => save(form, button))));
+  at("text").classList.toggle("both", which === "both");
+  at("text").replaceChildren(...texts(shown, which));
+}
+
+/** Have a file made and hand it to the browser as a download. */
+async function save(form, button) {
+  button.disabled = true;
+  try {
+    const { bytes, name } = await archive.file(shown.service.name, which, form);
+    const address = URL.createObjectURL(bytes);
+    Object.assign(document.createElement("a"), { href: address, download: name }).click();
+    // Not at once: the browser reads it after this.
+    setTimeout(() => URL.revokeObjectURL(address), 60_000);
+    complain("");
+  } catch (error) {
+    refused(error);
+  } finally {
+    button.disabled = false;
+  }
+}
+
+async function route() {
+  try {
+    const name = decodeURIComponent(location.hash.slice(1));
+    complain("");
+    await (name ? showService(name) : showList());
+  } catch (error) {
+    refused(error);
+  }
+}
+
+at("login").addEventListener("submit", (event) => {
+  event.preventDefault();
+  archive.use(at("token").value.trim());
+  route();
+});
+setLanguage(document.documentElement, lang);
+translatePage(document, table);
+onToken((token) => archive.use(token));
+window.addEventListener("hashchange", route);
+route();

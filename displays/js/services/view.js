@@ -1,0 +1,57 @@
+// A line of the list, and the texts of one service.
+
+import { languageName, setLanguage } from "../shared/i18n.js";
+
+const SIDES = ["source", "target"];
+const MINUTE_S = 60;
+
+function make(tag, className, text) {
+  return Object.assign(document.createElement(tag), { className, textContent: text });
+}
+
+/** When a service was, by the church's clock and not the reader's: "Sunday, 22 November 2026 at 09:30". */
+export function day({ began, name }, lang) {
+  if (!began) return name;
+  const here = new Date(`${began.slice(0, "2026-11-22T09:30:00".length)}Z`);
+  return new Intl.DateTimeFormat(lang, { dateStyle: "full", timeStyle: "short", timeZone: "UTC" }).format(here);
+}
+
+/** How long it was, and its languages. */
+export function about({ length_s: seconds, source, target, mode }, lang) {
+  const minutes = Math.max(1, Math.round(seconds / MINUTE_S));
+  const length = new Intl.NumberFormat(lang, { style: "unit", unit: "minute", unitDisplay: "long" }).format(minutes);
+  const kind = mode === "live" ? "" : ` · ${mode}`;
+  return `${length} · ${languageName(source)} – ${languageName(target)}${kind}`;
+}
+
+/** An entry of the list, which leads to the service. */
+export function entry(service, lang) {
+  const link = Object.assign(document.createElement("a"), { href: `#${encodeURIComponent(service.name)}` });
+  link.append(make("span", "day", day(service, lang)), " ", make("span", "about", about(service, lang)));
+  const item = document.createElement("li");
+  item.append(link);
+  return item;
+}
+
+/** The paragraphs of a service; `which` is "source", "target" or "both". */
+export function texts({ service, paragraphs }, which) {
+  const sides = which === "both" ? SIDES : [which];
+  return paragraphs.flatMap((paragraph) =>
+    sides
+      .filter((side) => paragraph[side] && !(side === "target" && sides.length > 1 && paragraph.target === paragraph.source))
+      .map((side) => {
+        const text = make("p", side === "source" ? "said" : "shown", paragraph[side]);
+        setLanguage(text, service[side]);
+        return text;
+      }),
+  );
+}
+
+/** A button that is pressed or not. */
+export function choice(text, isPressed, onPress) {
+  const button = make("button", "", text);
+  button.type = "button";
+  if (isPressed !== null) button.setAttribute("aria-pressed", String(isPressed));
+  button.addEventListener("click", () => onPress(button));
+  return button;
+}

@@ -1,0 +1,128 @@
+"""Check a service that runs, with the very engines, microphone and folders that it uses.
+
+For the desk: nothing is loaded a second time, since two copies of the models do not fit most
+machines, and captions come from those that are loaded already.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from functools import cached_property, partial
+
+import psutil
+
+from pipeline.check.audio import Heard
+from pipeline.check.audio import judge as judge_sound
+from pipeline.check.checks import standing_checks
+from pipeline.check.engines import another, faster, judge, untried
+from pipeline.check.result import Check, Passed
+from pipeline.config.schema import Settings
+from pipeline.core.errors import EngineCancelledError, EngineError, ModelError
+from pipeline.core.resources import bundled
+from pipeline.core.sizes import human_size
+from pipeline.engines.process import EngineProcess
+from pipeline.engines.protocols import Recognizer, Translator
+from pipeline.engines.sharing import process_of
+from pipeline.evaluation.golden_sentence import Golden, read_golden
+from pipeline.models.identity import advice, fingerprint
+from pipeline.models.registry import Role
+from pipeline.tuning.verdicts import HEADROOM_BYTES
+from pipeline.workers.engines import Engines
+
+Listen = Callable[[float], Heard]
+"""Listens for so many seconds. Raises AudioError where nothing is heard on purpose."""
+
+LISTEN_S = 5.0
+"""As long as it takes to say a sentence at the microphone."""
+
+_TRANSLATORS: tuple[Role, ...] = ("marian", "gemma")
+
+
+class RunningChecks:
+    """The checks of a service that runs; each is quick, and none loads or ends anything."""
+
+    def __init__(self, settings: Settings, engines: Engines, listen: Listen) -> None:
+        """Check the engines of the first target language, and what `listen` hears."""
+        self._settings = settings
+        self._engines = engines
+        self._listen = listen
+
+    def checks(self) -> Iterator[Check]:
+        """Yield the checks; the microphone last, since somebody speaks then."""
+        yield from standing_checks(self._settings)
+        yield from self._check_engine("stt", self._engines.recognizer, self._recognize)
+        translate = self._settings.translate
+        found: dict[str, Translator | None] = {translate.final.engine: self._engines.final}
+        found[translate.partial.engine] = self._engines.partial
+        for role in _TRANSLATORS:
+            if (translator := found.get(role)) is not None:
+                ask = partial(self._translate, role, translator)
+                yield from self._check_engine(role, translator, ask)
+        yield Check("memory", "Looking at the memory", self._memory)
+        doing = f"Speak into the microphone: listening for {LISTEN_S:g} s"
+        yield Check("level", doing, self._level)
+
+    def _check_engine(
+        self, role: Role, engine: Recognizer | Translator, ask: Callable[[], Passed]
+    ) -> Iterator[Check]:
+        process = process_of(engine)
+        if process is None:
+            return  # only a process may be asked from more than one thread
+        name = "the recognizer" if role == "stt" else role.title()
+        look = partial(self._look, role, process)
+        yield Check(f"model-{role}", f"Looking at {name}", look, (), another(role))
+        doing = f"Trying {name} with a sentence"
+        yield Check(f"golden-{role}", doing, ask, (f"model-{role}",), faster(role))
+
+    def _look(self, role: Role, process: EngineProcess) -> Passed:
+        """Say which model runs. Raises EngineError where there is none at present."""
+        if process.pid is None:
+            message = f"{process.name} does not run: {process.degraded_reason or 'not loaded'}."
+            raise EngineError("engine-gone", message, "It is started again by itself; wait.")
+        model = process.spec.model
+        memory = human_size(process.memory_bytes)
+        message = f"{process.name} ({fingerprint(model)}) runs, {memory}."
+        if process.degraded_reason:
+            fix = "Start the program again before the service; if it stays so, see its log."
+            return Passed(f"{message} {process.degraded_reason}.", fix, "engine-degraded")
+        better = advice(role, model, self._settings)
+        return Passed(message, better, "starter-model" if better else "")
+
+    def _recognize(self) -> Passed:
+        golden, lang = self._golden, self._settings.translate.source
+        if lang not in golden.text:
+            return untried(lang)
+        start_s = time.perf_counter()
+        text = self._engines.recognizer.recognize(golden.pcm, final=True).text
+        return judge(golden, "stt", text, lang, time.perf_counter() - start_s)
+
+    def _translate(self, role: Role, translator: Translator) -> Passed:
+        golden, translate = self._golden, self._settings.translate
+        if translate.source not in golden.text:
+            return untried(translate.source)
+        start_s = time.perf_counter()
+        try:
+            text = translator.translate(golden.text[translate.source]).text
+        except EngineCancelledError:  # captions come first
+            fix = "Check again in a pause."
+            return Passed("Not tried: somebody spoke meanwhile.", fix, "check-interrupted")
+        return judge(golden, role, text, translate.target, time.perf_counter() - start_s)
+
+    def _memory(self) -> Passed:
+        """Compare what a service grows by with what is free. Raises ModelError."""
+        free = psutil.virtual_memory().available
+        used = sum(engine.memory_bytes for _, engine in self._engines.by_stage())
+        memory = f"The engines hold {human_size(used)}, {human_size(free)} is free"
+        if free < HEADROOM_BYTES:
+            fix = "Close other programs, or choose smaller models."
+            raise ModelError("memory-short", f"{memory}.", fix)
+        return Passed(f"{memory}.")
+
+    def _level(self) -> Passed:
+        """Raises AudioError."""
+        return judge_sound(self._listen(LISTEN_S), self._engines.source.name)
+
+    @cached_property
+    def _golden(self) -> Golden:
+        return read_golden(bundled("demo", "golden.json"))

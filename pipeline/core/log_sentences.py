@@ -1,0 +1,120 @@
+"""What a log line says, in a sentence for whoever sits at the terminal.
+
+The line itself stays as it is, a name with its fields, for systemd and for programs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from string import Formatter
+from typing import Any
+
+UNSAID = {"commit by agreement", "engine", "no lost-tail guard"}
+"""Of no use to who reads along: how engines work."""
+
+SENTENCES: Mapping[str, Sequence[str]] = {
+    "caption": ("Caption {id}, by {engine}.",),
+    "certificate": (
+        "The pages' certificate is for {names}, until {until}.",
+        "Others on this machine can read the certificate's key. {fix} [{code}]",
+        "{reason}",
+    ),
+    "certificate not renewed": ("The new certificate is not used: {reason}",),
+    "check broken": ("The check came to no end.",),
+    "command": ("The desk: {name}.",),
+    "connection lost, trying again": (
+        "The line broke; going on with {file} ({error}).",
+        "The line broke; going on with {wheel} ({error}).",
+    ),
+    "dictionary reloaded": ("The dictionary was read again: {rules} rules.",),
+    "fault": ("{message} [{code}]",),
+    "few displays": ("This machine allows {most} displays at once, fewer than are set. [{code}]",),
+    "file": ("{name} takes {length}.",),
+    "filtered": ("Caption {id} was left out as no speech ({reason}).",),
+    "gpu": ("The final translator: {step}.",),
+    "incomplete": ("The record of {session} could not be written to its end. [{code}]",),
+    "judge unreadable": ("{file} is not used: {error} It goes on with {instead}.",),
+    "language": ("Somebody reads {language}: it is translated ({watchers} displays).",),
+    "language rests": ("Nobody reads {language}: it rests.",),
+    "model crashes not kept": ("{file} cannot be written: {error}.",),
+    "models": (
+        "It hears with {recognizer}, translates with {quick_translator} and {final_translator}.",
+        "It hears with {recognizer} and translates with {quick_translator}.",
+        "It hears with {recognizer}.",
+    ),
+    "new session": ("A new session begins: {reason}.",),
+    "no notes": ("The preacher's notes are not used: {error}",),
+    "no report": ("There is no report of {session}: {reason}",),
+    "nobody can join": ("No more displays can join: {reason}. [{code}]",),
+    "not compared": ("No second translation is made: {reason}.",),
+    "not locked": ("{file} cannot be locked: {error}.",),
+    "not purged": ("What was off the record is still in {session}: {error}. [{code}]",),
+    "notes": ("The preacher's notes are known: {names} names, {verses} verses.",),
+    "nothing to review": ("There is nothing to review: {reason}.",),
+    "off the record": ("Off the record: {utterances} captions are gone.",),
+    "operator": ("The desk is at {page}; `stark-translate desk` opens it.",),
+    "page script not joined": ("The page {page} may be slow to open: {reason}.",),
+    "paired": ("The tablet of {volunteer} was let in.",),
+    "played": ("{at} of {of} has been played.",),
+    "purged": ("What was off the record is out of {session}.",),
+    "ready": ("Ready: speak.",),
+    "recognizer given up": (
+        "This recognizer crashes whenever it is loaded. Going on with {goes_on_with}.",
+    ),
+    "report": ("The report is {file}",),
+    "revoked": ("The devices of {volunteer} were signed out.",),
+    "rung": (
+        "{language}: {reason}.",
+        "{reason}.",
+        "{language} keeps up again.",
+        "The machine keeps up again.",
+    ),
+    "serving": ("The pages are at {address}, the record is in {session}",),
+    "session kept": ("The session is kept in {folder}",),
+    "session not removed": ("{folder} could not be removed: {error}.",),
+    "session removed": ("{folder} was removed ({why}).",),
+    "session resumed": ("Going on where it broke off, with {captions} captions: {folder}",),
+    "song": ("{held:.0}Music or singing: captions are held.", "Captions go on."),
+    "sound not kept": ("The sound of caption {id} is not kept: {error}. [{code}]",),
+    "source": ("{message}",),
+    "starter": ("{reason} For a service: {better}",),
+    "state": ("{state}: {reason}.", "{state}."),
+    "unfinished": ("{utterances} captions were not finished in time.",),
+    "volunteers": ("{message} [{code}]",),
+    "worker broken": ("{error} [{code}]",),
+}
+"""By the name of the line: the first whose fields are all there, not empty and not False is said.
+
+A field with ".0" behind it is only asked for.
+"""
+
+
+def sentence(name: str, fields: Mapping[str, Any]) -> str:
+    """Return the sentence of a log line, "" for one that says nothing to people.
+
+    A line that has none here, such as a library's, is its own name with what it brings.
+    """
+    if name in UNSAID:
+        return ""
+    said = {key: _said(value) for key, value in fields.items()}
+    for template in SENTENCES.get(name, ()):
+        if all(said.get(key) for key in keys_of(template)):
+            return _begun(template.format_map(said))
+    brought = ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in said.items() if value)
+    return _begun(f"{name}: {brought}." if brought else name)
+
+
+def keys_of(template: str) -> set[str]:
+    """Return the fields that a sentence names."""
+    return {key for _, key, _, _ in Formatter().parse(template) if key}
+
+
+def _said(value: object) -> str:
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value))
+    return "" if value is None or value is False else str(value)
+
+
+def _begun(text: str) -> str:
+    """Return a text that begins as a sentence does, without two full stops at a seam."""
+    return (text[:1].upper() + text[1:]).replace("..", ".")

@@ -1,0 +1,150 @@
+"""Answer requests for services that are over: the list, one to read, one as a file.
+
+Reading a long service takes the processor for a moment, so it is done in a thread, one at a time:
+the captions of the service that runs go first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from http import HTTPStatus
+from typing import Literal, TypeAlias
+from urllib.parse import unquote
+
+import orjson
+from websockets.datastructures import Headers
+from websockets.http11 import Request, Response
+
+from pipeline.core.errors import ProtocolError, SessionError
+from pipeline.protocol.past_services import Archive, Download, ReadService
+from pipeline.server.pages import refuse, respond
+
+PREFIX = "/past"
+"""`/past` is the list, `/past/NAME` a service, `/past/NAME/both.srt` a file of it."""
+
+Readers: TypeAlias = Literal["off", "operators", "everyone"]
+Admit: TypeAlias = Callable[[str, Headers, str], Awaitable[object]]
+"""Lets a token in that came from an address with headers, or raises ProtocolError."""
+
+_TYPES = {
+    "srt": "application/x-subrip; charset=utf-8",
+    "vtt": "text/vtt; charset=utf-8",
+    "txt": "text/plain; charset=utf-8",
+    "md": "text/markdown; charset=utf-8",
+    "html": "text/html; charset=utf-8",
+    "tsv": "text/tab-separated-values; charset=utf-8",
+    "json": "application/json",
+    "docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+}
+_STATUS = {
+    "session-missing": HTTPStatus.NOT_FOUND,
+    "session-empty": HTTPStatus.NOT_FOUND,
+    "export-format": HTTPStatus.NOT_FOUND,
+    "too-many-attempts": HTTPStatus.TOO_MANY_REQUESTS,
+    # No 403, at which a page forgets its token: this one may be right.
+    "foreign-page": HTTPStatus.MISDIRECTED_REQUEST,
+}
+_WAITING = 32  # requests that wait for a thread; with more, they are told to come back
+_OFF = "Past services are not shown here (server.past_services)."
+_BUSY = "Many are reading just now. Try again in a moment."
+
+
+class PastRoutes:
+    """Answers for one folder of sessions. Belongs to the event loop's thread."""
+
+    def __init__(self, services: Archive | None, readers: Readers, admit: Admit) -> None:
+        """Without `services` nothing is shown to anybody."""
+        self._admit = admit
+        self._services = services
+        self.readers: Readers = readers
+        # A thread of its own: nothing else that waits for one can be in its way.
+        self._thread = ThreadPoolExecutor(1, "past-services")
+        self._waiting = 0
+
+    def close(self) -> None:
+        """Let the thread end. Who still waits gets no answer."""
+        self._thread.shutdown(wait=False, cancel_futures=True)
+
+    @staticmethod
+    def answers(request: Request) -> bool:
+        """Return whether a request is for what is answered here."""
+        path = request.path.partition("?")[0]
+        is_ours = path == PREFIX or path.startswith(f"{PREFIX}/")
+        return is_ours and request.method in ("GET", "HEAD")
+
+    async def answer(self, request: Request, address: str) -> Response:
+        """Answer a GET or HEAD request whose path begins with PREFIX."""
+        try:
+            if self._services is None or self.readers == "off":
+                return refuse(HTTPStatus.NOT_FOUND, _OFF)
+            if (refusal := await self._refusal(request, address)) is not None:
+                return refusal
+            if self._waiting >= _WAITING:
+                return refuse(HTTPStatus.SERVICE_UNAVAILABLE, _BUSY, {"Retry-After": "5"})
+            response = await self._made(self._services, request.path.partition("?")[0])
+        except ProtocolError as problem:
+            status = _STATUS.get(problem.code, HTTPStatus.FORBIDDEN)
+            return refuse(status, problem.message)
+        except SessionError as problem:
+            status = _STATUS.get(problem.code, HTTPStatus.INTERNAL_SERVER_ERROR)
+            return refuse(status, f"{problem.message} {problem.fix}".strip())
+        if request.method == "HEAD":
+            response.body = b""
+        return response
+
+    async def _refusal(self, request: Request, address: str) -> Response | None:
+        """Return why a request is not answered; None if it is. Raises ProtocolError."""
+        given = request.headers.get_all("Authorization")
+        if given:
+            token = unquote(given[0].removeprefix("Bearer "), errors="surrogateescape")
+            await self._admit(address, request.headers, token)
+        elif self.readers == "operators":
+            challenge = {"WWW-Authenticate": "Bearer"}
+            return refuse(HTTPStatus.UNAUTHORIZED, "Send the operator's token first.", challenge)
+        return None
+
+    async def _made(self, services: Archive, path: str) -> Response:
+        """Return the answer of a path, made in a thread when it is its turn."""
+        for_everyone = self.readers == "everyone"
+        make = partial(_make, services, path, for_everyone=for_everyone)
+        self._waiting += 1
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._thread, make)
+        finally:
+            self._waiting -= 1
+
+
+def _make(services: Archive, path: str, *, for_everyone: bool) -> Response:
+    """Return the list, a service or a file. Raises SessionError."""
+    parts = [unquote(part) for part in path.removeprefix(PREFIX).strip("/").split("/")]
+    if for_everyone and parts[0] and services.mode_of(parts[0]) != "live":
+        message = "This was no service: a rehearsal or a demonstration."
+        raise SessionError("session-missing", message, "Choose another one.")
+    match parts:
+        case [""]:
+            return _list(services, for_everyone=for_everyone)
+        case [name]:
+            return _json(services.read(name))
+        case [name, file]:
+            which, _, form = file.partition(".")
+            return _file(services.download(name, which, form), form)
+        case _:
+            raise SessionError("session-missing", "There is no such page.", "")
+
+
+def _list(services: Archive, *, for_everyone: bool) -> Response:
+    shown = [each for each in services.listed() if not for_everyone or each.mode == "live"]
+    body = orjson.dumps({"services": shown, "formats": list(_TYPES)})
+    return respond(HTTPStatus.OK, body, "application/json")
+
+
+def _json(service: ReadService) -> Response:
+    return respond(HTTPStatus.OK, orjson.dumps(service), "application/json")
+
+
+def _file(download: Download, form: str) -> Response:
+    disposition = {"Content-Disposition": f'attachment; filename="{download.name}"'}
+    return respond(HTTPStatus.OK, download.content, _TYPES[form], disposition)

@@ -1,0 +1,181 @@
+"""The services that are over, to read and to download: which there are, their texts, their files.
+
+Listing reads only the end of each file: a church of many years has hundreds of sessions, and the
+list is asked for while a service runs.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+from pipeline.captions.export import (
+    DOCX,
+    FORMATS,
+    WHICH,
+    export,
+    export_docx,
+    paragraphs,
+)
+from pipeline.captions.subtitles import languages, newest, plain
+from pipeline.core.errors import ProtocolError, SessionError
+from pipeline.core.types import Mode
+from pipeline.protocol.codec import parse_caption
+from pipeline.protocol.past_services import Download, PastService, ReadParagraph, ReadService
+from pipeline.records.health import HealthRecord
+from pipeline.records.utterance import UtteranceRecord
+from pipeline.session.reader import (
+    JOURNAL,
+    RECORDS,
+    parse_record,
+    read_journal,
+    sessions,
+    started,
+)
+
+_TAIL_BYTES = 16 * 1024  # the last captions; the last records, of which each names the mode
+_UNSAFE = re.compile(r"[^A-Za-z0-9.+_-]+")
+
+T = TypeVar("T")
+
+
+class PastServices:
+    """The services in a folder of sessions, but for the one that runs."""
+
+    def __init__(self, directory: Path, *, running: str = "") -> None:
+        """`running` is the name of the session that is not over yet."""
+        self._directory = directory
+        self._running = running
+        self._known: dict[str, tuple[tuple[int, int], PastService | None]] = {}
+
+    def listed(self) -> list[PastService]:
+        """Return the services in which something was said, the newest first."""
+        found = map(self._described, reversed(self._folders()))
+        return [service for service in found if service]
+
+    def mode_of(self, name: str) -> Mode:
+        """Return how a service was run. Raises SessionError (session-missing)."""
+        return _mode(self._folder(name))
+
+    def read(self, name: str) -> ReadService:
+        """Return a service's texts. Raises SessionError (session-missing, -unreadable, -empty)."""
+        folder = self._folder(name)
+        captions = newest(read_journal(folder))
+        service = self._described(folder)
+        if service is None or not captions:
+            raise _nothing_said(folder)
+        read = [
+            ReadParagraph(
+                start_s=round(paragraph[0].start_s, 2),
+                source=" ".join(filter(None, (plain(each.source.text) for each in paragraph))),
+                target=" ".join(filter(None, (plain(each.target.text) for each in paragraph))),
+            )
+            for paragraph in paragraphs(captions)
+        ]
+        return ReadService(service=service, paragraphs=tuple(read))
+
+    def download(self, name: str, which: str, form: str) -> Download:
+        """Return a service as a file: `which` of its texts, in a format of `export`.
+
+        Raises SessionError (session-missing, -unreadable, -empty, export-format).
+        """
+        if which not in WHICH or form not in {*FORMATS, DOCX}:
+            known = ", ".join((*FORMATS, DOCX))
+            raise SessionError(
+                "export-format",
+                f"There is no file {which}.{form} of a service.",
+                f"There are {', '.join(WHICH)}, each as {known}.",
+            )
+        folder = self._folder(name)
+        messages = read_journal(folder)
+        captions = newest(messages)
+        if not captions:
+            raise _nothing_said(folder)
+        if form == DOCX:
+            content = export_docx(messages, which, title_of(folder.name))
+        else:
+            content = export(messages, form, which).encode(errors="replace")
+        langs = languages(captions)
+        spoken = "-".join(langs.values()) if which == "both" else langs[which]
+        named = f"{folder.name}.{spoken}.{form}"
+        return Download(_UNSAFE.sub("_", named), content)
+
+    def _described(self, folder: Path) -> PastService | None:
+        """Return what the list says of a session, read anew only if its journal has changed."""
+        try:
+            found = (folder / JOURNAL).stat()
+        except OSError:  # just removed
+            return None
+        stamp = found.st_mtime_ns, found.st_size
+        known = self._known.get(folder.name)
+        if known is None or known[0] != stamp:
+            known = self._known[folder.name] = stamp, _described(folder)
+        return known[1]
+
+    def _folders(self) -> list[Path]:
+        return [each for each in sessions(self._directory) if each.name != self._running]
+
+    def _folder(self, name: str) -> Path:
+        # Compared with what is there and never joined to a path: no name can leave the folder.
+        for folder in self._folders():
+            if folder.name == name:
+                return folder
+        message = f"There is no service {name!r} that is over."
+        raise SessionError("session-missing", message, "Reload the list of services.")
+
+
+def title_of(name: str) -> str:
+    """Return the day of a session by the church's clock, as a title; its name if that says none."""
+    began = started(name)
+    return f"{began:%d %B %Y}".lstrip("0") if began else name
+
+
+def _described(folder: Path) -> PastService | None:
+    """Return what the list says of a session, None if nothing was said in it."""
+    captions = list(_tail(folder / JOURNAL, parse_caption))
+    if not captions:
+        return None
+    began = started(folder.name)
+    return PastService(
+        name=folder.name,
+        began=began.isoformat() if began else "",
+        length_s=round(max(caption.end_s for caption in captions), 1),
+        source=captions[0].source.lang,
+        target=captions[0].target.lang,
+        mode=_mode(folder),
+    )
+
+
+def _mode(folder: Path) -> Mode:
+    """Return the mode that its last records name; that of a rehearsal where none does."""
+    for record in _tail(folder / RECORDS, parse_record):
+        if isinstance(record, UtteranceRecord | HealthRecord):
+            return record.mode
+    # Nobody is shown what may have been a rehearsal because its records are damaged.
+    return "dry-run"
+
+
+def _tail(file: Path, parse: Callable[[bytes], T]) -> Iterator[T]:
+    """Yield what the last lines of a file hold, the last first; nothing if it cannot be read."""
+    try:
+        with file.open("rb") as opened:
+            size = opened.seek(0, os.SEEK_END)
+            opened.seek(max(0, size - _TAIL_BYTES))
+            lines = opened.read(_TAIL_BYTES).split(b"\n")
+    except OSError:
+        return
+    whole = lines[1:] if size > _TAIL_BYTES else lines
+    for line in reversed(whole):
+        try:
+            parsed = parse(line)
+        except ProtocolError:  # `read` tells of a damaged line, with its number
+            continue
+        yield parsed
+
+
+def _nothing_said(folder: Path) -> SessionError:
+    message = f"Nothing was said in {folder.name}: there is nothing to read."
+    return SessionError("session-empty", message, "Choose another service.")

@@ -1,0 +1,118 @@
+"""Past services in a browser: the list, one to read, its files, and who may."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
+from playwright.sync_api import Page, expect
+
+from scripts.support.display_server import DisplayServer
+from scripts.support.journal import message, session, utc
+from scripts.support.records import health_record
+from tests.browser.conftest import Visit
+
+pytestmark = pytest.mark.browser
+
+DAY, LATER = "2026-11-15T09-30-00-0600", "2026-11-22T23-30-00-0600"
+
+
+def findings(page: Page) -> list[str]:
+    """What axe-core has against a page."""
+    return [found["id"] for found in Axe().run(page).response["violations"]]
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Path:
+    said = [
+        message(1, "Grace & <b>peace</b>.", "Gracia y paz.", start_s=1.0, end_s=3.0),
+        message(2, "Amen.", "Amén.", start_s=100.0, end_s=101.0),
+    ]
+    for name in (DAY, LATER):
+        session(tmp_path, said, name, records=[health_record(utc=utc(0))])
+    return tmp_path
+
+
+@pytest.fixture
+def hall(kept: Path) -> Iterator[DisplayServer]:
+    """Serve past services to operators."""
+    with DisplayServer(sessions=kept) as running:
+        yield running
+
+
+def test_a_service_is_found_read_in_both_languages_and_downloaded(
+    visit: Visit, tmp_path: Path
+) -> None:
+    page = visit("/services#token=secret", locale="en-GB", timezone_id="Asia/Tokyo")
+    # By the church's clock, wherever the reader is.
+    days = ["Sunday 22 November 2026 at 23:30", "Sunday 15 November 2026 at 09:30"]
+    shown = page.locator("#services .day").all_text_contents
+    expect(page.locator("#services li")).to_have_count(2)
+    assert [text.replace(",", "") for text in shown()] == days
+    assert "token" not in page.url
+    page.locator("#services a").nth(1).click()
+    expect(page.locator("#text p")).to_have_text(
+        ["Grace & <b>peace</b>.", "Gracia y paz.", "Amen.", "Amén."]
+    )
+    assert page.locator("#text p").evaluate_all("all => all.map((e) => e.lang)") == [
+        *("en", "es"),
+        *("en", "es"),
+    ]
+    page.get_by_role("button", name="Español").click()
+    expect(page.locator("#text p")).to_have_text(["Gracia y paz.", "Amén."])
+    for form in ("srt", "vtt", "md", "html", "docx"):
+        with page.expect_download() as waiting:
+            page.get_by_role("button", name=form, exact=True).click()
+        file = waiting.value
+        assert file.suggested_filename == f"{DAY}.es.{form}"
+        file.save_as(tmp_path / form)
+        assert form == "docx" or "Gracia y paz." in (tmp_path / form).read_text("utf-8")
+    page.go_back()
+    expect(page.locator("#services li")).to_have_count(2)
+    expect(page.locator("#service")).to_be_hidden()
+
+
+def test_the_page_asks_for_a_token_and_forgets_a_wrong_one(visit: Visit) -> None:
+    page = visit("/services", answers=frozenset({401, 403}))
+    page.locator("#token").fill("guess")
+    page.get_by_role("button", name="Open").click()
+    expect(page.locator("#login-problem")).to_have_text("The token is wrong.")
+    page.locator("#token").fill("secret")
+    page.keyboard.press("Enter")
+    expect(page.locator("#services li")).to_have_count(2)
+    page.reload()
+    expect(page.locator("#services li")).to_have_count(2)
+
+
+@pytest.mark.parametrize("lang", ["en-GB", "es-MX"])
+def test_everyone_reads_in_their_own_language_where_a_setting_says_so(
+    visit: Visit, hall: DisplayServer, lang: str
+) -> None:
+    hall.close()
+    hall.server["past_services"] = "everyone"
+    hall.open()
+    page = visit("/services", locale=lang)
+    title = {"en-GB": "Past services", "es-MX": "Cultos anteriores"}[lang]
+    expect(page.get_by_role("heading", name=title)).to_be_visible()
+    expect(page.locator("html")).to_have_attribute("lang", lang[:2])
+    assert findings(page) == []
+    page.locator("#services a").first.click()
+    expect(page.locator("#text p")).to_have_count(4)
+    assert findings(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_a_service_that_cannot_be_read_says_why_and_the_list_stays(
+    kept: Path, visit: Visit
+) -> None:
+    journal = kept / DAY / "captions.jsonl"
+    journal.write_bytes(b"{\n" + journal.read_bytes())
+    os.utime(journal, (time.time() + 1, time.time() + 1))
+    page = visit("/services#token=secret", answers=frozenset({500}))
+    page.locator("#services a").nth(1).click()
+    expect(page.locator("#problem")).to_contain_text("line 1")
+    expect(page.locator("#services li")).to_have_count(2)

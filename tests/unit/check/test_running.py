@@ -1,0 +1,71 @@
+"""Checks of a service that runs: its own engines are asked, and neither started nor ended."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from pipeline.check.audio import Heard
+from pipeline.check.result import Result, results
+from pipeline.check.running import RunningChecks
+from pipeline.config.loader import load
+from pipeline.config.schema import Settings
+from pipeline.engines import factory
+from pipeline.workers.engines import Engines
+from tests.support.fakes import FakeDetector, FakeRecognizer, FakeSource
+
+PATIENT = {"translate.final.deadline_s": 120.0}
+
+
+def speaks(seconds: float) -> Heard:
+    return Heard(seconds, -20.0, 0.0, 2.0)
+
+
+def told(settings: Settings, engines: Engines) -> dict[str, Result]:
+    found = results(list(RunningChecks(settings, engines, speaks).checks()))
+    return {result.name: result for result in found}
+
+
+@pytest.mark.slow
+def test_engines_that_run_are_tried_and_one_that_is_gone_is_red(tmp_path: Path) -> None:
+    settings = load(flags=PATIENT | {"session.directory": str(tmp_path)}).settings
+    with factory.engine_processes(settings, compare=False) as made:
+        engines = Engines(
+            source=FakeSource(np.zeros(512, np.float32)),
+            detector=FakeDetector(),
+            recognizer=made.recognizer,
+            partial=made.partial,
+            final=made.final,
+        )
+        for _, engine in engines.by_stage():
+            engine.load()
+        pids = [engine.pid for _, engine in engines.by_stage()]
+        found = told(settings, engines)
+        assert {name: result.message for name, result in found.items() if not result.ok} == {}
+        assert "cross" in found["golden-stt"].message
+        assert "cruz" in found["golden-marian"].message
+        assert "cruz" in found["golden-gemma"].message
+        assert found["model-gemma"].code == "starter-model"
+        assert [engine.pid for _, engine in engines.by_stage()] == pids
+        made.recognizer.close()
+        gone = told(settings, engines)
+    assert gone["model-stt"].code == "engine-gone"
+    assert "golden-stt" not in gone
+    assert gone["golden-marian"].ok
+
+
+def test_an_engine_without_a_process_is_left_to_its_one_thread(tmp_path: Path) -> None:
+    settings = load(flags={"session.directory": str(tmp_path)}).settings
+    recognizer = FakeRecognizer([])
+    engines = Engines(
+        source=FakeSource(np.zeros(512, np.float32)),
+        detector=FakeDetector(),
+        recognizer=recognizer,
+        partial=None,
+        final=None,
+    )
+    found = told(settings, engines)
+    assert list(found) == ["dictionary", "sessions", "disk", "memory", "level"]
+    assert found["level"].ok

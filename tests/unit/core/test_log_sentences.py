@@ -1,0 +1,68 @@
+"""Every log line of the program has a sentence, of fields that it brings."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+
+import pytest
+
+from pipeline.core.log_sentences import SENTENCES, UNSAID, keys_of, sentence
+from tests.support.paths import ROOT
+
+SPOKEN = {"info", "warning", "error", "exception"}
+
+
+def lines() -> Iterator[tuple[str, set[str], bool]]:
+    """Yield each line that the program logs: its name, its fields, whether it brings others too."""
+    for file in (ROOT / "pipeline").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            match node:
+                case ast.Call(
+                    func=ast.Attribute(value=value, attr=attr),
+                    args=[ast.Constant(value=str(name)), *_],
+                    keywords=keywords,
+                ) if attr in SPOKEN and "log" in ast.unparse(value):
+                    keys = {each.arg for each in keywords if each.arg}
+                    yield name, keys, any(each.arg is None for each in keywords)
+
+
+BROUGHT: dict[str, set[str]] = defaultdict(set)
+OPEN: set[str] = set()
+for _name, _keys, _more in lines():
+    BROUGHT[_name] |= _keys
+    OPEN |= {_name} if _more else set()
+
+
+def test_every_line_has_its_sentence_and_every_sentence_its_line() -> None:
+    assert set(BROUGHT) == set(SENTENCES) | UNSAID
+    assert len(BROUGHT) > 40
+
+
+@pytest.mark.parametrize("name", SENTENCES)
+def test_a_sentence_names_what_its_line_brings(name: str) -> None:
+    asked = set().union(*map(keys_of, SENTENCES[name]))
+    assert name in OPEN or asked <= BROUGHT[name]
+
+
+@pytest.mark.parametrize(
+    ("name", "fields", "said"),
+    [
+        ("song", {"held": False, "by": "detector"}, "Captions go on."),
+        ("rung", {"rung": "FULL", "lag_s": 0.1, "reason": ""}, "The machine keeps up again."),
+        ("rung", {"rung": "X", "lag_s": 9, "reason": "a little behind"}, "A little behind."),
+        ("rung", {"language": "fr", "rung": "FULL", "reason": ""}, "Fr keeps up again."),
+        ("state", {"state": "paused", "reason": ""}, "Paused."),
+        ("fault", {"stage": "x", "code": "c", "message": "It broke."}, "It broke. [c]"),
+        ("not locked", {"file": "a", "error": "Gone."}, "A cannot be locked: Gone."),
+        ("certificate", {"names": ("a", "b"), "until": "2027"},
+         "The pages' certificate is for a, b, until 2027."),
+        ("engine", {"pid": 7}, ""),
+        ("something new", {"at_s": 3, "none": None}, "Something new: at s 3."),
+        ("of a library", {}, "Of a library"),
+        ("fault", {}, "Fault"),
+    ],
+)  # fmt: skip
+def test_sentences(name: str, fields: dict[str, object], said: str) -> None:
+    assert sentence(name, fields) == said
