@@ -17,6 +17,7 @@ from pipeline.core.resources import bundled
 from pipeline.core.sizes import human_size
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines import factory
+from pipeline.engines.model_specs import server_specs
 from pipeline.engines.openai import OpenAi
 from pipeline.engines.process import EngineProcess, RecognizerProcess, TranslatorProcess
 from pipeline.engines.protocols import Translator
@@ -125,7 +126,7 @@ class EngineChecks:
 
     def _server_checks(self) -> Iterator[Check]:
         asked: dict[tuple[str, ...], str] = {}
-        for part, spec in factory.server_specs(self._settings).items():
+        for part, spec in server_specs(self._settings).items():
             name, lang = f"server-{part}", spec.arguments["target"]
             server = OpenAi(str(spec.model), section=spec.section, **spec.arguments)
             # Several languages at one server: that it is there has to be seen once.

@@ -110,12 +110,7 @@ class App:
             lambda now, listen: RunningChecks(now, engines, listen).checks(),
         )
         self._commands = commands = OperatorCommands(
-            context,
-            coordinator,
-            group,
-            reload.obey,
-            languages,
-            desk_check=desk_check,
+            context, coordinator, group, reload.obey, languages, desk_check=desk_check
         )
         self._caption_reports = CaptionReports(coordinator, languages, commands, group)
         self._supervisor = Supervisor(

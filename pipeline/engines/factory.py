@@ -15,11 +15,16 @@ from pipeline.audio.microphone import Microphone
 from pipeline.audio.protocols import AudioSource, SongDetector, SpeechDetector
 from pipeline.audio.silero_vad import Silero
 from pipeline.audio.song_head import LinearSongDetector
-from pipeline.config.schema import Settings, Stt
+from pipeline.config.schema import Settings
 from pipeline.core.errors import ConfigError, ModelError
-from pipeline.core.extras import require_extra
 from pipeline.dictionary.store import Dictionary
-from pipeline.engines.model_specs import exllama_spec, gemma_spec, marian_spec, openai_spec
+from pipeline.engines.model_specs import (
+    exllama_spec,
+    gemma_spec,
+    marian_spec,
+    openai_spec,
+    streaming_spec,
+)
 from pipeline.engines.process import EngineProcess, RecognizerProcess, TranslatorProcess
 from pipeline.engines.prompts import language
 from pipeline.engines.protocols import Recognizer, Translator
@@ -31,9 +36,6 @@ from pipeline.models.resolve import resolve
 from pipeline.models.windows import own_window_s
 
 _PARTIAL, _FINAL, _COMPARE = "translate.partial", "translate.final", "translate.compare"
-
-_EXTRAS = {"moonshine": "moonshine_voice", "sherpa-onnx": "sherpa_onnx"}
-"""The package of each streaming recognizer; its extra is called as the engine is."""
 
 _TEST_HANG_S = 120.0
 """In a test an engine may be as slow as it likes: the test says how slow."""
@@ -91,7 +93,7 @@ def recognizer_spec(settings: Settings) -> EngineSpec:
     require_languages("stt", name, settings)
     model = resolve("stt", name, settings.models.directory)
     if stt.engine != "whisper":
-        return _streaming_spec(stt, model)
+        return streaming_spec(stt, model)
     arguments = {
         "device": stt.device,
         "compute_type": stt.compute_type,
@@ -101,19 +103,6 @@ def recognizer_spec(settings: Settings) -> EngineSpec:
         "word_probabilities": stt.word_probabilities,
     }
     return EngineSpec("whisper", f"whisper:{model.name}", model, arguments, section="stt")
-
-
-def _streaming_spec(stt: Stt, model: Path) -> EngineSpec:
-    require_extra(_EXTRAS[stt.engine], stt.engine, f'stt.engine = "{stt.engine}"')
-    if stt.device == "cuda":
-        raise ConfigError(
-            "config-bad-value",
-            f'stt.device = "cuda": {stt.engine} hears on the CPU here.',
-            'Set stt.device to "cpu", or stt.engine to "whisper".',
-        )
-    arguments = {"threads": stt.threads} if stt.engine == "sherpa-onnx" else {}
-    name = f"{stt.engine}:{model.name}"
-    return EngineSpec(stt.engine, name, model, arguments, section="stt")
 
 
 def partial_spec(settings: Settings) -> EngineSpec | None:
@@ -142,22 +131,6 @@ def has_local(settings: Settings) -> bool:
     """Whether a local quick translator stands in for one on a server."""
     partial = settings.translate.partial
     return partial.engine == "openai" and bool(partial.local)
-
-
-def server_specs(settings: Settings) -> dict[str, EngineSpec]:
-    """Return what is asked for on servers, nothing local in it.
-
-    By `partial` and `final`, of a further target also its language, such as `final-fr`.
-    """
-    found: dict[str, EngineSpec] = {}
-    for each in (settings, *settings.by_target()):
-        lang = "" if each is settings else f"-{each.translate.target}"
-        partial, final = each.translate.partial, each.translate.final
-        if partial.engine == "openai":
-            found[f"partial{lang}"] = openai_spec(each, partial, _PARTIAL)
-        if final.engine == "openai":
-            found[f"final{lang}"] = openai_spec(each, final, _FINAL)
-    return found
 
 
 def final_spec(settings: Settings) -> EngineSpec | None:

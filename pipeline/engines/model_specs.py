@@ -1,18 +1,36 @@
-"""Descriptions of translators: what each kind of engine is told of the settings."""
+"""Descriptions of engines: what each kind of them is told of the settings."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-from pipeline.config.schema import Compare, Final, Partial, Settings
-from pipeline.core.errors import ModelError
+from pipeline.config.schema import Compare, Final, Partial, Settings, Stt
+from pipeline.core.errors import ConfigError, ModelError
+from pipeline.core.extras import require_extra
 from pipeline.engines.prompts import Style, style_for
 from pipeline.engines.specification import EngineSpec
 from pipeline.models.automatic import require_languages
 from pipeline.models.registry import Role, read_registry
 from pipeline.models.resolve import resolve
 from pipeline.models.store import directory_of
+
+_EXTRAS = {"moonshine": "moonshine_voice", "sherpa-onnx": "sherpa_onnx"}
+"""The package of each streaming recognizer; its extra is called as the engine is."""
+
+
+def streaming_spec(stt: Stt, model: Path) -> EngineSpec:
+    """Return the description of a streaming recognizer. Raises ConfigError."""
+    require_extra(_EXTRAS[stt.engine], stt.engine, f'stt.engine = "{stt.engine}"')
+    if stt.device == "cuda":
+        raise ConfigError(
+            "config-bad-value",
+            f'stt.device = "cuda": {stt.engine} hears on the CPU here.',
+            'Set stt.device to "cpu", or stt.engine to "whisper".',
+        )
+    arguments = {"threads": stt.threads} if stt.engine == "sherpa-onnx" else {}
+    name = f"{stt.engine}:{model.name}"
+    return EngineSpec(stt.engine, name, model, arguments, section="stt")
 
 
 def openai_spec(
@@ -28,6 +46,22 @@ def openai_spec(
     if local is not None:
         arguments["local"] = local.as_json()
     return EngineSpec("openai", "openai", Path(chosen.model), arguments, section)
+
+
+def server_specs(settings: Settings) -> dict[str, EngineSpec]:
+    """Return what is asked for on servers, nothing local in it.
+
+    By `partial` and `final`, of a further target also its language, such as `final-fr`.
+    """
+    found: dict[str, EngineSpec] = {}
+    for each in (settings, *settings.by_target()):
+        lang = "" if each is settings else f"-{each.translate.target}"
+        partial, final = each.translate.partial, each.translate.final
+        if partial.engine == "openai":
+            found[f"partial{lang}"] = openai_spec(each, partial, "translate.partial")
+        if final.engine == "openai":
+            found[f"final{lang}"] = openai_spec(each, final, "translate.final")
+    return found
 
 
 def marian_spec(

@@ -4,6 +4,14 @@ from __future__ import annotations
 
 import resource
 
+import structlog
+
+from pipeline.config import schema
+from pipeline.server.rate_limits import ConnectionLimiter
+
+log = structlog.get_logger()
+
+_REQUESTS_OPEN = 500  # connections for pages, beside those of displays
 SPARE = 128
 """Descriptors kept for models, records, the sound device and all else the program opens."""
 
@@ -21,3 +29,11 @@ def allow(connections: int) -> int:
     if soft == resource.RLIM_INFINITY:
         return connections
     return min(connections, max(soft - SPARE, soft // 2))
+
+
+def take_limits(limiter: ConnectionLimiter, settings: schema.Server) -> None:
+    """Let in as many connections as the settings say, and this machine can have."""
+    limiter.most = allow(settings.max_clients + _REQUESTS_OPEN)
+    limiter.per_address = settings.max_per_address
+    if limiter.most < settings.max_clients:
+        log.warning("few displays", code="descriptors-few", most=limiter.most)

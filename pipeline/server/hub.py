@@ -40,17 +40,17 @@ from pipeline.protocol.messages import (
 )
 from pipeline.protocol.past_services import Archive
 from pipeline.records.health import HealthRecord
-from pipeline.server import descriptors
 from pipeline.server.addresses import page_address
 from pipeline.server.boards import Boards
 from pipeline.server.clients import Client, Clients
+from pipeline.server.descriptors import take_limits
 from pipeline.server.display_latency import DisplayLatency
 from pipeline.server.event_stream import EventStream, EventWriter
 from pipeline.server.inbound import Incoming, OnCommand
 from pipeline.server.operator_feed import OperatorFeed
 from pipeline.server.pages import refuse, shipped_pages
 from pipeline.server.past_routes import PastRoutes
-from pipeline.server.rate_limits import ConnectionLimiter, Refusal
+from pipeline.server.rate_limits import REFUSED, ConnectionLimiter
 from pipeline.server.routes import DOWN, Endpoints
 from pipeline.server.subscription import Subscription
 from pipeline.server.timers import Timers
@@ -59,13 +59,8 @@ from pipeline.server.volunteers import Volunteers
 
 log = structlog.get_logger()
 
-_REQUESTS_OPEN = 500  # connections for pages, beside those of displays
 _HEALTH_S = 2.0
 _ALIVE_S = 10.0
-_REFUSED: Mapping[Refusal, str] = {
-    "too-many-connections": "This address has too many connections (server.max_per_address).",
-    "too-many-requests": "This address asks for too much; wait a moment.",
-}
 
 
 class Hub:
@@ -148,7 +143,7 @@ class Hub:
         Codes: `port-in-use`, `port-forbidden`, `address-unavailable`, and those of `Certificate`.
         """
         self._on_command, self._health, self._console = on_command, health, console
-        self._take_limits()
+        take_limits(self._limiter, self._settings)
         await self._port.open()
         self._timers.every(_HEALTH_S, self._tell_health)
         self._timers.every(_ALIVE_S, self._tell_alive)
@@ -174,7 +169,7 @@ class Hub:
         self._settings = settings
         self._incoming.address = settings.address
         self._past.readers = settings.past_services
-        self._take_limits()
+        take_limits(self._limiter, self._settings)
 
     def publish(self, message: CaptionMessage, lang: str = "") -> None:
         """Send a caption that a board has just made; `lang`: that of a further target."""
@@ -222,13 +217,6 @@ class Hub:
         await self._port.close()
         self._past.close()
 
-    def _take_limits(self) -> None:
-        most = self._settings.max_clients + _REQUESTS_OPEN
-        self._limiter.most = descriptors.allow(most)
-        self._limiter.per_address = self._settings.max_per_address
-        if self._limiter.most < self._settings.max_clients:
-            log.warning("few displays", code="descriptors-few", most=self._limiter.most)
-
     # Requests
 
     def _answer(
@@ -238,7 +226,7 @@ class Hub:
         refusal = self._limiter.refusal(address, time.monotonic())
         if refusal:
             self._metrics.refused.labels(refusal).inc()
-            return refuse(HTTPStatus.TOO_MANY_REQUESTS, _REFUSED[refusal], {"Retry-After": "10"})
+            return refuse(HTTPStatus.TOO_MANY_REQUESTS, REFUSED[refusal], {"Retry-After": "10"})
         if self._past.answers(request):
             return self._past.answer(request, address)
         full = len(self._clients) >= self._settings.max_clients

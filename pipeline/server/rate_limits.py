@@ -6,6 +6,7 @@ Pure. Times are seconds of one clock, passed in.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
 from pipeline.server.access import client_network
@@ -19,6 +20,11 @@ ANSWERED = 64
 _ADDRESSES = 1024  # remembered; one more pushes out the one that came first
 
 Refusal: TypeAlias = Literal["too-many-connections", "too-many-requests"]
+
+REFUSED: Mapping[Refusal, str] = {
+    "too-many-connections": "This address has too many connections (server.max_per_address).",
+    "too-many-requests": "This address asks for too much; wait a moment.",
+}
 
 
 class TokenBucket:

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from pipeline.cli.main import main
+from pipeline.config.keeping import Session as SessionSettings
 from pipeline.config.loader import load
-from pipeline.config.schema import Session as SessionSettings
 from pipeline.core.types import SAMPLE_RATE, Pcm
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.factory import recognizer

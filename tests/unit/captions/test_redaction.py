@@ -199,7 +199,7 @@ def test_off_the_record_nobody_and_nothing_has_the_words(tmp_path: Path) -> None
             assert (console["off_record"], console["off_record_s"]) == (False, 8.0)
             await until(phone, final("Przemek"))
             await until(phone, lambda m: m["type"] == "caption" and "Quentin" in str(m))
-            shown = service.app._context.hub._board.seq
+            shown = service.app._context.hub._boards.first.seq
             await operator.command("edit", id=4, text="Ludmila perdonó")
             await operator.command("edit", id=1, text="Corregido")
             await eventually(lambda: len(said(files(service.app.folder))) >= 4)

@@ -234,7 +234,7 @@ def test_all_that_is_live_reaches_its_part(tmp_path: Path) -> None:
             assert service.app._reload.settings.session.new_at == "05:00"
             hub = service.app._context.hub
             assert hub._limiter.per_address == 77
-            assert len(hub._board.snapshot().messages) <= 2 + 1
+            assert len(hub._boards.first.snapshot().messages) <= 2 + 1
             with pytest.raises(Exception, match="503"):
                 await service.connect()
         await reached(lambda: not old.exists())

@@ -18,6 +18,7 @@ from pipeline.dictionary.store import Dictionary
 from pipeline.engines import factory
 from pipeline.engines.gemma import Gemma
 from pipeline.engines.marian import Marian
+from pipeline.engines.model_specs import server_specs
 from pipeline.engines.openai import OpenAi
 from pipeline.engines.process import TranslatorProcess
 from pipeline.engines.specification import EngineSpec
@@ -76,7 +77,7 @@ def test_translators_on_a_server_need_no_files_here(tmp_path: Path) -> None:
     assert partial.arguments["deadline_s"] == 2.0
     assert isinstance(factory.final_translator(chosen), OpenAi)
     assert factory.local_spec(chosen) is None
-    assert list(factory.server_specs(chosen)) == ["partial", "final"]
+    assert list(server_specs(chosen)) == ["partial", "final"]
 
 
 def test_a_local_model_stands_in_for_a_quick_translator_on_a_server(tmp_path: Path) -> None:
@@ -90,7 +91,7 @@ def test_a_local_model_stands_in_for_a_quick_translator_on_a_server(tmp_path: Pa
     assert spec is not None
     assert EngineSpec.from_json(orjson.loads(orjson.dumps(spec.as_json()))) == spec
     assert isinstance(spec.make_translator(), StandIn)
-    assert "local" not in factory.server_specs(chosen)["partial"].arguments
+    assert "local" not in server_specs(chosen)["partial"].arguments
 
 
 FRENCH = {"lang": "fr", "partial": {"engine": "none"}}
@@ -115,7 +116,7 @@ def test_each_language_asks_its_server_by_itself(tmp_path: Path) -> None:
     assert [spec.arguments["target"] for spec in specs] == ["es", "fr", "de"]
     assert [spec.arguments["url"] for spec in specs] == [SERVER, SERVER, "http://10.0.0.6:8000"]
     assert str(specs[2].model) == "german"
-    assert list(factory.server_specs(chosen)) == ["final", "final-fr", "final-de"]
+    assert list(server_specs(chosen)) == ["final", "final-fr", "final-de"]
 
 
 def test_a_server_for_a_language_that_no_prompt_can_name(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import orjson
 import soundfile
 
-from pipeline.config.schema import Session as SessionSettings
+from pipeline.config.keeping import Session as SessionSettings
 from pipeline.learning.audio_folder import drop_sound, keep_sound, write_metadata
 from pipeline.learning.harvest import harvest
 from tests.support.services import GOOD, NAME, UNSURE, hold, tone
