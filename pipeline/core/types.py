@@ -297,6 +297,7 @@ Mode = Literal["live", "dry-run", "demo"]
 Kind = Literal["audience", "projector", "obs", "operator"]
 CommandName = Literal[
     "add-rule",
+    "approve",
     "blank",
     "clear-notice",
     "correct",

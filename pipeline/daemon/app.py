@@ -243,6 +243,7 @@ class App:
         await self._drain()
         for caption in self._group.take_unfinished():
             self._coordinator.show(caption)
+        self._coordinator.release_all()
         self._languages.settle()
         if self._coordinator.unfinished:
             log.error("unfinished", utterances=self._coordinator.unfinished)

@@ -10,6 +10,7 @@ from pipeline.captions.board import CaptionBoard
 from pipeline.config.schema import Settings
 from pipeline.core.metrics import Metrics
 from pipeline.core.types import Mode
+from pipeline.daemon.doubt_desk import DoubtDesk
 from pipeline.daemon.opening import OpenSession
 from pipeline.daemon.outputs import (
     LanguagePageSink,
@@ -44,6 +45,7 @@ class DaemonContext:
     metrics: Metrics
     notifier: Notifier
     verses: VerseDesk
+    doubts: DoubtDesk
     sinks: tuple[Sink, ...]
     """The first is the record: what was shown must outlive us."""
     further: Mapping[str, CaptionBoard]
@@ -70,7 +72,12 @@ def make_context(
     settings: Settings, session: OpenSession, dictionary: Dictionary, mode: Mode, screen: Screen
 ) -> DaemonContext:
     """Make it for a session. Raises ServerError, SessionError (token-unusable, …)."""
-    facts = DaemonState(mode, settings.operator.off_record_s, song_mode=settings.church.song)
+    facts = DaemonState(
+        mode,
+        settings.operator.off_record_s,
+        song_mode=settings.church.song,
+        hold_doubtful=settings.church.hold_doubtful,
+    )
     metrics, degradation = Metrics(), Degradation()
     token = token_in_force(settings.operator.token, Path(settings.session.directory))
     hub = Hub(
@@ -94,6 +101,7 @@ def make_context(
         metrics=metrics,
         notifier=Notifier(),
         verses=open_verse_desk(settings, hub.operators.suggest),
+        doubts=DoubtDesk(facts, hub.operators.doubtful, lambda: hub.operators.is_watched),
         sinks=sinks,
         further=session.further,
     )

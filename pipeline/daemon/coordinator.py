@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import structlog
 
@@ -35,6 +37,7 @@ class CaptionCoordinator:
         self._announcer = context.announcer
         self._board = context.board
         self._verses = context.verses
+        self._doubts = context.doubts
         self._sinks = context.sinks
         self._record_s = 0.0
         """Where in the audio the last stretch off the record has ended."""
@@ -74,6 +77,7 @@ class CaptionCoordinator:
         """
         if self._off_record(utterance):
             return None
+        self._doubts.release(utterance.id)
         self._tracks.resume(utterance)
         reopened = self._board.reopen(utterance.id)
         self.publish(reopened)
@@ -91,11 +95,13 @@ class CaptionCoordinator:
     def show(self, caption: Caption) -> Caption | None:
         """Publish a caption; with a final, write the journal and the utterance's record.
 
-        That of an eager utterance waits until it is closed, a record until it has settled.
-        Returns the final caption that has settled.
+        That of an eager utterance waits until it is closed, a doubtful one for an operator, a
+        record until it has settled. Returns the final caption that has settled.
         """
         utterance = caption.transcript.utterance
         if self._off_record(utterance) or self._tracks.is_stale(utterance):
+            return None
+        if caption.id in self._doubts:  # an engine that hung and came back
             return None
         if caption.final:
             final = self._tracks.final_caption(caption)
@@ -104,12 +110,59 @@ class CaptionCoordinator:
             caption, utterance = final, final.transcript.utterance
         if caption.final and caption.id in self._tracks:  # not one that came back late
             caption = self._verses.look(caption)
-        message = self._board.show(caption)
+            if self._doubts.wants(caption) and not self._board.has_final(caption.id):
+                self._tracks.of(caption.id).is_held = True
+                self._doubts.hold(caption, time.monotonic())
+                return None
+        return self._put_out(caption, marked=self._doubts.is_marked(caption))
+
+    def release(self, caption_id: int, *, quietly: bool = False) -> Caption | None:
+        """Show a doubtful final that was kept back, with its mark; without one nothing happens.
+
+        `quietly`: only the board has it, for `deciding`. Returns as `show`.
+        """
+        held = self._doubts.release(caption_id)
+        if held is None:
+            return None
+        track = self._tracks.of(caption_id)
+        track.is_held, track.held_s = False, time.monotonic() - held.since_s
+        return self._put_out(held.caption, marked=True, quietly=quietly)
+
+    @contextmanager
+    def deciding(self, caption_id: int) -> Iterator[None]:
+        """Let an operator change a final that is kept back before anybody has seen it.
+
+        If nothing was changed it is shown as it is.
+        """
+        if caption_id not in self._doubts:
+            yield
+            return
+        self.release(caption_id, quietly=True)
+        before = self._board.message(caption_id)
+        try:
+            yield
+        finally:
+            if self._board.message(caption_id) is before:
+                self.publish(before)
+
+    def release_due(self, now_s: float) -> list[Caption]:
+        """Show the doubtful finals that have waited for long enough; return those settled."""
+        shown = [self.release(key) for key in self._doubts.due(now_s)]
+        return [caption for caption in shown if caption is not None]
+
+    def release_all(self) -> None:
+        """Show all that is kept back: nobody will look any more."""
+        for key in self._doubts.ids:
+            self.release(key)
+
+    def _put_out(self, caption: Caption, *, marked: bool, quietly: bool = False) -> Caption | None:
+        utterance = caption.transcript.utterance
+        message = self._board.show(caption, marked=marked)
         if message is None and caption.id not in self._tracks:
             return None  # it is long final: a late partial, or an engine that hung and came back
         track = self._tracks.of(caption.id)
         published_s = time.monotonic()
-        if message is not None:
+        if message is not None and not quietly:
             self._publish_of(track, utterance, message)
             for sink in self._sinks:
                 sink.on_translated(caption)
@@ -184,6 +237,8 @@ class CaptionCoordinator:
         """Take what was said in a stretch of time off every screen; return the ids that go."""
         self.settle()
         self._verses.forget()
+        for key in self._doubts.ids:
+            self._doubts.release(key)
         removed = self._board.purge(redaction)
         ids = {*redaction.ids, *(message.id for message in removed)}
         self._tracks.clear()

@@ -5,6 +5,7 @@ Belongs to the event loop's thread.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -27,6 +28,7 @@ from pipeline.daemon.undo import Undo
 from pipeline.daemon.written_texts import Speech, WrittenTexts
 from pipeline.protocol.commands import (
     AddRuleCommand,
+    ApproveCommand,
     CommandMessage,
     CorrectCommand,
     EditCommand,
@@ -80,6 +82,7 @@ class OperatorCommands:
         self._board = context.board
         self._recorder = context.recorder
         self._verses = context.verses
+        self._doubts = context.doubts
         self._operators = context.hub.operators
         self._coordinator = coordinator
         self._hearing = hearing
@@ -119,6 +122,7 @@ class OperatorCommands:
             off_record_s=self._facts.off_record_s,
             check=last_check(self._recorder.folder.parent),
             suggestion=self._verses.suggestion,
+            doubtful=self._doubts.messages(time.monotonic()),
             keep_audio=self._recorder.keep_audio,
             models=self._facts.models,
         )
@@ -171,6 +175,13 @@ class OperatorCommands:
         self._written.on_retranslated(result)
 
     def _act(self, command: CommandMessage) -> None:
+        if isinstance(command, EditCommand | CorrectCommand | HideCommand | ApproveCommand):
+            with self._coordinator.deciding(command.id):
+                self._change(command)
+        else:
+            self._change(command)
+
+    def _change(self, command: CommandMessage) -> None:
         about = caption_of(command)
         match command:
             case CorrectCommand(id=key, text=text):
@@ -185,6 +196,8 @@ class OperatorCommands:
                 old = self._board.message(key)
                 again = self._languages.hide(key)
                 self._written.revise("hiding", old, self._board.hide(key), again)
+            case ApproveCommand(id=key):
+                self._written.approve(key)
             case VerseCommand():
                 self._settle_verse(command)
             case AddRuleCommand(name=name, heard=heard, write=write):

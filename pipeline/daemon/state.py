@@ -50,6 +50,8 @@ class DaemonState:
     """Captions are held because of song."""
     song_control: SongControl = "auto"
     """What operators want of song."""
+    hold_doubtful: bool = False
+    """The setting."""
     off_record: bool = False
     """Nothing is heard, shown or kept. Only `on-record` ends it."""
 

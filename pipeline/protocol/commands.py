@@ -155,6 +155,15 @@ class HideCommand:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ApproveCommand:
+    """An operator finds a doubtful caption right: it is shown now, and without a mark."""
+
+    type: Literal["command"] = "command"
+    name: Literal["approve"] = "approve"
+    id: Count
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class VerseCommand:
     """An operator shows the verse that is suggested for a caption, or does not want it."""
 
@@ -205,11 +214,12 @@ CommandMessage: TypeAlias = (
     | CorrectCommand
     | TypeCommand
     | HideCommand
+    | ApproveCommand
     | VerseCommand
     | AddRuleCommand
     | HoldTermCommand
 )
-_OfCaption: TypeAlias = EditCommand | CorrectCommand | HideCommand | VerseCommand
+_OfCaption: TypeAlias = EditCommand | CorrectCommand | HideCommand | ApproveCommand | VerseCommand
 AccessMessage: TypeAlias = AuthMessage | PairMessage | InviteMessage | RevokeMessage
 ClientMessage: TypeAlias = AckMessage | AccessMessage | CommandMessage
 

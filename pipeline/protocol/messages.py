@@ -12,7 +12,7 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import Field
 
 from pipeline.core.types import CommandName, Kind, Mode, SongControl, State
-from pipeline.protocol.caption import CaptionMessage
+from pipeline.protocol.caption import CaptionMessage, SourceText, TargetText
 from pipeline.protocol.pairing import InvitationMessage, PairedMessage, VolunteersMessage
 from pipeline.records.comparison import CompareRecord
 from pipeline.records.events import ModelUsed
@@ -154,6 +154,18 @@ class SuggestionMessage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DoubtfulMessage:
+    """A doubtful final that is kept off the screens for a moment; to operators."""
+
+    type: Literal["doubtful"] = "doubtful"
+    id: int
+    source: SourceText
+    target: TargetText
+    left_s: float
+    """Seconds until it is shown, with a mark; 0: it is kept back no longer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ConsoleMessage:
     """Everything that an operator's page shows when it opens."""
 
@@ -179,6 +191,8 @@ class ConsoleMessage:
     """The last ones, oldest first."""
     check: LastCheck | None = None
     suggestion: SuggestionMessage = SuggestionMessage()
+    doubtful: tuple[DoubtfulMessage, ...] = ()
+    """What is kept back, oldest first."""
     keep_audio: Literal["none", "doubtful", "all"] = "none"
     """Whose sound is kept to learn from: nobody's, that of doubtful captions, all."""
     models: tuple[ModelUsed, ...] = ()
@@ -304,6 +318,7 @@ Outgoing: TypeAlias = (
     | VolunteersMessage
     | PurgedMessage
     | SuggestionMessage
+    | DoubtfulMessage
     | ConsoleMessage
     | HealthMessage
     | DoneMessage

@@ -14,6 +14,7 @@ from pipeline.protocol.codec import encode
 from pipeline.protocol.messages import (
     ConsoleMessage,
     DoneMessage,
+    DoubtfulMessage,
     FaultMessage,
     HealthMessage,
     LevelMessage,
@@ -69,6 +70,15 @@ class OperatorFeed:
 
     def suggest(self, message: SuggestionMessage) -> None:
         """Tell which verse is suggested now, or that none is."""
+        self._tell(message)
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether a page of an operator is open."""
+        return bool(self._clients.authorized())
+
+    def doubtful(self, message: DoubtfulMessage) -> None:
+        """Tell of a doubtful final that is kept back, or no longer."""
         self._tell(message)
 
     def reloaded(self, changes: Changes, *, rules: int) -> None:

@@ -59,6 +59,7 @@ WRITTEN: dict[str, Any] = {
     "messages/purged": messages.PurgedMessage,
     "messages/rule": messages.RuleMessage,
     "messages/reloaded": messages.ReloadedMessage,
+    "messages/doubtful": messages.DoubtfulMessage,
     "messages/suggestion": messages.SuggestionMessage,
     "messages/error": messages.ErrorMessage,
 }

@@ -60,6 +60,8 @@ class OperatorServer(DisplayServer):
         self.folder = folder
         self.dictionary = Dictionary(load(flags={"session.directory": str(folder)}).settings)
         self.health = HEALTH
+        self.hold_doubtful = False
+        """Whether doubtful finals wait for the operator, from the next `open` on."""
         self.address = ""
         """What the settings name for phones."""
         self.hearing = FakeHearing(0.0)
@@ -82,6 +84,7 @@ class OperatorServer(DisplayServer):
                 "server.address": self.address,
                 "operator.token": "secret",
                 "operator.off_record_s": 10.0,
+                "church.hold_doubtful": self.hold_doubtful,
             }
             session = OpenSession(self._recorder, self.board, None)
             settings = load(flags=flags).settings
@@ -120,10 +123,11 @@ class OperatorServer(DisplayServer):
         *,
         draft: str = "",
         unsure: Mapping[str, float] | None = None,
+        is_doubtful: bool = False,
     ) -> None:
         """Let an utterance go all the way: recognized, corrected, drafted by Marian, made by Gemma.
 
-        `unsure` gives the probability of words that are not certain.
+        `unsure` gives the probability of words that are not certain; `is_doubtful` is the judge's.
         """
         words = tuple(Word(word, (unsure or {}).get(word, 0.95)) for word in raw.split())
         closed_s = time.monotonic() - 0.9
@@ -151,6 +155,7 @@ class OperatorServer(DisplayServer):
             transcript, "es", target, "gemma", True,
             translation=Translation(target, "gemma", tokens=9, avg_logprob=-0.2),
             span=Span(closed_s + 0.284, closed_s + 0.9),
+            doubt=0.9 if is_doubtful else 0.1, is_doubtful=is_doubtful,
         )  # fmt: skip
 
         self.hearing.heard_s = utterance.end_s
@@ -162,6 +167,14 @@ class OperatorServer(DisplayServer):
             self.coordinator.show(checked(made, Church()))
 
         self._wait(report())
+
+    def let_go(self) -> None:
+        """Let the time pass in which doubtful finals wait."""
+
+        async def release() -> None:
+            self.coordinator.release_due(float("inf"))
+
+        self._wait(release())
 
     def filter(self, number: int, raw: str, reason: str) -> None:
         """Let an utterance be taken for no speech."""

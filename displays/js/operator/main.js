@@ -7,6 +7,7 @@ import { forgetToken, keepDevice, keepToken, loadToken, onToken } from "../share
 import { showCheck } from "./check.js";
 import { button, setText } from "./controls.js";
 import { isMinuteDoubtful } from "./doubt.js";
+import { Doubtful } from "./doubtful.js";
 import { EditDialog } from "./edit_dialog.js";
 import { needHold } from "./hold.js";
 import { HoldOffer } from "./hold_rule.js";
@@ -50,6 +51,7 @@ const editDialog = new EditDialog({
   },
 });
 const suggestion = new Suggestion(command);
+const doubtful = new Doubtful(command, (entry) => editDialog.open(entry, ""));
 const typing = new Typing(command);
 const volunteers = new VolunteerList((message) => connection.send(message));
 const ruleDialog = new RuleDialog({
@@ -97,6 +99,7 @@ function renderControls() {
   element.blank.classList.toggle("on", operator.blank);
   renderChosen();
   suggestion.render(able);
+  doubtful.render(able);
   typing.render(able);
 }
 
@@ -142,12 +145,14 @@ const RECEIVE = {
     Object.assign(server, { mode: hello.mode, state: hello.state, reason: hello.reason });
     typing.onHello(hello);
     utterances.onHello(hello);
+    for (const caption of hello.captions) doubtful.caption(caption);
     render();
   },
   notice: (message) => typing.onNotice(message),
   status: ({ mode, state, reason }) => Object.assign(server, { mode, state, reason }),
   caption(message) {
     utterances.caption(message);
+    doubtful.caption(message);
     render();
     connection.painted(message.seq);
   },
@@ -170,6 +175,7 @@ const RECEIVE = {
     onDone(message);
     operator.dictionary = message.dictionary;
     suggestion.put(suggested ?? {});
+    doubtful.reset(message.doubtful ?? []);
     operator.offRecordS = message.off_record_s;
     showKeptSound(message.keep_audio, element["keep-audio"]);
     showModels(message.models, element.models, element.starter);
@@ -182,6 +188,7 @@ const RECEIVE = {
     showAddress(address, { link: element.address, image: element.qr, problem: element["address-problem"] });
   },
   suggestion: (message) => suggestion.put(message),
+  doubtful: (message) => doubtful.put(message),
   paired({ token }) {
     operator.token = token;
     fillToken(token);
@@ -212,6 +219,7 @@ function onDone({ undo, paused, blank, off_record: offRecord, song }) {
 /** Have nothing any more of what was said between two times, nor a dialog about it. */
 function forget(stretch) {
   utterances.forget(stretch);
+  doubtful.forget();
   for (const dialog of document.querySelectorAll("dialog[open]")) dialog.close();
   draw(); // at once: a page in the background has no frames
 }

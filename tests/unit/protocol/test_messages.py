@@ -19,7 +19,16 @@ PROTOCOL = ROOT / "docs" / "PROTOCOL.md"
 TO_EVERYONE = {"alive", "caption", "earlier", "error", "hello", "notice", "status"}
 RECORDS = {"compare", "utterance"}
 TO_OPERATORS = RECORDS | {"authorized", "console", "done", "fault", "health", "level"}
-TO_OPERATORS |= {"invitation", "paired", "purged", "reloaded", "rule", "suggestion", "volunteers"}
+TO_OPERATORS |= {
+    "doubtful",
+    "invitation",
+    "paired",
+    "purged",
+    "reloaded",
+    "rule",
+    "suggestion",
+    "volunteers",
+}
 TO_DISPLAYS = TO_EVERYONE | TO_OPERATORS
 FROM_DISPLAYS = {"ack", "auth", "command", "invite", "pair", "revoke"}
 
@@ -41,6 +50,7 @@ def test_an_operator_gets_what_the_schemas_say(tmp_path: Path) -> None:
     assert {m["type"] for m in session.sent} == TO_DISPLAYS - {
         "alive",
         "compare",
+        "doubtful",
         "earlier",
         "invitation",
         "paired",

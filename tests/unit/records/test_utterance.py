@@ -80,6 +80,7 @@ def test_the_whole_record() -> None:
         "start_to_first_text_ms": 1300.0,
         "last_syllable_to_partial_ms": 711.0,
         "last_syllable_to_final_ms": 1402.0,
+        "held_ms": None,
         # 1002 ms since it was closed: 300 recognizer, 10 draft, 650 final translator
         "overhead_ms": 42.0,
         "verse": "",
