@@ -32,10 +32,11 @@ def repair_answer(
     answer: Answer,
     wanted: Sequence[WantedTerm],
     *,
+    said: str,
     encode: Callable[[str], list[int]],
     check: Callable[[], None],
 ) -> Repaired:
-    """Put into an answer the terms that it lacks. Raises LlamaError, and what `check` raises.
+    """Put into an answer to `said` the terms that it lacks. Raises LlamaError, or as `check` does.
 
     The rest is never decoded anew: it takes a large model too long.
     """
@@ -44,6 +45,7 @@ def repair_answer(
         answer.text,
         answer.mean,
         wanted,
+        said=said,
         weigh=lambda term: scorer.weights(answer.text, term),
         score=scorer.score,
     )

@@ -60,8 +60,6 @@ class OperatorServer(DisplayServer):
         self.folder = folder
         self.dictionary = Dictionary(load(flags={"session.directory": str(folder)}).settings)
         self.health = HEALTH
-        self.hold_doubtful = False
-        """Whether doubtful finals wait for the operator, from the next `open` on."""
         self.address = ""
         """What the settings name for phones."""
         self.hearing = FakeHearing(0.0)
@@ -84,7 +82,6 @@ class OperatorServer(DisplayServer):
                 "server.address": self.address,
                 "operator.token": "secret",
                 "operator.off_record_s": 10.0,
-                "church.hold_doubtful": self.hold_doubtful,
             }
             session = OpenSession(self._recorder, self.board, None)
             settings = load(flags=flags).settings
@@ -155,7 +152,7 @@ class OperatorServer(DisplayServer):
             transcript, "es", target, "gemma", True,
             translation=Translation(target, "gemma", tokens=9, avg_logprob=-0.2),
             span=Span(closed_s + 0.284, closed_s + 0.9),
-            doubt=0.9 if is_doubtful else 0.1, is_doubtful=is_doubtful,
+            doubt=0.9 if is_doubtful else None, is_doubtful=is_doubtful,
         )  # fmt: skip
 
         self.hearing.heard_s = utterance.end_s
