@@ -78,10 +78,12 @@ def evidence_of(caption: Caption) -> Evidence:
     """Return what is known of a final caption."""
     opinion, made = caption.opinion, caption.translation
     words = caption.transcript.recognition.words
+    # Its own log-probability is no second opinion, nor is it that of a final translator.
+    is_alone = opinion is None and made is not None and made.engine == "marian"
     return Evidence(
         quick_mean=opinion.mean if opinion else None,
         quick_least=opinion.least if opinion else None,
-        final_mean=made.avg_logprob if made else None,
+        final_mean=made.avg_logprob if made and not is_alone else None,
         agreement=opinion.agreement if opinion else None,
         heard=math.log(max(_LOWEST, min(w.probability for w in words))) if words else None,
         **of_texts(caption.transcript.text, caption.text, caption.checks),
@@ -89,8 +91,11 @@ def evidence_of(caption: Caption) -> Evidence:
 
 
 def judged(final: Caption, judge: DoubtModel) -> Caption:
-    """Return a final with how likely it is wrong, where the quick translator has an opinion."""
-    if final.opinion is None:
+    """Return a final with how likely it is wrong; what was not translated is not judged.
+
+    Of one that the quick translator made alone only the rules, the length and what was heard tell.
+    """
+    if final.translation is None or final.engine == "source":
         return final
     doubt = judge.probability(evidence_of(final))
     return replace(final, doubt=doubt, is_doubtful=doubt >= judge.threshold)

@@ -29,15 +29,15 @@ from scripts.bench.report_section import with_section
 TITLE = "## Against a printed Bible"
 _PREFACE = """
 Made by `python -m scripts.quality.glossary --markdown docs/GLOSSARY.md`: the entries of the shipped
-glossary in the verses of the King James Version that have the word, and whether the Reina-Valera of
-1909 has the entry's rendering there. These entries have it in {below:.0%} of at least {least} verses
+glossary in the verses of the King James Version that have the word, and whether the Reina-Valera
+of 1909 has the entry's rendering there. These have it in {below:.0%} of at least {least} verses
 or fewer:
 """
 _SHARE = 1 / 3
 _TIMES = 3.0
 _MOST = 3
 _SHORTEST = 4
-"""Letters of a word that may stand for another rendering; shorter ones are articles and the like."""
+"""Letters of a word that may stand for another rendering; shorter ones are articles, mostly."""
 
 Verses = Mapping[tuple[int, int, int], str]
 
