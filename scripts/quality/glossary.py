@@ -1,7 +1,7 @@
 """Compare the glossary with a printed Bible: is a church word said there as the entry says?
 
     python -m scripts.quality.glossary
-    python -m scripts.quality.glossary --below 1 --least 5
+    python -m scripts.quality.glossary --below 0.5 --least 5
     python -m scripts.quality.glossary --source kjv --target rv1909 --markdown docs/GLOSSARY.md
 
 A verse has the same number in both editions. For each entry the verses are counted whose source
@@ -30,8 +30,8 @@ TITLE = "## Against a printed Bible"
 _PREFACE = """
 Made by `python -m scripts.quality.glossary --markdown docs/GLOSSARY.md`: the entries of the shipped
 glossary in the verses of the King James Version that have the word, and whether the Reina-Valera
-of 1909 has the entry's rendering there. These have it in {below:.0%} of at least {least} verses
-or fewer:
+of 1909 has the entry's rendering there. These have it in at most {below:.0%} of
+at least {least} verses:
 """
 _SHARE = 1 / 3
 _TIMES = 3.0
@@ -119,7 +119,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--source", default="kjv", help="edition in the spoken language")
     parser.add_argument("--target", default="rv1909", help="edition in the caption language")
-    parser.add_argument("--below", type=float, default=0.0, help="share of verses, 0 to 1")
+    parser.add_argument("--below", type=float, default=0.2, help="share of verses, 0 to 1")
     parser.add_argument("--least", type=int, default=3, help="verses that say the word")
     parser.add_argument("--markdown", type=Path, help="write the table into this file")
     chosen = parser.parse_args(arguments)
