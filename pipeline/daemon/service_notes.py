@@ -6,9 +6,9 @@ from pathlib import Path
 
 import structlog
 
-from pipeline.church.notes import Notes, references
+from pipeline.church.notes import Notes, references, renderings
 from pipeline.church.notes_files import NOTES, read_notes
-from pipeline.core.errors import NotesError
+from pipeline.core.errors import DictionaryError, NotesError
 from pipeline.core.types import Mode
 from pipeline.daemon.context import DaemonContext
 from pipeline.dictionary.near_names import near_names
@@ -33,9 +33,14 @@ def take_notes(directory: Path, session: Path, mode: Mode) -> Notes:
 
 
 def use_notes(notes: Notes, context: DaemonContext, lang: str) -> None:
-    """Have names written as they stand in the notes, and verses suggested that are in them."""
+    """Have names written and words translated as the notes say, and their verses suggested."""
     if notes.names:
         context.dictionary.names = near_names(notes.names, notes.words)
     context.verses.expect(references(notes, lang))
+    for say, write in renderings(notes):
+        try:
+            context.dictionary.glossaries.hold(context.board.target, say, write)
+        except DictionaryError as error:
+            log.warning("no such translation", say=say, write=write, error=str(error))
     if notes != Notes():
         log.info("notes", names=len(notes.names), verses=len(notes.verses))

@@ -55,3 +55,10 @@ def test_they_are_told_to_dictionary_and_verses(tmp_path: Path) -> None:
     lexicon = setting.context.dictionary.lexicon_for("said bon hoffer then")
     assert "bon hoffer" in lexicon.entries
     assert told == [Reference(27, 3, 16)]
+
+
+def test_their_translations_go_before_the_glossary_for_this_service(tmp_path: Path) -> None:
+    setting = CoordinatorFixture(tmp_path, start=False)
+    use_notes(Notes(terms=("covenant = alianza", "?? = ??")), setting.context, "en")
+    (term,) = setting.context.dictionary.glossaries.of("es").find("The covenant holds.")
+    assert term.forms == ("alianza",)
