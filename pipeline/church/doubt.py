@@ -103,8 +103,11 @@ def judged(final: Caption, judge: DoubtModel) -> Caption:
     """
     if final.opinion is None and not _is_alone(final):
         return final
-    doubt = judge.probability(evidence_of(final))
-    return replace(final, doubt=doubt, is_doubtful=doubt >= judge.threshold)
+    evidence = evidence_of(final)
+    doubt = judge.probability(evidence)
+    # Where the rules are all that there is, one of them is enough.
+    is_wrong = _is_alone(final) and bool(evidence.rules)
+    return replace(final, doubt=doubt, is_doubtful=is_wrong or doubt >= judge.threshold)
 
 
 def _is_alone(final: Caption) -> bool:

@@ -139,7 +139,8 @@ class OperatorCommands:
         if command.name == "reload":
             return self._obey_reload(command)
         try:
-            self._act(command)
+            with self._coordinator.deciding(caption_of(command)):
+                self._act(command)
         except ProtocolError:
             if command.name == "undo":  # what could not be taken back is forgotten all the same
                 self._operators.done(self.done("undo"))
@@ -175,13 +176,6 @@ class OperatorCommands:
         self._written.on_retranslated(result)
 
     def _act(self, command: CommandMessage) -> None:
-        if isinstance(command, EditCommand | CorrectCommand | HideCommand | ApproveCommand):
-            with self._coordinator.deciding(command.id):
-                self._change(command)
-        else:
-            self._change(command)
-
-    def _change(self, command: CommandMessage) -> None:
         about = caption_of(command)
         match command:
             case CorrectCommand(id=key, text=text):
@@ -199,7 +193,7 @@ class OperatorCommands:
             case ApproveCommand(id=key):
                 self._written.approve(key)
             case VerseCommand():
-                self._settle_verse(command)
+                self._written.settle_verse(command)
             case AddRuleCommand(name=name, heard=heard, write=write):
                 self._add_rule(heard, write, held=name == "hold-rule")
             case HoldTermCommand(say=say, write=write, instead=instead):
@@ -296,14 +290,6 @@ class OperatorCommands:
             self._facts.off_record = False
             self._coordinator.return_to_record(self._hearing.heard_s)
             self._languages.return_to_record(self._hearing.heard_s)
-
-    def _settle_verse(self, command: VerseCommand) -> None:
-        """Show the suggested verse with its caption, or leave it alone."""
-        if command.name == "dismiss-verse":
-            self._verses.dismiss(command.id)
-            return
-        old = self._board.message(command.id)  # first: a refusal must not use the suggestion up
-        self._written.revise("verse", old, self._board.put_verse(old.id, self._verses.take(old.id)))
 
     def _hold_term(self, say: str, write: str, instead: str) -> None:
         try:

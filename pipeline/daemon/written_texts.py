@@ -18,6 +18,7 @@ from pipeline.daemon.notices import Notices
 from pipeline.daemon.retranslations import Retranslations
 from pipeline.daemon.undo import Undo
 from pipeline.protocol.caption import CaptionMessage
+from pipeline.protocol.commands import VerseCommand
 from pipeline.workers.queues import Retranslation
 
 _NOTICE = -1
@@ -54,6 +55,7 @@ class WrittenTexts:
     ) -> None:
         self._facts = context.facts
         self._board = context.board
+        self._verses = context.verses
         self._coordinator = coordinator
         self._speech = speech
         self._undo = undo
@@ -126,6 +128,14 @@ class WrittenTexts:
             self._coordinator.publish(self._board.put_back(old))
 
         return back
+
+    def settle_verse(self, command: VerseCommand) -> None:
+        """Show the suggested verse with its caption, or leave it alone. Raises ProtocolError."""
+        if command.name == "dismiss-verse":
+            self._verses.dismiss(command.id)
+            return
+        old = self._board.message(command.id)  # first: a refusal must not use the suggestion up
+        self.revise("verse", old, self._board.put_verse(old.id, self._verses.take(old.id)))
 
     def say(self, text: str, lang: str) -> int:
         """Show a caption that nobody has spoken; return its id. Raises ProtocolError."""

@@ -29,6 +29,7 @@ SAID = {
     (1, 1, 4): "The Comforter is come.",
     (1, 1, 5): "Let there be light.",
     (1, 1, 6): "The comforter is not in this edition.",
+    **{(1, 2, verse): "And it was so." for verse in range(1, 4)},
 }
 PRINTED = {
     (1, 1, 1): "Por gracia sois salvos.",
@@ -36,6 +37,7 @@ PRINTED = {
     (1, 1, 3): "Enviaré el Consolador.",
     (1, 1, 4): "El Consolador ha venido.",
     (1, 1, 5): "Sea la luz.",
+    **{(1, 2, verse): "Y fue así." for verse in range(1, 4)},
 }
 
 
