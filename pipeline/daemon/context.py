@@ -10,7 +10,7 @@ from pipeline.captions.board import CaptionBoard
 from pipeline.config.schema import Settings
 from pipeline.core.metrics import Metrics
 from pipeline.core.types import Mode
-from pipeline.daemon.doubt_desk import DoubtDesk
+from pipeline.daemon.doubt_desk import DoubtDesk, open_doubt_desk
 from pipeline.daemon.opening import OpenSession
 from pipeline.daemon.outputs import (
     LanguagePageSink,
@@ -61,6 +61,7 @@ class DaemonContext:
             self,
             board=self.further[lang],
             verses=open_verse_desk(alone, lambda _: None),
+            doubts=open_doubt_desk(self.facts, self.hub),
             sinks=(
                 LanguageRecordSink(self.recorder, lang),
                 LanguagePageSink(self.hub, lang),
@@ -101,7 +102,7 @@ def make_context(
         metrics=metrics,
         notifier=Notifier(),
         verses=open_verse_desk(settings, hub.operators.suggest),
-        doubts=DoubtDesk(facts, hub.operators.doubtful, lambda: hub.operators.is_watched),
+        doubts=open_doubt_desk(facts, hub),
         sinks=sinks,
         further=session.further,
     )

@@ -19,6 +19,7 @@ from pipeline.core.types import Caption, Comparison, Transcript, Utterance
 from pipeline.daemon.context import DaemonContext
 from pipeline.daemon.tracks import Track, Tracks
 from pipeline.protocol.caption import CaptionMessage
+from pipeline.protocol.messages import DoubtfulMessage
 from pipeline.records.comparison import compare_record
 
 log = structlog.get_logger()
@@ -43,6 +44,8 @@ class CaptionCoordinator:
         """Where in the audio the last stretch off the record has ended."""
         self._purged: deque[int] = deque(maxlen=_PURGED)
         self._tracks = Tracks()
+        self._released: list[Caption] = []
+        """Finals that an operator has let go and that have settled with it."""
 
     def lag_s(self, now_s: float, *, but: int | None = None) -> float:
         """Return the age of the oldest closed utterance without a final caption.
@@ -116,17 +119,26 @@ class CaptionCoordinator:
                 return None
         return self._put_out(caption, marked=self._doubts.is_marked(caption))
 
-    def release(self, caption_id: int, *, quietly: bool = False) -> Caption | None:
+    def holds(self, caption_id: int) -> bool:
+        """Whether a final is kept back for an operator."""
+        return caption_id in self._doubts
+
+    def doubtful(self, now_s: float) -> tuple[DoubtfulMessage, ...]:
+        """Return what is kept back, for a page that comes late."""
+        return self._doubts.messages(now_s)
+
+    def _release(self, caption_id: int, *, quietly: bool = False) -> None:
         """Show a doubtful final that was kept back, with its mark; without one nothing happens.
 
-        `quietly`: only the board has it, for `deciding`. Returns as `show`.
+        `quietly`: only the board has it, for `deciding`.
         """
         held = self._doubts.release(caption_id)
         if held is None:
-            return None
+            return
         track = self._tracks.of(caption_id)
         track.is_held, track.held_s = False, time.monotonic() - held.since_s
-        return self._put_out(held.caption, marked=True, quietly=quietly)
+        if settled := self._put_out(held.caption, marked=True, quietly=quietly):
+            self._released.append(settled)
 
     @contextmanager
     def deciding(self, caption_id: int) -> Iterator[None]:
@@ -134,10 +146,10 @@ class CaptionCoordinator:
 
         If nothing was changed it is shown as it is.
         """
-        if caption_id not in self._doubts:
+        if not self.holds(caption_id):
             yield
             return
-        self.release(caption_id, quietly=True)
+        self._release(caption_id, quietly=True)
         before = self._board.message(caption_id)
         try:
             yield
@@ -146,14 +158,20 @@ class CaptionCoordinator:
                 self.publish(before)
 
     def release_due(self, now_s: float) -> list[Caption]:
-        """Show the doubtful finals that have waited for long enough; return those settled."""
-        shown = [self.release(key) for key in self._doubts.due(now_s)]
-        return [caption for caption in shown if caption is not None]
+        """Show the doubtful finals that have waited for long enough.
+
+        Returns the finals that have settled since the last time, those that operators let go
+        among them.
+        """
+        for key in self._doubts.due(now_s):
+            self._release(key)
+        released, self._released = self._released, []
+        return released
 
     def release_all(self) -> None:
         """Show all that is kept back: nobody will look any more."""
         for key in self._doubts.ids:
-            self.release(key)
+            self._release(key)
 
     def _put_out(self, caption: Caption, *, marked: bool, quietly: bool = False) -> Caption | None:
         utterance = caption.transcript.utterance
@@ -249,6 +267,7 @@ class CaptionCoordinator:
 
     def rest(self) -> None:
         """Write the records of finals that are out, and forget what is on its way."""
+        self.release_all()
         self.settle()
         self._tracks.clear()
 

@@ -12,6 +12,7 @@ from pipeline.core.types import Caption
 from pipeline.daemon.state import DaemonState
 from pipeline.protocol.caption import SourceText, TargetText
 from pipeline.protocol.messages import DoubtfulMessage
+from pipeline.server.hub import Hub
 
 HOLD_S = 1.75
 """With the supervisor's quarter of a second: two at most."""
@@ -29,7 +30,10 @@ class HeldFinal:
 
 
 class DoubtDesk:
-    """Holds finals by their ids. Nothing is held while no operator's page is open."""
+    """Holds finals of one target language, by their ids.
+
+    Nothing is held while no operator's page is open.
+    """
 
     def __init__(
         self, facts: DaemonState, tell: Tell, is_watched: Callable[[], bool], hold_s: float = HOLD_S
@@ -79,6 +83,11 @@ class DoubtDesk:
             _told(held.caption, max(0.01, held.since_s + self._hold_s - now_s))
             for held in self._held.values()
         )
+
+
+def open_doubt_desk(facts: DaemonState, hub: Hub) -> DoubtDesk:
+    """Return the desk of a target language, of which the operators' pages are told."""
+    return DoubtDesk(facts, hub.operators.doubtful, lambda: hub.operators.is_watched)
 
 
 def _told(caption: Caption, left_s: float) -> DoubtfulMessage:

@@ -82,7 +82,6 @@ class OperatorCommands:
         self._board = context.board
         self._recorder = context.recorder
         self._verses = context.verses
-        self._doubts = context.doubts
         self._operators = context.hub.operators
         self._coordinator = coordinator
         self._hearing = hearing
@@ -112,6 +111,7 @@ class OperatorCommands:
 
     def console(self) -> ConsoleMessage:
         """Return what a page needs that comes late, without what only the hub knows."""
+        now_s = time.monotonic()
         return ConsoleMessage(
             dictionary=str(self._dictionary.own) if self._dictionary.enabled else "",
             undo=self._undo.says,
@@ -122,7 +122,7 @@ class OperatorCommands:
             off_record_s=self._facts.off_record_s,
             check=last_check(self._recorder.folder.parent),
             suggestion=self._verses.suggestion,
-            doubtful=self._doubts.messages(time.monotonic()),
+            doubtful=(*self._coordinator.doubtful(now_s), *self._languages.doubtful(now_s)),
             keep_audio=self._recorder.keep_audio,
             models=self._facts.models,
         )
@@ -139,7 +139,7 @@ class OperatorCommands:
         if command.name == "reload":
             return self._obey_reload(command)
         try:
-            with self._coordinator.deciding(caption_of(command)):
+            with self._coordinator.deciding(self._decided(command)):
                 self._act(command)
         except ProtocolError:
             if command.name == "undo":  # what could not be taken back is forgotten all the same
@@ -174,6 +174,11 @@ class OperatorCommands:
     def on_retranslated(self, result: Retranslated) -> None:
         """Show what was made of a text that an operator has written."""
         self._written.on_retranslated(result)
+
+    def _decided(self, command: CommandMessage) -> int:
+        """Return the caption of the first target language that a command is about, 0: none."""
+        is_further = isinstance(command, EditCommand) and command.lang in self._languages.langs
+        return 0 if is_further else caption_of(command)
 
     def _act(self, command: CommandMessage) -> None:
         about = caption_of(command)

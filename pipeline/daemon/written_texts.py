@@ -25,6 +25,10 @@ _NOTICE = -1
 """Stands for the notice among the ids of captions whose steps can be undone."""
 
 
+def _nothing() -> None:
+    """Take nothing back."""
+
+
 class Speech(Protocol):
     """What is said meanwhile, and what makes it readable in another language."""
 
@@ -73,7 +77,7 @@ class WrittenTexts:
         did: str,
         old: CaptionMessage,
         new: CaptionMessage | None,
-        also_back: Back = lambda: None,
+        also_back: Back = _nothing,
     ) -> None:
         """Show what was done to a caption, if it has changed anything.
 
@@ -114,6 +118,14 @@ class WrittenTexts:
             self._speech.settle()
             self._undo.push(f"edit of caption {key}", back, key)
 
+    def approve(self, key: int) -> None:
+        """Take the mark of a doubtful caption away, in every language. Raises ProtocolError."""
+        old, also_back = self._board.message(key), self._languages.approve(key)
+        if old.doubtful or also_back is None:
+            self.revise("approval", old, self._board.approve(key), also_back or _nothing)
+        else:
+            self._undo.push(f"approval of caption {key}", also_back, key)
+
     def put_right(self, old: CaptionMessage, text: str) -> Back | None:
         """Correct a caption by a rule; return what takes that back, None if nothing changed."""
         new = self._board.correct(old.id, text)
@@ -145,7 +157,7 @@ class WrittenTexts:
         at_s = self._speech.heard_s
         is_further = lang in self._languages.langs
         message = None if is_further else self._board.add_typed(key, at_s, text, lang)
-        also_back: Back = lambda: None  # noqa: E731
+        also_back: Back = _nothing
         if lang != self._board.target:
             also_back = self._languages.say(key, at_s, text, lang)
 

@@ -95,6 +95,7 @@ class WorkerGroup:
             is_stale=self._utterances.is_stale,
             shed=self.may_shed,
             glossaries=dictionary.glossaries,
+            judge=self._judge,
         )
         """Those of the further target languages."""
         self._transcribe = Transcribe(

@@ -33,8 +33,9 @@ export class Doubtful {
 
   /** Take a `doubtful`; with no time left it is kept back no longer. */
   put({ id, source, target, left_s: leftS }) {
-    if (leftS > 0) this.#held.set(id, { id, source, target, untilMs: performance.now() + 1000 * leftS });
-    else this.#held.delete(id);
+    const key = `${id} ${target.lang}`; // Each language is judged by itself.
+    if (leftS > 0) this.#held.set(key, { id, source, target, untilMs: performance.now() + 1000 * leftS });
+    else this.#held.delete(key);
     this.#draw();
   }
 

@@ -45,9 +45,11 @@ const editDialog = new EditDialog({
     command("correct", { id, text });
     if (operator.dictionary) holdOffer.offerRule(before, text);
   },
-  onEdit(id, text, before) {
-    command("edit", { id, text });
-    if (operator.dictionary) holdOffer.offerTerm(heardText(utterances.get(id)), before, text);
+  onEdit(id, text, before, lang) {
+    command("edit", { id, text, lang });
+    const entry = utterances.get(id);
+    // What is held is held for the language of this page; a doubtful final may be in another one.
+    if (operator.dictionary && shownText(entry).lang === lang) holdOffer.offerTerm(heardText(entry), before, text);
   },
 });
 const suggestion = new Suggestion(command);

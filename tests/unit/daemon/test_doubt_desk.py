@@ -33,7 +33,9 @@ class Desk(CoordinatorFixture):
         doubts = DoubtDesk(self.facts, self.told.append, lambda: self.is_watched)
         self.context = replace(self.context, doubts=doubts)
         self.coordinator = CaptionCoordinator(self.context)
-        self.commands = OperatorCommands(self.context, self.coordinator, self.hearing, self.reload)
+        self.commands = OperatorCommands(
+            self.context, self.coordinator, self.hearing, self.reload, self.languages
+        )
 
     def say(self, text: str = "wrong", *, number: int = 1, **changes: Any) -> None:
         """Close an utterance, show its draft, and make its final, which is doubtful."""
