@@ -115,6 +115,21 @@ def joined(several: Iterable[Notes]) -> Notes:
     )
 
 
+def without(notes: Notes, entry: str) -> Notes:
+    """Return notes that do not have an entry, in any of their lists."""
+
+    def rest(entries: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(each for each in entries if each != entry)
+
+    return Notes(
+        names=rest(notes.names),
+        verses=rest(notes.verses),
+        numbers=rest(notes.numbers),
+        terms=rest(notes.terms),
+        words=notes.words,
+    )
+
+
 def references(notes: Notes, lang: str) -> tuple[Reference, ...]:
     """Return the notes' verses as references; what is none is left out."""
     return tuple(mention.reference for verse in notes.verses for mention in find(verse, lang))

@@ -296,12 +296,14 @@ State = Literal[
 Mode = Literal["live", "dry-run", "demo"]
 Kind = Literal["audience", "projector", "obs", "operator"]
 CommandName = Literal[
+    "add-notes",
     "add-rule",
     "approve",
     "blank",
     "clear-notice",
     "correct",
     "dismiss-verse",
+    "drop-note",
     "edit",
     "hide",
     "hold-rule",

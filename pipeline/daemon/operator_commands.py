@@ -24,13 +24,16 @@ from pipeline.daemon.coordinator import CaptionCoordinator
 from pipeline.daemon.held_rules import HeldRules, refusal
 from pipeline.daemon.languages import Languages
 from pipeline.daemon.notices import Notices
+from pipeline.daemon.service_notes import ServiceNotes
 from pipeline.daemon.undo import Undo
 from pipeline.daemon.written_texts import Speech, WrittenTexts
 from pipeline.protocol.commands import (
+    AddNotesCommand,
     AddRuleCommand,
     ApproveCommand,
     CommandMessage,
     CorrectCommand,
+    DropNoteCommand,
     EditCommand,
     HideCommand,
     HoldTermCommand,
@@ -74,6 +77,7 @@ class OperatorCommands:
         hearing: Hearing,
         reload: Callable[[], Awaitable[None]],
         languages: Languages,
+        notes: ServiceNotes,
     ) -> None:
         """Take the parts; `reload` reads the settings again, or raises ProtocolError."""
         self._facts = context.facts
@@ -86,6 +90,7 @@ class OperatorCommands:
         self._coordinator = coordinator
         self._hearing = hearing
         self._languages = languages
+        self._notes = notes
         self._reload = reload
         self._undo = Undo()
         self._written = WrittenTexts(context, coordinator, hearing, self._undo, languages)
@@ -123,6 +128,7 @@ class OperatorCommands:
             check=last_check(self._recorder.folder.parent),
             suggestion=self._verses.suggestion,
             doubtful=(*self._coordinator.doubtful(now_s), *self._languages.doubtful(now_s)),
+            notes=self._notes.message,
             keep_audio=self._recorder.keep_audio,
             models=self._facts.models,
         )
@@ -136,8 +142,14 @@ class OperatorCommands:
 
         What takes its time is returned, to be awaited; it may raise ProtocolError as well.
         """
-        if command.name == "reload":
-            return self._obey_reload(command)
+        match command:
+            case PlainCommand(name="reload"):
+                return self._obey_later(command, self._reload())
+            case AddNotesCommand():
+                drawing = self._notes.add(command)
+                return None if drawing is None else self._obey_later(command, drawing)
+            case DropNoteCommand(entry=entry):
+                return self._obey_later(command, self._notes.drop(entry))
         try:
             with self._coordinator.deciding(self._decided(command)):
                 self._act(command)
@@ -148,8 +160,8 @@ class OperatorCommands:
         self._tell(command)
         return None
 
-    async def _obey_reload(self, command: CommandMessage) -> None:
-        await self._reload()
+    async def _obey_later(self, command: CommandMessage, doing: Awaitable[None]) -> None:
+        await doing
         self._note(command.name)
         self._tell(command)
 

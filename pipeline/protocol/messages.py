@@ -166,6 +166,18 @@ class DoubtfulMessage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NotesMessage:
+    """What is known beforehand from the notes of the sermon; to operators, who correct it."""
+
+    type: Literal["notes"] = "notes"
+    names: tuple[str, ...] = ()
+    verses: tuple[str, ...] = ()
+    numbers: tuple[str, ...] = ()
+    terms: tuple[str, ...] = ()
+    """How words are translated: "covenant = pacto"."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ConsoleMessage:
     """Everything that an operator's page shows when it opens."""
 
@@ -193,6 +205,7 @@ class ConsoleMessage:
     suggestion: SuggestionMessage = SuggestionMessage()
     doubtful: tuple[DoubtfulMessage, ...] = ()
     """What is kept back, oldest first."""
+    notes: NotesMessage = NotesMessage()
     keep_audio: Literal["none", "doubtful", "all"] = "none"
     """Whose sound is kept to learn from: nobody's, that of doubtful captions, all."""
     models: tuple[ModelUsed, ...] = ()
@@ -319,6 +332,7 @@ Outgoing: TypeAlias = (
     | PurgedMessage
     | SuggestionMessage
     | DoubtfulMessage
+    | NotesMessage
     | ConsoleMessage
     | HealthMessage
     | DoneMessage

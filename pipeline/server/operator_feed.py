@@ -18,6 +18,7 @@ from pipeline.protocol.messages import (
     FaultMessage,
     HealthMessage,
     LevelMessage,
+    NotesMessage,
     Outgoing,
     PurgedMessage,
     ReloadedMessage,
@@ -79,6 +80,10 @@ class OperatorFeed:
 
     def doubtful(self, message: DoubtfulMessage) -> None:
         """Tell of a doubtful final that is kept back, or no longer."""
+        self._tell(message)
+
+    def notes(self, message: NotesMessage) -> None:
+        """Tell what is known from the notes of the sermon now."""
         self._tell(message)
 
     def reloaded(self, changes: Changes, *, rules: int) -> None:

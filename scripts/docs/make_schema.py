@@ -60,6 +60,7 @@ WRITTEN: dict[str, Any] = {
     "messages/rule": messages.RuleMessage,
     "messages/reloaded": messages.ReloadedMessage,
     "messages/doubtful": messages.DoubtfulMessage,
+    "messages/notes": messages.NotesMessage,
     "messages/suggestion": messages.SuggestionMessage,
     "messages/error": messages.ErrorMessage,
 }

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from pipeline.church.finals import checked
+from pipeline.church.notes_files import NOTES
 from pipeline.cli.screens import LineScreen
 from pipeline.config.changes import Changes
 from pipeline.config.loader import load
@@ -32,6 +33,7 @@ from pipeline.daemon.coordinator import CaptionCoordinator
 from pipeline.daemon.languages import Languages
 from pipeline.daemon.opening import OpenSession
 from pipeline.daemon.operator_commands import OperatorCommands
+from pipeline.daemon.service_notes import ServiceNotes
 from pipeline.dictionary.matcher import correct
 from pipeline.dictionary.store import Dictionary
 from pipeline.records.health import Dropped, Queues
@@ -67,6 +69,11 @@ class OperatorServer(DisplayServer):
         self._recorder.start()
 
     @property
+    def notes(self) -> Path:
+        """Where the notes of this service are kept."""
+        return self._recorder.folder / NOTES
+
+    @property
     def rules(self) -> str:
         """What stands in the church's own dictionary."""
         return self.dictionary.own.read_text("utf-8") if self.dictionary.own.exists() else ""
@@ -94,6 +101,7 @@ class OperatorServer(DisplayServer):
                 self.hearing,
                 _reload,
                 Languages(settings, context, [], []),
+                ServiceNotes(context, self.folder, "en"),
             )
             self.facts.has_begun = True
             context.announcer.announce()

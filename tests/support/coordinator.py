@@ -17,6 +17,7 @@ from pipeline.daemon.coordinator import CaptionCoordinator
 from pipeline.daemon.languages import Languages
 from pipeline.daemon.opening import OpenSession
 from pipeline.daemon.operator_commands import OperatorCommands
+from pipeline.daemon.service_notes import ServiceNotes
 from pipeline.daemon.sinks import Screen
 from pipeline.dictionary.store import Dictionary
 from pipeline.protocol.caption import CaptionMessage
@@ -82,12 +83,14 @@ class CoordinatorFixture:
         ]
         """Those of further languages; their threads do not run."""
         self.languages = Languages(settings, self.context, self.workers, engines)
+        self.notes = ServiceNotes(self.context, tmp_path, "en")
         self.commands = OperatorCommands(
             self.context,
             self.coordinator,
             self.hearing,
             self.reload,
             self.languages,
+            self.notes,
         )
         self.reloads = 0
         self.reload_error: ProtocolError | None = None

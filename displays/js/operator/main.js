@@ -15,6 +15,7 @@ import { List } from "./list.js";
 import { clearLogin, fillToken, listenForLogin, refuseLogin, renderLogin } from "./login.js";
 import { Meter } from "./meter.js";
 import { showKeptSound, showModels } from "./models.js";
+import { SermonNotes } from "./notes.js";
 import { listenForDetails, Panel } from "./panel.js";
 import { RuleDialog } from "./rule_dialog.js";
 import { listenForKeys } from "./shortcuts.js";
@@ -54,6 +55,7 @@ const editDialog = new EditDialog({
 });
 const suggestion = new Suggestion(command);
 const doubtful = new Doubtful(command, (entry) => editDialog.open(entry, ""));
+const notes = new SermonNotes(command);
 const typing = new Typing(command);
 const volunteers = new VolunteerList((message) => connection.send(message));
 const ruleDialog = new RuleDialog({
@@ -178,6 +180,7 @@ const RECEIVE = {
     operator.dictionary = message.dictionary;
     suggestion.put(suggested ?? {});
     doubtful.reset(message.doubtful ?? []);
+    notes.put(message.notes ?? {});
     operator.offRecordS = message.off_record_s;
     showKeptSound(message.keep_audio, element["keep-audio"]);
     showModels(message.models, element.models, element.starter);
@@ -191,6 +194,7 @@ const RECEIVE = {
   },
   suggestion: (message) => suggestion.put(message),
   doubtful: (message) => doubtful.put(message),
+  notes: (message) => notes.put(message),
   paired({ token }) {
     operator.token = token;
     fillToken(token);
@@ -209,6 +213,7 @@ const RECEIVE = {
   fault: (message) => notify(refusal(message), "bad"),
   error(message) {
     const isOut = message.code === "signed-out";
+    if (message.code.startsWith("notes-")) notes.refuse(message.message);
     if (operator.authorized && !isOut) notify(refusal(message), "bad");
     else refuse(message);
   },
@@ -269,8 +274,11 @@ function authorize() {
   else operator.asked = true;
 }
 
+/** Send a command; return whether it is on its way. */
 function command(name, fields = {}) {
-  if (!connection.send({ type: "command", name, ...fields })) notify("Not done: the connection is lost.", "bad");
+  const isSent = connection.send({ type: "command", name, ...fields });
+  if (!isSent) notify("Not done: the connection is lost.", "bad");
+  return isSent;
 }
 
 function enter(token) {

@@ -34,7 +34,12 @@ class Desk(CoordinatorFixture):
         self.context = replace(self.context, doubts=doubts)
         self.coordinator = CaptionCoordinator(self.context)
         self.commands = OperatorCommands(
-            self.context, self.coordinator, self.hearing, self.reload, self.languages
+            self.context,
+            self.coordinator,
+            self.hearing,
+            self.reload,
+            self.languages,
+            self.notes,
         )
 
     def say(self, text: str = "wrong", *, number: int = 1, **changes: Any) -> None:

@@ -22,6 +22,7 @@ TO_OPERATORS = RECORDS | {"authorized", "console", "done", "fault", "health", "l
 TO_OPERATORS |= {
     "doubtful",
     "invitation",
+    "notes",
     "paired",
     "purged",
     "reloaded",
@@ -53,6 +54,7 @@ def test_an_operator_gets_what_the_schemas_say(tmp_path: Path) -> None:
         "doubtful",
         "earlier",
         "invitation",
+        "notes",
         "paired",
         "suggestion",
         "volunteers",
