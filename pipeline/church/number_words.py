@@ -97,7 +97,7 @@ def _french() -> dict[tuple[str, ...], int]:
     for ten, value in (tens | twenties | {(w,): v for w, v in _FR_ELSEWHERE.items()}).items():
         said[ten] = value
         # "Soixante-quinze" and "quatre-vingt-quinze" go on up to nineteen.
-        most = 20 if value in (60, 80) and ten != ("huitante",) and ten != ("octante",) else 10
+        most = 20 if value in (60, 80) and ten not in (("huitante",), ("octante",)) else 10
         for unit, words in enumerate(small[1:most], 1):
             said[*ten, *words] = value + unit
             if unit in (1, 11):

@@ -84,9 +84,7 @@ class App:
         self._reports = ReportChannel()
         session = open_session(settings, mode, self._reports.emit)
         self._context = context = make_context(settings, session, dictionary, mode, screen)
-        notes = ServiceNotes(
-            context, Path(settings.session.directory), settings.translate.source
-        )
+        notes = ServiceNotes(context, Path(settings.session.directory), settings.translate.source)
         self._coordinator = coordinator = CaptionCoordinator(context)
         self._group = group = WorkerGroup(
             settings,
@@ -103,7 +101,7 @@ class App:
             settings, read, context, group, coordinator, languages=languages
         )
         self._commands = commands = OperatorCommands(
-            context, coordinator, group, reload.obey, languages, notes
+            context, coordinator, group, reload.obey, languages, notes=notes
         )
         self._caption_reports = CaptionReports(coordinator, languages, commands, group)
         self._supervisor = Supervisor(

@@ -77,6 +77,7 @@ class OperatorCommands:
         hearing: Hearing,
         reload: Callable[[], Awaitable[None]],
         languages: Languages,
+        *,
         notes: ServiceNotes,
     ) -> None:
         """Take the parts; `reload` reads the settings again, or raises ProtocolError."""

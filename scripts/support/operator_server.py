@@ -101,7 +101,7 @@ class OperatorServer(DisplayServer):
                 self.hearing,
                 _reload,
                 Languages(settings, context, [], []),
-                ServiceNotes(context, self.folder, "en"),
+                notes=ServiceNotes(context, self.folder, "en"),
             )
             self.facts.has_begun = True
             context.announcer.announce()

@@ -90,7 +90,7 @@ class CoordinatorFixture:
             self.hearing,
             self.reload,
             self.languages,
-            self.notes,
+            notes=self.notes,
         )
         self.reloads = 0
         self.reload_error: ProtocolError | None = None

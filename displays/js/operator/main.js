@@ -16,6 +16,7 @@ import { clearLogin, fillToken, listenForLogin, refuseLogin, renderLogin } from 
 import { Meter } from "./meter.js";
 import { showKeptSound, showModels } from "./models.js";
 import { SermonNotes } from "./notes.js";
+import { notify } from "./notify.js";
 import { listenForDetails, Panel } from "./panel.js";
 import { RuleDialog } from "./rule_dialog.js";
 import { listenForKeys } from "./shortcuts.js";
@@ -23,11 +24,10 @@ import { banner, glance, offRecordWords, refusal, reloaded, ruleWords, songButto
 import { Suggestion } from "./suggestion.js";
 import { explainMarks } from "./tooltip.js";
 import { Typing } from "./typing.js";
-import { heardText, shownText, standing, Utterances } from "./utterances.js";
+import { heardText, recognized, shownText, standing, Utterances } from "./utterances.js";
 import { VolunteerList } from "./volunteers.js";
 
 const HISTORY = 200;
-const NOTICE_MS = 12_000;
 const SILENCE_MS = 8000; // `health` comes every two seconds
 
 const element = Object.fromEntries([...document.querySelectorAll("[id]")].map((one) => [one.id, one]));
@@ -36,7 +36,6 @@ const meter = new Meter();
 const panel = new Panel();
 const server = { link: "connecting", mode: "", state: "", reason: "" };
 const operator = { token: loadToken(), asked: false, authorized: false, paused: false, blank: false, undo: "", dictionary: "", offRecord: false, offRecordS: 0, song: "off" };
-let noticeTimer = 0;
 let silenceTimer = 0;
 let drawing = false;
 
@@ -118,14 +117,6 @@ function renderChosen() {
   const words = list.words.length > 24 ? `${list.words.slice(0, 24)}…` : list.words;
   button(element["add-rule"], able && operator.dictionary !== "", words ? `Dictionary: “${words}”` : "Dictionary");
   setText(element.chosen, entry ? heardText(entry).text || shownText(entry).text : "No caption is selected");
-}
-
-/** A quiet line at the bottom; "bad" for a refusal. */
-function notify(text, tone = "good") {
-  clearTimeout(noticeTimer);
-  element.notice.textContent = text;
-  element.notice.dataset.tone = tone;
-  noticeTimer = setTimeout(() => (element.notice.textContent = ""), NOTICE_MS);
 }
 
 /** Bring the list up to date with the next frame: once, however much has come until then. */
@@ -304,10 +295,6 @@ element.hide.addEventListener("click", () => {
   if (standing(entry) !== "hidden") command("hide", { id: entry.id });
   else command("edit", { id: entry.id, text: shownText(entry).text });
 });
-element["add-rule"].addEventListener("click", () => {
-  const { record, caption } = utterances.get(list.chosen);
-  const { text, lang } = record ? { text: record.raw_text, lang: record.lang } : caption.source;
-  ruleDialog.open(text, lang, list.words, operator.dictionary);
-});
+element["add-rule"].addEventListener("click", () => ruleDialog.open(recognized(utterances.get(list.chosen)), list.words, operator.dictionary));
 // A press on the button must not undo the selection that it is about.
 element["add-rule"].addEventListener("mousedown", (event) => event.preventDefault());

@@ -7,6 +7,12 @@ const PART_BYTES = 10_200; // In Base64 below the limit of a message, and whole 
 const PAUSE_MS = 40; // A display may send sixty messages a second, and a long file is many.
 const LISTS = ["names", "verses", "numbers", "terms"];
 
+function pause() {
+  return new Promise((resolve) => {
+    setTimeout(resolve, PAUSE_MS);
+  });
+}
+
 /** `command(name, fields)` sends a part of a file, or an entry to take out; false where the connection is lost. */
 export class SermonNotes {
   #list = document.getElementById("notes");
@@ -71,12 +77,14 @@ export class SermonNotes {
     if (file.size > MOST_BYTES) return `${file.name} has ${(file.size / 1e6).toFixed(1)} MB; notes have 4 at most.`;
     const bytes = new Uint8Array(await file.arrayBuffer());
     const name = file.name.slice(-80); // Its end says what it is.
-    const answer = new Promise((resolve) => (this.#awaits = resolve));
+    const answer = new Promise((resolve) => {
+      this.#awaits = resolve;
+    });
     for (let at = 0; at < bytes.length && this.#awaits; at += PART_BYTES) {
       const data = btoa(String.fromCharCode(...bytes.subarray(at, at + PART_BYTES)));
       if (!this.#command("add-notes", { file: name, size: bytes.length, at, data })) return "";
       this.#say(`${file.name}: ${Math.floor((100 * at) / bytes.length)} %`);
-      await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+      await pause();
     }
     if (this.#awaits) this.#say(`${file.name}: being read`);
     return answer;

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -75,10 +75,16 @@ def forms(setting: CoordinatorFixture) -> list[tuple[str, ...]]:
     return [term.forms for term in glossary.find("The covenant holds.")]
 
 
+def heard(setting: CoordinatorFixture) -> Mapping[str, object]:
+    return setting.context.dictionary.lexicon_for("said zwingen berger then").entries
+
+
 # Added at the desk
 
 
-SERMON = b"Today we hear what Bonhoeffer wrote in 1945, and read Daniel 3:16.\ncovenant = alianza\n"
+SERMON = (
+    b"Today we hear what Zwingenberger wrote in 1945, and read Daniel 3:16.\ncovenant = alianza\n"
+)
 
 
 def send(
@@ -107,36 +113,36 @@ def drop(setting: CoordinatorFixture, entry: str) -> None:
 
 def test_a_file_in_parts_is_drawn_out_used_and_kept_with_the_session(tmp_path: Path) -> None:
     setting = CoordinatorFixture(tmp_path)
+    assert "zwingen berger" not in heard(setting)
     send(setting)
     told = setting.commands.console().notes
     assert (told.names, told.verses, told.terms) == (
-        ("Bonhoeffer",),
+        ("Zwingenberger",),
         ("Daniel 3:16",),
         ("covenant = alianza",),
     )
-    assert "bon hoffer" in setting.context.dictionary.lexicon_for("said bon hoffer then").entries
+    assert "zwingen berger" in heard(setting)
     assert forms(setting) == [("alianza",)]
     kept = read_notes(setting.recorder.folder / "notes.toml")
     assert (kept.names, kept.terms) == (told.names, told.terms)
     send(setting, b"And Ravensbruck was what she saw.", "more.md")
-    assert setting.commands.console().notes.names == ("Bonhoeffer", "Ravensbruck")
-    commands = [r["name"] for r in setting.written() if r["type"] == "command"]
+    assert setting.commands.console().notes.names == ("Zwingenberger", "Ravensbruck")
+    commands = [r["name"] for r in setting.written() if r.get("event") == "command"]
     assert commands == ["add-notes", "add-notes"], "once a file, not once a part"
 
 
 def test_what_was_drawn_out_wrongly_is_taken_out(tmp_path: Path) -> None:
-    setting = CoordinatorFixture(tmp_path)
+    setting = CoordinatorFixture(tmp_path, start=False)
     send(setting)
-    drop(setting, "Bonhoeffer")
+    drop(setting, "Zwingenberger")
     drop(setting, "covenant = alianza")
     told = setting.commands.console().notes
     assert (told.names, told.verses, told.terms) == ((), ("Daniel 3:16",), ())
     assert forms(setting) != [("alianza",)]
-    lexicon = setting.context.dictionary.lexicon_for("said bon hoffer then")
-    assert "bon hoffer" not in lexicon.entries
+    assert "zwingen berger" not in heard(setting)
     assert read_notes(setting.recorder.folder / "notes.toml").names == ()
     with pytest.raises(ProtocolError, match="unknown-note"):
-        drop(setting, "Bonhoeffer")
+        drop(setting, "Zwingenberger")
 
 
 @pytest.mark.parametrize(
@@ -150,12 +156,12 @@ def test_what_was_drawn_out_wrongly_is_taken_out(tmp_path: Path) -> None:
 def test_a_file_that_is_none_changes_nothing(
     tmp_path: Path, content: bytes, name: str, code: str
 ) -> None:
-    setting = CoordinatorFixture(tmp_path)
+    setting = CoordinatorFixture(tmp_path, start=False)
     send(setting)
     with pytest.raises(ProtocolError) as refused:
         send(setting, content, name)
     assert refused.value.code == code
-    assert setting.commands.console().notes.names == ("Bonhoeffer",)
+    assert setting.commands.console().notes.names == ("Zwingenberger",)
 
 
 @pytest.mark.parametrize(
@@ -176,8 +182,8 @@ def test_parts_that_do_not_fit_are_refused(
 
 
 def test_a_file_that_begins_anew_forgets_what_was_sent_of_another(tmp_path: Path) -> None:
-    setting = CoordinatorFixture(tmp_path)
+    setting = CoordinatorFixture(tmp_path, start=False)
     half = base64.b64encode(SERMON[:40]).decode()
     assert setting.commands.obey(AddNotesCommand(file="a.txt", size=90, at=0, data=half)) is None
     send(setting)
-    assert setting.commands.console().notes.names == ("Bonhoeffer",)
+    assert setting.commands.console().notes.names == ("Zwingenberger",)
