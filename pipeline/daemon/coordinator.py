@@ -19,7 +19,7 @@ from pipeline.core.types import Caption, Comparison, Transcript, Utterance
 from pipeline.daemon.context import DaemonContext
 from pipeline.daemon.tracks import Track, Tracks
 from pipeline.protocol.caption import CaptionMessage
-from pipeline.protocol.messages import DoubtfulMessage
+from pipeline.protocol.desk import DoubtfulMessage
 from pipeline.records.comparison import compare_record
 
 log = structlog.get_logger()

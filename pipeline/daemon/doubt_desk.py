@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pipeline.core.types import Caption
 from pipeline.daemon.state import DaemonState
 from pipeline.protocol.caption import SourceText, TargetText
-from pipeline.protocol.messages import DoubtfulMessage
+from pipeline.protocol.desk import DoubtfulMessage
 from pipeline.server.hub import Hub
 
 HOLD_S = 1.75

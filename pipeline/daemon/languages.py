@@ -23,7 +23,7 @@ from pipeline.daemon.coordinator import CaptionCoordinator
 from pipeline.daemon.language import Back, Language
 from pipeline.daemon.retranslations import Retranslations
 from pipeline.engines.sharing import LanguageTranslator
-from pipeline.protocol.messages import DoubtfulMessage
+from pipeline.protocol.desk import DoubtfulMessage
 from pipeline.records.health import RUNG_NAMES, LanguageHealth
 from pipeline.workers.languages import LanguageWorkers, TargetEngines
 from pipeline.workers.queues import without_sound

@@ -21,7 +21,7 @@ from pipeline.daemon.context import DaemonContext
 from pipeline.dictionary.glossary import Term
 from pipeline.dictionary.near_names import near_names
 from pipeline.protocol.commands import AddNotesCommand
-from pipeline.protocol.messages import NotesMessage
+from pipeline.protocol.desk import NotesMessage
 
 log = structlog.get_logger()
 
@@ -75,8 +75,8 @@ class ServiceNotes:
         self._notes = notes
         self._dictionary.names = near_names(notes.names, notes.words) if notes.names else None
         self._verses.expect(references(notes, self._lang))
-        for term in self._terms:
-            self._dictionary.glossaries.release(self._target, term)
+        for old in self._terms:
+            self._dictionary.glossaries.release(self._target, old)
         self._terms = [term for pair in renderings(notes) if (term := self._held(*pair))]
         if notes != Notes():
             log.info("notes", names=len(notes.names), verses=len(notes.verses))

@@ -12,7 +12,8 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import Field
 
 from pipeline.core.types import CommandName, Kind, Mode, SongControl, State
-from pipeline.protocol.caption import CaptionMessage, SourceText, TargetText
+from pipeline.protocol.caption import CaptionMessage
+from pipeline.protocol.desk import DoubtfulMessage, NotesMessage
 from pipeline.protocol.pairing import InvitationMessage, PairedMessage, VolunteersMessage
 from pipeline.records.comparison import CompareRecord
 from pipeline.records.events import ModelUsed
@@ -151,30 +152,6 @@ class SuggestionMessage:
     """As the target language prints it; empty: nothing is suggested any more."""
     text: str = ""
     edition: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DoubtfulMessage:
-    """A doubtful final that is kept off the screens for a moment; to operators."""
-
-    type: Literal["doubtful"] = "doubtful"
-    id: int
-    source: SourceText
-    target: TargetText
-    left_s: float
-    """Seconds until it is shown, with a mark; 0: it is kept back no longer."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NotesMessage:
-    """What is known beforehand from the notes of the sermon; to operators, who correct it."""
-
-    type: Literal["notes"] = "notes"
-    names: tuple[str, ...] = ()
-    verses: tuple[str, ...] = ()
-    numbers: tuple[str, ...] = ()
-    terms: tuple[str, ...] = ()
-    """How words are translated: "covenant = pacto"."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

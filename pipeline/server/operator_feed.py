@@ -11,14 +11,13 @@ from pipeline.captions.redaction import Redaction, RedactionFilter
 from pipeline.config.changes import Changes
 from pipeline.core.reports import Fault
 from pipeline.protocol.codec import encode
+from pipeline.protocol.desk import DoubtfulMessage, NotesMessage
 from pipeline.protocol.messages import (
     ConsoleMessage,
     DoneMessage,
-    DoubtfulMessage,
     FaultMessage,
     HealthMessage,
     LevelMessage,
-    NotesMessage,
     Outgoing,
     PurgedMessage,
     ReloadedMessage,

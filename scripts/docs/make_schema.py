@@ -15,7 +15,7 @@ import orjson
 from pydantic import ConfigDict, RootModel
 
 from pipeline.evaluation.rescore import QualityRecord
-from pipeline.protocol import commands, messages, pairing
+from pipeline.protocol import commands, desk, messages, pairing
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.records.comparison import CompareRecord
 from pipeline.records.events import EventRecord
@@ -59,8 +59,8 @@ WRITTEN: dict[str, Any] = {
     "messages/purged": messages.PurgedMessage,
     "messages/rule": messages.RuleMessage,
     "messages/reloaded": messages.ReloadedMessage,
-    "messages/doubtful": messages.DoubtfulMessage,
-    "messages/notes": messages.NotesMessage,
+    "messages/doubtful": desk.DoubtfulMessage,
+    "messages/notes": desk.NotesMessage,
     "messages/suggestion": messages.SuggestionMessage,
     "messages/error": messages.ErrorMessage,
 }

@@ -33,8 +33,9 @@ def test_a_chosen_file_is_drawn_out_and_what_is_wrong_taken_out(
     # More than one part of it travels; the rest is words that no notes have.
     rest = " ".join(f"w{random.Random(number).random()}" for number in range(1500))
     content = f"{SERMON}{rest}".encode()
-    file = {"name": "sermon.txt", "mimeType": "text/plain", "buffer": content}
-    page.locator("#notes-file").set_input_files(file)
+    page.locator("#notes-file").set_input_files(
+        {"name": "sermon.txt", "mimeType": "text/plain", "buffer": content}
+    )
     for each in (page, other):
         entries = each.locator("#notes li")
         expect(entries.first).to_have_text("Bonhoeffer ×")

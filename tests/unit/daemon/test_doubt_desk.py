@@ -15,7 +15,7 @@ from pipeline.core.types import Caption, Utterance, Verse
 from pipeline.daemon.coordinator import CaptionCoordinator
 from pipeline.daemon.doubt_desk import DoubtDesk
 from pipeline.daemon.operator_commands import OperatorCommands
-from pipeline.protocol.messages import DoubtfulMessage
+from pipeline.protocol.desk import DoubtfulMessage
 from tests.support.commands import command
 from tests.support.coordinator import CoordinatorFixture, caption, utterance
 

@@ -34,17 +34,16 @@ from pipeline.protocol.commands import (
     TypeCommand,
     VerseCommand,
 )
+from pipeline.protocol.desk import DoubtfulMessage, NotesMessage
 from pipeline.protocol.messages import (
     AliveMessage,
     AuthorizedMessage,
     DoneMessage,
-    DoubtfulMessage,
     EarlierMessage,
     ErrorMessage,
     FaultMessage,
     HelloMessage,
     LevelMessage,
-    NotesMessage,
     NoticeMessage,
     Outgoing,
     PurgedMessage,

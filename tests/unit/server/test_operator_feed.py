@@ -44,6 +44,7 @@ async def test_a_console_that_joins_late_gets_the_last_records() -> None:
             "check": None,
             "suggestion": {"type": "suggestion", "id": 0, "ref": "", "text": "", "edition": ""},
             "doubtful": [],
+            "notes": {"type": "notes", "names": [], "verses": [], "numbers": [], "terms": []},
             "keep_audio": "none",
             "models": [],
             "volunteers": [],
