@@ -182,7 +182,7 @@ class ConsoleMessage:
     suggestion: SuggestionMessage = SuggestionMessage()
     doubtful: tuple[DoubtfulMessage, ...] = ()
     """What is kept back, oldest first."""
-    notes: NotesMessage = NotesMessage()
+    notes: NotesMessage = field(default_factory=NotesMessage)
     keep_audio: Literal["none", "doubtful", "all"] = "none"
     """Whose sound is kept to learn from: nobody's, that of doubtful captions, all."""
     models: tuple[ModelUsed, ...] = ()
