@@ -67,8 +67,8 @@ class CaptionBoard:
         """The highest id so far, -1 before the first: a restarted session counts on from it."""
         return max(self._forgotten_id, max(self._messages, default=-1))
 
-    def show(self, caption: Caption) -> CaptionMessage | None:
-        """Put a caption on the board.
+    def show(self, caption: Caption, *, marked: bool = False) -> CaptionMessage | None:
+        """Put a caption on the board, perhaps marked as doubtful.
 
         Once a caption is final only an operator changes it, so whatever the pipeline has to say
         later is not shown. Neither is a repeat, or a late partial of a forgotten caption.
@@ -90,6 +90,7 @@ class CaptionBoard:
             status="" if old is None or caption.final else old.status,
             stable=len(caption.text) if caption.final else min(caption.stable, len(caption.text)),
             verse=caption.verse,
+            doubtful=marked,
         )
         if old and old.final:
             self._pass_over(message)
@@ -117,7 +118,7 @@ class CaptionBoard:
             return None
         revision = old.revision + 1
         resumed = replace(old, seq=self.seq + 1, revision=revision, final=False, status="resumed")
-        return self._put(resumed)
+        return self._put(replace(resumed, doubtful=False))
 
     def edit(self, caption_id: int, text: str) -> CaptionMessage | None:
         """Replace a caption's target text by an operator's. Raises ProtocolError."""
@@ -178,7 +179,18 @@ class CaptionBoard:
     def put_verse(self, caption_id: int, verse: Verse) -> CaptionMessage:
         """Show a printed verse with a caption, for its translation. Raises ProtocolError."""
         old = self.message(caption_id)
-        return self._put(replace(old, seq=self.seq + 1, revision=old.revision + 1, verse=verse))
+        revision = old.revision + 1
+        new = replace(old, seq=self.seq + 1, revision=revision, verse=verse, doubtful=False)
+        return self._put(new)
+
+    def approve(self, caption_id: int) -> CaptionMessage:
+        """Take the mark of a doubtful caption away. Raises ProtocolError."""
+        old = self.message(caption_id)
+        if not old.doubtful:
+            told = f"Caption {caption_id} is not marked as doubtful."
+            raise ProtocolError("not-doubtful", told)
+        new = replace(old, seq=self.seq + 1, revision=old.revision + 1, doubtful=False)
+        return self._put(new)
 
     def hide(self, caption_id: int) -> CaptionMessage | None:
         """Take a caption away. Raises ProtocolError."""
@@ -273,6 +285,10 @@ class CaptionBoard:
             raise ProtocolError("unknown-caption", f"Caption {caption_id} is not in the history.")
         return self._messages[caption_id]
 
+    def has_final(self, caption_id: int) -> bool:
+        """Whether a caption is final already: what the pipeline says then is not shown."""
+        return caption_id in self._messages and self._messages[caption_id].final
+
     def _pass_over(self, message: CaptionMessage) -> None:
         """Keep what the pipeline says of a caption that an operator has changed, for an undo."""
         known = self._passed_over.get(message.id)
@@ -297,6 +313,7 @@ class CaptionBoard:
             target=target,
             stable=stable,
             verse=None,
+            doubtful=False,
         )
 
     def _put(self, message: CaptionMessage) -> CaptionMessage:

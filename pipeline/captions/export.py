@@ -16,7 +16,18 @@ import orjson
 
 from pipeline.captions.docx import Paragraph, document
 from pipeline.captions.layout import Spoken, arrange
-from pipeline.captions.subtitles import SIDES, Cue, Side, languages, newest, plain, srt, txt, vtt
+from pipeline.captions.subtitles import (
+    SIDES,
+    Cue,
+    Side,
+    languages,
+    newest,
+    plain,
+    srt,
+    subtitle,
+    txt,
+    vtt,
+)
 from pipeline.protocol.caption import CaptionMessage
 
 Which = Literal["source", "target", "both"]
@@ -178,9 +189,9 @@ def _row(message: CaptionMessage, sides: Sequence[Side]) -> dict[str, Any]:
 def _texts(message: CaptionMessage, sides: Sequence[Side]) -> list[tuple[str, str]]:
     """Return (lang, text) of each side that has text; equal texts are returned once."""
     texts = {
-        plain(text.text): (text.lang, plain(text.text))
-        for text in (getattr(message, side) for side in sides)
-        if plain(text.text)
+        plain(getattr(message, side).text): (getattr(message, side).lang, subtitle(message, side))
+        for side in sides
+        if subtitle(message, side)
     }
     return list(texts.values())
 

@@ -76,9 +76,17 @@ def plain(text: str) -> str:
     return " ".join(text.split())
 
 
+def subtitle(message: CaptionMessage, side: Side) -> str:
+    """Return a caption's text on one line, a translated verse with its reference behind it."""
+    text = plain((message.source if side == "source" else message.target).text)
+    if side == "target" and text and message.verse:
+        return f"{text} ({message.verse.ref})"
+    return text
+
+
 def follow(previous: Cue | None, message: CaptionMessage, side: Side) -> Cue | None:
     """Return the cue of a caption that comes after `previous`; None if it has no text."""
-    text = plain((message.source if side == "source" else message.target).text)
+    text = subtitle(message, side)
     if not text:
         return None
     # Players show cues that overlap on top of each other.

@@ -21,10 +21,11 @@ from websockets.http11 import Request
 from pipeline.check.audio import checks as audio_checks
 from pipeline.check.engines import EngineChecks
 from pipeline.check.result import Check, Passed
+from pipeline.church import editions, verse_index
 from pipeline.config.loader import Loaded
 from pipeline.config.schema import Server as ServerSettings
 from pipeline.config.schema import Settings
-from pipeline.core.errors import ServerError, SessionError
+from pipeline.core.errors import ServerError, SessionError, VersesError
 from pipeline.core.files import GrowingFile
 from pipeline.core.resources import bundled
 from pipeline.core.sizes import human_size
@@ -56,6 +57,7 @@ def checks(
     return [
         Check("settings", "Reading the settings", partial(_settings, loaded)),
         Check("dictionary", "Reading the dictionary", partial(_dictionary, settings)),
+        Check("verses", "Reading the Bibles", partial(_verses, settings)),
         Check("pages", "Reading the display pages", _pages, fix="Install the program again."),
         *_certificate_checks(settings.server),
         Check("port", "Opening the port", partial(_port, settings.server)),
@@ -97,6 +99,20 @@ def _dictionary(settings: Settings) -> Passed:
         return Passed("Switched off.")
     own = f", {dictionary.own} among them" if dictionary.own.exists() else ""
     return Passed(f"{len(dictionary.lexicon.rules)} rules{own}.")
+
+
+def _verses(settings: Settings) -> Passed:
+    """Say which Bible is shown; without one a service goes on, so nothing here is red."""
+    if settings.church.verses == "off":
+        return Passed("Printed verses are switched off.")
+    try:
+        edition = editions.for_language(settings.translate.target, settings.church.edition)
+        verse_index.load(editions.cache_directory() / settings.translate.source)
+    except VersesError as error:
+        if error.code == "verses-none":
+            return Passed(f"{error.message} Verses are translated like all else.")
+        return Passed(error.message, error.fix, error.code)
+    return Passed(f"{edition.title}, {len(edition.verses)} verses; the index is built.")
 
 
 def _pages() -> Passed:

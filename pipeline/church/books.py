@@ -35,6 +35,16 @@ Hechos*, Hechos de los Apóstoles| Romanos| 1 Corintios| 2 Corintios| Gálatas| 
 Colosenses| 1 Tesalonicenses| 2 Tesalonicenses| 1 Timoteo| 2 Timoteo| Tito*| Filemón| Hebreos*|
 Santiago*| 1 Pedro| 2 Pedro| 1 Juan| 2 Juan| 3 Juan| Judas*| Apocalipsis, Revelación
 """
+_FR = """
+Genèse| Exode| Lévitique| Nombres*| Deutéronome| Josué*| Juges*| Ruth*| 1 Samuel| 2 Samuel|
+1 Rois| 2 Rois| 1 Chroniques| 2 Chroniques| Esdras*| Néhémie| Esther*| Job*| Psaume, Psaumes|
+Proverbes, Proverbe| Ecclésiaste| Cantique des Cantiques, Cantique| Ésaïe, Isaïe| Jérémie*|
+Lamentations*, Lamentations de Jérémie| Ézéchiel| Daniel*| Osée| Joël*| Amos*| Abdias| Jonas*|
+Michée*| Nahum| Habacuc| Sophonie*| Aggée| Zacharie*| Malachie| Matthieu*| Marc*| Luc*| Jean*|
+Actes*, Actes des Apôtres| Romains| 1 Corinthiens| 2 Corinthiens| Galates| Éphésiens| Philippiens|
+Colossiens| 1 Thessaloniciens| 2 Thessaloniciens| 1 Timothée| 2 Timothée| Tite*| Philémon|
+Hébreux*| Jacques*| 1 Pierre| 2 Pierre| 1 Jean| 2 Jean| 3 Jean| Jude*| Apocalypse, Révélation
+"""
 
 _FIRST = {
     "en": ("first one 1 i 1st", "second two 2 ii 2nd", "third three 3 iii 3rd"),
@@ -42,6 +52,11 @@ _FIRST = {
         "primera primer primero uno 1 i 1ª 1a",
         "segunda segundo dos 2 ii 2ª 2a",
         "tercera tercer tercero tres 3 iii 3ª 3a",
+    ),
+    "fr": (
+        "premier premiere un une 1 i 1er 1re 1ere",
+        "deuxieme second seconde deux 2 ii 2e 2nd 2nde 2eme",
+        "troisieme trois 3 iii 3e 3eme",
     ),
 }
 
@@ -65,7 +80,7 @@ def _printed(table: str) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(name.strip() for name in book.split(",")) for book in books)
 
 
-_TABLES = {lang: _printed(table) for lang, table in (("en", _EN), ("es", _ES))}
+_TABLES = {lang: _printed(table) for lang, table in (("en", _EN), ("es", _ES), ("fr", _FR))}
 
 LANGS = frozenset(_TABLES)
 """The languages that references are read and written in."""

@@ -27,6 +27,8 @@ OWN = "doubt.json"
 log = structlog.get_logger()
 
 _EXACT = frozenset({"reference", "number", "negation"})
+_FEWEST_WORDS = 5
+"""Shorter sentences the judge that ships was not fitted to."""
 _LOWEST = 1e-4
 """Of a probability, before its logarithm is taken."""
 
@@ -78,7 +80,7 @@ def evidence_of(caption: Caption) -> Evidence:
     """Return what is known of a final caption."""
     opinion, made = caption.opinion, caption.translation
     words = caption.transcript.recognition.words
-    return Evidence(
+    evidence = Evidence(
         quick_mean=opinion.mean if opinion else None,
         quick_least=opinion.least if opinion else None,
         final_mean=made.avg_logprob if made else None,
@@ -86,14 +88,31 @@ def evidence_of(caption: Caption) -> Evidence:
         heard=math.log(max(_LOWEST, min(w.probability for w in words))) if words else None,
         **of_texts(caption.transcript.text, caption.text, caption.checks),
     )
+    if not _is_alone(caption):
+        return evidence
+    # Its own log-probability is no second opinion, and of a few words the length tells nothing.
+    is_short = len(caption.transcript.text.split()) < _FEWEST_WORDS
+    return replace(evidence, final_mean=None, length=None if is_short else evidence.length)
 
 
 def judged(final: Caption, judge: DoubtModel) -> Caption:
-    """Return a final with how likely it is wrong, where the quick translator has an opinion."""
-    if final.opinion is None:
+    """Return a final with how likely it is wrong, where there is anything to judge it by.
+
+    Of one that the quick translator made alone the rules, the length and what was heard tell; of
+    one that it has no opinion of, and did not make, too little.
+    """
+    if final.opinion is None and not _is_alone(final):
         return final
-    doubt = judge.probability(evidence_of(final))
-    return replace(final, doubt=doubt, is_doubtful=doubt >= judge.threshold)
+    evidence = evidence_of(final)
+    doubt = judge.probability(evidence)
+    # Where the rules are all that there is, one of them is enough.
+    is_wrong = _is_alone(final) and bool(evidence.rules)
+    return replace(final, doubt=doubt, is_doubtful=is_wrong or doubt >= judge.threshold)
+
+
+def _is_alone(final: Caption) -> bool:
+    """Whether the quick translator has made a final, and nobody else has seen it."""
+    return final.opinion is None and final.engine == "marian" and final.translation is not None
 
 
 def of_texts(source: str, target: str, checks: Sequence[Check]) -> dict[str, float]:

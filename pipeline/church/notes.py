@@ -1,7 +1,8 @@
-"""What a preacher's notes tell beforehand: names, verses and numbers. Pure.
+"""What a preacher's notes tell beforehand: names, verses, numbers and translations. Pure.
 
 Names are words that stand with a capital letter where any other word would not. Verses are found as
-they are in captions (pipeline.church.references). The words of the notes come along, since a word
+they are in captions (pipeline.church.references). A line "covenant = pacto", or with an arrow, says
+how the preacher wants a word translated. The words of the notes come along, since a word
 that the preacher uses is no misheard name.
 """
 
@@ -10,7 +11,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 
@@ -25,6 +26,12 @@ _SHORTEST = 4
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _SENTENCE = re.compile(r"(?<=[.!?:;])[\"'”’)]*\s+|\n+|^\W*", re.MULTILINE)
 _NUMBER = re.compile(r"(?<![\w.,:])\d[\d,.]*\d(?![\w:])")
+_TERM = re.compile(
+    r"^[^\w\n]*([^=→>\n]{2,80}?)[ \t]*(?:=>|->|=|→)[ \t]*([^=→>\n]{2,80}?)[^\w\n]*$", re.MULTILINE
+)
+_DIGIT = re.compile(r"\d")
+_MOST_WORDS = 5
+"""Of each side of a translation: longer lines say something else."""
 _KNOWN = """
 god lord jesus christ father holy spirit bible scripture gospel amen hallelujah church christian
 christians english spanish america american easter testament christmas monday tuesday wednesday
@@ -41,6 +48,8 @@ class Notes:
     names: tuple[str, ...] = ()
     verses: tuple[str, ...] = ()
     numbers: tuple[str, ...] = ()
+    terms: tuple[str, ...] = ()
+    """How words are to be translated: "covenant = pacto"."""
     words: frozenset[str] = frozenset()
     """All words of the notes that are written small."""
 
@@ -53,7 +62,24 @@ def draw(text: str, lang: str) -> Notes:
         match for match in _NUMBER.findall(text) if sum(map(str.isdigit, match)) > 2
     )
     names = tuple(_names(text, small, lang))[:MOST_NAMES]
-    return Notes(names, tuple(verses), tuple(numbers), frozenset(map(str.lower, small)))
+    words = frozenset(map(str.lower, small))
+    return Notes(names, tuple(verses), tuple(numbers), tuple(dict.fromkeys(_terms(text))), words)
+
+
+def _terms(text: str) -> Iterator[str]:
+    for say, write in _TERM.findall(text):
+        sides = [" ".join(side.split()) for side in (say, write)]
+        # Formulas and sums have an = as well.
+        are_words = all(_WORD.search(side) and not _DIGIT.search(side) for side in sides)
+        if are_words and max(len(side.split()) for side in sides) <= _MOST_WORDS:
+            yield " = ".join(sides)
+
+
+def renderings(notes: Notes) -> tuple[tuple[str, str], ...]:
+    """Return how words are to be translated as pairs; an entry without both sides is left out."""
+    pairs = (entry.partition("=") for entry in notes.terms)
+    told = ((say.strip(), write.strip()) for say, _, write in pairs)
+    return tuple((say, write) for say, write in told if say and write)
 
 
 def _names(text: str, small: set[str], lang: str) -> list[str]:
@@ -84,7 +110,23 @@ def joined(several: Iterable[Notes]) -> Notes:
         names=all_of(part.names for part in parts),
         verses=all_of(part.verses for part in parts),
         numbers=all_of(part.numbers for part in parts),
+        terms=all_of(part.terms for part in parts),
         words=frozenset(chain.from_iterable(part.words for part in parts)),
+    )
+
+
+def without(notes: Notes, entry: str) -> Notes:
+    """Return notes that do not have an entry, in any of their lists."""
+
+    def rest(entries: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(each for each in entries if each != entry)
+
+    return Notes(
+        names=rest(notes.names),
+        verses=rest(notes.verses),
+        numbers=rest(notes.numbers),
+        terms=rest(notes.terms),
+        words=notes.words,
     )
 
 
@@ -109,6 +151,8 @@ def written(notes: Notes, source: str) -> str:
         + listed("verses", notes.verses)
         + "# Only to compare: numbers are checked in every service.\n"
         + listed("numbers", notes.numbers)
+        + '# How a word is translated in this service: "covenant = pacto".\n'
+        + listed("terms", notes.terms)
         + "# Words of the notes: none of them is taken for a name.\n"
         + f"words = {_quoted(' '.join(sorted(notes.words)))}\n"
     )
@@ -126,7 +170,7 @@ def parse(content: str, where: str) -> Notes:
         message = f"{where}: {error}"
         raise NotesError("notes-broken", message, "Correct the line, or draw them again.") from None
     lists = {}
-    for key in ("names", "verses", "numbers"):
+    for key in ("names", "verses", "numbers", "terms"):
         entries = said.get(key, [])
         if not (isinstance(entries, list) and all(_is_text(each) for each in entries)):
             fix = f'Write {key} as {key} = ["one", "another"].'

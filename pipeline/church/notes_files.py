@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import re
 import zipfile
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -23,39 +25,46 @@ _FIX = "Save it again, as .docx or as plain text, and add that."
 
 
 def read(path: Path) -> str:
-    """Return the text of notes. Raises NotesError."""
-    readers = {".docx": _docx, ".pdf": _pdf, ".md": _markdown, ".txt": _plain}
-    reader = readers.get(path.suffix.lower())
-    if reader is None:
-        fix = f"Save it as one of {', '.join(readers)}."
-        raise NotesError("notes-unknown", f"{path}: this kind of file is not known.", fix)
+    """Return the text of a file of notes. Raises NotesError."""
+    _reader(path.suffix, str(path))  # first: what is of no kind that is known need not be there
     try:
         size = path.stat().st_size
-    except OSError as error:
+        if size > _MOST_BYTES:
+            raise _too_long(str(path), f"has {size / 1e6:.0f} MB")
+        content = path.read_bytes()
+    except FileNotFoundError as error:
         raise NotesError("notes-missing", f"{path}: {error.strerror}.", "") from None
-    if size > _MOST_BYTES:
-        raise _too_long(path, f"has {size / 1e6:.0f} MB")
-    text = reader(path)
+    except OSError as error:
+        raise NotesError("notes-unreadable", f"{path}: {error.strerror}.", "") from None
+    return text_of(content, str(path))
+
+
+def text_of(content: bytes, name: str) -> str:
+    """Return the text of notes; the file's name says what it is. Raises NotesError."""
+    text = _reader(Path(name).suffix, name)(content, name)
     if len(text) > _MOST_CHARACTERS:
-        raise _too_long(path, f"has {len(text)} characters")
+        raise _too_long(name, f"has {len(text)} characters")
     if not re.search(r"\w", text):
         fix = "Is it a scan? Save the text itself, as .docx or .txt."
-        raise NotesError("notes-empty", f"{path}: there is no text in it.", fix)
+        raise NotesError("notes-empty", f"{name}: there is no text in it.", fix)
     return text
 
 
-def _too_long(path: Path, what: str) -> NotesError:
+def _reader(suffix: str, name: str) -> Callable[[bytes, str], str]:
+    if reader := _READERS.get(suffix.lower()):
+        return reader
+    fix = f"Save it as one of {', '.join(_READERS)}."
+    raise NotesError("notes-unknown", f"{name}: this kind of file is not known.", fix)
+
+
+def _too_long(name: str, what: str) -> NotesError:
     fix = "Give what is said on the day: a sermon has some ten pages."
-    return NotesError("notes-too-long", f"{path} {what}: that is no sermon.", fix)
+    return NotesError("notes-too-long", f"{name} {what}: that is no sermon.", fix)
 
 
-def _plain(path: Path) -> str:
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise NotesError("notes-unreadable", f"{path}: {error.strerror}.", "") from None
+def _plain(content: bytes, name: str) -> str:
     if b"\0" in content[:4096] and not content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise NotesError("notes-unreadable", f"{path} is not a text file.", _FIX)
+        raise NotesError("notes-unreadable", f"{name} is not a text file.", _FIX)
     for encoding in (
         "utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig",
         "cp1252",
@@ -67,24 +76,24 @@ def _plain(path: Path) -> str:
     return content.decode("latin-1")
 
 
-def _markdown(path: Path) -> str:
-    return _MARKS.sub("", _plain(path))
+def _markdown(content: bytes, name: str) -> str:
+    return _MARKS.sub("", _plain(content, name))
 
 
-def _docx(path: Path) -> str:
+def _docx(content: bytes, name: str) -> str:
     """Return the paragraphs of a Word file: XML in a zip."""
     try:
-        with zipfile.ZipFile(path) as parts:
+        with zipfile.ZipFile(io.BytesIO(content)) as parts:
             part = parts.getinfo("word/document.xml")
             size = part.file_size
-            content = parts.read(part) if size <= _MOST_BYTES else b""
+            xml = parts.read(part) if size <= _MOST_BYTES else b""
         # Word writes no DOCTYPE; without one there are no entities that could make it endless.
-        root = ET.fromstring(b"" if b"<!DOCTYPE" in content else content or b"<w/>")  # noqa: S314
+        root = ET.fromstring(b"" if b"<!DOCTYPE" in xml else xml or b"<w/>")  # noqa: S314
     except (OSError, KeyError, zipfile.BadZipFile, ET.ParseError, RuntimeError) as error:
-        message = f"{path} is no whole Word file: {error}"
+        message = f"{name} is no whole Word file: {error}"
         raise NotesError("notes-unreadable", message, _FIX) from None
     if size > _MOST_BYTES:
-        raise _too_long(path, f"has {size / 1e6:.0f} MB of text")
+        raise _too_long(name, f"has {size / 1e6:.0f} MB of text")
     paragraphs = (
         "".join(each.text or "" for each in paragraph.iter(f"{_WORD}t"))
         for paragraph in root.iter(f"{_WORD}p")
@@ -92,22 +101,30 @@ def _docx(path: Path) -> str:
     return "\n".join(paragraphs)
 
 
-def _pdf(path: Path) -> str:
+def _pdf(content: bytes, name: str) -> str:
     try:
         import pypdf  # noqa: PLC0415 - an extra
     except ModuleNotFoundError:
         fix = "Run `pip install stark-translate[notes]`, or save the notes as .docx or .txt."
-        raise NotesError("notes-no-pdf", f"{path}: PDF needs one more package.", fix) from None
+        raise NotesError("notes-no-pdf", f"{name}: PDF needs one more package.", fix) from None
     try:
-        pages = pypdf.PdfReader(path).pages
+        pages = pypdf.PdfReader(io.BytesIO(content)).pages
         count = len(pages)
         text = "\n".join(page.extract_text() for page in pages) if count <= _MOST_PAGES else ""
     except Exception as error:  # noqa: BLE001 - broken files raise all kinds
-        message = f"{path} cannot be read as a PDF: {error}"
+        message = f"{name} cannot be read as a PDF: {error}"
         raise NotesError("notes-unreadable", message, _FIX) from None
     if count > _MOST_PAGES:
-        raise _too_long(path, f"has {count} pages")
+        raise _too_long(name, f"has {count} pages")
     return text
+
+
+_READERS: Mapping[str, Callable[[bytes, str], str]] = {
+    ".docx": _docx,
+    ".pdf": _pdf,
+    ".md": _markdown,
+    ".txt": _plain,
+}
 
 
 def read_notes(path: Path) -> Notes:

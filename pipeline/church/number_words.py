@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pipeline.church.tokens import Tokens
 
@@ -33,6 +33,9 @@ class NumberWords:
     ordinals: Mapping[str, int]
     ordinal_signs: tuple[str, ...]
     """Behind digits."""
+    phrases: Mapping[tuple[str, ...], int] = field(default_factory=dict)
+    """0 to 99 word by word, in place of `small` and `tens`: French counts in twenties."""
+    ordinal_phrases: Mapping[tuple[str, ...], int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +73,46 @@ _ES_ORDINALS = (
 _ES_TENTHS = "vigesim trigesim cuadragesim quincuagesim sexagesim septuagesim"
 
 
+_FR_SMALL = (
+    "zero un deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze seize "
+    "dix-sept dix-huit dix-neuf"
+)
+_FR_TENS = "vingt trente quarante cinquante soixante"
+_FR_ELSEWHERE = {"septante": 70, "huitante": 80, "octante": 80, "nonante": 90}
+"""In Belgium and Switzerland."""
+_FR_IRREGULAR = {"un": "uni", "cinq": "cinqui", "neuf": "neuvi", "vingts": "vingti"}
+"""What stands before -ème; elsewhere the word without its last e, and an i."""
+
+
 def _counted(words: str, first: int, step: int = 1) -> dict[str, int]:
     return {word: first + step * n for n, word in enumerate(words.split())}
+
+
+def _french() -> dict[tuple[str, ...], int]:
+    """Return the ways to say 0 to 99, word by word."""
+    small = [tuple(word.split("-")) for word in _FR_SMALL.split()]
+    said = {words: value for value, words in enumerate(small)} | {("une",): 1}
+    twenties = {("quatre", "vingt"): 80}
+    tens = {(word,): value for word, value in _counted(_FR_TENS, 20, 10).items()}
+    for ten, value in (tens | twenties | {(w,): v for w, v in _FR_ELSEWHERE.items()}).items():
+        said[ten] = value
+        # "Soixante-quinze" and "quatre-vingt-quinze" go on up to nineteen.
+        most = 20 if value in (60, 80) and ten not in (("huitante",), ("octante",)) else 10
+        for unit, words in enumerate(small[1:most], 1):
+            said[*ten, *words] = value + unit
+            if unit in (1, 11):
+                said[*ten, "et", *words] = value + unit
+    return said | {("quatre", "vingts"): 80}
+
+
+def _french_ordinals() -> dict[tuple[str, ...], int]:
+    made = {}
+    for words, value in _french().items():
+        last = words[-1]
+        stem = _FR_IRREGULAR.get(last, f"{last.removesuffix('e')}i")
+        made[*words[:-1], f"{stem}eme"] = value
+    first = {(word,): 1 for word in ("premier", "premiere")}
+    return made | first | {(word,): 2 for word in ("second", "seconde")}
 
 
 def _gendered(stems: Mapping[str, int]) -> dict[str, int]:
@@ -82,6 +123,9 @@ def _gendered(stems: Mapping[str, int]) -> dict[str, int]:
 
 _ES_ORDINAL_STEMS = _counted(_ES_ORDINALS, 1) | _counted(_ES_TENTHS, 20, 10)
 _ES_HUNDRED_STEMS = _counted(_ES_HUNDREDS, 100, 100)
+
+_LONGEST = 4
+"""Words of a phrase: "quatre-vingt-dix-neuf"."""
 
 WORDS: Mapping[str, NumberWords] = {
     "en": NumberWords(
@@ -110,6 +154,21 @@ WORDS: Mapping[str, NumberWords] = {
         article="",
         ordinals=_gendered(_ES_ORDINAL_STEMS) | {"primer": 1, "tercer": 3},
         ordinal_signs=("o", "a", "º", "ª", "er", "ro", "ra", "do", "da", "to", "ta"),
+    ),
+    "fr": NumberWords(
+        small={},
+        tens={},
+        tens_join="",
+        hundreds={"cent": 100},
+        hundred="cent",
+        hundred_join="",
+        scales={"mille": 1000, "million": 10**6, "millions": 10**6},
+        bare_scales=frozenset({"mille"}),
+        article="",
+        ordinals={},
+        ordinal_signs=("e", "er", "ere", "re", "eme", "nd", "nde"),
+        phrases=_french(),
+        ordinal_phrases=_french_ordinals(),
     ),
 }
 
@@ -185,6 +244,8 @@ def _with_rest(tokens: Tokens, value: int, end: int, words: NumberWords) -> Numb
 def _below_100(  # noqa: PLR0911 - form by form
     tokens: Tokens, at: int, words: NumberWords
 ) -> Number | None:
+    if words.phrases:
+        return _phrase(tokens, at, words)
     word = tokens.word(at)
     if word in words.ordinals:
         return _compound_ordinal(tokens, at, words)
@@ -206,6 +267,16 @@ def _below_100(  # noqa: PLR0911 - form by form
     if not words.tens_join and 0 < words.ordinals.get(unit, 0) < 10:
         return Number(value + words.ordinals[unit], after + 1, ordinal=True)
     return Number(value, at + 1)
+
+
+def _phrase(tokens: Tokens, at: int, words: NumberWords) -> Number | None:
+    """Return the longest of the phrases that stands at a token."""
+    for end in range(min(len(tokens), at + _LONGEST), at, -1):
+        said = tokens.words[at:end]
+        for phrases, is_ordinal in ((words.phrases, False), (words.ordinal_phrases, True)):
+            if said in phrases and all(tokens.is_joined(n) for n in range(at, end - 1)):
+                return Number(phrases[said], end, is_ordinal)
+    return None
 
 
 def _compound_ordinal(tokens: Tokens, at: int, words: NumberWords) -> Number:

@@ -19,7 +19,7 @@ _VERSE_GAP = re.compile(r"\s*:\s*|\.|\s+|\s*,\s*|[-‐‑]")
 _SIGN = re.compile(r"\s*:\s*|\.")
 _DASH = re.compile(r"\s*[-–—‐‑]\s*")
 _TIME = re.compile(r"\s*[ap]\.?\s?m\b", re.IGNORECASE)
-_BARE = word_set("i ii iii 1 2 3 one two uno dos")
+_BARE = word_set("i ii iii 1 2 3 one two uno dos un une deux")
 _STOP = re.compile(r"\s*[.,;:!?…)\]\"”’»—–]")
 
 

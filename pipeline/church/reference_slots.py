@@ -14,7 +14,10 @@ from pipeline.text.words import plain, word_set
 
 _NUMBERS = re.compile(r"[\s,]*\d+(?:[:.,\-–]\d+)*(?![\w%])")
 _WORD_BEFORE = re.compile(r"([^\W\d_]+)\s+$")
-_SMALL = word_set("el la los las en a al de del y e lean leemos the in to of and read")
+_SMALL = word_set(
+    "el la los las en a al de del y e lean leemos the in to of and read "
+    "le les l' du des d' dans au aux et lisez lisons"
+)
 """Words behind which a name is missing. Any other word before a bare "3:16" may be the name."""
 _ALIKE = 0.6
 

@@ -80,4 +80,27 @@ WORDS: Mapping[str, ReferenceWords] = {
         ),
         people=word_set("vi vio ver llame llamo dijo dije con a"),
     ),
+    "fr": ReferenceWords(
+        chapter=word_set("chapitre chap"),
+        verse=word_set("verset versets v vv"),
+        until=word_set("a au jusqu'a jusqu'au"),
+        both="et",
+        of=word_set("de du des d' dans en selon"),
+        articles=word_set("le la les l'"),
+        fillers=word_set(
+            "epitre lettre livre de du des d' la le les l' a au aux saint paul apotre"
+        ),
+        cues=word_set("dans en lisez lisons lire lit evangile livre lecture ecriture selon"),
+        follow=word_set(
+            "dit nous enseigne est et ou quand que qui il elle je tu le la les en dans pour avec "
+            "parce car mais comme ce paul jesus dieu verset versets promet parle montre rappelle "
+            "commence finit ensemble encore si"
+        ),
+        counted=word_set(
+            "ans an annees annee fois jours jour semaines semaine mois heures heure minutes minute "
+            "secondes personnes hommes femmes enfants dollars euros francs kilometres points pages "
+            "page brebis autres freres soeurs amis milliers millions demain de d'"
+        ),
+        people=word_set("vu voir vois rencontre appelle appele dit demande a avec chez"),
+    ),
 }

@@ -58,12 +58,16 @@ def slot(text: str, mention: Mention, new: str, lang: str) -> tuple[int, str]:
     article = None if mention.book_first else _ARTICLE[lang].search(text[: mention.start])
     if article is None:
         return mention.start, new
-    left = next(filter(None, article.groups()), "")
+    left = _LEFT.get(article.group(1).lower(), "")
+    if article.group(1)[0].isupper():
+        left = left.capitalize()
     return article.start(), f"{left} {new}" if left else new
 
 
 _ARTICLE = {
-    "en": re.compile(r"()\bthe\s+$", re.IGNORECASE),
-    "es": re.compile(r"(?:(?<![^\W\d_])(?:el|la|los|las)|(?<![^\W\d_])(a|de)l)\s+$", re.IGNORECASE),
+    lang: re.compile(rf"(?<![^\W\d_])({words})\s+$", re.IGNORECASE)
+    for lang, words in (("en", "the"), ("es", "el|la|los|las|al|del"), ("fr", "le|la|les|au|du"))
 }
-"""An article before a chapter or psalm; what "al" and "del" leave when it goes."""
+"""An article before a chapter or psalm."""
+_LEFT = {"al": "a", "del": "de", "au": "à", "du": "de"}
+"""What of an article and a preposition in one is left when the article goes."""

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from pipeline.core.terms import WantedTerm
 from pipeline.dictionary import inflection
-from pipeline.dictionary.glossary import shown
+from pipeline.dictionary.glossary import shown_all
 from pipeline.text.words import WORD, plain
 
 _WIDEST = 4
@@ -47,7 +47,22 @@ def words_in(text: str) -> list[Place]:
 
 def taken(text: str, wanted: Sequence[WantedTerm]) -> list[Place]:
     """Return where renderings of terms stand already: no other term is put there."""
-    return [place for term in wanted if (place := shown(text, term)) is not None]
+    return [place for term in wanted for place in shown_all(text, term)]
+
+
+def names(text: str, said: str, wanted: Sequence[WantedTerm]) -> list[Place]:
+    """Return where names stand that were said, "Pablo" for "Paul": no term is put there.
+
+    A name and its rendering begin with the same letter (John, Juan), or with the same two where a
+    sentence begins, as any word has a capital there. The terms' own words do not count.
+    """
+    own = [(term.start, term.end) for term in wanted]
+    heard = tuple(
+        plain(said[start:end])[: 2 if _begins_sentence(said, start) else 1]
+        for start, end in _capitals(said)
+        if _is_free((start, end), own)
+    )
+    return [(a, b) for a, b in _capitals(text) if plain(text[a:b]).startswith(heard)]
 
 
 def slots(
@@ -104,6 +119,11 @@ def fillings(
         and not _stutters(each)
         and (term_is_name or not _has_name(text, each.slot))
     ][:_MOST]
+
+
+def _capitals(text: str) -> list[Place]:
+    """Return the words with a capital, but for those that are as short as an article."""
+    return [(a, b) for a, b in words_in(text) if text[a].isupper() and b - a > _SHORT]
 
 
 def _is_free(place: Place, others: Sequence[Place]) -> bool:

@@ -9,7 +9,11 @@ from functools import cached_property
 from pipeline.text.words import plain
 
 # Thousands are parted by one sign ("1,000"); "3:16" and "8,28" are two numbers with a sign between.
-_TOKEN = re.compile(r"\d{1,3}(?:[.,]\d{3})+(?![\d])|\d+|[^\W\d_]+(?:['’][^\W\d_]+)*")
+# The French article of "l'Apocalypse" and "d'Exode" is a word of its own.
+_TOKEN = re.compile(
+    r"\d{1,3}(?:[.,]\d{3})+(?![\d])|\d+|\b[ld]['’](?=[^\W\d_])|[^\W\d_]+(?:['’][^\W\d_]+)*",
+    re.IGNORECASE,
+)
 _GLUE = re.compile(r"[\s\-‐‑]+")
 
 

@@ -120,6 +120,7 @@ class Church(Section):
     negation: Annotated[bool, NEXT_UTTERANCE] = True
     glossary: Annotated[bool, NEXT_UTTERANCE] = True
     doubt: Annotated[bool, NEXT_UTTERANCE] = True
+    hold_doubtful: Annotated[bool, LIVE] = False
     verses: Literal["off", "suggest", "air"] = "air"
     edition: Text = ""
     song: Annotated[Literal["auto", "manual", "off"], LIVE] = "auto"

@@ -298,12 +298,15 @@ State = Literal[
 Mode = Literal["live", "dry-run", "demo"]
 Kind = Literal["audience", "projector", "obs", "operator"]
 CommandName = Literal[
+    "add-notes",
     "add-rule",
+    "approve",
     "blank",
     "check",
     "clear-notice",
     "correct",
     "dismiss-verse",
+    "drop-note",
     "edit",
     "hide",
     "hold-rule",

@@ -37,7 +37,7 @@ from pipeline.daemon.opening import open_session
 from pipeline.daemon.operator_commands import OperatorCommands
 from pipeline.daemon.reload import Reload
 from pipeline.daemon.reports import ReportChannel
-from pipeline.daemon.service_notes import take_notes, use_notes
+from pipeline.daemon.service_notes import ServiceNotes
 from pipeline.daemon.signals import handle_signals
 from pipeline.daemon.sinks import Screen
 from pipeline.daemon.supervisor import Supervisor
@@ -86,8 +86,7 @@ class App:
         self._reports = ReportChannel()
         session = open_session(settings, mode, self._reports.emit)
         self._context = context = make_context(settings, session, dictionary, mode, screen)
-        notes = take_notes(Path(settings.session.directory), context.recorder.folder, mode)
-        use_notes(notes, context, settings.translate.source)
+        notes = ServiceNotes(context, Path(settings.session.directory), settings.translate.source)
         self._coordinator = coordinator = CaptionCoordinator(context)
         self._group = group = WorkerGroup(
             settings,
@@ -110,7 +109,13 @@ class App:
             lambda now, listen: RunningChecks(now, engines, listen).checks(),
         )
         self._commands = commands = OperatorCommands(
-            context, coordinator, group, reload.obey, languages, desk_check=desk_check
+            context,
+            coordinator,
+            group,
+            reload.obey,
+            languages,
+            desk_check=desk_check,
+            notes=notes,
         )
         self._caption_reports = CaptionReports(coordinator, languages, commands, group)
         self._supervisor = Supervisor(
@@ -262,6 +267,7 @@ class App:
         await self._drain()
         for caption in self._group.take_unfinished():
             self._coordinator.show(caption)
+        self._coordinator.release_all()
         self._languages.settle()
         if self._coordinator.unfinished:
             log.error("unfinished", utterances=self._coordinator.unfinished)

@@ -11,6 +11,7 @@ from pipeline.captions.board import CaptionBoard
 from pipeline.config.schema import Settings
 from pipeline.core.metrics import Metrics
 from pipeline.core.types import Mode
+from pipeline.daemon.doubt_desk import DoubtDesk, open_doubt_desk
 from pipeline.daemon.opening import OpenSession
 from pipeline.daemon.outputs import (
     LanguagePageSink,
@@ -57,6 +58,7 @@ class DaemonContext:
     """None where nothing is published: the settings do not say so, or it is a rehearsal."""
     outputs: OutputFeed | None
     """None where no other program is named, or it is a rehearsal."""
+    doubts: DoubtDesk
     sinks: tuple[Sink, ...]
     """The first is the record: what was shown must outlive us."""
     further: Mapping[str, CaptionBoard]
@@ -77,6 +79,7 @@ class DaemonContext:
             self,
             board=self.further[lang],
             verses=open_verse_desk(alone, lambda _: None),
+            doubts=open_doubt_desk(self.facts, self.hub),
             sinks=(
                 LanguageRecordSink(self.recorder, lang),
                 LanguagePageSink(self.hub, lang),
@@ -89,7 +92,12 @@ def make_context(
     settings: Settings, session: OpenSession, dictionary: Dictionary, mode: Mode, screen: Screen
 ) -> DaemonContext:
     """Make it for a session. Raises ServerError, SessionError (token-unusable, …)."""
-    facts = DaemonState(mode, settings.operator.off_record_s, song_mode=settings.church.song)
+    facts = DaemonState(
+        mode,
+        settings.operator.off_record_s,
+        song_mode=settings.church.song,
+        hold_doubtful=settings.church.hold_doubtful,
+    )
     metrics, degradation = Metrics(), Degradation()
     token = token_in_force(settings.operator.token, Path(settings.session.directory))
     hub = Hub(
@@ -123,6 +131,7 @@ def make_context(
         verses=open_verse_desk(settings, hub.operators.suggest),
         publisher=publisher,
         outputs=outputs,
+        doubts=open_doubt_desk(facts, hub),
         sinks=sinks,
         further=session.further,
     )

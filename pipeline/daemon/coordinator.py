@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import structlog
 
@@ -17,6 +19,7 @@ from pipeline.core.types import Caption, Comparison, Transcript, Utterance
 from pipeline.daemon.context import DaemonContext
 from pipeline.daemon.tracks import Track, Tracks
 from pipeline.protocol.caption import CaptionMessage
+from pipeline.protocol.desk import DoubtfulMessage
 from pipeline.records.comparison import compare_record
 
 log = structlog.get_logger()
@@ -35,11 +38,14 @@ class CaptionCoordinator:
         self._announcer = context.announcer
         self._board = context.board
         self._verses = context.verses
+        self._doubts = context.doubts
         self._sinks = context.sinks
         self._record_s = 0.0
         """Where in the audio the last stretch off the record has ended."""
         self._purged: deque[int] = deque(maxlen=_PURGED)
         self._tracks = Tracks()
+        self._released: list[Caption] = []
+        """Finals that an operator has let go and that have settled with it."""
 
     def lag_s(self, now_s: float, *, but: int | None = None) -> float:
         """Return the age of the oldest closed utterance without a final caption.
@@ -74,6 +80,7 @@ class CaptionCoordinator:
         """
         if self._off_record(utterance):
             return None
+        self._doubts.release(utterance.id)
         self._tracks.resume(utterance)
         reopened = self._board.reopen(utterance.id)
         self.publish(reopened)
@@ -91,11 +98,13 @@ class CaptionCoordinator:
     def show(self, caption: Caption) -> Caption | None:
         """Publish a caption; with a final, write the journal and the utterance's record.
 
-        That of an eager utterance waits until it is closed, a record until it has settled.
-        Returns the final caption that has settled.
+        That of an eager utterance waits until it is closed, a doubtful one for an operator, a
+        record until it has settled. Returns the final caption that has settled.
         """
         utterance = caption.transcript.utterance
         if self._off_record(utterance) or self._tracks.is_stale(utterance):
+            return None
+        if caption.id in self._doubts:  # an engine that hung and came back
             return None
         if caption.final:
             final = self._tracks.final_caption(caption)
@@ -104,12 +113,74 @@ class CaptionCoordinator:
             caption, utterance = final, final.transcript.utterance
         if caption.final and caption.id in self._tracks:  # not one that came back late
             caption = self._verses.look(caption)
-        message = self._board.show(caption)
+            if self._doubts.wants(caption) and not self._board.has_final(caption.id):
+                self._tracks.of(caption.id).is_held = True
+                self._doubts.hold(caption, time.monotonic())
+                return None
+        return self._put_out(caption, marked=self._doubts.is_marked(caption))
+
+    def holds(self, caption_id: int) -> bool:
+        """Whether a final is kept back for an operator."""
+        return caption_id in self._doubts
+
+    def doubtful(self, now_s: float) -> tuple[DoubtfulMessage, ...]:
+        """Return what is kept back, for a page that comes late."""
+        return self._doubts.messages(now_s)
+
+    def _release(self, caption_id: int, *, quietly: bool = False) -> None:
+        """Show a doubtful final that was kept back, with its mark; without one nothing happens.
+
+        `quietly`: only the board has it, for `deciding`.
+        """
+        held = self._doubts.release(caption_id)
+        if held is None:
+            return
+        track = self._tracks.of(caption_id)
+        track.is_held, track.held_s = False, time.monotonic() - held.since_s
+        if settled := self._put_out(held.caption, marked=True, quietly=quietly):
+            self._released.append(settled)
+
+    @contextmanager
+    def deciding(self, caption_id: int) -> Iterator[None]:
+        """Let an operator change a final that is kept back before anybody has seen it.
+
+        If nothing was changed it is shown as it is.
+        """
+        if not self.holds(caption_id):
+            yield
+            return
+        self._release(caption_id, quietly=True)
+        before = self._board.message(caption_id)
+        try:
+            yield
+        finally:
+            if self._board.message(caption_id) is before:
+                self.publish(before)
+
+    def release_due(self, now_s: float) -> list[Caption]:
+        """Show the doubtful finals that have waited for long enough.
+
+        Returns the finals that have settled since the last time, those that operators let go
+        among them.
+        """
+        for key in self._doubts.due(now_s):
+            self._release(key)
+        released, self._released = self._released, []
+        return released
+
+    def release_all(self) -> None:
+        """Show all that is kept back: nobody will look any more."""
+        for key in self._doubts.ids:
+            self._release(key)
+
+    def _put_out(self, caption: Caption, *, marked: bool, quietly: bool = False) -> Caption | None:
+        utterance = caption.transcript.utterance
+        message = self._board.show(caption, marked=marked)
         if message is None and caption.id not in self._tracks:
             return None  # it is long final: a late partial, or an engine that hung and came back
         track = self._tracks.of(caption.id)
         published_s = time.monotonic()
-        if message is not None:
+        if message is not None and not quietly:
             self._publish_of(track, utterance, message)
             for sink in self._sinks:
                 sink.on_translated(caption)
@@ -184,6 +255,8 @@ class CaptionCoordinator:
         """Take what was said in a stretch of time off every screen; return the ids that go."""
         self.settle()
         self._verses.forget()
+        for key in self._doubts.ids:
+            self._doubts.release(key)
         removed = self._board.purge(redaction)
         ids = {*redaction.ids, *(message.id for message in removed)}
         self._tracks.clear()
@@ -194,6 +267,7 @@ class CaptionCoordinator:
 
     def rest(self) -> None:
         """Write the records of finals that are out, and forget what is on its way."""
+        self.release_all()
         self.settle()
         self._tracks.clear()
 

@@ -42,7 +42,9 @@ class Language:
     """When somebody watched last (monotonic)."""
 
     def knows(self, caption_id: int) -> bool:
-        """Whether its board has a final of a caption."""
+        """Whether a final of a caption is there, on its board or kept back for an operator."""
+        if self.coordinator.holds(caption_id):
+            return True
         message = self._message(caption_id)
         return message is not None and message.final
 
@@ -53,7 +55,8 @@ class Language:
         self.coordinator.show(caption)
         text = self.corrected.get(caption.id)
         if text is not None and caption.final and caption.transcript.text != text:
-            self._correct(caption.id, text)
+            with self.coordinator.deciding(caption.id):
+                self._correct(caption.id, text)
 
     def fill(self, transcript: Transcript) -> None:
         """Have a settled transcript translated, unless its caption is there."""
@@ -63,9 +66,10 @@ class Language:
     def hide(self, caption_id: int) -> Back:
         """Hide a caption; return what shows it again."""
         self.hidden.add(caption_id)
-        old = self._message(caption_id)
-        if old is not None:
-            self.coordinator.publish(self.context.board.hide(caption_id))
+        with self.coordinator.deciding(caption_id):
+            old = self._message(caption_id)
+            if old is not None:
+                self.coordinator.publish(self.context.board.hide(caption_id))
 
         def back() -> None:
             self.hidden.discard(caption_id)
@@ -75,9 +79,11 @@ class Language:
 
     def correct(self, caption_id: int, text: str) -> Back:
         """Replace what was said, and have it translated again; return what takes it back."""
-        before, old = self.corrected.get(caption_id), self._message(caption_id)
+        before = self.corrected.get(caption_id)
         self.corrected[caption_id] = text
-        self._correct(caption_id, text)
+        with self.coordinator.deciding(caption_id):
+            old = self._message(caption_id)
+            self._correct(caption_id, text)
 
         def back() -> None:
             self.corrected.pop(caption_id, None)
@@ -92,11 +98,19 @@ class Language:
 
         Raises ProtocolError (unknown-caption).
         """
-        old = self.context.board.message(caption_id)
-        new = self.context.board.edit(caption_id, text)
-        if new is None:
-            return None
-        self.coordinator.publish(new)
+        with self.coordinator.deciding(caption_id):
+            old = self.context.board.message(caption_id)
+            new = self.context.board.edit(caption_id, text)
+            self.coordinator.publish(new)
+        return None if new is None else lambda: self._put_back(old)
+
+    def approve(self, caption_id: int) -> Back | None:
+        """Take the mark of a doubtful caption away; return what puts it back, None: it has none."""
+        with self.coordinator.deciding(caption_id):
+            old = self._message(caption_id)
+            if old is None or not old.doubtful:
+                return None
+            self.coordinator.publish(self.context.board.approve(caption_id))
         return lambda: self._put_back(old)
 
     def say(self, caption_id: int, at_s: float, text: str, lang: str) -> Back:

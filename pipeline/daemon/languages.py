@@ -23,6 +23,7 @@ from pipeline.daemon.coordinator import CaptionCoordinator
 from pipeline.daemon.language import Back, Language
 from pipeline.daemon.retranslations import Retranslations
 from pipeline.engines.sharing import LanguageTranslator
+from pipeline.protocol.desk import DoubtfulMessage
 from pipeline.records.health import RUNG_NAMES, LanguageHealth
 from pipeline.workers.degradation import REASON
 from pipeline.workers.languages import LanguageWorkers, TargetEngines
@@ -73,6 +74,7 @@ class Languages:
         """See who watches, and how each language keeps up."""
         watchers = self._hub.watchers() if self._languages else {}
         for each in self._languages.values():
+            each.coordinator.release_due(now_s)
             self._set_watchers(each, watchers, now_s)
             if each.workers.observe(now_s):
                 rung = each.workers.degradation.rung
@@ -149,6 +151,23 @@ class Languages:
             raise ProtocolError("unknown-lang", f"{quoted(lang)} is not translated into.")
         return self._languages[lang].edit(caption_id, text)
 
+    def approve(self, caption_id: int) -> Back | None:
+        """Take the mark of a doubtful caption away in every further language that has one.
+
+        Returns what puts it back, None where no language has one.
+        """
+        approved = [each.approve(caption_id) for each in self._languages.values()]
+        backs = [back for back in approved if back is not None]
+        return _together(backs) if backs else None
+
+    def doubtful(self, now_s: float) -> tuple[DoubtfulMessage, ...]:
+        """Return the finals that are kept back for an operator."""
+        return tuple(
+            message
+            for each in self._languages.values()
+            for message in each.coordinator.doubtful(now_s)
+        )
+
     def say(self, caption_id: int, at_s: float, text: str, lang: str) -> Back:
         """Show a typed caption in the language that it is in; what is spoken in all of them."""
         only = self._languages.get(lang)
@@ -183,6 +202,7 @@ class Languages:
         for each in self._languages.values():
             for caption in each.workers.take_unfinished():
                 self.show(Rendition(each.lang, caption))
+            each.coordinator.release_all()
             each.coordinator.settle()
 
     def set_history(self, history: int) -> None:

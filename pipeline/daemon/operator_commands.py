@@ -5,6 +5,7 @@ Belongs to the event loop's thread.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -24,12 +25,16 @@ from pipeline.daemon.held_rules import HeldRules, refusal
 from pipeline.daemon.languages import Languages
 from pipeline.daemon.new_day import ask_for_new_session
 from pipeline.daemon.notices import Notices
+from pipeline.daemon.service_notes import ServiceNotes
 from pipeline.daemon.undo import Undo
 from pipeline.daemon.written_texts import Speech, WrittenTexts
 from pipeline.protocol.commands import (
+    AddNotesCommand,
     AddRuleCommand,
+    ApproveCommand,
     CommandMessage,
     CorrectCommand,
+    DropNoteCommand,
     EditCommand,
     HideCommand,
     HoldTermCommand,
@@ -77,6 +82,7 @@ class OperatorCommands:
         languages: Languages,
         *,
         desk_check: DeskCheck,
+        notes: ServiceNotes,
     ) -> None:
         """Take the parts; `reload` reads the settings again, or raises ProtocolError."""
         self._desk_check = desk_check
@@ -90,6 +96,7 @@ class OperatorCommands:
         self._coordinator = coordinator
         self._hearing = hearing
         self._languages = languages
+        self._notes = notes
         self._reload = reload
         self._undo = Undo()
         self._written = WrittenTexts(context, coordinator, hearing, self._undo, languages)
@@ -115,6 +122,7 @@ class OperatorCommands:
 
     def console(self) -> ConsoleMessage:
         """Return what a page needs that comes late, without what only the hub knows."""
+        now_s = time.monotonic()
         return ConsoleMessage(
             dictionary=str(self._dictionary.own) if self._dictionary.enabled else "",
             undo=self._undo.says,
@@ -125,6 +133,8 @@ class OperatorCommands:
             off_record_s=self._facts.off_record_s,
             check=self._desk_check.last(),
             suggestion=self._verses.suggestion,
+            doubtful=(*self._coordinator.doubtful(now_s), *self._languages.doubtful(now_s)),
+            notes=self._notes.message,
             keep_audio=self._recorder.keep_audio,
             models=self._facts.models,
         )
@@ -138,10 +148,17 @@ class OperatorCommands:
 
         What takes its time is returned, to be awaited; it may raise ProtocolError as well.
         """
-        if command.name == "reload":
-            return self._obey_reload(command)
+        match command:
+            case PlainCommand(name="reload"):
+                return self._obey_later(command, self._reload())
+            case AddNotesCommand():
+                drawing = self._notes.add(command)
+                return None if drawing is None else self._obey_later(command, drawing)
+            case DropNoteCommand(entry=entry):
+                return self._obey_later(command, self._notes.drop(entry))
         try:
-            self._act(command)
+            with self._coordinator.deciding(self._decided(command)):
+                self._act(command)
         except ProtocolError:
             if command.name == "undo":  # what could not be taken back is forgotten all the same
                 self._operators.done(self.done("undo"))
@@ -149,8 +166,8 @@ class OperatorCommands:
         self._tell(command)
         return None
 
-    async def _obey_reload(self, command: CommandMessage) -> None:
-        await self._reload()
+    async def _obey_later(self, command: CommandMessage, doing: Awaitable[None]) -> None:
+        await doing
         self._note(command.name)
         self._tell(command)
 
@@ -176,6 +193,11 @@ class OperatorCommands:
         """Show what was made of a text that an operator has written."""
         self._written.on_retranslated(result)
 
+    def _decided(self, command: CommandMessage) -> int:
+        """Return the caption of the first target language that a command is about, 0: none."""
+        is_further = isinstance(command, EditCommand) and command.lang in self._languages.langs
+        return 0 if is_further else caption_of(command)
+
     def _act(self, command: CommandMessage) -> None:
         about = caption_of(command)
         match command:
@@ -191,8 +213,10 @@ class OperatorCommands:
                 old = self._board.message(key)
                 again = self._languages.hide(key)
                 self._written.revise("hiding", old, self._board.hide(key), again)
+            case ApproveCommand(id=key):
+                self._written.approve(key)
             case VerseCommand():
-                self._settle_verse(command)
+                self._written.settle_verse(command)
             case AddRuleCommand(name=name, heard=heard, write=write):
                 self._add_rule(heard, write, held=name == "hold-rule")
             case HoldTermCommand(say=say, write=write, instead=instead):
@@ -288,14 +312,6 @@ class OperatorCommands:
             self._facts.off_record = False
             self._coordinator.return_to_record(self._hearing.heard_s)
             self._languages.return_to_record(self._hearing.heard_s)
-
-    def _settle_verse(self, command: VerseCommand) -> None:
-        """Show the suggested verse with its caption, or leave it alone."""
-        if command.name == "dismiss-verse":
-            self._verses.dismiss(command.id)
-            return
-        old = self._board.message(command.id)  # first: a refusal must not use the suggestion up
-        self._written.revise("verse", old, self._board.put_verse(old.id, self._verses.take(old.id)))
 
     def _hold_term(self, say: str, write: str, instead: str) -> None:
         try:

@@ -1,17 +1,27 @@
-"""The notes of a service: taken into its folder when it begins, and told to the parts."""
+"""The notes of a service: taken into its folder when it begins, added to at the desk, and used.
+
+Belongs to the event loop's thread; files are read and written in another one.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import base64
+import binascii
+from collections.abc import Awaitable
 from pathlib import Path
 
 import structlog
 
-from pipeline.church.notes import Notes, references
-from pipeline.church.notes_files import NOTES, read_notes
-from pipeline.core.errors import NotesError
+from pipeline.church.notes import Notes, draw, joined, references, renderings, without, written
+from pipeline.church.notes_files import NOTES, read_notes, text_of, write_notes
+from pipeline.core.errors import DictionaryError, NotesError, ProtocolError
 from pipeline.core.types import Mode
 from pipeline.daemon.context import DaemonContext
+from pipeline.dictionary.glossary import Term
 from pipeline.dictionary.near_names import near_names
+from pipeline.protocol.commands import AddNotesCommand
+from pipeline.protocol.desk import NotesMessage
 
 log = structlog.get_logger()
 
@@ -32,10 +42,93 @@ def take_notes(directory: Path, session: Path, mode: Mode) -> Notes:
         return Notes()
 
 
-def use_notes(notes: Notes, context: DaemonContext, lang: str) -> None:
-    """Have names written as they stand in the notes, and verses suggested that are in them."""
-    if notes.names:
-        context.dictionary.names = near_names(notes.names, notes.words)
-    context.verses.expect(references(notes, lang))
-    if notes != Notes():
-        log.info("notes", names=len(notes.names), verses=len(notes.verses))
+class ServiceNotes:
+    """What is known beforehand: names are written and words translated so, verses suggested."""
+
+    def __init__(self, context: DaemonContext, directory: Path, lang: str) -> None:
+        """Take and use the notes that wait in `directory`, that of the sessions.
+
+        `lang` is the spoken language. In a rehearsal what is added waits there for the service.
+        """
+        self._dictionary = context.dictionary
+        self._verses = context.verses
+        self._operators = context.hub.operators
+        self._target = context.board.target
+        self._lang = lang
+        session, mode = context.recorder.folder, context.facts.mode
+        self._place = (session if mode == "live" else directory) / NOTES
+        self._upload = bytearray()
+        self._terms: list[Term] = []
+        self._notes = Notes()
+        self.use(take_notes(directory, session, mode))
+
+    @property
+    def message(self) -> NotesMessage:
+        """What operators are told."""
+        notes = self._notes
+        return NotesMessage(
+            names=notes.names, verses=notes.verses, numbers=notes.numbers, terms=notes.terms
+        )
+
+    def use(self, notes: Notes) -> None:
+        """Know this from now on, and nothing else."""
+        self._notes = notes
+        self._dictionary.names = near_names(notes.names, notes.words) if notes.names else None
+        self._verses.expect(references(notes, self._lang))
+        for old in self._terms:
+            self._dictionary.glossaries.release(self._target, old)
+        self._terms = [term for pair in renderings(notes) if (term := self._held(*pair))]
+        if notes != Notes():
+            log.info("notes", names=len(notes.names), verses=len(notes.verses))
+
+    def add(self, part: AddNotesCommand) -> Awaitable[None] | None:
+        """Take a part of a file; of the last one return what draws the notes out and uses them.
+
+        Raises ProtocolError.
+        """
+        if part.at == 0:
+            self._upload = bytearray()
+        if part.at != len(self._upload):
+            raise ProtocolError("notes-incomplete", f"A part of {part.file} is missing: add again.")
+        try:
+            self._upload += base64.b64decode(part.data, validate=True)
+        except binascii.Error:
+            raise ProtocolError("bad-field", "data is Base64.") from None
+        if len(self._upload) < part.size:
+            return None
+        content, self._upload = bytes(self._upload), bytearray()
+        if len(content) > part.size:
+            raise ProtocolError("bad-field", "size is that of the whole file.")
+        return self._draw(part.file, content)
+
+    async def _draw(self, file: str, content: bytes) -> None:
+        def drawn() -> Notes:
+            return draw(text_of(content, file), self._lang)
+
+        try:
+            found = await asyncio.to_thread(drawn)
+            await self._keep(joined((self._notes, found)))
+        except NotesError as error:
+            raise ProtocolError(error.code, f"{error.message} {error.fix}".rstrip()) from None
+
+    async def drop(self, entry: str) -> None:
+        """Know no longer what was drawn out wrongly. Raises ProtocolError."""
+        notes = without(self._notes, entry)
+        if notes == self._notes:
+            raise ProtocolError("unknown-note", f"The notes do not have {entry!r}.")
+        try:
+            await self._keep(notes)
+        except NotesError as error:
+            raise ProtocolError(error.code, f"{error.message} {error.fix}".rstrip()) from None
+
+    async def _keep(self, notes: Notes) -> None:
+        self.use(notes)
+        self._operators.notes(self.message)
+        await asyncio.to_thread(write_notes, self._place, written(notes, "notes at the desk"))
+
+    def _held(self, say: str, write: str) -> Term | None:
+        try:
+            return self._dictionary.glossaries.hold(self._target, say, write)
+        except DictionaryError as error:
+            log.warning("no such translation", say=say, write=write, error=str(error))
+            return None

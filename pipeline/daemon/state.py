@@ -54,6 +54,8 @@ class DaemonState:
     """A session can end for another one to begin: of a service, and not of a file."""
     is_new_session_wanted: bool = False
     """An operator has asked for one."""
+    hold_doubtful: bool = False
+    """The setting."""
     off_record: bool = False
     """Nothing is heard, shown or kept. Only `on-record` ends it."""
 

@@ -113,6 +113,9 @@ class Supervisor:
             for caption in self._group.take_unfinished():
                 self._coordinator.show(caption)
             self._changed.set()
+        for final in self._coordinator.release_due(now_s):
+            self._group.compare(final)
+            self._languages.offer(final.transcript)
         self._languages.look(now_s)
         self._facts.degraded_reason = self._group.degraded_reason
         self._announcer.announce()

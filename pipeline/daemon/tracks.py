@@ -30,6 +30,10 @@ class Track:
     """Of the final that is out, while speech may still return to it."""
     caption: Caption | None = None
     """That final; None if its text was filtered."""
+    held_s: float = 0.0
+    """So long its final was kept back for an operator to look at."""
+    is_held: bool = False
+    """Whether it is kept back now."""
     heard: Pcm | None = None
     """The samples of the utterance that the record is about."""
     is_settled: bool = False
@@ -78,12 +82,12 @@ class Tracks:
     def lag_s(self, now_s: float, *, but: int | None = None) -> float:
         """Return the age of the oldest closed utterance without a final caption.
 
-        The one whose id is `but` does not count.
+        The one whose id is `but` does not count, nor what is kept back for an operator.
         """
         closed = [
             track.closed.closed_s
             for key, track in self._tracks.items()
-            if track.closed is not None and key != but
+            if track.closed is not None and key != but and not track.is_held
         ]
         return now_s - min(closed) if closed else 0.0
 
@@ -103,6 +107,7 @@ class Tracks:
         else:
             track.reopened += 1
         track.revision, track.is_eager = utterance.revision, False
+        track.is_held, track.held_s = False, 0.0
         track.closed = track.prepared = track.draft = track.record = track.caption = None
 
     def is_stale(self, utterance: Utterance) -> bool:
@@ -147,6 +152,7 @@ class Tracks:
             mode=mode,
             utc=utc,
             queues={"unfinished": self.unfinished},
+            held_s=track.held_s,
         )
         return self._keep(track, caption.transcript.utterance, record)
 

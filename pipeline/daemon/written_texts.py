@@ -18,10 +18,15 @@ from pipeline.daemon.notices import Notices
 from pipeline.daemon.retranslations import Retranslations
 from pipeline.daemon.undo import Undo
 from pipeline.protocol.caption import CaptionMessage
+from pipeline.protocol.commands import VerseCommand
 from pipeline.workers.queues import Retranslation
 
 _NOTICE = -1
 """Stands for the notice among the ids of captions whose steps can be undone."""
+
+
+def _nothing() -> None:
+    """Take nothing back."""
 
 
 class Speech(Protocol):
@@ -54,6 +59,7 @@ class WrittenTexts:
     ) -> None:
         self._facts = context.facts
         self._board = context.board
+        self._verses = context.verses
         self._coordinator = coordinator
         self._speech = speech
         self._undo = undo
@@ -71,7 +77,7 @@ class WrittenTexts:
         did: str,
         old: CaptionMessage,
         new: CaptionMessage | None,
-        also_back: Back = lambda: None,
+        also_back: Back = _nothing,
     ) -> None:
         """Show what was done to a caption, if it has changed anything.
 
@@ -112,6 +118,14 @@ class WrittenTexts:
             self._speech.settle()
             self._undo.push(f"edit of caption {key}", back, key)
 
+    def approve(self, key: int) -> None:
+        """Take the mark of a doubtful caption away, in every language. Raises ProtocolError."""
+        old, also_back = self._board.message(key), self._languages.approve(key)
+        if old.doubtful or also_back is None:
+            self.revise("approval", old, self._board.approve(key), also_back or _nothing)
+        else:
+            self._undo.push(f"approval of caption {key}", also_back, key)
+
     def put_right(self, old: CaptionMessage, text: str) -> Back | None:
         """Correct a caption by a rule; return what takes that back, None if nothing changed."""
         new = self._board.correct(old.id, text)
@@ -127,6 +141,14 @@ class WrittenTexts:
 
         return back
 
+    def settle_verse(self, command: VerseCommand) -> None:
+        """Show the suggested verse with its caption, or leave it alone. Raises ProtocolError."""
+        if command.name == "dismiss-verse":
+            self._verses.dismiss(command.id)
+            return
+        old = self._board.message(command.id)  # first: a refusal must not use the suggestion up
+        self.revise("verse", old, self._board.put_verse(old.id, self._verses.take(old.id)))
+
     def say(self, text: str, lang: str) -> int:
         """Show a caption that nobody has spoken; return its id. Raises ProtocolError."""
         self._require_screens(lang)
@@ -135,7 +157,7 @@ class WrittenTexts:
         at_s = self._speech.heard_s
         is_further = lang in self._languages.langs
         message = None if is_further else self._board.add_typed(key, at_s, text, lang)
-        also_back: Back = lambda: None  # noqa: E731
+        also_back: Back = _nothing
         if lang != self._board.target:
             also_back = self._languages.say(key, at_s, text, lang)
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import lru_cache
 
@@ -88,8 +88,13 @@ class Glossary:
 
 
 def shown(text: str, wanted: WantedTerm) -> tuple[int, int] | None:
-    """Return where a translation has a rendering of a term, None if it has none."""
-    return _spans(text, wanted.pattern)
+    """Return where a translation has a rendering of a term first, None if it has none."""
+    return next(_spans(text, wanted.pattern), None)
+
+
+def shown_all(text: str, wanted: WantedTerm) -> list[tuple[int, int]]:
+    """Return where a translation has renderings of a term, in order."""
+    return list(_spans(text, wanted.pattern))
 
 
 @lru_cache(maxsize=16)
@@ -212,7 +217,7 @@ def _is_name(text: str, found: Found) -> bool:
     return text[found.start].isupper() and bool(before) and before[-1] not in ".!?…:"
 
 
-def _spans(text: str, pattern: str) -> tuple[int, int] | None:
+def _spans(text: str, pattern: str) -> Iterator[tuple[int, int]]:
     spans = [match.span() for match in WORD.finditer(text)]
     starts: dict[int, int] = {}
     ends: dict[int, int] = {}
@@ -222,5 +227,5 @@ def _spans(text: str, pattern: str) -> tuple[int, int] | None:
         starts[len(told)] = start
         told += plain(text[start:end])
         ends[len(told)] = end
-    found = re.search(rf"(?<!\S)(?:{pattern})(?!\S)", told)
-    return (starts[found.start()], ends[found.end()]) if found else None
+    for found in re.finditer(rf"(?<!\S)(?:{pattern})(?!\S)", told):
+        yield starts[found.start()], ends[found.end()]

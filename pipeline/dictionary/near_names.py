@@ -84,7 +84,7 @@ class NearNames:
     def _nearest(self, words: list[str], *, as_name: bool) -> tuple[float, str]:
         """Return the name that some words nearly are, and how nearly; empty: none, or exactly."""
         joined = "".join(words)
-        is_none = all(word in self.words for word in words) or joined in self.names
+        is_none = all(word in self.words for word in words)
         if is_none or any(word in self.names for word in words) or _SMALL & {words[0], words[-1]}:
             return 0.0, ""
         sound = skeleton(joined)

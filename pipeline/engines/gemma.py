@@ -215,7 +215,7 @@ class Gemma:
                 break
         kept = repetition.cut(made, loop, repeats) if loop else made
         text = one_line(b"".join(map(self._llama.piece, kept)).decode(errors="replace"))
-        answer = Answer(prompt, kept, text, logprob / max(1, len(made)))
+        answer = Answer(source, prompt, kept, text, logprob / max(1, len(made)))
         done = repair_answer(self._llama, answer, wanted, encode=self._as_answer, check=check)
         return Translation(
             text=done.text,

@@ -21,6 +21,7 @@ from pipeline.engines.term_repair import Repaired, repair
 class Answer:
     """What a model has answered to a prompt, in tokens, and the mean of their log-probability."""
 
+    said: str
     prompt: Sequence[int]
     tokens: Sequence[int]
     text: str
@@ -35,7 +36,7 @@ def repair_answer(
     encode: Callable[[str], list[int]],
     check: Callable[[], None],
 ) -> Repaired:
-    """Put into an answer the terms that it lacks. Raises LlamaError, and what `check` raises.
+    """Put into an answer the terms that it lacks. Raises LlamaError, or as `check` does.
 
     The rest is never decoded anew: it takes a large model too long.
     """
@@ -44,6 +45,7 @@ def repair_answer(
         answer.text,
         answer.mean,
         wanted,
+        said=answer.said,
         weigh=lambda term: scorer.weights(answer.text, term),
         score=scorer.score,
     )

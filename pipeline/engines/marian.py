@@ -226,7 +226,9 @@ class Marian:
             scored = self._translator.score_batch([source] * len(targets), targets)
             return [sum(each.log_probs) / len(each.log_probs) for each in scored]
 
-        done = repair(made.text, made.avg_logprob or 0.0, wanted, weigh=weigh, score=score)
+        done = repair(
+            made.text, made.avg_logprob or 0.0, wanted, said=text, weigh=weigh, score=score
+        )
         return replace(made, text=done.text, repairs=done.repairs)
 
     def _until(self, pieces: Sequence[str]) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from pipeline.church.term_slots import Filled, Place, fillings, slots, taken
+from pipeline.church.term_slots import Filled, Place, fillings, names, slots, taken
 from pipeline.core.terms import TermRepair, WantedTerm
 from pipeline.dictionary.glossary import shown
 
@@ -33,17 +33,23 @@ class Repaired:
 
 
 def repair(
-    text: str, before: float, wanted: Sequence[WantedTerm], *, weigh: Weigh, score: Score
+    text: str,
+    before: float,
+    wanted: Sequence[WantedTerm],
+    *,
+    said: str,
+    weigh: Weigh,
+    score: Score,
 ) -> Repaired:
     """Put into a translation the terms that it lacks; what the translator resists stays out.
 
-    `before` is the text's mean log-probability. A term's words replace those of its slot; all
-    others stay as they are.
+    `before` is the text's mean log-probability, `said` what it translates. A term's words replace
+    those of its slot, never a name or another term's; all others stay as they are.
     """
     missing = [term for term in wanted if term.forms and shown(text, term) is None]
     if not missing:
         return Repaired(text)
-    others = taken(text, wanted)
+    others = [*taken(text, wanted), *names(text, said, wanted)]
     done: list[tuple[Filled, TermRepair]] = []
     for term in missing:
         places = [*others, *(filled.slot for filled, _ in done)]

@@ -57,3 +57,5 @@ class CaptionMessage:
     """An operator has written the source text; `target` was made from it, or soon will be."""
     verse: Verse | None = None
     """The printed verse that is shown for `target`, which stays the machine's translation."""
+    doubtful: bool = False
+    """It is probably wrong, and no operator has said otherwise: pages mark it."""

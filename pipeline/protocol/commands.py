@@ -59,6 +59,10 @@ class AuthMessage:
     token: Annotated[str, Field(min_length=1)]
 
 
+MAX_FILE = 4_000_000
+"""Limit of a file of notes, bytes."""
+MAX_PART = 14_000
+"""Limit of a part of it in Base64, characters: a message has 16 kB at most."""
 MAX_NAME = 40
 """Limit of a volunteer's name, characters."""
 Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME), BeforeValidator(one_line(MAX_NAME))]
@@ -157,6 +161,15 @@ class HideCommand:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ApproveCommand:
+    """An operator finds a doubtful caption right: it is shown now, and without a mark."""
+
+    type: Literal["command"] = "command"
+    name: Literal["approve"] = "approve"
+    id: Count
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class VerseCommand:
     """An operator shows the verse that is suggested for a caption, or does not want it."""
 
@@ -201,17 +214,46 @@ class HoldTermCommand:
                 raise ProtocolError("bad-field", f"{key} has a letter or a digit in it.")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddNotesCommand:
+    """A part of a file of sermon notes; the last one has them drawn out and put to use."""
+
+    type: Literal["command"] = "command"
+    name: Literal["add-notes"] = "add-notes"
+    file: Phrase
+    """Its name, which says what it is: .docx, .pdf, .md, .txt."""
+    size: Annotated[int, Field(ge=1, le=MAX_FILE)]
+    """Of the whole file, bytes."""
+    at: Count
+    """Where this part begins, bytes; 0 begins the file anew."""
+    data: Annotated[str, Field(min_length=1, max_length=MAX_PART)]
+    """Base64."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropNoteCommand:
+    """An operator takes out what was drawn out of the notes wrongly."""
+
+    type: Literal["command"] = "command"
+    name: Literal["drop-note"] = "drop-note"
+    entry: Text
+    """A name, verse, number or translation as it is listed."""
+
+
 CommandMessage: TypeAlias = (
     PlainCommand
     | EditCommand
     | CorrectCommand
     | TypeCommand
     | HideCommand
+    | ApproveCommand
     | VerseCommand
     | AddRuleCommand
     | HoldTermCommand
+    | AddNotesCommand
+    | DropNoteCommand
 )
-_OfCaption: TypeAlias = EditCommand | CorrectCommand | HideCommand | VerseCommand
+_OfCaption: TypeAlias = EditCommand | CorrectCommand | HideCommand | ApproveCommand | VerseCommand
 AccessMessage: TypeAlias = AuthMessage | PairMessage | InviteMessage | RevokeMessage
 ClientMessage: TypeAlias = AckMessage | AccessMessage | CommandMessage
 

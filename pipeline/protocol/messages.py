@@ -14,6 +14,7 @@ from pydantic import Field
 from pipeline.core.types import CommandName, Kind, Mode, SongControl, State
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.check_messages import CheckMessage, LastCheck
+from pipeline.protocol.desk import DoubtfulMessage, NotesMessage
 from pipeline.protocol.pairing import InvitationMessage, PairedMessage, VolunteersMessage
 from pipeline.records.comparison import CompareRecord
 from pipeline.records.events import ModelUsed
@@ -162,6 +163,9 @@ class ConsoleMessage:
     """The last ones, oldest first."""
     check: LastCheck | None = None
     suggestion: SuggestionMessage = SuggestionMessage()
+    doubtful: tuple[DoubtfulMessage, ...] = ()
+    """What is kept back, oldest first."""
+    notes: NotesMessage = field(default_factory=NotesMessage)
     keep_audio: Literal["none", "doubtful", "all"] = "none"
     """Whose sound is kept to learn from: nobody's, that of doubtful captions, all."""
     models: tuple[ModelUsed, ...] = ()
@@ -288,6 +292,8 @@ Outgoing: TypeAlias = (
     | PurgedMessage
     | SuggestionMessage
     | CheckMessage
+    | DoubtfulMessage
+    | NotesMessage
     | ConsoleMessage
     | HealthMessage
     | DoneMessage

@@ -37,6 +37,7 @@ SHORT_STAGES = {
 
 TIMES = (
     *STAGES.values(),
+    "held_ms",
     "start_to_first_text_ms",
     "last_syllable_to_partial_ms",
     "last_syllable_to_final_ms",

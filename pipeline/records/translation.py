@@ -37,6 +37,9 @@ class TranslationRecord:
     last_syllable_to_final_ms: float | None = None
     verse: str = ""
     checks: tuple[Check, ...] = ()
+    doubt: float | None = None
+    is_doubtful: bool = False
+    held_ms: float | None = None
     flags: tuple[Flag, ...] = ()
 
 
@@ -63,5 +66,8 @@ def translation_record(record: UtteranceRecord, target: str) -> TranslationRecor
         last_syllable_to_final_ms=record.last_syllable_to_final_ms,
         verse=record.verse,
         checks=record.checks,
+        doubt=record.doubt,
+        is_doubtful=record.is_doubtful,
+        held_ms=record.held_ms,
         flags=record.flags,
     )

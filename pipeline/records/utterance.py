@@ -148,6 +148,8 @@ class UtteranceRecord:
     """From the last syllable until the quick translation of the whole utterance was made."""
     last_syllable_to_final_ms: float | None = None
     """From the last syllable until the final was on screen."""
+    held_ms: float | None = None
+    """How long of that it was kept back for an operator, because it is doubtful."""
     overhead_ms: float | None = None
     """From closing the utterance to the final on screen, without engines and waits for them."""
     verse: str = ""
@@ -177,11 +179,13 @@ def utterance_record(
     mode: Mode,
     utc: str,
     queues: Mapping[str, int],
+    held_s: float = 0.0,
 ) -> UtteranceRecord:
     """Return the record of a final caption.
 
     `draft` is the quick translation of the same audio, None if there was none; `shown` are the
     target texts that were on screen, in order. `published_s` and `first_shown_s` are monotonic.
+    `held_s`: how long it was kept back for an operator.
     """
     utterance = caption.transcript.utterance
     # A draft that became the final itself carries the same span: that time is not spent twice.
@@ -203,6 +207,7 @@ def utterance_record(
         final_ms=_ms(own.end_s - own.start_s) if own.end_s else None,
         start_to_first_text_ms=None if first_shown_s is None else _ms(first_shown_s - began_s),
         last_syllable_to_final_ms=_ms(published_s - utterance.spoken_s),
+        held_ms=_ms(held_s) if held_s else None,
         verse=caption.verse.ref if caption.verse else "",
         checks=caption.checks,
         opinion=caption.opinion,
@@ -224,7 +229,7 @@ def utterance_record(
             last_syllable_to_partial_ms=_ms(ready_s - utterance.spoken_s),
         )
     outside_s = published_s - utterance.closed_s
-    outside_s -= _covered_s(spans, utterance.closed_s, published_s)
+    outside_s -= _covered_s(spans, utterance.closed_s, published_s) + held_s
     return judged(replace(record, overhead_ms=_ms(outside_s)))
 
 

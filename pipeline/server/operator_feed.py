@@ -12,6 +12,7 @@ from pipeline.config.changes import Changes
 from pipeline.core.reports import Fault
 from pipeline.protocol.check_messages import CheckMessage
 from pipeline.protocol.codec import encode
+from pipeline.protocol.desk import DoubtfulMessage, NotesMessage
 from pipeline.protocol.messages import (
     ConsoleMessage,
     DoneMessage,
@@ -74,6 +75,19 @@ class OperatorFeed:
 
     def check(self, message: CheckMessage) -> None:
         """Tell how far a check is, or what came of it."""
+        self._tell(message)
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether a page of an operator is open."""
+        return bool(self._clients.authorized())
+
+    def doubtful(self, message: DoubtfulMessage) -> None:
+        """Tell of a doubtful final that is kept back, or no longer."""
+        self._tell(message)
+
+    def notes(self, message: NotesMessage) -> None:
+        """Tell what is known from the notes of the sermon now."""
         self._tell(message)
 
     def reloaded(self, changes: Changes, *, rules: int) -> None:

@@ -95,6 +95,7 @@ class WorkerGroup:
             is_stale=self._utterances.is_stale,
             shed=self.may_shed,
             glossaries=dictionary.glossaries,
+            judge=self._judge,
         )
         """Those of the further target languages."""
         self._transcribe = Transcribe(
@@ -313,7 +314,7 @@ class WorkerGroup:
     def _checked(self, final: Caption) -> Caption:
         """Return a final compared with what was said, and judged where an opinion is there."""
         final = checked(final, self._church, self._glossaries.of(final.lang))
-        return judged(final, self._judge)
+        return judged(final, self._judge) if self._church.doubt else final
 
     def _tell(self, stage: str, code: str, message: str) -> None:
         self._emit(Fault(stage, code, message))

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from pipeline.church.doubt import DoubtModel, judged
 from pipeline.church.finals import checked
 from pipeline.config.schema import Settings
 from pipeline.core.languages import language
@@ -20,7 +21,7 @@ from pipeline.core.reports import Emit, Rendition, Report, Retranslated
 from pipeline.core.standing import Reopened
 from pipeline.core.types import Caption, Utterance
 from pipeline.dictionary.glossary_store import GlossaryStore
-from pipeline.engines.protocols import Translator
+from pipeline.engines.protocols import Scorer, Translator
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.workers.base import Worker
 from pipeline.workers.degradation import REASON, Degradation, Rung
@@ -54,10 +55,12 @@ class LanguageWorkers:
         is_stale: Callable[[Utterance], bool],
         shed: bool,
         glossaries: GlossaryStore | None = None,
+        judge: DoubtModel | None = None,
     ) -> None:
         """Make the threads. `settings` are as if this language were the only target.
 
-        `shed`: the language may give up quality where it falls behind, and rest.
+        `shed`: the language may give up quality where it falls behind, and rest. `judge` says of
+        each final how likely it is wrong; without one none is doubtful.
         """
         self.lang = engines.lang
         self._engines = engines
@@ -65,6 +68,7 @@ class LanguageWorkers:
         self._emit = emit
         self._shed = shed
         self._glossaries = glossaries
+        self._judge = judge
         self.degradation = Degradation()
         self._drafts = DraftQueue(DRAFT_LIMIT)
         self.transcripts = TranscriptQueue(self._has_time)
@@ -95,6 +99,7 @@ class LanguageWorkers:
                 emit=self._tell,
                 is_stale=is_stale,
                 name=f"translate-{self.lang}",
+                scorer=engines.partial if isinstance(engines.partial, Scorer) else None,
                 glossaries=glossaries,
             )
         self.is_resting = False
@@ -178,7 +183,8 @@ class LanguageWorkers:
 
     def _checked(self, final: Caption) -> Caption:
         glossary = self._glossaries.of(final.lang) if self._glossaries else None
-        return checked(final, self._settings.church, glossary)
+        final = checked(final, self._settings.church, glossary)
+        return judged(final, self._judge) if self._judge and self._settings.church.doubt else final
 
     def _has_time(self) -> bool:
         """Whether what was said before somebody watched can be translated now."""
@@ -205,6 +211,7 @@ def language_workers(
     is_stale: Callable[[Utterance], bool],
     shed: bool,
     glossaries: GlossaryStore,
+    judge: DoubtModel,
 ) -> list[LanguageWorkers]:
     """Return those of each further target language of the settings."""
     return [
@@ -215,6 +222,7 @@ def language_workers(
             is_stale=is_stale,
             shed=shed,
             glossaries=glossaries,
+            judge=judge,
         )
         for alone, translators in zip(settings.by_target(), engines, strict=True)
     ]

@@ -10,6 +10,7 @@ from typing import Literal
 
 import numpy as np
 
+from pipeline.audio.forgotten_hold import ForgottenHold
 from pipeline.audio.level import measure
 from pipeline.audio.protocols import AudioSource, SongDetector, SpeechDetector
 from pipeline.audio.segmenter import Segmenter
@@ -76,6 +77,7 @@ class Listen(Worker):
         """What an operator wants of song; set by the main thread."""
         self._songs = songs
         self._gate = SongGate()
+        self._forgotten = ForgottenHold()
         self._song_from_s = 0.0
         self._forget = threading.Event()
         self._keep = threading.Event()
@@ -215,6 +217,15 @@ class Listen(Worker):
         song = None if songs is None else songs.probability(block.pcm, speech)
         self._pass(self._gate.steer(self._wanted(), detects=songs is not None), now_at_zero)
         self._pass(self._gate.push((block, speech), song), now_at_zero)
+        self._look_for_forgotten(speech, song)
+
+    def _look_for_forgotten(self, speech: float, song: float | None) -> None:
+        """Tell the desk if somebody has long been speaking while an operator holds captions."""
+        if self._wanted() != "hold":
+            self._forgotten.reset()
+        elif self._forgotten.push(speech, song):
+            told = "Captions are held for a song, but somebody has been speaking: press S to go on."
+            self.emit(Fault(self.name, "song-hold-forgotten", told))
 
     def _wanted(self) -> SongControl:
         return "auto" if self.song == "off" else self.song_control

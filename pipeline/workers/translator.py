@@ -184,6 +184,8 @@ class Translate(Worker):
         if self._is_idle:
             return as_final(draft)
         start_s, final = time.monotonic(), self.settings.translate.final
+        # What an operator is to see first must not be on the screens word by word.
+        may_stream = final.stream and not self.settings.church.hold_doubtful
         try:
             caption = translate(
                 self._translator,
@@ -192,7 +194,7 @@ class Translate(Worker):
                 handed_s=handed_s,
                 free_s=self._free_s,
                 clock=time.monotonic,
-                on_text=self._streamer(draft) if final.stream else None,
+                on_text=self._streamer(draft) if may_stream else None,
                 draft=draft.text if draft.lang == self._lang else "",
                 standing=Standing(target=draft.stable, was_final=draft.was_final)
                 if final.stability == "calm"

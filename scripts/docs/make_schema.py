@@ -15,7 +15,7 @@ import orjson
 from pydantic import ConfigDict, RootModel
 
 from pipeline.evaluation.rescore import QualityRecord
-from pipeline.protocol import check_messages, commands, messages, pairing
+from pipeline.protocol import check_messages, commands, desk, messages, pairing
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.records.comparison import CompareRecord
 from pipeline.records.events import EventRecord
@@ -60,6 +60,8 @@ WRITTEN: dict[str, Any] = {
     "messages/rule": messages.RuleMessage,
     "messages/reloaded": messages.ReloadedMessage,
     "messages/check": check_messages.CheckMessage,
+    "messages/doubtful": desk.DoubtfulMessage,
+    "messages/notes": desk.NotesMessage,
     "messages/suggestion": messages.SuggestionMessage,
     "messages/error": messages.ErrorMessage,
 }

@@ -10,6 +10,7 @@ import numpy as np
 
 from pipeline.check.checks import standing_checks
 from pipeline.church.finals import checked
+from pipeline.church.notes_files import NOTES
 from pipeline.cli.screens import LineScreen
 from pipeline.config.changes import Changes
 from pipeline.config.loader import load
@@ -34,6 +35,7 @@ from pipeline.daemon.desk_check import DeskCheck
 from pipeline.daemon.languages import Languages
 from pipeline.daemon.opening import OpenSession
 from pipeline.daemon.operator_commands import OperatorCommands
+from pipeline.daemon.service_notes import ServiceNotes
 from pipeline.dictionary.matcher import correct
 from pipeline.dictionary.store import Dictionary
 from pipeline.records.health import Dropped, Queues
@@ -67,6 +69,11 @@ class OperatorServer(DisplayServer):
         self.hearing = FakeHearing(0.0)
         self._recorder = SessionRecorder(folder, source="en", target="es", on_fault=print)
         self._recorder.start()
+
+    @property
+    def notes(self) -> Path:
+        """Where the notes of this service are kept."""
+        return self._recorder.folder / NOTES
 
     @property
     def rules(self) -> str:
@@ -103,6 +110,7 @@ class OperatorServer(DisplayServer):
                 _reload,
                 Languages(self.settings, context, [], []),
                 desk_check=self.check,
+                notes=ServiceNotes(context, self.folder, "en"),
             )
             self.facts.has_begun = True
             context.announcer.announce()
@@ -129,10 +137,11 @@ class OperatorServer(DisplayServer):
         *,
         draft: str = "",
         unsure: Mapping[str, float] | None = None,
+        is_doubtful: bool = False,
     ) -> None:
         """Let an utterance go all the way: recognized, corrected, drafted by Marian, made by Gemma.
 
-        `unsure` gives the probability of words that are not certain.
+        `unsure` gives the probability of words that are not certain; `is_doubtful` is the judge's.
         """
         words = tuple(Word(word, (unsure or {}).get(word, 0.95)) for word in raw.split())
         closed_s = time.monotonic() - 0.9
@@ -160,6 +169,7 @@ class OperatorServer(DisplayServer):
             transcript, "es", target, "gemma", True,
             translation=Translation(target, "gemma", tokens=9, avg_logprob=-0.2),
             span=Span(closed_s + 0.284, closed_s + 0.9),
+            doubt=0.9 if is_doubtful else None, is_doubtful=is_doubtful,
         )  # fmt: skip
 
         self.hearing.heard_s = utterance.end_s
@@ -171,6 +181,14 @@ class OperatorServer(DisplayServer):
             self.coordinator.show(checked(made, Church()))
 
         self._wait(report())
+
+    def let_go(self) -> None:
+        """Let the time pass in which doubtful finals wait."""
+
+        async def release() -> None:
+            self.coordinator.release_due(float("inf"))
+
+        self._wait(release())
 
     def filter(self, number: int, raw: str, reason: str) -> None:
         """Let an utterance be taken for no speech."""

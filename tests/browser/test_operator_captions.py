@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -419,3 +420,36 @@ def test_what_was_put_right_and_what_is_doubtful_is_told(
     expect(row(page, 1)).to_contain_text("Put right: “Rut 1:166” is now “Rut 1:16”")
     expect(row(page, 1)).to_contain_text("“never” may be lost in the translation")
     expect(row(page, 1).locator(".shown .text")).to_have_text("Rut 1:16 era mi verso.")
+
+
+def test_a_doubtful_final_waits_for_the_operator_and_is_then_marked(
+    hall: OperatorServer, visit: Visit
+) -> None:
+    hall.facts.hold_doubtful = True
+    page, people = opened(visit), audience(visit)
+    bar, text = page.locator("#doubt"), people.locator(".caption .text")
+    expect(bar).to_be_hidden()
+    hall.hear(1, "He is our peace.", "Él es la guerra.", draft="Él es paz.", is_doubtful=True)
+    expect(page.locator("#doubt-title")).to_have_text(re.compile(r"Kept back for \d\.\d s:"))
+    expect(page.locator("#doubt-target")).to_have_text("Él es la guerra.")
+    expect(text).to_have_text("Él es paz.")
+    page.keyboard.press("r")
+    expect(bar).to_be_hidden()
+    expect(text).to_have_count(0)
+    hall.hear(2, "Grace is free.", "La gracia es libre.", draft="Gracia", is_doubtful=True)
+    hall.let_go()
+    expect(text).to_have_text("La gracia es libre. (?)")
+    expect(page.locator("#doubt-title")).to_have_text("On the screens, marked (?):")
+    page.keyboard.press("a")
+    expect(text).to_have_text("La gracia es libre.")
+    expect(bar).to_be_hidden()
+    expect(page.locator("#undo .word")).to_contain_text("approval of caption 2")
+    page.keyboard.press("u")
+    expect(text).to_have_text("La gracia es libre. (?)")
+    expect(bar).to_be_visible()
+    page.keyboard.press("c")
+    expect(page.locator("#edit-dialog")).to_be_visible()
+    page.locator("#edit-text").fill("La gracia es gratuita.")
+    page.keyboard.press("Enter")
+    expect(text).to_have_text("La gracia es gratuita.")
+    expect(bar).to_be_hidden()

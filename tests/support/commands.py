@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pipeline.protocol.commands import (
     AddRuleCommand,
+    ApproveCommand,
     CommandMessage,
     CorrectCommand,
     EditCommand,
@@ -32,8 +33,8 @@ def command(  # noqa: PLR0911 - one for each kind
             return EditCommand(id=id, text=text, lang="" if lang == "en" else lang)
         case "say" | "notice":
             return TypeCommand(name=name, text=text, lang=lang)
-        case "hide":
-            return HideCommand(id=id)
+        case "hide" | "approve":
+            return (HideCommand if name == "hide" else ApproveCommand)(id=id)
         case "take-verse" | "dismiss-verse":
             return VerseCommand(name=name, id=id)
         case "hold-term" | "add-rule" | "hold-rule":

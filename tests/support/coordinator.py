@@ -19,6 +19,7 @@ from pipeline.daemon.desk_check import DeskCheck
 from pipeline.daemon.languages import Languages
 from pipeline.daemon.opening import OpenSession
 from pipeline.daemon.operator_commands import OperatorCommands
+from pipeline.daemon.service_notes import ServiceNotes
 from pipeline.daemon.sinks import Screen
 from pipeline.dictionary.store import Dictionary
 from pipeline.protocol.caption import CaptionMessage
@@ -90,6 +91,7 @@ class CoordinatorFixture:
             lambda: settings,
             lambda now, _: standing_checks(now),  # no engine runs here
         )
+        self.notes = ServiceNotes(self.context, tmp_path, "en")
         self.commands = OperatorCommands(
             self.context,
             self.coordinator,
@@ -97,6 +99,7 @@ class CoordinatorFixture:
             self.reload,
             self.languages,
             desk_check=self.desk_check,
+            notes=self.notes,
         )
         self.reloads = 0
         self.reload_error: ProtocolError | None = None

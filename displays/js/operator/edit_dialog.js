@@ -4,24 +4,24 @@ import { setLanguage } from "../shared/i18n.js";
 import { make } from "./row.js";
 import { heardText, shownText, versions } from "./utterances.js";
 
-/** `onCorrect(id, heard, before)` where the text that was heard is another, `onEdit(id, text)` where only the translation is, or is too. */
+/** `onCorrect(id, heard, before)` where the text that was heard is another, `onEdit(id, text, before, lang)` where only the translation is, or is too. */
 export class EditDialog {
   #dialog = document.getElementById("edit-dialog");
   #heard = document.getElementById("edit-heard");
   #choices = document.getElementById("edit-choices");
   #text = document.getElementById("edit-text");
-  #before = { id: 0, heard: "", text: "" };
+  #before = { id: 0, heard: "", text: "", lang: "" };
 
   constructor({ onCorrect, onEdit }) {
     const form = this.#dialog.querySelector("form");
     form.addEventListener("submit", (event) => {
       event.preventDefault();
-      const { id, heard, text } = this.#before;
+      const { id, heard, text, lang } = this.#before;
       const now = { heard: this.#heard.value.trim(), text: this.#text.value.trim() };
       const isCorrected = now.heard !== "" && now.heard !== heard;
       if (!isCorrected && !now.text) return;
       if (isCorrected) onCorrect(id, now.heard, heard);
-      if (!isCorrected || (now.text && now.text !== text)) onEdit(id, now.text, text);
+      if (!isCorrected || (now.text && now.text !== text)) onEdit(id, now.text, text, lang);
       this.#dialog.close();
     });
     this.#dialog.querySelector(".cancel").addEventListener("click", () => this.#dialog.close());
@@ -39,7 +39,7 @@ export class EditDialog {
   open(entry, words) {
     const { lang, text } = shownText(entry);
     const heard = heardText(entry);
-    this.#before = { id: entry.id, heard: heard.text, text };
+    this.#before = { id: entry.id, heard: heard.text, text, lang };
     this.#heard.value = heard.text;
     setLanguage(this.#heard, heard.lang);
     this.#text.value = text;

@@ -7,6 +7,7 @@ import { forgetToken, keepDevice, keepToken, loadToken, onToken } from "../share
 import { allowCheck, listenForCheck, showProgress } from "./check.js";
 import { button, setText } from "./controls.js";
 import { isMinuteDoubtful } from "./doubt.js";
+import { Doubtful } from "./doubtful.js";
 import { EditDialog } from "./edit_dialog.js";
 import { HoldOffer } from "./hold_rule.js";
 import { listenForHolds } from "./holds.js";
@@ -14,6 +15,8 @@ import { List } from "./list.js";
 import { clearLogin, fillToken, listenForLogin, refuseLogin, renderLogin } from "./login.js";
 import { Meter } from "./meter.js";
 import { showKeptSound, showModels } from "./models.js";
+import { SermonNotes } from "./notes.js";
+import { notify } from "./notify.js";
 import { listenForDetails, Panel } from "./panel.js";
 import { RuleDialog } from "./rule_dialog.js";
 import { listenForKeys } from "./shortcuts.js";
@@ -21,11 +24,10 @@ import { banner, glance, offRecordWords, refusal, reloaded, ruleWords, songButto
 import { Suggestion } from "./suggestion.js";
 import { explainMarks } from "./tooltip.js";
 import { Typing } from "./typing.js";
-import { heardText, shownText, standing, Utterances } from "./utterances.js";
+import { heardText, recognized, shownText, standing, Utterances } from "./utterances.js";
 import { VolunteerList } from "./volunteers.js";
 
 const HISTORY = 200;
-const NOTICE_MS = 12_000;
 const SILENCE_MS = 8000; // `health` comes every two seconds
 
 const element = Object.fromEntries([...document.querySelectorAll("[id]")].map((one) => [one.id, one]));
@@ -34,7 +36,6 @@ const meter = new Meter();
 const panel = new Panel();
 const server = { link: "connecting", mode: "", state: "", reason: "" };
 const operator = { token: loadToken(), asked: false, authorized: false, paused: false, blank: false, undo: "", dictionary: "", offRecord: false, offRecordS: 0, song: "off" };
-let noticeTimer = 0;
 let silenceTimer = 0;
 let drawing = false;
 
@@ -44,12 +45,16 @@ const editDialog = new EditDialog({
     command("correct", { id, text });
     if (operator.dictionary) holdOffer.offerRule(before, text);
   },
-  onEdit(id, text, before) {
-    command("edit", { id, text });
-    if (operator.dictionary) holdOffer.offerTerm(heardText(utterances.get(id)), before, text);
+  onEdit(id, text, before, lang) {
+    command("edit", { id, text, lang });
+    const entry = utterances.get(id);
+    // What is held is held for the language of this page; a doubtful final may be in another one.
+    if (operator.dictionary && shownText(entry).lang === lang) holdOffer.offerTerm(heardText(entry), before, text);
   },
 });
 const suggestion = new Suggestion(command);
+const doubtful = new Doubtful(command, (entry) => editDialog.open(entry, ""));
+const notes = new SermonNotes(command);
 const typing = new Typing(command);
 const volunteers = new VolunteerList((message) => connection.send(message));
 const ruleDialog = new RuleDialog({
@@ -97,6 +102,7 @@ function renderControls() {
   element.blank.classList.toggle("on", operator.blank);
   renderChosen();
   suggestion.render(able);
+  doubtful.render(able);
   typing.render(able);
   allowCheck(able);
 }
@@ -112,14 +118,6 @@ function renderChosen() {
   const words = list.words.length > 24 ? `${list.words.slice(0, 24)}…` : list.words;
   button(element["add-rule"], able && operator.dictionary !== "", words ? `Dictionary: “${words}”` : "Dictionary");
   setText(element.chosen, entry ? heardText(entry).text || shownText(entry).text : "No caption is selected");
-}
-
-/** A quiet line at the bottom; "bad" for a refusal. */
-function notify(text, tone = "good") {
-  clearTimeout(noticeTimer);
-  element.notice.textContent = text;
-  element.notice.dataset.tone = tone;
-  noticeTimer = setTimeout(() => (element.notice.textContent = ""), NOTICE_MS);
 }
 
 /** Bring the list up to date with the next frame: once, however much has come until then. */
@@ -143,12 +141,14 @@ const RECEIVE = {
     Object.assign(server, { mode: hello.mode, state: hello.state, reason: hello.reason });
     typing.onHello(hello);
     utterances.onHello(hello);
+    for (const caption of hello.captions) doubtful.caption(caption);
     render();
   },
   notice: (message) => typing.onNotice(message),
   status: ({ mode, state, reason }) => Object.assign(server, { mode, state, reason }),
   caption(message) {
     utterances.caption(message);
+    doubtful.caption(message);
     render();
     connection.painted(message.seq);
   },
@@ -171,6 +171,8 @@ const RECEIVE = {
     onDone(message);
     operator.dictionary = message.dictionary;
     suggestion.put(suggested ?? {});
+    doubtful.reset(message.doubtful ?? []);
+    notes.put(message.notes ?? {});
     operator.offRecordS = message.off_record_s;
     showKeptSound(message.keep_audio, element["keep-audio"]);
     showModels(message.models, element.models, element.starter);
@@ -184,6 +186,8 @@ const RECEIVE = {
   },
   suggestion: (message) => suggestion.put(message),
   check: (message) => showProgress(message),
+  doubtful: (message) => doubtful.put(message),
+  notes: (message) => notes.put(message),
   paired({ token }) {
     operator.token = token;
     fillToken(token);
@@ -202,6 +206,7 @@ const RECEIVE = {
   fault: (message) => notify(refusal(message), "bad"),
   error(message) {
     const isOut = message.code === "signed-out";
+    if (message.code.startsWith("notes-")) notes.refuse(message.message);
     if (operator.authorized && !isOut) notify(refusal(message), "bad");
     else refuse(message);
   },
@@ -214,6 +219,7 @@ function onDone({ undo, paused, blank, off_record: offRecord, song }) {
 /** Have nothing any more of what was said between two times, nor a dialog about it. */
 function forget(stretch) {
   utterances.forget(stretch);
+  doubtful.forget();
   for (const dialog of document.querySelectorAll("dialog[open]")) dialog.close();
   draw(); // at once: a page in the background has no frames
 }
@@ -261,8 +267,11 @@ function authorize() {
   else operator.asked = true;
 }
 
+/** Send a command; return whether it is on its way. */
 function command(name, fields = {}) {
-  if (!connection.send({ type: "command", name, ...fields })) notify("Not done: the connection is lost.", "bad");
+  const isSent = connection.send({ type: "command", name, ...fields });
+  if (!isSent) notify("Not done: the connection is lost.", "bad");
+  return isSent;
 }
 
 function enter(token) {
@@ -285,10 +294,6 @@ element.hide.addEventListener("click", () => {
   if (standing(entry) !== "hidden") command("hide", { id: entry.id });
   else command("edit", { id: entry.id, text: shownText(entry).text });
 });
-element["add-rule"].addEventListener("click", () => {
-  const { record, caption } = utterances.get(list.chosen);
-  const { text, lang } = record ? { text: record.raw_text, lang: record.lang } : caption.source;
-  ruleDialog.open(text, lang, list.words, operator.dictionary);
-});
+element["add-rule"].addEventListener("click", () => ruleDialog.open(recognized(utterances.get(list.chosen)), list.words, operator.dictionary));
 // A press on the button must not undo the selection that it is about.
 element["add-rule"].addEventListener("mousedown", (event) => event.preventDefault());

@@ -65,8 +65,8 @@ export class RuleDialog {
     this.#chips.addEventListener("click", (event) => this.#touch(event.target.closest("button")));
   }
 
-  /** Open it for an utterance whose raw text is `raw`, with `words` of it (or "") in place; rules are kept in `file`. */
-  open(raw, lang, words, file) {
+  /** Open it for what was recognized, with `words` of it (or "") in place; rules are kept in `file`. */
+  open({ lang, text: raw }, words, file) {
     document.getElementById("rule-file").textContent = file;
     this.#show(false, raw, words);
     this.#chips.lang = this.#heard.lang = this.#write.lang = lang;

@@ -121,6 +121,11 @@ export function heardText({ caption, record }) {
   return record ? { lang: record.lang, text: record.text } : caption.source;
 }
 
+/** What the recognizer has heard, before the dictionary; `{lang, text}`. */
+export function recognized({ caption, record }) {
+  return record ? { lang: record.lang, text: record.raw_text } : caption.source;
+}
+
 const NAMES = { marian: "Marian", gemma: "Gemma", openai: "Server", exllamav2: "ExLlamaV2", operator: "Operator", source: "Not translated" };
 
 function version({ engine, model, lang, text }, workMs = null, afterMs = null) {

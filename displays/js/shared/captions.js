@@ -1,8 +1,10 @@
 // What has been said so far: the newest revision of each caption, in order. No document in here.
 
 /** What of a caption a reader of `lang` reads: `{lang, text}`. Without text there is nothing to show. */
-export function textFor({ source, target, verse }, lang) {
+export function textFor({ source, target, verse, doubtful }, lang) {
   if (lang === source.lang) return source;
+  // A sign in the text is there on every page, in the video overlay, and when it is read aloud.
+  if (doubtful && !verse && target.text !== "") return { lang: target.lang, text: `${target.text} (?)` };
   // A printed verse stands for the machine's translation of it.
   return verse && target.text !== "" ? { lang: verse.lang, text: `${verse.text} — ${verse.ref} (${verse.edition})` } : target;
 }

@@ -75,6 +75,6 @@ def _remove(arguments: argparse.Namespace) -> int:
 
 
 def _print(notes: Notes) -> None:
-    for name in ("names", "verses", "numbers"):
+    for name in ("names", "verses", "numbers", "terms"):
         found = getattr(notes, name)
         print(f"{name.capitalize():8} {', '.join(found) if found else 'none'}")

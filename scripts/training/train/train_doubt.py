@@ -166,6 +166,13 @@ def report(model: DoubtModel, held_out: Sequence[Example]) -> float:
     false = sum(score >= model.threshold for score in right) / len(right)
     print(f"held out: {len(held_out)} translations, AUC {whole:.3f}; "
           f"{false:.1%} of the right ones are called doubtful")  # fmt: skip
+    alone = [
+        model.probability(replace(e.evidence, quick_mean=None, quick_least=None, agreement=None))
+        for e in held_out
+    ]
+    without = auc(alone, [bool(example.kind) for example in held_out])
+    called = sum(p >= model.threshold for p, e in zip(alone, held_out, strict=True) if not e.kind)
+    print(f"  by rules and length alone: AUC {without:.3f}, {called / len(right):.1%} of the right")
     for kind in SPOILS:
         wrong = [s for s, e in zip(scores, held_out, strict=True) if e.kind == kind]
         if wrong:

@@ -60,6 +60,7 @@ def test_a_message_says_what_the_caption_says() -> None:
         "status": "",
         "corrected": False,
         "verse": None,
+        "doubtful": False,
     }
 
 

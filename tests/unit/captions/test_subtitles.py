@@ -22,6 +22,7 @@ from pipeline.captions.subtitles import (
     vtt,
     vtt_cue,
 )
+from pipeline.core.types import Verse
 from pipeline.protocol.caption import TargetText
 from scripts.support.journal import message
 
@@ -138,3 +139,12 @@ def test_piece_by_piece_equals_the_whole(spoken: list[tuple[float, float, str]])
     ]
     assert stamps == sorted(stamps)
     assert all(end > start for start, end in zip(stamps[::2], stamps[1::2], strict=True))
+
+
+def test_a_printed_verse_has_its_reference_behind_the_translation() -> None:
+    verse = Verse("Salmo 23:1", "JEHOVÁ es mi pastor", "Reina-Valera 1909", "es")
+    said = replace(message(1, "The Lord is my shepherd.", "El Señor es mi pastor."), verse=verse)
+    assert [cue.text for cue in cues([said], "target")] == ["El Señor es mi pastor. (Salmo 23:1)"]
+    assert [cue.text for cue in cues([said], "source")] == ["The Lord is my shepherd."]
+    hidden = replace(said, target=TargetText("es", "", "operator"))
+    assert cues([hidden], "target") == []

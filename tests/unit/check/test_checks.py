@@ -20,6 +20,7 @@ from pipeline.server import addresses
 from scripts.support.program import SERMON, started
 from tests.support.certificates import NAME, make
 from tests.support.hub import in_loop, serving
+from tests.support.verses import small_index
 
 
 def loaded(tmp_path: Path, **flags: Any) -> Loaded:
@@ -41,7 +42,7 @@ def told(name: str, settings: Loaded) -> Result:
 def test_the_quick_checks_come_first_and_the_memory_last(tmp_path: Path) -> None:
     names = [check.name for check in planned(loaded(tmp_path))]
     assert names == [
-        *("settings", "dictionary", "pages", "port", "sessions", "disk"),
+        *("settings", "dictionary", "verses", "pages", "port", "sessions", "disk"),
         *("voice-detector", "audio", "level"),
         *("model-stt", "golden-stt", "model-marian", "golden-marian"),
         *("model-gemma", "golden-gemma", "memory"),
@@ -270,3 +271,22 @@ async def test_a_running_service_is_known_over_https_too(tmp_path: Path) -> None
         result = await asyncio.to_thread(told, "port", settings)
         assert result.code == "port-in-use"
         assert "stark-translate is running already" in result.message
+
+
+@pytest.mark.slow
+def test_the_verses_tell_their_bible_or_the_command_that_builds_the_index(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    result = told("verses", loaded(tmp_path))
+    assert (result.verdict, result.code) == ("look", "verses-not-built")
+    assert "stark-translate verses build" in result.fix
+    small_index(tmp_path / "cache")
+    result = told("verses", loaded(tmp_path))
+    assert (result.verdict, result.message[:18]) == ("ok", "Reina-Valera 1909,")
+    assert told("verses", loaded(tmp_path, church__verses="off")).verdict == "ok"
+    french = told("verses", loaded(tmp_path, translate__target="fr"))
+    assert (french.verdict, french.fix) == ("ok", "")
+    wrong = told("verses", loaded(tmp_path, church__edition="nosuch"))
+    assert (wrong.verdict, wrong.code) == ("look", "verses-unknown")

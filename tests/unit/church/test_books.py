@@ -7,7 +7,7 @@ from pipeline.church.versification import VERSES
 
 
 def test_the_bible_has_66_books_1189_chapters_and_31102_verses() -> None:
-    assert {lang: len(PRINTED[lang]) for lang in LANGS} == {"en": 66, "es": 66}
+    assert {lang: len(PRINTED[lang]) for lang in LANGS} == dict.fromkeys(("en", "es", "fr"), 66)
     assert sum(map(len, VERSES)) == 1189
     assert sum(map(sum, VERSES)) == 31_102
     assert (PRINTED["en"][18], PRINTED["es"][65]) == ("Psalm", "Apocalipsis")

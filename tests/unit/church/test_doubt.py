@@ -16,6 +16,7 @@ from pipeline.church.doubt import (
     dumped,
     evidence_of,
     fit,
+    judged,
     parsed,
     shipped,
 )
@@ -93,3 +94,27 @@ def test_the_judge_that_ships_doubts_what_is_plainly_wrong() -> None:
     good = Evidence(quick_mean=-0.5, quick_least=-2.0, agreement=0.8, length=0.05)
     bad = Evidence(quick_mean=-6.0, quick_least=-14.0, agreement=0.1, length=0.7, rules=1.0)
     assert judge.probability(good) < 0.3 < judge.threshold < 0.9 < judge.probability(bad)
+
+
+def test_a_final_of_the_quick_translator_alone_is_judged_by_rules_and_length() -> None:
+    alone = Translation("Un final.", "marian", avg_logprob=-0.1)
+    said = "Twelve men came to the house of the Lord."
+    made = caption(1, said, "Doce hombres vinieron a la casa del Señor.", final=True)
+    final = replace(made, translation=alone)
+    assert evidence_of(final).final_mean is None  # it would praise itself
+    right = judged(final, shipped())
+    assert right.doubt is not None
+    assert not right.is_doubtful
+    lost = Check("number", "doubtful", "Twelve")
+    assert judged(replace(final, checks=(lost,)), shipped()).is_doubtful
+    assert judged(replace(final, text="Doce hombres."), shipped()).is_doubtful
+    short = replace(caption(1, "Please stand.", "Por favor, pónganse de pie.", final=True),
+                    translation=alone)  # fmt: skip
+    assert not judged(short, shipped()).is_doubtful
+
+
+def test_what_nobody_has_an_opinion_of_is_not_judged() -> None:
+    made = caption(1, "Twelve men came.", "Doce hombres.", final=True)
+    alone = replace(made, translation=Translation("", "marian"))
+    for final in (made, replace(alone, engine="gemma"), replace(alone, engine="source")):
+        assert judged(final, shipped()).doubt is None

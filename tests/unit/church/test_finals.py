@@ -188,3 +188,58 @@ def test_what_became_of_a_church_word_is_told(
     assert (check.kind, check.term, check.said) == ("term", "covenant", "covenant")
     assert (check.outcome, check.found, check.written) == expected
     assert checked(made, OFF, glossary) == made
+
+
+@pytest.mark.parametrize(
+    ("langs", "said", "translated", "shown", "outcome"),
+    [
+        (
+            ("en", "fr"),
+            "Romans eight twenty-eight says it.",
+            "Romains huit vingt-huit le dit.",
+            "Romains 8:28 le dit.",
+            "written",
+        ),
+        (
+            ("en", "fr"),
+            "From Isaiah 53:5.",
+            "D'Isaiah 53, 5.",
+            "D'Ésaïe 53:5.",
+            "written",
+        ),
+        (
+            ("en", "fr"),
+            "Look at Revelation 3:20.",
+            "Regardez l'Apocalypse 3.",
+            "Regardez l'Apocalypse 3:20.",
+            "repaired",
+        ),
+        (
+            ("fr", "en"),
+            "Le psaume quatre-vingt-dix verset douze le dit.",
+            "Psalm 90 verse 2 says it.",
+            "Psalm 90:12 says it.",
+            "repaired",
+        ),
+        (
+            ("fr", "es"),
+            "Romains 8:28 le dit.",
+            "Romanos 8.28 lo dice.",
+            "Romanos 8:28 lo dice.",
+            "written",
+        ),
+        (("en", "fr"), "Philemon verse six.", "C'est là.", "C'est là.", "doubtful"),
+    ],
+)
+def test_a_reference_in_french(
+    langs: tuple[str, str], said: str, translated: str, shown: str, outcome: str
+) -> None:
+    made = final(said, translated)
+    transcript = replace(made.transcript, lang=langs[0])
+    new = checked(replace(made, transcript=transcript, lang=langs[1]), ON)
+    assert (new.text, [check.outcome for check in new.checks]) == (shown, [outcome])
+
+
+def test_numbers_and_negation_are_not_compared_in_french() -> None:
+    made = replace(final("Not five but six.", "Cinq."), lang="fr")
+    assert checked(made, ON) is made

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.church.mention import Reference
-from pipeline.church.notes import Notes, draw, joined, parse, references, written
+from pipeline.church.notes import (
+    Notes,
+    draw,
+    joined,
+    parse,
+    references,
+    renderings,
+    without,
+    written,
+)
 from pipeline.core.errors import NotesError
 
 SERMON = """The Fiery Furnace
@@ -80,3 +91,26 @@ def test_several_notes_add_up_and_their_verses_are_references() -> None:
         Reference(45, 8, 28),
         Reference(23, 43, 2),
     )
+
+
+def test_a_line_may_say_how_a_word_is_translated() -> None:
+    text = (
+        "covenant = pacto\n- mercy seat → propiciatorio;\nkinsman redeemer -> pariente redentor\n"
+        "2 + 2 = 4\nGod = love that never ends and never fails us at all\n= nothing\nx\n"
+    )
+    notes = draw(text, "en")
+    assert notes.terms == (
+        "covenant = pacto",
+        "mercy seat = propiciatorio",
+        "kinsman redeemer = pariente redentor",
+    )
+    assert renderings(notes)[1] == ("mercy seat", "propiciatorio")
+    assert parse(written(notes, "x"), "x") == notes
+    assert renderings(Notes(terms=("covenant", "= pacto", "pacto ="))) == ()
+    assert joined([notes, notes]).terms == notes.terms
+
+
+def test_an_entry_is_taken_out_of_every_list() -> None:
+    notes = Notes(("Ruth", "1945"), ("Ruth 1:16",), ("1945",), words=frozenset({"hope"}))
+    assert without(notes, "1945") == replace(notes, names=("Ruth",), numbers=())
+    assert without(notes, "Jonah") == notes

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.church.number_words import read
+from pipeline.church.number_words import WORDS, read
 from pipeline.church.tokens import Tokens
 
 
@@ -60,6 +60,30 @@ def test_spanish(text: str, numbers: list[int | str]) -> None:
     assert values(text, "es") == numbers
 
 
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("huit vingt-huit", [8, 28]),
+        ("soixante et onze, soixante-dix-neuf, quatre-vingts", [71, 79, 80]),
+        ("quatre-vingt-dix-neuf brebis et une", [99, 1]),
+        ("septante-sept, huitante-deux, nonante et un", [77, 82, 91]),
+        ("cent dix-neuf cent cinq", [119, 105]),
+        ("mille neuf cent quatre-vingt-quatre", [1984]),
+        ("deux mille trois", [2003]),
+        ("le vingt-troisième psaume, le premier et le 3e jour", ["23.", "1.", "3."]),
+        ("soixante, dix", [60, 10]),
+    ],
+)
+def test_french(text: str, numbers: list[int | str]) -> None:
+    assert values(text, "fr") == numbers
+
+
+def test_french_has_every_number_below_a_hundred_once_as_an_ordinal_too() -> None:
+    words = WORDS["fr"]
+    assert set(words.phrases.values()) == set(range(100))
+    assert set(words.ordinal_phrases.values()) == set(range(100))
+
+
 _ONES = [
     "zero",
     "one",
@@ -106,3 +130,4 @@ def test_every_number_is_read_as_it_is_said(number: int) -> None:
 def test_any_text_can_be_read(text: str) -> None:
     assert isinstance(values(text, "en"), list)
     assert isinstance(values(text, "es"), list)
+    assert isinstance(values(text, "fr"), list)

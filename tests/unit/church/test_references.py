@@ -24,7 +24,7 @@ def found(text: str, lang: str) -> str:
     return "; ".join(printed(mention.reference, lang) for mention in find(text, lang))
 
 
-@pytest.mark.parametrize("lang", ["en", "es"])
+@pytest.mark.parametrize("lang", ["en", "es", "fr"])
 def test_every_spoken_form_of_the_set_is_read(lang: str) -> None:
     wrong = [
         (text, found(text, lang)) for text, wanted in spoken(lang) if found(text, lang) != wanted
@@ -36,6 +36,8 @@ def test_every_spoken_form_of_the_set_is_read(lang: str) -> None:
 def test_no_sentence_fires_that_has_no_reference() -> None:
     assert len(PLAIN) >= 300
     assert [text for text in PLAIN if find(text, "en")] == []
+    french = (SETS / "plain_fr.txt").read_text().splitlines()
+    assert [text for text in french if find(text, "fr")] == []
 
 
 def test_chapters_and_verses_must_exist() -> None:
@@ -53,7 +55,7 @@ def references(draw: st.DrawFn) -> Reference:
 
 
 @settings(deadline=None)
-@given(references(), st.sampled_from(["en", "es"]))
+@given(references(), st.sampled_from(["en", "es", "fr"]))
 def test_what_is_printed_is_read_back(reference: Reference, lang: str) -> None:
     text = f"Léase {printed(reference, lang)}. Amén."
     (mention,) = find(text, lang)
@@ -76,7 +78,7 @@ def test_spelling_changes_nothing_but_the_reference(
 @settings(deadline=None)
 @given(st.text(max_size=80))
 def test_any_text_can_be_read(text: str) -> None:
-    for lang in ("en", "es", "de"):
+    for lang in ("en", "es", "fr", "de"):
         for mention in find(text, lang, strict=False):
             assert 0 <= mention.start < mention.end <= len(text)
 
@@ -88,3 +90,9 @@ def test_an_article_before_a_chapter_goes_with_it() -> None:
     (mention,) = find(text, "es")
     assert slot(text, mention, "Romanos 8", "es") == (0, "a Romanos 8")
     assert slot("x Romanos 8", Mention(mention.reference, 2, 11), "R", "es") == (2, "R")
+    assert slot("Del Salmo 8", Mention(mention.reference, 4, 11, book_first=False), "R", "es") == (
+        0,
+        "De R",
+    )
+    assert spelled("Nous lisons au chapitre huit de Romains.", "fr") == "Nous lisons à Romains 8."
+    assert spelled("Le sens du psaume vingt-trois.", "fr") == "Le sens du Psaume 23."

@@ -24,6 +24,11 @@ def test_thousands_are_one_token_and_a_verse_is_not() -> None:
     )
 
 
+def test_a_french_article_is_a_word_of_its_own() -> None:
+    words = Tokens("dans l’Apocalypse, d'Exode; o'clock, don't").words
+    assert words == ("dans", "l'", "apocalypse", "d'", "exode", "o'clock", "don't")
+
+
 def test_only_space_or_a_hyphen_joins() -> None:
     tokens = Tokens("twenty-three, four five")
     assert [tokens.is_joined(at) for at in range(len(tokens))] == [True, False, True, False]

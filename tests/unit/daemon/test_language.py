@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from pipeline.captions.board import CaptionBoard
 from pipeline.core.errors import ProtocolError
 from pipeline.core.reports import Rendition, Retranslated
 from pipeline.core.types import Caption, Recognition, Transcript, Utterance
+from pipeline.server.operator_feed import OperatorFeed
 from pipeline.workers.queues import Retranslation
 from tests.support.commands import command
 from tests.support.coordinator import CoordinatorFixture
@@ -146,3 +148,137 @@ def test_off_the_record_nothing_that_was_asked_for_is_shown(desk: Desk) -> None:
     desk.commands.obey(command("off-record"))
     desk.answer("la grâce")
     assert desk.texts() == []
+
+
+# A doubtful final, kept back in its language only
+
+
+LATER = 2.0**40
+"""Seconds of the clock at which everything is due."""
+
+
+class DoubtfulDesk(Desk):
+    """Caption 2 stands in Spanish; its French final is doubtful, and an operator has a page."""
+
+    def __init__(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        super().__init__(tmp_path)
+        monkeypatch.setattr(OperatorFeed, "is_watched", True)
+        self.facts.hold_doubtful = True
+        self.board.show(made("fe", "es", "faith", number=2))
+        self.come()
+
+    def come(self, number: int = 2) -> None:
+        """Let the quick French caption come, and its final."""
+        final = made("le sort", "fr", "faith", number=number)
+        draft = replace(final, text="sort", final=False, engine="marian")
+        self.languages.show(Rendition("fr", draft))
+        self.languages.show(Rendition("fr", replace(final, doubt=0.9, is_doubtful=True)))
+
+    @property
+    def french_now(self) -> tuple[str, bool, bool]:
+        message = self.french.message(2)
+        return message.target.text, message.final, message.doubtful
+
+    @property
+    def waiting(self) -> list[tuple[int, str, str]]:
+        """What operators are told: caption, language, text."""
+        told = self.commands.console().doubtful
+        return [(m.id, m.target.lang, m.target.text) for m in told]
+
+
+@pytest.fixture
+def doubtful(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DoubtfulDesk:
+    return DoubtfulDesk(tmp_path, monkeypatch)
+
+
+def test_a_doubtful_final_waits_in_its_language_and_comes_with_a_mark(
+    doubtful: DoubtfulDesk,
+) -> None:
+    assert doubtful.french_now == ("sort", False, False)
+    assert doubtful.waiting == [(2, "fr", "le sort")]
+    doubtful.languages.look(0.0)
+    assert doubtful.french_now == ("sort", False, False)
+    doubtful.languages.look(LATER)
+    assert doubtful.french_now == ("le sort", True, True)
+    assert not doubtful.board.message(2).doubtful
+    assert doubtful.waiting == []
+
+
+def test_an_approval_reaches_the_language_that_waits_and_is_taken_back(
+    doubtful: DoubtfulDesk,
+) -> None:
+    doubtful.commands.obey(command("approve", id=2))
+    assert (doubtful.french_now, doubtful.waiting) == (("le sort", True, False), [])
+    doubtful.commands.obey(command("undo"))
+    assert doubtful.french_now == ("le sort", True, True)
+
+
+def test_an_approval_takes_the_mark_away_in_every_language(doubtful: DoubtfulDesk) -> None:
+    spanish = replace(made("fe", "es", "faith", number=3), doubt=0.9, is_doubtful=True)
+    doubtful.board.show(spanish, marked=True)
+    doubtful.come(3)
+    doubtful.languages.look(LATER)
+    boards = (doubtful.board, doubtful.french)
+    assert [board.message(3).doubtful for board in boards] == [True, True]
+    doubtful.commands.obey(command("approve", id=3))
+    assert [board.message(3).doubtful for board in boards] == [False, False]
+    doubtful.commands.obey(command("undo"))
+    assert [board.message(3).doubtful for board in boards] == [True, True]
+
+
+def test_there_is_nothing_to_approve_where_no_language_has_a_mark(doubtful: DoubtfulDesk) -> None:
+    with pytest.raises(ProtocolError) as caught:
+        doubtful.commands.obey(command("approve", id=1))
+    assert caught.value.code == "not-doubtful"
+
+
+@pytest.mark.parametrize(
+    ("name", "fields", "texts"),
+    [
+        ("edit", {"text": "la foi", "lang": "fr"}, ("faith", "la foi")),
+        ("correct", {"text": "Faith!"}, ("Faith!", "le sort")),
+    ],
+)
+def test_what_an_operator_writes_meanwhile_is_what_is_shown(
+    doubtful: DoubtfulDesk, name: str, fields: dict[str, str], texts: tuple[str, str]
+) -> None:
+    doubtful.commands.obey(command(name, id=2, **fields))
+    assert (doubtful.texts()[-1], doubtful.waiting) == (texts, [])
+    doubtful.languages.look(LATER)
+    assert doubtful.texts()[-1] == texts
+    doubtful.commands.obey(command("undo"))
+    assert doubtful.french_now == ("le sort", True, True)
+
+
+def test_hidden_while_it_waits_it_is_never_shown(doubtful: DoubtfulDesk) -> None:
+    doubtful.commands.obey(command("hide", id=2))
+    doubtful.languages.look(LATER)
+    assert doubtful.texts() == [("gracious", "gracieux")]
+    doubtful.commands.obey(command("undo"))
+    assert doubtful.french_now == ("le sort", True, True)
+
+
+def test_an_edit_in_one_language_lets_no_other_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk = DoubtfulDesk(tmp_path, monkeypatch)
+    desk.commands.obey(command("edit", id=2, text="la fe", lang="es"))
+    assert desk.french_now == ("sort", False, False)
+    assert desk.waiting == [(2, "fr", "le sort")]
+
+
+def test_when_the_language_rests_or_the_service_ends_nothing_stays_back(
+    doubtful: DoubtfulDesk,
+) -> None:
+    doubtful.languages.settle()
+    assert (doubtful.french_now, doubtful.waiting) == (("le sort", True, True), [])
+
+
+def test_what_was_corrected_before_a_doubtful_final_came_stands_with_it(
+    doubtful: DoubtfulDesk,
+) -> None:
+    doubtful.board.show(made("fe", "es", "faith", number=4))
+    doubtful.commands.obey(command("correct", id=4, text="Faith!"))
+    doubtful.come(4)
+    doubtful.languages.look(LATER)
+    assert doubtful.texts()[-1] == ("Faith!", "le sort")

@@ -1,15 +1,20 @@
-"""The notes of a service: taken once, told to the parts, gone with the session."""
+"""The notes of a service: taken once, added to at the desk, told to the parts, gone with it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+import base64
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
 from pipeline.church.mention import Reference
 from pipeline.church.notes import Notes, written
-from pipeline.daemon.service_notes import take_notes, use_notes
+from pipeline.church.notes_files import read_notes
+from pipeline.core.errors import ProtocolError
+from pipeline.daemon.service_notes import take_notes
+from pipeline.protocol.commands import AddNotesCommand, DropNoteCommand
 from tests.support.coordinator import CoordinatorFixture
 
 NOTES = Notes(names=("Bonhoeffer",), verses=("Daniel 3:16",), words=frozenset({"hope"}))
@@ -51,7 +56,134 @@ def test_they_are_told_to_dictionary_and_verses(tmp_path: Path) -> None:
         told.extend(references)
 
     setting.context.verses.expect = expect  # type: ignore[method-assign]
-    use_notes(NOTES, setting.context, "en")
+    setting.notes.use(NOTES)
     lexicon = setting.context.dictionary.lexicon_for("said bon hoffer then")
     assert "bon hoffer" in lexicon.entries
     assert told == [Reference(27, 3, 16)]
+
+
+def test_their_translations_go_before_the_glossary_for_this_service(tmp_path: Path) -> None:
+    setting = CoordinatorFixture(tmp_path, start=False)
+    setting.notes.use(Notes(terms=("covenant = alianza", "?? = ??")))
+    assert forms(setting) == [("alianza",)]
+    setting.notes.use(Notes())
+    assert forms(setting) != [("alianza",)], "and no longer"
+
+
+def forms(setting: CoordinatorFixture) -> list[tuple[str, ...]]:
+    glossary = setting.context.dictionary.glossaries.of("es")
+    return [term.forms for term in glossary.find("The covenant holds.")]
+
+
+def heard(setting: CoordinatorFixture) -> Mapping[str, object]:
+    return setting.context.dictionary.lexicon_for("said zwingen berger then").entries
+
+
+# Added at the desk
+
+
+SERMON = (
+    b"Today we hear what Zwingenberger wrote in 1945, and read Daniel 3:16.\ncovenant = alianza\n"
+)
+
+
+def send(
+    setting: CoordinatorFixture, content: bytes = SERMON, name: str = "sermon.txt", part: int = 40
+) -> None:
+    """Send a file as an operator's page does."""
+
+    async def parts() -> None:
+        for at in range(0, len(content), part):
+            data = base64.b64encode(content[at : at + part]).decode()
+            sent = AddNotesCommand(file=name, size=len(content), at=at, data=data)
+            if (doing := setting.commands.obey(sent)) is not None:
+                await doing
+
+    asyncio.run(parts())
+
+
+def drop(setting: CoordinatorFixture, entry: str) -> None:
+    async def dropped() -> None:
+        doing = setting.commands.obey(DropNoteCommand(entry=entry))
+        assert doing is not None
+        await doing
+
+    asyncio.run(dropped())
+
+
+def test_a_file_in_parts_is_drawn_out_used_and_kept_with_the_session(tmp_path: Path) -> None:
+    setting = CoordinatorFixture(tmp_path)
+    assert "zwingen berger" not in heard(setting)
+    send(setting)
+    told = setting.commands.console().notes
+    assert (told.names, told.verses, told.terms) == (
+        ("Zwingenberger",),
+        ("Daniel 3:16",),
+        ("covenant = alianza",),
+    )
+    assert "zwingen berger" in heard(setting)
+    assert forms(setting) == [("alianza",)]
+    kept = read_notes(setting.recorder.folder / "notes.toml")
+    assert (kept.names, kept.terms) == (told.names, told.terms)
+    send(setting, b"And Ravensbruck was what she saw.", "more.md")
+    assert setting.commands.console().notes.names == ("Zwingenberger", "Ravensbruck")
+    commands = [r["name"] for r in setting.written() if r.get("event") == "command"]
+    assert commands == ["add-notes", "add-notes"], "once a file, not once a part"
+
+
+def test_what_was_drawn_out_wrongly_is_taken_out(tmp_path: Path) -> None:
+    setting = CoordinatorFixture(tmp_path, start=False)
+    send(setting)
+    drop(setting, "Zwingenberger")
+    drop(setting, "covenant = alianza")
+    told = setting.commands.console().notes
+    assert (told.names, told.verses, told.terms) == ((), ("Daniel 3:16",), ())
+    assert forms(setting) != [("alianza",)]
+    assert "zwingen berger" not in heard(setting)
+    assert read_notes(setting.recorder.folder / "notes.toml").names == ()
+    with pytest.raises(ProtocolError, match="unknown-note"):
+        drop(setting, "Zwingenberger")
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "code"),
+    [
+        (b"no zip", "sermon.docx", "notes-unreadable"),
+        (b"what", "sermon.odt", "notes-unknown"),
+        (b"...", "sermon.txt", "notes-empty"),
+    ],
+)
+def test_a_file_that_is_none_changes_nothing(
+    tmp_path: Path, content: bytes, name: str, code: str
+) -> None:
+    setting = CoordinatorFixture(tmp_path, start=False)
+    send(setting)
+    with pytest.raises(ProtocolError) as refused:
+        send(setting, content, name)
+    assert refused.value.code == code
+    assert setting.commands.console().notes.names == ("Zwingenberger",)
+
+
+@pytest.mark.parametrize(
+    ("part", "code"),
+    [
+        (AddNotesCommand(file="a.txt", size=9, at=3, data="AAAA"), "notes-incomplete"),
+        (AddNotesCommand(file="a.txt", size=9, at=0, data="?"), "bad-field"),
+        (AddNotesCommand(file="a.txt", size=1, at=0, data="AAAA"), "bad-field"),
+    ],
+)
+def test_parts_that_do_not_fit_are_refused(
+    tmp_path: Path, part: AddNotesCommand, code: str
+) -> None:
+    setting = CoordinatorFixture(tmp_path, start=False)
+    with pytest.raises(ProtocolError) as refused:
+        setting.commands.obey(part)
+    assert refused.value.code == code
+
+
+def test_a_file_that_begins_anew_forgets_what_was_sent_of_another(tmp_path: Path) -> None:
+    setting = CoordinatorFixture(tmp_path, start=False)
+    half = base64.b64encode(SERMON[:40]).decode()
+    assert setting.commands.obey(AddNotesCommand(file="a.txt", size=90, at=0, data=half)) is None
+    send(setting)
+    assert setting.commands.console().notes.names == ("Zwingenberger",)

@@ -32,6 +32,7 @@ NEAR = near_names(NAMES, {"hope", "file"})
         ("she was in Ravens Brook", "she was in Ravensbrück"),
         ("the garden of get seminy", "the garden of Gethsemane"),
         ("what Spurgin preached", "what Spurgeon preached"),
+        ("Melchi zedek was king of Salem", "Melchizedek was king of Salem"),
         ("Melchizadek was king of Salem", "Melchizedek was king of Salem"),
     ],
 )

@@ -10,14 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.church.term_slots import words_in
+from pipeline.church.term_slots import names, words_in
 from pipeline.core.resources import bundled
 from pipeline.core.standing import Standing
 from pipeline.core.terms import WantedTerm
-from pipeline.dictionary.glossary import Glossary, compile_glossary, parse_terms, shown
+from pipeline.dictionary.glossary import Glossary, compile_glossary, parse_terms, shown, shown_all
 from pipeline.engines.marian import Marian
 from pipeline.engines.term_repair import repair, word_weights
 from tests.support.needs import needs_file
+from tests.support.paths import ROOT
 
 STARTER = bundled("models", "starter", "marian")
 SLOW_SENTENCE = "Sanctification is slow, it is messy, and most days you can't see it happening."
@@ -82,12 +83,50 @@ def test_no_repair_loses_a_word_outside_its_slot(words: list[str], data: st.Data
     def score(texts: Sequence[str]) -> list[float]:
         return [-data.draw(draw) for _ in texts]
 
-    done = repair(text, -0.1, terms, weigh=weigh, score=score)
+    done = repair(text, -0.1, terms, said="", weigh=weigh, score=score)
     left = Counter(done.text.split())
     for each in done.repairs:
         left.subtract(each.written.split())
         left.update(each.found.split())
     assert +left == Counter(words)
+
+
+SENTENCES = (ROOT / "scripts/bench/church/terms_en.txt").read_text("utf-8").splitlines()
+_FILE = bundled("dictionary", "glossary", "en-es.toml")
+GLOSSARY = compile_glossary(parse_terms(_FILE.read_text("utf-8"), _FILE.name), "es")
+NAMES = {"Paul": "Pablo", "John": "Juan", "Peter": "Pedro", "Moses": "Moisés"}
+
+
+@pytest.mark.slow
+@given(st.sampled_from(SENTENCES), st.sampled_from(sorted(NAMES)), st.data())
+def test_no_repair_takes_the_place_of_another_term_or_of_a_name(
+    sentence: str, name: str, data: st.DataObject
+) -> None:
+    """Each term of the benchmark, put wherever a translator may say, into whatever is there."""
+    said = f"{sentence} And {name} knew it."
+    wanted = GLOSSARY.find(said)
+    there = data.draw(st.lists(st.sampled_from(wanted), unique=True)) if wanted else []
+    words = [term.forms[0] for term in there if term.forms] * 2  # some stand there twice
+    words += data.draw(st.lists(st.sampled_from(WORDS), min_size=1, max_size=6))
+    text = " ".join(["Hoy", *data.draw(st.permutations([*words, NAMES[name]]))])
+
+    def weigh(_: WantedTerm) -> list[float]:
+        return [data.draw(st.floats(0, 1)) for _ in words_in(text)]
+
+    def agree(texts: Sequence[str]) -> list[float]:
+        return [0.0] * len(texts)
+
+    done = repair(text, 0.0, wanted, said=said, weigh=weigh, score=agree)
+    assert NAMES[name] in done.text
+    for term in wanted:
+        assert len(shown_all(done.text, term)) >= len(shown_all(text, term))
+
+
+def test_a_name_that_was_said_is_no_slot_and_a_word_that_only_looks_like_one_is() -> None:
+    said = "Paul knew that John is the Holy Ghost's witness."
+    text = "Pablo sabía que Juan es testigo del Fantasma Santo."
+    own = [WantedTerm("holy spirit", 27, 39, ("Espíritu Santo",), "es", "espiritu santo")]
+    assert [text[a:b] for a, b in names(text, said, own)] == ["Pablo", "Juan"]
 
 
 @pytest.mark.parametrize(("objected", "shows"), [(-0.5, "el pacto"), (-3.0, "el acuerdo")])
@@ -97,7 +136,7 @@ def test_what_the_translator_resists_stays_out(objected: float, shows: str) -> N
     def score(texts: Sequence[str]) -> list[float]:
         return [objected] * len(texts)
 
-    done = repair("el acuerdo", -0.2, wanted, weigh=lambda _: [0, 1], score=score)
+    done = repair("el acuerdo", -0.2, wanted, said="", weigh=lambda _: [0, 1], score=score)
     assert done.text == shows
     assert bool(done.repairs) is (shows == "el pacto")
 
@@ -108,7 +147,7 @@ def test_a_term_that_is_only_looked_for_is_never_written() -> None:
     def never(_: object) -> list[float]:
         raise AssertionError
 
-    assert repair("el acuerdo", 0.0, wanted, weigh=never, score=never).text == "el acuerdo"
+    assert repair("el acuerdo", 0.0, wanted, said="", weigh=never, score=never).text == "el acuerdo"
 
 
 def test_a_word_weighs_what_its_heaviest_piece_weighs() -> None:

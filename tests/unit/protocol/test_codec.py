@@ -18,10 +18,13 @@ from pipeline.protocol.check_messages import CheckMessage
 from pipeline.protocol.commands import (
     MAX_TEXT,
     AckMessage,
+    AddNotesCommand,
     AddRuleCommand,
+    ApproveCommand,
     AuthMessage,
     ClientMessage,
     CorrectCommand,
+    DropNoteCommand,
     EditCommand,
     HideCommand,
     HoldTermCommand,
@@ -32,6 +35,7 @@ from pipeline.protocol.commands import (
     TypeCommand,
     VerseCommand,
 )
+from pipeline.protocol.desk import DoubtfulMessage, NotesMessage
 from pipeline.protocol.messages import (
     AliveMessage,
     AuthorizedMessage,
@@ -61,12 +65,14 @@ SENT = {
     "caption": CaptionMessage,
     "check": CheckMessage,
     "done": DoneMessage,
+    "doubtful": DoubtfulMessage,
     "earlier": EarlierMessage,
     "error": ErrorMessage,
     "fault": FaultMessage,
     "hello": HelloMessage,
     "invitation": InvitationMessage,
     "level": LevelMessage,
+    "notes": NotesMessage,
     "notice": NoticeMessage,
     "paired": PairedMessage,
     "purged": PurgedMessage,
@@ -164,11 +170,16 @@ def test_documented_client_messages_are_accepted() -> None:
         TypeCommand(name="notice", text="The sermon starts at 10:40.", lang="en"),
         PlainCommand(name="clear-notice"),
         HideCommand(id=18),
+        ApproveCommand(id=18),
         VerseCommand(name="take-verse", id=18),
         VerseCommand(name="dismiss-verse", id=18),
         AddRuleCommand(heard="file lemon", write="Philemon"),
         AddRuleCommand(name="hold-rule", heard="zor", write="Zohar"),
         HoldTermCommand(say="covenant", write="pacto", instead="acuerdo"),
+        AddNotesCommand(
+            file="sermon.txt", size=29, at=0, data="V2hhdCBCb25ob2VmZmVyIHNhaWQgaW4gMTk0NS4="
+        ),
+        DropNoteCommand(entry="Bonhoeffer"),
         PlainCommand(name="song-hold"),
         PlainCommand(name="song-caption"),
         PlainCommand(name="song-auto"),

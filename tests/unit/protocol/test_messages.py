@@ -19,7 +19,17 @@ PROTOCOL = ROOT / "docs" / "PROTOCOL.md"
 TO_EVERYONE = {"alive", "caption", "earlier", "error", "hello", "notice", "status"}
 RECORDS = {"compare", "utterance"}
 TO_OPERATORS = RECORDS | {"authorized", "check", "console", "done", "fault", "health", "level"}
-TO_OPERATORS |= {"invitation", "paired", "purged", "reloaded", "rule", "suggestion", "volunteers"}
+TO_OPERATORS |= {
+    "doubtful",
+    "invitation",
+    "notes",
+    "paired",
+    "purged",
+    "reloaded",
+    "rule",
+    "suggestion",
+    "volunteers",
+}
 TO_DISPLAYS = TO_EVERYONE | TO_OPERATORS
 FROM_DISPLAYS = {"ack", "auth", "command", "invite", "pair", "revoke"}
 
@@ -42,8 +52,10 @@ def test_an_operator_gets_what_the_schemas_say(tmp_path: Path) -> None:
         "alive",
         "check",
         "compare",
+        "doubtful",
         "earlier",
         "invitation",
+        "notes",
         "paired",
         "suggestion",
         "volunteers",

@@ -59,8 +59,9 @@ def test_pairs_are_what_was_shown_at_the_end(sessions: list[Session]) -> None:
     assert pairs[1]["source"] == "sentence Number one is spoken"
     assert pairs[1]["raw_source"] == "sentence number one is spoken"
     assert 3 not in pairs
-    (doubtful,) = sessions[0].lines("review_queue.jsonl")
-    assert (doubtful["id"], doubtful["reasons"]) == (2, ["estimate:flag"])
+    queue = [(each["id"], each["reasons"]) for each in sessions[0].lines("review_queue.jsonl")]
+    # The quick translator has made "fouro" of "four": the rules say so, though nobody else saw it.
+    assert queue == [(2, ["estimate:flag"]), (4, ["doubt:flag"])]
 
 
 def test_the_summary_is_the_sum_of_the_lines(sessions: list[Session]) -> None:

@@ -80,6 +80,7 @@ def test_the_whole_record() -> None:
         "start_to_first_text_ms": 1300.0,
         "last_syllable_to_partial_ms": 711.0,
         "last_syllable_to_final_ms": 1402.0,
+        "held_ms": None,
         # 1002 ms since it was closed: 300 recognizer, 10 draft, 650 final translator
         "overhead_ms": 42.0,
         "verse": "",
@@ -129,6 +130,15 @@ def test_without_a_draft_the_final_engine_alone_counts() -> None:
     assert made["agreement"] is None
     assert made["partial_ms"] is made["last_syllable_to_partial_ms"] is None
     assert made["overhead_ms"] == pytest.approx(1002 - 300 - 650)
+
+
+def test_the_time_that_a_final_was_kept_back_is_told_and_is_not_ours() -> None:
+    at_once = record(final(), draft())
+    made = record(final(), draft(), published_s=101.002 + 1.75, held_s=1.75)
+    assert (at_once["held_ms"], made["held_ms"]) == (None, 1750.0)
+    waited = made["last_syllable_to_final_ms"] - at_once["last_syllable_to_final_ms"]
+    assert waited == pytest.approx(1750)
+    assert made["overhead_ms"] == pytest.approx(at_once["overhead_ms"], abs=0.2)
 
 
 def test_a_source_caption_has_no_engine_and_no_times_of_one() -> None:

@@ -43,6 +43,8 @@ async def test_a_console_that_joins_late_gets_the_last_records() -> None:
             "purged": [],
             "check": None,
             "suggestion": {"type": "suggestion", "id": 0, "ref": "", "text": "", "edition": ""},
+            "doubtful": [],
+            "notes": {"type": "notes", "names": [], "verses": [], "numbers": [], "terms": []},
             "keep_audio": "none",
             "models": [],
             "volunteers": [],

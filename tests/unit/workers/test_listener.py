@@ -12,7 +12,15 @@ from pipeline.audio.protocols import AudioSource, SongDetector
 from pipeline.audio.segmenter import Segmenter
 from pipeline.config.schema import Vad
 from pipeline.core.errors import AudioError, AudioLostError
-from pipeline.core.reports import Level, Report, Settled, SongChanged, SourceChanged, WorkerEnded
+from pipeline.core.reports import (
+    Fault,
+    Level,
+    Report,
+    Settled,
+    SongChanged,
+    SourceChanged,
+    WorkerEnded,
+)
 from pipeline.core.types import AudioBlock, Utterance
 from pipeline.workers.degradation import Degradation, Rung
 from pipeline.workers.listener import Listen
@@ -386,3 +394,14 @@ def test_an_operator_holds_and_lets_go() -> None:
     run(worker)
     assert not held(reports), "there is no song mode"
     assert len(closed(reports)) >= len(SERVICE)
+
+
+def test_a_hold_that_was_forgotten_is_told_to_the_desk() -> None:
+    sermon = [Speech(1.0, 24.0, "one two three")]
+    worker, _, reports = listen(FakeSource(pcm_of(sermon, 26.0)))
+    worker.song_control = "hold"
+    run(worker)
+    assert [r.code for r in reports if isinstance(r, Fault)] == ["song-hold-forgotten"]
+    worker, _, reports = listen(FakeSource(pcm_of(sermon, 26.0)))
+    run(worker)
+    assert not [r for r in reports if isinstance(r, Fault)]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
-from pipeline.config.schema import Settings
+from pipeline.config.schema import Church, Settings
 from pipeline.core.errors import (
     EngineCancelledError,
     EngineGoneError,
@@ -250,6 +250,29 @@ def test_control_tokens_are_not_streamed_either() -> None:
     reports = run(Streams("gemma"))
     assert not any("<" in c.text for c in reports if isinstance(c, Caption))
     assert finals(reports) == [(1, "amén hermano", "marian")]
+
+
+def test_what_an_operator_is_to_see_first_is_not_streamed() -> None:
+    asked: list[bool] = []
+
+    class Listens(FakeTranslator):
+        def translate(
+            self,
+            text: str,
+            on_text: Callable[[str], None] | None = None,
+            draft: str = "",
+            standing: Standing | None = None,
+            wanted: Sequence[WantedTerm] = (),
+        ) -> Translation:
+            asked.append(on_text is not None)
+            return Translation("Amén, hermano", "gemma")
+
+    for is_held in (False, True):
+        made = worker(Listens(), [])
+        made.settings = Settings(church=Church(hold_doubtful=is_held))
+        made.begin()
+        made.run()
+    assert asked == [True, False]
 
 
 def test_high_rungs_leave_the_engine_alone() -> None:

@@ -1,0 +1,89 @@
+// A doubtful final that is kept off the screens for a moment, or stands there with a mark: the operator finds it right,
+// changes it or removes it.
+
+import { setLanguage } from "../shared/i18n.js";
+
+const TICK_MS = 100;
+
+/** `command(name, fields)` sends what becomes of it; `onChange({ id, caption })` opens it for another text. */
+export class Doubtful {
+  #bar = document.getElementById("doubt");
+  #title = document.getElementById("doubt-title");
+  #source = document.getElementById("doubt-source");
+  #target = document.getElementById("doubt-target");
+  #held = new Map();
+  #marked = null;
+  #isAble = false;
+
+  constructor(command, onChange) {
+    document.getElementById("approve").addEventListener("click", () => command("approve", { id: this.#now.id }));
+    document.getElementById("remove").addEventListener("click", () => command("hide", { id: this.#now.id }));
+    document.getElementById("change").addEventListener("click", () => {
+      const { id, source, target } = this.#now;
+      onChange({ id, caption: { source, target }, record: null, compare: null });
+    });
+    setInterval(() => this.#held.size > 0 && this.#draw(), TICK_MS);
+  }
+
+  /** The oldest that is kept back, else the newest that stands with a mark, if any. */
+  get #now() {
+    const [first] = this.#held.values();
+    return first ?? this.#marked;
+  }
+
+  /** Take a `doubtful`; with no time left it is kept back no longer. */
+  put({ id, source, target, left_s: leftS }) {
+    const key = `${id} ${target.lang}`; // Each language is judged by itself.
+    if (leftS > 0) this.#held.set(key, { id, source, target, untilMs: performance.now() + 1000 * leftS });
+    else this.#held.delete(key);
+    this.#draw();
+  }
+
+  /** Take a `caption`: one that is marked is asked about until three more are final. */
+  caption({ id, final, source, target, doubtful }) {
+    const marked = this.#marked;
+    if (doubtful) this.#marked = { id, source, target };
+    else if (marked && (marked.id === id || (final && id > marked.id + 2))) this.#marked = null;
+    this.#draw();
+  }
+
+  /** Take a `console`: all that is kept back now. */
+  reset(messages) {
+    this.#held.clear();
+    for (const message of messages) this.put(message);
+    this.#draw();
+  }
+
+  /** Have nothing any more: it was taken off the record. */
+  forget() {
+    this.#held.clear();
+    this.#marked = null;
+    this.#draw();
+  }
+
+  render(isAble) {
+    this.#isAble = isAble;
+    this.#draw();
+  }
+
+  #draw() {
+    const now = this.#now;
+    this.#bar.hidden = !(this.#isAble && now);
+    if (this.#bar.hidden) return;
+    this.#say(this.#title, words(now));
+    this.#say(this.#source, now.source.text);
+    this.#say(this.#target, now.target.text);
+    setLanguage(this.#source, now.source.lang);
+    setLanguage(this.#target, now.target.lang);
+  }
+
+  #say(element, text) {
+    if (element.textContent !== text) element.textContent = text;
+  }
+}
+
+function words({ untilMs }) {
+  if (untilMs === undefined) return "On the screens, marked (?):";
+  const seconds = Math.max(0, untilMs - performance.now()) / 1000;
+  return `Kept back for ${seconds.toFixed(1)} s:`;
+}

@@ -1,0 +1,102 @@
+// The notes of the sermon: dropped here as a file, drawn out on the server, corrected one by one.
+
+import { make } from "./row.js";
+
+const MOST_BYTES = 4_000_000;
+const PART_BYTES = 10_200; // In Base64 below the limit of a message, and whole groups of three.
+const PAUSE_MS = 40; // A display may send sixty messages a second, and a long file is many.
+const LISTS = ["names", "verses", "numbers", "terms"];
+
+function pause() {
+  return new Promise((resolve) => {
+    setTimeout(resolve, PAUSE_MS);
+  });
+}
+
+/** `command(name, fields)` sends a part of a file, or an entry to take out; false where the connection is lost. */
+export class SermonNotes {
+  #list = document.getElementById("notes");
+  #none = document.getElementById("no-notes");
+  #drop = document.getElementById("notes-drop");
+  #file = document.getElementById("notes-file");
+  #progress = document.getElementById("notes-progress");
+  #command;
+  #files = [];
+  #isSending = false;
+  #awaits = null;
+
+  constructor(command) {
+    this.#command = command;
+    this.#file.addEventListener("change", () => {
+      this.#add(this.#file.files);
+      this.#file.value = "";
+    });
+    for (const name of ["dragover", "dragleave", "drop"]) {
+      this.#drop.addEventListener(name, (event) => {
+        event.preventDefault();
+        this.#drop.classList.toggle("over", name === "dragover");
+      });
+    }
+    this.#drop.addEventListener("drop", (event) => this.#add(event.dataTransfer.files));
+  }
+
+  /** Take a `notes`: what is known now. */
+  put(lists) {
+    const entries = LISTS.flatMap((name) => lists[name] ?? []);
+    this.#list.replaceChildren(...entries.map((entry) => this.#entry(entry)));
+    this.#none.hidden = entries.length > 0;
+    this.#answered("");
+  }
+
+  /** Take a refusal of a file: `text` says why. */
+  refuse(text) {
+    this.#answered(text);
+  }
+
+  #entry(entry) {
+    const button = make("button", "", `${entry} ×`);
+    button.type = "button";
+    button.setAttribute("aria-label", `Take out ${entry}`);
+    button.addEventListener("click", () => this.#command("drop-note", { entry }));
+    return make("li", "", button);
+  }
+
+  async #add(files) {
+    this.#files.push(...files);
+    if (this.#isSending) return;
+    this.#isSending = true;
+    let told = "";
+    while (this.#files.length > 0) told = (await this.#send(this.#files.shift())) || told;
+    this.#isSending = false;
+    this.#say(told);
+  }
+
+  /** Send a file, and wait for what comes of it; return why not, "" if all went well. */
+  async #send(file) {
+    if (file.size === 0) return `${file.name} is empty.`;
+    if (file.size > MOST_BYTES) return `${file.name} has ${(file.size / 1e6).toFixed(1)} MB; notes have 4 at most.`;
+    const bytes = new Uint8Array(await file.arrayBuffer());
+    const name = file.name.slice(-80); // Its end says what it is.
+    const answer = new Promise((resolve) => {
+      this.#awaits = resolve;
+    });
+    for (let at = 0; at < bytes.length && this.#awaits; at += PART_BYTES) {
+      const data = btoa(String.fromCharCode(...bytes.subarray(at, at + PART_BYTES)));
+      if (!this.#command("add-notes", { file: name, size: bytes.length, at, data })) return "";
+      this.#say(`${file.name}: ${Math.floor((100 * at) / bytes.length)} %`);
+      await pause();
+    }
+    if (this.#awaits) this.#say(`${file.name}: being read`);
+    return answer;
+  }
+
+  /** What was sent last is in use, or refused. */
+  #answered(text) {
+    this.#awaits?.(text);
+    this.#awaits = null;
+  }
+
+  #say(text) {
+    this.#progress.textContent = text;
+  }
+}

@@ -1,0 +1,148 @@
+"""Compare the glossary with a printed Bible: is a church word said there as the entry says?
+
+    python -m scripts.quality.glossary
+    python -m scripts.quality.glossary --below 0.5 --least 5
+    python -m scripts.quality.glossary --source kjv --target rv1909 --markdown docs/GLOSSARY.md
+
+A verse has the same number in both editions. For each entry the verses are counted whose source
+has the word, and those of them whose target has the entry's rendering or one that is right as well.
+A rendering that no verse has is not wrong for that (Bibles of 1909 say "Jehová" and "caridad"), but
+it is worth a look; so is what the verses have in common instead, which stands beside it: words that
+are in at least a third of them, and three times as often as in the whole Bible.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipeline.church import editions
+from pipeline.core.resources import bundled
+from pipeline.dictionary.glossary import Glossary, compile_glossary, parse_terms, shown
+from pipeline.text.words import WORD, plain
+from scripts.bench.report_section import with_section
+
+TITLE = "## Against a printed Bible"
+_PREFACE = """
+Made by `python -m scripts.quality.glossary --markdown docs/GLOSSARY.md`: the entries of the shipped
+glossary in the verses of the King James Version that have the word, and whether the Reina-Valera
+of 1909 has the entry's rendering there. These have it in at most {below:.0%} of
+at least {least} verses:
+"""
+_SHARE = 1 / 3
+_TIMES = 3.0
+_MOST = 3
+_SHORTEST = 4
+"""Letters of a word that may stand for another rendering; shorter ones are articles, mostly."""
+
+Verses = Mapping[tuple[int, int, int], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Attested:
+    """One entry in the verses that say its word."""
+
+    term: str
+    write: str
+    verses: int
+    right: int
+    instead: tuple[str, ...]
+    """What the verses without it have in common."""
+
+    @property
+    def share(self) -> float:
+        """How many of the verses have the rendering, 0..1; 1 where no verse says the word."""
+        return self.right / self.verses if self.verses else 1.0
+
+
+def attest(glossary: Glossary, source: Verses, target: Verses) -> list[Attested]:
+    """Return each entry of a glossary in the verses that both editions have."""
+    both = [(source[key], target[key]) for key in source if key in target]
+    common = Counter(word for _, printed in both for word in _words(printed))
+    right: Counter[str] = Counter()
+    lacking: dict[str, list[str]] = {}
+    for said, printed in both:
+        for term in glossary.find(said):
+            if shown(printed, term):
+                right[term.term] += 1
+            else:
+                lacking.setdefault(term.term, []).append(printed)
+    return [
+        Attested(
+            entry.id,
+            entry.write[0],
+            right[entry.id] + len(lacking.get(entry.id, ())),
+            right[entry.id],
+            _instead(lacking.get(entry.id, ()), common, len(both)),
+        )
+        for entry in glossary.terms
+    ]
+
+
+def doubtful(found: Iterable[Attested], *, below: float, least: int) -> list[Attested]:
+    """Return the entries that few of at least `least` verses bear out, the rarest share first."""
+    weak = [each for each in found if each.verses >= least and each.share <= below]
+    return sorted(weak, key=lambda each: (each.share, -each.verses))
+
+
+def table(found: Sequence[Attested]) -> list[str]:
+    """Return the entries as the lines of a Markdown table."""
+    head = ["| said | written | verses | have it | others have |", "|---|---|---:|---:|---|"]
+    return head + [
+        f"| {each.term} | {each.write} | {each.verses} | {each.right} | {', '.join(each.instead)} |"
+        for each in found
+    ]
+
+
+def _instead(lacking: Sequence[str], common: Counter[str], verses: int) -> tuple[str, ...]:
+    there = Counter(word for printed in lacking for word in _words(printed))
+    usual = [
+        (count / len(lacking), word)
+        for word, count in there.items()
+        if count >= _SHARE * len(lacking)
+        and count / len(lacking) >= _TIMES * common[word] / verses
+        and count > 1
+    ]
+    return tuple(word for _, word in sorted(usual, reverse=True)[:_MOST])
+
+
+def _words(text: str) -> set[str]:
+    return {word for word in map(plain, WORD.findall(text)) if len(word) >= _SHORTEST}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the entries that the Bible does not bear out. Returns an exit code."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--source", default="kjv", help="edition in the spoken language")
+    parser.add_argument("--target", default="rv1909", help="edition in the caption language")
+    parser.add_argument("--below", type=float, default=0.2, help="share of verses, 0 to 1")
+    parser.add_argument("--least", type=int, default=3, help="verses that say the word")
+    parser.add_argument("--markdown", type=Path, help="write the table into this file")
+    chosen = parser.parse_args(arguments)
+    source, target = editions.load(chosen.source), editions.load(chosen.target)
+    file = bundled("dictionary", "glossary", f"{source.lang}-{target.lang}.toml")
+    terms = parse_terms(file.read_text(encoding="utf-8"), file.name)
+    found = attest(compile_glossary(terms, target.lang), source.verses, target.verses)
+    said = [each for each in found if each.verses]
+    weak = doubtful(found, below=chosen.below, least=chosen.least)
+    lines = table(weak)
+    total, right = sum(each.verses for each in said), sum(each.right for each in said)
+    summary = (
+        f"{len(said)} of {len(found)} entries are said in the Bible, {total} times in all; "
+        f"{right / max(1, total):.1%} of these verses have the rendering."
+    )
+    sys.stdout.write("\n".join([*lines, "", summary, ""]))
+    if chosen.markdown:
+        preface = _PREFACE.format(below=chosen.below, least=chosen.least)
+        section = "\n".join([TITLE, preface, *lines, "", summary, ""])
+        text = chosen.markdown.read_text(encoding="utf-8")
+        chosen.markdown.write_text(with_section(text, TITLE, section), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
