@@ -17,10 +17,8 @@ from pipeline.protocol.caption import CaptionMessage, SourceText, TargetText
 
 _REMEMBERED = 500
 """Captions that have left the board but that displays may still have."""
-
 _OPEN = 32
 """Unfinished captions kept. The pipeline has a handful; more are forgotten, oldest first."""
-
 
 _READ_A_SECOND = 15.0
 _SHORTEST_S = 2.0

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import structlog
 
-from pipeline.check.running import RunningChecks
 from pipeline.config.schema import Settings
 from pipeline.core import logs
 from pipeline.core.errors import StarkError
@@ -30,7 +29,7 @@ from pipeline.core.types import Mode
 from pipeline.daemon.caption_reports import CaptionReports
 from pipeline.daemon.context import make_context
 from pipeline.daemon.coordinator import CaptionCoordinator
-from pipeline.daemon.desk_check import DeskCheck
+from pipeline.daemon.desk_check import open_desk_check
 from pipeline.daemon.health import Health
 from pipeline.daemon.languages import Languages
 from pipeline.daemon.opening import open_session
@@ -102,12 +101,7 @@ class App:
         self._reload = reload = Reload(
             settings, read, context, group, coordinator, languages=languages
         )
-        self._desk_check = desk_check = DeskCheck(
-            context,
-            coordinator,
-            lambda: reload.settings,
-            lambda now, listen: RunningChecks(now, engines, listen).checks(),
-        )
+        self._desk_check = desk_check = open_desk_check(context, coordinator, reload, engines)
         self._commands = commands = OperatorCommands(
             context,
             coordinator,
@@ -204,9 +198,8 @@ class App:
         self._coordinator.settle()
         heard_s, unfinished = round(self._group.heard_s, 2), self._coordinator.unfinished
         self._context.recorder.record(self.health.record())
-        self._context.recorder.record(
-            EndEvent(utc=utc_now(), unfinished=unfinished, audio_s=heard_s)
-        )
+        end = EndEvent(utc=utc_now(), unfinished=unfinished, audio_s=heard_s)
+        self._context.recorder.record(end)
         if not self._context.recorder.close(max(_WRITE_S, self._reload.settings.session.drain_s)):
             self.failure = self.failure or incomplete(self.folder)
             log.error("incomplete", code="session-incomplete", session=str(self.folder))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 
 import structlog
@@ -13,13 +13,15 @@ from pipeline.audio.level import FLOOR_DBFS
 from pipeline.check.audio import Heard
 from pipeline.check.last_check import keep, last_check
 from pipeline.check.result import Check, results
-from pipeline.check.running import Listen
+from pipeline.check.running import Listen, RunningChecks
 from pipeline.config.schema import Settings
 from pipeline.core.errors import AudioError, ProtocolError
 from pipeline.core.reports import Level
 from pipeline.daemon.context import DaemonContext
 from pipeline.daemon.coordinator import CaptionCoordinator
+from pipeline.daemon.reload import Reload
 from pipeline.protocol.check_messages import CheckMessage, LastCheck
+from pipeline.workers.engines import Engines
 
 log = structlog.get_logger()
 
@@ -130,3 +132,14 @@ def loudness(levels: Sequence[Level], seconds: float) -> Heard:
         clipped_share=sum(level.clipped for level in levels) / count,
         speech_s=seconds * sum(level.speaking for level in levels) / count,
     )
+
+
+def open_desk_check(
+    context: DaemonContext, coordinator: CaptionCoordinator, reload: Reload, engines: Engines
+) -> DeskCheck:
+    """Return the check of a running service: of the settings in force, on the engines that run."""
+
+    def make(now: Settings, listen: Listen) -> Iterator[Check]:
+        return RunningChecks(now, engines, listen).checks()
+
+    return DeskCheck(context, coordinator, lambda: reload.settings, make)
