@@ -71,6 +71,7 @@ class Playlist:
         """Yield silence, and then the file."""
         began_s = time.monotonic()
         for number in range(round(self._pause_s * SAMPLE_RATE / _SILENCE_SAMPLES)):
+            # From the pause's beginning, not from the block before: lateness does not add up.
             due_s = began_s + (number + 1) * _SILENCE_SAMPLES / SAMPLE_RATE
             if self._pace == "realtime" and self._closed.wait(max(0.0, due_s - time.monotonic())):
                 return

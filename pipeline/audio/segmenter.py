@@ -91,6 +91,7 @@ class Segmenter:
     def push(self, block: AudioBlock, probability: float) -> list[Utterance]:
         """Take the next block with its speech probability; return what is now ready, in order."""
         out: list[Utterance] = []
+        # Samples are missing: two halves of a sentence must not be joined as if they were one.
         if self._expected not in (None, block.start_sample):
             out += self._close("gap")
             self._forget()
@@ -132,6 +133,7 @@ class Segmenter:
         out: list[Utterance] = []
         if (opened := self._open) is not None:
             before = opened.before(song_from)
+            # A word before the first note is speech, and stays; a breath before it is none.
             said = sum(opened.voiced[:before]) >= (1 if self._continues else self._min_blocks)
             if said or self._revision:
                 out = self._resume(opened)
@@ -148,6 +150,7 @@ class Segmenter:
         self._forget()
 
     def _use(self, vad: Vad) -> None:
+        # Asked with every block between utterances; the work is only for a change.
         if vad is self._vad:
             return
         self._vad = vad
@@ -219,6 +222,7 @@ class Segmenter:
 
     def _reopen(self, closed: Closed, opened: Stretch) -> list[Utterance]:
         self._closed = None
+        # It counts blocks of the stretch, which has just grown at its beginning.
         self._next_partial += len(closed.stretch) - len(opened)
         self._open, self._revision = closed.stretch, closed.revision
         return [self._utterance(closed.stretch, len(closed.stretch), "resumed")]
@@ -229,6 +233,7 @@ class Segmenter:
     def _due(self, opened: Stretch) -> list[Utterance]:
         """Return what the newest block has made due."""
         silence = opened.silence
+        # The end goes first: a partial or a cut of what is over would only be thrown away.
         if silence >= self._silence_blocks:
             return self._close("silence")
         if len(opened) >= self._limit_blocks:

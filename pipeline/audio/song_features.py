@@ -106,6 +106,7 @@ class SongFeatures:
         self._taken += 1
         if self._taken < WINDOW_BLOCKS or self._taken % STEP_BLOCKS:
             return None
+        # The rows are a ring: what varies with time must be looked at from the oldest on.
         order = np.roll(np.arange(WINDOW_BLOCKS), -(self._taken % WINDOW_BLOCKS))
         mels = self._mels[order]
         parts = [
@@ -115,6 +116,7 @@ class SongFeatures:
             _changes(mels),
             _beat(mels),
             _levels(mels),
+            # Of the peaks only percentiles are taken, so their order is of no account.
             _steadiness(self._tones[order], self._peaks),
             _hisses(mels),
             _voice(self._speech[order]),
@@ -130,10 +132,12 @@ def _at(values: NDArray[np.float32], *shares: float) -> NDArray[np.float32]:
 
 def _fine_structure(notes: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Return the peaks of a spectrum at unit size, shape (2, n), and their size: low, high half."""
+    # A running sum: each mean over neighbours is then one subtraction, however wide.
     total = np.cumsum(np.pad(notes, (_SMOOTH + 1, _SMOOTH), mode="edge"))
     width = 2 * _SMOOTH + 1
     white = (notes - (total[width:] - total[:-width]) / width)[: 2 * _SPLIT].reshape(2, -1)
     white = white - white.mean(axis=1, keepdims=True)
+    # Not 0: digital silence has no peaks, and is divided by its size all the same.
     size = np.sqrt(np.mean(white**2, axis=1)) + 1e-3
     return white / size[:, None], size
 
@@ -164,8 +168,10 @@ def _changes(mels: NDArray[np.float32]) -> NDArray[np.float32]:
 
 def _beat(mels: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return how regularly low, middle and high bands begin anew: autocorrelation, its best."""
+    # Only what grows louder: a beat begins at once, and dies away at a length of its own.
     rises = np.clip(np.diff(mels, axis=0), 0.0, None).reshape(len(mels) - 1, 3, -1).mean(axis=2)
     rises -= rises.mean(axis=0)
+    # Padded to twice the length: else the end would be compared with the beginning.
     spectrum = np.abs(np.fft.rfft(rises, 2 * len(mels), axis=0)) ** 2
     alike = np.fft.irfft(spectrum, axis=0)[: len(mels)] / (np.sum(rises**2, axis=0) + 1e-3)
     return np.concatenate([alike[_BEATS].max(axis=0), np.sort(alike[_BEATS], axis=0)[-4]])
@@ -173,6 +179,7 @@ def _beat(mels: NDArray[np.float32]) -> NDArray[np.float32]:
 
 def _levels(mels: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return the spread of the level, and the share of blocks far below the loudest."""
+    # The bands are logarithms, and the mean of these is not the level.
     level = np.log10(np.mean(10.0**mels, axis=1))
     low, middle, high = _at(level, 0.1, 0.5, 0.9)
     quiet = [np.mean(level < high - depth) for depth in (1.0, 2.0)]

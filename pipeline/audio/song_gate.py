@@ -90,8 +90,10 @@ class SongGate:
         if self._doubted_from is None:
             if len(self._looks) < _MEAN_OF or mean < DOUBT:
                 return Passage((heard,))
+            # The looks that made the doubt saw mostly what was before: the song is older.
             self._doubted_from = max(0, start - round((_LAG_S + STEP_S) * SAMPLE_RATE))
         elif mean < NO_DOUBT:
+            # All that waited goes on, in order: a doubt that was none has cost time, but no word.
             return Passage((*self._release(0), heard))
         self._kept.append(heard)
         if start - self._doubted_from < SONG_S * SAMPLE_RATE:
@@ -121,6 +123,7 @@ class SongGate:
         """Let go on what may be speech: no sound follows for now. An operator's hold lasts."""
         was_held = self.is_held
         speaks = "speech" in islice(reversed(self._calls), _SPEECH_LOOKS)
+        # Of a song that is held nothing goes on unless somebody was speaking at its end.
         begun = len(self._kept) if was_held and not speaks else self._begun() if was_held else 0
         heard = self._release(begun)
         self.is_held = self.control == "hold"
@@ -155,6 +158,7 @@ class SongGate:
         if song is None:
             return Passage()
         call = self._call(song)
+        # The first look that is of another kind: from it on the end of the song is counted back.
         if call != "song" and set(self._calls) <= {"song"}:
             self._turned = 0
         self._calls.append(call)
@@ -165,6 +169,7 @@ class SongGate:
     def _call(self, song: float) -> str:
         if song >= ENDED:
             return "song"
+        # Only the newest quarter second: the look itself still sees the song of before.
         latest = [speech for _, speech in islice(reversed(self._kept), STEP_BLOCKS)]
         return "speech" if sum(latest) / len(latest) >= VOICED else "quiet"
 
@@ -172,6 +177,7 @@ class SongGate:
         last = list(islice(reversed(self._calls), _QUIET_LOOKS))
         if len(last) == _QUIET_LOOKS and "song" not in last:
             return True
+        # Not in a row: between two sentences a speaker breathes.
         return last[0] == "speech" and self._calls.count("speech") >= _SPEECH_LOOKS
 
     def _begun(self) -> int:

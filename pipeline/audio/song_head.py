@@ -28,6 +28,7 @@ class SongHead:
     def song(self, features: NDArray[np.float32]) -> NDArray[np.float32]:
         """Return the probability of song, 0..1, of features of shape (..., n)."""
         logits = features @ self.weights + self.bias
+        # Less the largest: exp of a large number is infinite, and the shares stay the same.
         odds = np.exp(logits - logits.max(axis=-1, keepdims=True))
         return np.asarray(odds[..., 1] / odds.sum(axis=-1))
 
@@ -43,6 +44,7 @@ def read_song_head(path: Path | None = None) -> SongHead:
         raise ModelError("model-missing", f"{path}: the song detector is not there.", fix) from None
     except (ValueError, KeyError, TypeError) as error:
         raise ModelError("model-broken", f"{path} has no song detector: {error}", fix) from error
+    # A head of another version would give numbers, and mean nothing.
     if head.weights.shape != (SongFeatures.COUNT, len(KINDS)) or head.bias.shape != (len(KINDS),):
         raise ModelError("model-broken", f"{path} is for other features than these.", fix)
     return head

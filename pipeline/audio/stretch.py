@@ -14,6 +14,7 @@ _NOTED_BLOCKS = 2
 
 def blocks_in(ms: float) -> int:
     """Return how many blocks `ms` milliseconds fill, rounded up."""
+    # Twice negated, whole division rounds up, without the error of a float.
     return -int(-ms * SAMPLE_RATE // (1000 * BLOCK_SAMPLES))
 
 
@@ -88,10 +89,12 @@ class Stretch:
         first = len(self) // 4
         for index, voiced in enumerate(self.voiced):
             run = 0 if voiced or index < self.lead else run + 1
+            # Of equal pauses the later one: what stays open behind it is then short.
             if index >= first and run >= max(best, least):
                 best, best_at = run, index + 1 - run // 2
         if best_at:
             return best_at
+        # No pause: in the second half, where what is closed is long enough to be understood.
         half = len(self) // 2
         return half + 1 + int(np.argmin(self.probabilities[half:-1]))
 

@@ -85,6 +85,7 @@ class CaptionBoard:
             end_s=round(utterance.end_s, 3),
             source=SourceText(caption.transcript.lang, caption.transcript.text),
             target=TargetText(caption.lang, caption.text, caption.engine),
+            # One that was resumed says so with each partial: a display may have missed the first.
             status="" if old is None or caption.final else old.status,
             stable=len(caption.text) if caption.final else min(caption.stable, len(caption.text)),
             verse=caption.verse,

@@ -104,6 +104,7 @@ def _paragraph(text: str, lang: str, style: str) -> str:
 
 def _printable(text: str) -> str:
     """Return the text without what XML 1.0 cannot hold."""
+    # A lone half of a surrogate pair cannot be written as UTF-8.
     whole = text.encode(errors="replace").decode()
     return "".join(c for c in whole if c >= " " and c not in "\ufffe\uffff")
 

@@ -154,6 +154,7 @@ def _by_side(paragraph: Sequence[CaptionMessage], sides: Sequence[Side]) -> list
 
 def _markdown(text: str) -> str:
     """Return a text that Markdown shows as it is, also at the beginning of a line."""
+    # The backslash is in the same class: escaped in a second pass, it would escape its escapes.
     text = re.sub(r"([\\`*_\[\]<>|#])", r"\\\1", text)
     return re.sub(r"^(\d+)([.)])", r"\1\\\2", re.sub(r"^([-+])", r"\\\1", text))
 

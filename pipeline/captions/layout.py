@@ -46,6 +46,7 @@ def arrange(captions: Sequence[Spoken]) -> list[Cue]:
     result: list[Cue] = []
     starts_s = [caption.start_s for caption in captions[1:]]
     for caption, next_s in zip_longest(captions, starts_s):
+        # Two languages get a line each: four lines would cover the picture.
         lines = LINES // len(caption.texts)
         parts = [divide(text, lang, lines) for lang, text in caption.texts]
         count = max(map(len, parts))
@@ -54,6 +55,7 @@ def arrange(captions: Sequence[Spoken]) -> list[Cue]:
         shown = ["\n".join(filter(None, texts)) for texts in zip_longest(*parts, fillvalue="")]
         chars = [max(map(len, texts)) for texts in zip_longest(*parts, fillvalue="")]
         start_s = max(caption.start_s, result[-1].end_s if result else 0.0)
+        # The cue before may have needed all of this one's time; none is to be of no length.
         end_s = max(caption.end_s, start_s + _CLIPPED_S)
         wanted_s = start_s + max(sum(chars) / CHARS_PER_S, len(chars) * SHORTEST_S)
         end_s = max(end_s, wanted_s if next_s is None else min(wanted_s, next_s - GAP_S))

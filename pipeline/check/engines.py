@@ -93,9 +93,11 @@ class EngineChecks:
                 run = partial(self._translate, name)
                 yield Check(f"golden-{name}", doing, run, (f"model-{name}",), faster(name))
         yield from self._server_checks()
+        # Last: only now are all of them loaded, as they will be in the service.
         yield Check("memory", "Adding up the memory", self._memory)
 
     def _load_recognizer(self) -> Passed:
+        # No second try: a check is to say that an engine died, not to get over it.
         self._recognizer = factory.recognizer_process(self._settings, restarts=False)
         if self._settings.stt.hotwords:
             self._recognizer.hotwords = Dictionary(self._settings).hotwords

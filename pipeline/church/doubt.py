@@ -72,7 +72,9 @@ class DoubtModel:
     def probability(self, evidence: Evidence) -> float:
         """Return how likely a final with this evidence is wrong, 0..1."""
         z = (_row(evidence) - np.array(self.mean)) / np.array(self.scale)
+        # What is not known counts as the mean of the fitted captions: 0 after scaling.
         logit = self.bias + float(np.nan_to_num(z, nan=0.0) @ np.array(self.weights))
+        # The logistic function as a tanh, which does not overflow however sure it is.
         return round((1 + math.tanh(logit / 2)) / 2, 4)
 
 
@@ -136,12 +138,15 @@ def fit(evidence: Sequence[Evidence], wrong: Sequence[bool], ridge: float = 1.0)
     mean = np.where(known, rows, 0.0).sum(axis=0) / np.maximum(counts, 1)
     centred = np.where(known, rows - mean, 0.0)
     scale = np.sqrt((centred**2).sum(axis=0) / np.maximum(counts, 1))
+    # A feature that never varies would be divided by 0.
     scale = np.where(scale > 0, scale, 1.0)
     x = np.hstack([centred / scale, np.ones((len(rows), 1))])
     y = np.array(wrong, float)
     weights = np.zeros(x.shape[1])
+    # The bias is not kept small: it says how common mistakes are, which may be very little.
     penalty = np.diag([ridge] * (x.shape[1] - 1) + [1e-9])
     for _ in range(30):
+        # Clipped: with classes that a line parts, weights grow until exp overflows.
         p = 1 / (1 + np.exp(-np.clip(x @ weights, -30, 30)))
         gradient = x.T @ (p - y) + penalty @ weights
         hessian = (x * (p * (1 - p))[:, None]).T @ x + penalty
@@ -166,6 +171,7 @@ def auc(scores: Sequence[float], wrong: Sequence[bool]) -> float:
     start = 0
     for end in range(1, len(values) + 1):
         if end == len(values) or values[end] != values[start]:
+            # Equal values share the mean of their ranks, which counts a tie as half.
             ranks[start:end] = (start + 1 + end) / 2
             start = end
     is_wrong = np.array(wrong)[order]

@@ -88,6 +88,7 @@ def for_language(lang: str, name: str = "") -> Edition:
     A church's own come before those that ship. Raises VersesError.
     """
     from_church = own_directory()
+    # The church's own first: False sorts before True.
     there = sorted(files().items(), key=lambda item: (item[1].parent != from_church, item[0]))
     for known, file in there:
         if name not in ("", known):
@@ -108,6 +109,7 @@ def lang_of(file: Path) -> str:
     """Return the language of an edition's file, "" where that cannot be told."""
     try:
         with _opened(file) as stream:
+            # With a limit: a file without line ends would come into memory whole.
             head = stream.readline(1000).decode("utf-8-sig", "replace")
     except (OSError, lzma.LZMAError, EOFError):
         return ""
@@ -122,6 +124,7 @@ def read(file: Path, name: str) -> Edition:
     """Read one file. Raises VersesError, which names the line that is wrong."""
     try:
         with _opened(file) as stream:
+            # What is compressed may unpack to gigabytes, whatever its size on disk.
             data = stream.read(MOST_BYTES + 1)
         text = data.decode("utf-8-sig")
     except (OSError, lzma.LZMAError, EOFError, UnicodeDecodeError) as error:

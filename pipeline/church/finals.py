@@ -48,6 +48,7 @@ def checked(caption: Caption, church: Church, glossary: Glossary | None = None) 
         checks.append(Check("negation", "doubtful", word))
     if church.glossary and glossary:
         repairs = caption.translation.repairs if caption.translation else ()
+        # Last, and of the text as it stands now: the repairs above may have moved its words.
         checks += _terms(said, text, glossary, {repair.term: repair for repair in repairs})
     if not checks:
         return caption
@@ -65,6 +66,7 @@ def _with_references(said: str, text: str, langs: tuple[str, str]) -> tuple[str,
     for mention in meant:
         words = said[mention.start : mention.end]
         new = references.printed(mention.reference, langs[1])
+        # Each place of the translation stands for one reference at most, so it is taken out below.
         other, is_equal = _counterpart(mention, meant, there)
         if other is None:
             span = None if _rivals(mention, meant) else find_slot(text, mention.reference, langs)
@@ -76,6 +78,7 @@ def _with_references(said: str, text: str, langs: tuple[str, str]) -> tuple[str,
             continue
         there.remove(other)
         found = text[other.start : other.end]
+        # A right reference in another form ("chapter 3 of John") is good Spanish; it is left alone.
         if is_equal and (found == new or not other.book_first):
             checks.append(Check("reference", "right", words, found, found))
             continue
@@ -163,6 +166,7 @@ def _with_numbers(said: str, text: str, langs: tuple[str, str]) -> tuple[str, li
         (said, text),
         langs,
     )
+    # One missing and one too many: they are the same number. Of two pairs nobody could tell.
     if len(difference.said) == len(difference.written) == 1:
         (meant,), (other,) = difference.said, difference.written
         new = numbers.written_like(meant, other, langs[1])

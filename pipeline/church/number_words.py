@@ -187,6 +187,7 @@ def read(tokens: Tokens, at: int, lang: str) -> Number | None:
             return Number(total + part.value, part.end, part.ordinal)
         total, limit, end = total + part.value * scale, scale, part.end + 1
         cursor = end
+        # "a thousand and one": the word between belongs to the number.
         if tokens.is_joined(end - 1) and tokens.word(end) == words.hundred_join != "":
             cursor += 1
         if not tokens.is_joined(cursor - 1):
@@ -237,6 +238,7 @@ def _with_rest(tokens: Tokens, value: int, end: int, words: NumberWords) -> Numb
         if not tokens.is_joined(end):
             return Number(value, end)
         at = end + 1
+    # "hundred 5" is two numbers: nobody mixes words and digits in one.
     rest = None if tokens.word(at).isdecimal() else _below_100(tokens, at, words)
     return Number(value + rest.value, rest.end, rest.ordinal) if rest else Number(value, end)
 

@@ -111,6 +111,7 @@ class Passages:
         """
         words = words_of(text)
         self._forget(end_s)
+        # A final may be taken back, when its speaker goes on: then this `push` was none.
         self._before = (tuple(self._said), tuple(self._meant), self._reading, dict(self._passed))
         self._aired = []
         self._meant += [(m.reference, end_s) for m in references.find(text, self._lang)]
@@ -120,6 +121,7 @@ class Passages:
         if len(words) < 2:
             return Heard()
         window = [*before, *words]
+        # In the order of how much is known: a reading that goes on needs least, a quotation most.
         aired, end = self._read_on(window, len(before), end_s)
         if aired is None:
             aired, end = self._with_reference(window, len(before), end_s)
@@ -196,6 +198,7 @@ class Passages:
 
     def _with_reference(self, window: Sequence[str], new: int, now_s: float) -> _Found:
         """Return the verses of a reference that was said, as far as their words were said, too."""
+        # The newest reference first: a preacher who corrects himself means the second.
         return self._meant_by([meant for meant, _ in reversed(self._meant)], window, new, now_s)
 
     def _meant_by(
@@ -250,6 +253,7 @@ class Passages:
         if not STRICT.let_pass(quotation):
             return False
         verse = quotation.reference
+        # A reader goes on: the verse before it, sure an utterance ago, is the first time.
         known = [verse, replace(verse, verse=verse.verse - 1)]
         is_second = any(self._passed.get(each, now_s) < now_s for each in known)
         self._passed[verse] = now_s

@@ -34,6 +34,7 @@ def resolved(book: int, run: list[Number]) -> Place | None:
 
     Where several readings are valid, the one that takes more of the numbers; then the plain one.
     """
+    # Psalms has 150 chapters: what is greater can only be chapter and verse run together.
     if len(run) == 1 or abs(run[0].value) > 150:
         return alone(book, run[0])
     best: Place | None = None
@@ -62,6 +63,7 @@ def alone(book: int, number: Number) -> Place | None:
     if verses(book, value):
         return Place(value, 0, number.end, is_explicit=False)
     digits = str(value) if value >= 100 else ""
+    # "316" is 3:16. Only one way to part the digits may be valid, or nobody could tell.
     splits = [(int(digits[:k]), digits[k:]) for k in range(1, len(digits))]
     fits = [(c, int(v)) for c, v in splits if v[0] != "0" and 1 <= int(v) <= verses(book, c)]
     return Place(*fits[0], number.end, is_explicit=False) if len(fits) == 1 else None

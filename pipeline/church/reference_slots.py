@@ -54,6 +54,7 @@ def _bare(text: str, reference: Reference, langs: tuple[str, str]) -> tuple[int,
         rf"(?<![\d:.,]){reference.chapter}\s*:\s*{reference.verse}(?:-{reference.last})?(?![\d:%])"
     )
     matches = list(place.finditer(text))
+    # Of two the wrong one would be overwritten half of the time.
     if len(matches) != 1:
         return None
     start, end = matches[0].span()

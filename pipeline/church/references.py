@@ -44,6 +44,7 @@ def spelled(text: str, lang: str) -> str:
 
     Translators copy digits more faithfully than they translate words. Nothing else is changed.
     """
+    # From the end: what is put in is longer or shorter, and moves all behind it.
     for mention in reversed(find(text, lang)):
         start, new = slot(text, mention, printed(mention.reference, lang), lang)
         text = text[:start] + new + text[mention.end :]

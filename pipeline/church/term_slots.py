@@ -80,6 +80,7 @@ def slots(
         if weights[index] > 0 and _is_free((start, end), others)
     ]
     long = {index for index in free if places[index][1] - places[index][0] > _SHORT}
+    # Attention likes articles: they are candidates only where there is nothing else.
     ranked = sorted(long or free, key=lambda index: -weights[index])
     found: list[Place] = []
     for best in ranked:
@@ -93,6 +94,7 @@ def slots(
                     first, last = min(first, at), max(last, at)
                 at += step
         place = (places[first][0], places[last][1])
+        # A second best inside a slot that was found is the same place once more.
         if _is_free(place, found):
             found.append(place)
         if len(found) == most:
@@ -136,6 +138,7 @@ def _filled(text: str, place: Place, form: str, lang: str) -> list[Filled]:
     as_it_is = [_put(text, start, end, written)]
     if determiner := inflection.swapped(text[:start], lang):
         old, new = determiner
+        # The determiner changes with the noun's gender, so the slot begins with it.
         begins = text[:start].rstrip().rfind(old)
         as_it_is.append(_put(text, begins, end, f"{new} {form}"))
     return as_it_is

@@ -67,6 +67,7 @@ def _language(code: str, entry: Mapping[str, Any]) -> Language:
     return Language(code=code, **values)
 
 
+# Read once, at import: it ships with the program and changes with it only.
 LANGUAGES: Mapping[str, Language] = read_languages(Path(FILE).read_text("utf-8"))
 """By code, in alphabetical order."""
 

@@ -95,6 +95,7 @@ class GlossaryStore:
         self._require_on()
         term = make_term(say, write)
         kept = tuple(each for each in self.held(target) if each.id != term.id)
+        # A new entry for the same word replaces the one before; both could not hold.
         self._held[target] = (*kept, term)
         self._compile()
         return term

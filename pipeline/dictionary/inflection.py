@@ -43,6 +43,7 @@ def pattern(rendering: str, lang: str) -> str:
 
     A `*` at a word's end stands for any ending. It is for words as `plain` gives them.
     """
+    # Without spaces there are no endings to vary; each letter is matched by itself.
     if is_unspaced(rendering):
         return " ".join(map(re.escape, words(rendering)))
     return " ".join(_word_pattern(word, lang) for word in rendering.split())

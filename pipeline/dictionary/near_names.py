@@ -44,6 +44,7 @@ def skeleton(text: str) -> str:
     """Return the consonants of a text as they sound, roughly: "Nebuchadnezzar" is "nbkdnsr"."""
     plain = unicodedata.normalize("NFKD", text.lower())
     letters = "".join(sign for sign in plain if sign.isalpha())
+    # In their order: "sch" is one sound only as long as no "ch" in it was taken first.
     for spelled, sound in _SPELLINGS:
         letters = letters.replace(spelled, sound)
     letters = _SOFT.sub("s", letters).replace("c", "k")
@@ -75,6 +76,7 @@ class NearNames:
                     found.append((alike, first, end, name))
         near: dict[str, str] = {}
         taken: set[int] = set()
+        # The likeliest first: what it has taken no other stretch can have.
         for _, first, end, name in sorted(found, key=lambda each: (-each[0], each[1], each[2])):
             if taken.isdisjoint(range(first, end)):
                 taken.update(range(first, end))
@@ -103,6 +105,7 @@ def near_names(names: Iterable[str], words: Collection[str]) -> NearNames:
 
 
 def _alike(one: str, other: str) -> float:
+    # autojunk drops letters that are frequent; in a word of ten letters all of them count.
     return SequenceMatcher(None, one, other, autojunk=False).ratio()
 
 

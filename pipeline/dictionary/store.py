@@ -85,6 +85,7 @@ class Dictionary:
     def load(self) -> None:
         """Read and compile all files. Raises DictionaryError; then the old rules stay."""
         stamps = self._modified()  # before reading: a change in between must be seen next time
+        # All is compiled before anything is put in place: a mistake leaves what is in force.
         lexicon = self._compiled({file: self._read(file) for file in self._files})
         self.glossaries.load()
         self.lexicon = lexicon
@@ -114,6 +115,7 @@ class Dictionary:
             )
         taken = {rule.id for rule in self.lexicon.rules}
         rule = Rule(free_id(write, taken), (heard,), write, source="this service")
+        # The last of equal rules wins, so what operators hold goes before all files.
         self.lexicon = compile_lexicon([*self.lexicon.rules, rule])
         self._held = (*self._held, rule)
         return rule
@@ -130,6 +132,7 @@ class Dictionary:
         """
         self._require_enabled()
         content = self._read(self.own)
+        # A church that edits it with Notepad gets its file back with its own line ends.
         newline = "\r\n" if "\r\n" in content else "\n"
         taken = {rule.id for rule in parse_rules(content, str(self.own))}
         rule = Rule(free_id(write, taken), (heard,), write, source=str(self.own))
@@ -142,6 +145,7 @@ class Dictionary:
     def remove(self, text: str) -> None:
         """Take what `add` has appended out of the file and out of force. Raises DictionaryError."""
         content = self._read(self.own)
+        # Somebody has edited it since: better to refuse than to take out what another wrote.
         if content.count(text) != 1:
             message = f"{self.own} has been changed: the rule is not as it was added."
             raise DictionaryError("dictionary-rule-gone", message, "Remove it in the file.")

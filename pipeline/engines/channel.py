@@ -55,6 +55,7 @@ class Channel:
         """Send a message and the bytes that belong to it."""
         text = orjson.dumps(message, option=orjson.OPT_SERIALIZE_NUMPY)
         raw = memoryview(data).cast("B")
+        # The samples follow by themselves: to join them would copy a minute of sound.
         self._send(memoryview(_HEAD.pack(len(text), len(raw)) + text), patience)
         self._send(raw, patience)
 
@@ -73,6 +74,7 @@ class Channel:
     def end(self) -> None:
         """Let the other side read an end, and wake whoever waits here; any thread may."""
         try:
+            # Not close(): another thread may be inside, and the next file would get the number.
             self._socket.shutdown(socket.SHUT_RDWR)
         except OSError:
             return  # the other side was quicker

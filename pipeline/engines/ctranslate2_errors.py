@@ -26,6 +26,7 @@ def require(folder: Path, names: tuple[str, ...], section: str, kind: str) -> No
             f"{key}: {folder} is a file, not the folder of a CTranslate2 model.",
             "Give the folder that holds model.bin.",
         )
+    # Before the files are counted: of the wrong kind of model every other file is missing too.
     made = kind_of(folder / "model.bin")
     if made not in ("", kind):
         raise _wrong_kind(folder, key, kind)
@@ -59,6 +60,7 @@ def explain(error: Exception, model: str | Path, section: str, kind: str) -> Mod
 
     `section` is the table of the settings that names the model, such as `stt`.
     """
+    # The library has no error classes for these: the words are all that tells them apart.
     said = " ".join(str(error).split()).rstrip(".")
     key = setting(section, "model")
     if "not a Whisper model" in said or "cannot be used as" in said:

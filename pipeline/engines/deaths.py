@@ -89,6 +89,7 @@ def _smaller(spec: EngineSpec) -> str:
 
 def _free_bytes() -> int:
     """Return how much memory a process can still get: what there is, or what it is allowed."""
+    # A limit of the process (ulimit, LimitAS) ends it while the machine has memory left.
     free, (allowed, _) = psutil.virtual_memory().available, resource.getrlimit(resource.RLIMIT_AS)
     return int(free if allowed == resource.RLIM_INFINITY else min(free, allowed))
 

@@ -192,6 +192,7 @@ class Gemma:
             sizes = f"{len(prompt)} tokens of prompt and {cap} of answer"
             raise EngineError("text-too-long", f"{sizes} do not fit the context.")
         reused = self._llama.prompt(prompt, check, head)
+        # "Holy, holy, holy" is no loop: what was said so often may be said so often again.
         repeats = repetition.longest(repetition.words(source)).count
         words = WholeWords(self.target, grow)
         made: list[int] = []
@@ -210,10 +211,12 @@ class Gemma:
                 stopped = "loop"
                 break
             words.add(self._llama.piece(token))
+            # Once a token: a deadline is kept to within the time that one token takes.
             check()
             if len(made) == cap:
                 break
         kept = repetition.cut(made, loop, repeats) if loop else made
+        # Joined before decoding: a letter may be spread over two tokens.
         text = one_line(b"".join(map(self._llama.piece, kept)).decode(errors="replace"))
         answer = Answer(source, prompt, kept, text, logprob / max(1, len(made)))
         done = repair_answer(self._llama, answer, wanted, encode=self._as_answer, check=check)

@@ -82,6 +82,7 @@ class AnswerScorer:
         words = words_in(text)
         begins = self._word_of_token(words)
         firsts = sorted(
+            # With a space and without: where a word begins decides which of its tokens it has.
             {self._encode(said)[0] for form in term.forms for said in (form, f" {form}")}
         )
         best, chosen = -math.inf, -1
@@ -99,6 +100,7 @@ class AnswerScorer:
         return [self._score(self._encode(text)) for text in texts]
 
     def _score(self, tokens: list[int]) -> float:
+        # The common beginning is in the model's cache: only what differs costs an evaluation.
         kept = 0
         while kept < min(len(tokens), len(self._answer), len(self._known)):
             if tokens[kept] != self._answer[kept]:
@@ -128,6 +130,7 @@ class AnswerScorer:
             look(place, likely)
 
         if kept < len(tokens):
+            # What comes first is foretold by the token before it, which was fed last.
             note(kept, -1)
         start = kept
         while start < len(tokens) - 1:
@@ -144,6 +147,7 @@ class AnswerScorer:
     def _word_of_token(self, words: Sequence[tuple[int, int]]) -> dict[int, int]:
         """Return the places of tokens with which a word begins, and which word."""
         found: dict[int, int] = {}
+        # Bytes are joined before they are decoded: one letter may lie in two tokens.
         made, length = b"", 0
         for place, token in enumerate(self._answer):
             made += self._model.piece(token)

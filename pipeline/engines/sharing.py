@@ -68,6 +68,7 @@ class SharedTranslator:
     def load(self) -> None:
         """Load the engine once, whoever asks first. Raises ModelError, to all who ask."""
         with self._loading:
+            # Loading it again for each language would take as long again, to fail again.
             if self._refusal is not None:
                 raise self._refusal
             if self._is_loaded:
@@ -89,6 +90,7 @@ class SharedTranslator:
         until_s = time.monotonic() + by.deadline_s
         with self._changed:
             self._number += 1
+            # The round of its arrival: who comes back at once stands behind all who wait already.
             request = _Request(by, self._round + 1, self._number)
             self._waiting.append(request)
             try:
@@ -98,8 +100,10 @@ class SharedTranslator:
                         raise EngineCancelledError("engine-cancelled", "It is not wanted.")
                     if time.monotonic() > until_s:
                         raise EngineGoneError("engine-busy", "No turn within the deadline.")
+                    # With a limit: nobody notifies when a text is not wanted any more.
                     self._changed.wait(_LOOK_S)
                 self._at_work = request
+                # The first target comes whenever it likes and must not push the others' round on.
                 if not by.is_first:
                     self._round = max(self._round, request.round)
             finally:
@@ -164,10 +168,12 @@ class LanguageTranslator:
             with self.shared.turn(self) as is_over:
                 engine.target = self.lang
                 engine.deadline_s = self.deadline_s
+                # Set at each turn, on one engine: its caller is another one every time.
                 engine.is_cancelled = lambda: self.is_cancelled() or is_over()
                 try:
                     return engine.translate(text, on_text, draft, standing, wanted)
                 except EngineCancelledError:
+                    # Given up for the first target only: the text is wanted, so it waits again.
                     if self.is_cancelled() or not is_over():
                         raise
                 finally:

@@ -52,6 +52,7 @@ def repair(
     others = [*taken(text, wanted), *names(text, said, wanted)]
     done: list[tuple[Filled, TermRepair]] = []
     for term in missing:
+        # What an earlier term was put into is taken as well: two terms would overwrite each other.
         places = [*others, *(filled.slot for filled, _ in done)]
         ways = fillings(text, slots(text, weigh(term), places), term, places)
         if not ways:
@@ -65,6 +66,7 @@ def repair(
 
 
 def _with(text: str, filled: Sequence[Filled]) -> str:
+    # From the end, so that the places of those before stay right.
     for each in sorted(filled, key=lambda each: -each.slot[0]):
         text = text[: each.slot[0]] + each.written + text[each.slot[1] :]
     return text

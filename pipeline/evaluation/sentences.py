@@ -34,6 +34,7 @@ class Sentence:
 
     def missing(self, text: str) -> list[str]:
         """Return the terms that `text` lacks."""
+        # Words with one space between, so that a term of two words is found over any punctuation.
         plain = " ".join(words(text))
         return [term for term in self.terms if not _pattern(term).search(plain)]
 

@@ -50,6 +50,7 @@ def wrong_files(model: Path, on_bytes: Callable[[int], None] = nobody) -> list[s
     found = []
     for file, known in known_files(model):
         said = _wrong_size(file, known)
+        # A size is known at once, a hash takes a minute for a large model: sizes go first.
         if not said and digest(file, "sha256", on_bytes) != known.sha256:
             said = f"{file} has other content than it was made with"
         found += [said] if said else []

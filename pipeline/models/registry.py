@@ -142,6 +142,7 @@ def hub_id(value: str) -> tuple[str, str] | None:
     The file is "" where none is named.
     """
     match = _HUB_ID.fullmatch(value)
+    # A name becomes a path: ".." would lead out of the folder for models.
     return (match[1], match[2] or "") if match and ".." not in value else None
 
 
@@ -158,6 +159,7 @@ def _read(file: Path) -> dict[str, Model]:
     except ValidationError as error:
         problems = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
         raise _broken(file, problems) from None
+    # Deeply nested TOML ends in a RecursionError, which is no ValueError.
     except (OSError, ValueError, RecursionError) as error:
         raise _broken(file, str(error)) from None
     return {model.name: model for model in entries}

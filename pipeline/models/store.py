@@ -168,6 +168,7 @@ class Store:
         Raises ModelError, OSError.
         """
         self.require_place(manifest.name)
+        # Last of all files: a folder without a manifest is none of ours.
         (source / MANIFEST).write_text(manifest.model_dump_json(indent=2) + "\n", "utf-8")
         folder = self.folder(manifest.name)
         # The old model is moved aside and deleted last: a kill at any point leaves whole folders.
@@ -176,6 +177,7 @@ class Store:
         if folder.exists():
             folder.rename(old)
         source.rename(folder)
+        # The rename is on the disk before the old files go: a power cut leaves one of the two.
         sync(self.directory)
         shutil.rmtree(self.partial(manifest.name), ignore_errors=True)
 
@@ -217,6 +219,7 @@ def directory_of(setting: str) -> Path:
     if setting:
         return Path(setting).expanduser()
     data = os.environ.get("XDG_DATA_HOME", "")
+    # The XDG specification: a relative path counts as if it were not set.
     home = Path(data) if Path(data).is_absolute() else Path.home() / ".local" / "share"
     return home / "stark-translate" / "models"
 

@@ -28,6 +28,7 @@ def one_line(most: int) -> Callable[[Any, ValidationInfo], Any]:
     def clean(value: Any, info: ValidationInfo) -> Any:
         if not (isinstance(value, str) and value):
             return value
+        # Terminals obey control characters, and a caption is one line in every file.
         printable = "".join(" " if unicodedata.category(sign) == "Cc" else sign for sign in value)
         text = " ".join(printable.split())
         if not 0 < len(text) <= most:

@@ -112,6 +112,7 @@ class Review:
         """
         self.folder = folder
         self._terms = terms
+        # Before anything is read: a daemon that still wrote would make it old at once.
         self._lock = hold_session(folder / JOURNAL)
         try:
             queue = folder / QUEUE
@@ -262,12 +263,14 @@ def read_decisions(folder: Path) -> dict[int, Reviewed]:
     """Return the last decision about each item of a session's review. Raises SessionError."""
     path = folder / REVIEWED
     every = read_lines(path, _parse_reviewed) if path.exists() else []
+    # Read in order: of several decisions about one item the last one is left.
     return {decided.id: decided for decided in every}
 
 
 def hold_session(journal: Path) -> int:
     """Lock a session's journal, as the daemon that writes it does; return the descriptor."""
     try:
+        # A lock goes with its last descriptor: a program that is started must not inherit one.
         fd = os.open(journal, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:
         raise SessionError("session-unreadable", f"{journal}: {error.strerror}.") from None

@@ -65,6 +65,7 @@ def timeline(length_s: float, lanes: Sequence[Lane]) -> Markup:
     """Return lanes over the time of a session."""
     length_s = max(length_s, 1.0)
     height = sum(lane.height + _LANE_GAP for lane in lanes)
+    # Twelve labels fit beside each other.
     step_s = next((s for s in _TIME_STEPS_S if length_s / s <= 12), _TIME_STEPS_S[-1])
     content: list[Markup] = []
     for tick in range(int(length_s // step_s) + 1):
@@ -87,6 +88,7 @@ def stacked(columns: Sequence[Column], height: int = 240) -> Markup:
     most_ms = max((sum(column.parts.values()) for column in columns), default=0.0)
     content, scale = _seconds_axis(most_ms, height)
     pitch = _PLOT / max(1, len(columns))
+    # Of a long service columns are thinner than a pixel: gaps between them would make it grey.
     width = max(0.6, pitch * 0.82 if pitch > 3 else pitch)
     for number, column in enumerate(columns):
         y = float(height)
@@ -153,9 +155,11 @@ def histogram(
             content.append(_linked(f"{low:.2g} to {high:.2g} s: {count}", None, [box]))
     for number, (name, value) in enumerate(marks.items()):
         x = _x(value, top_ms)
+        # Near the right edge a label to the right would be cut off.
         side = "end" if x > _LEFT + _PLOT * 0.85 else "start"
         content.append(_line(x, 4, x, floor, "mark"))
         x += 5 if side == "start" else -5
+        # Two heights in turn: p50 and p95 of a quick service stand close together.
         content.append(_label(x, 13 + 13 * (number % 2), f"{name} {value / 1000:.2f} s", side))
     content.append(_label(_LEFT - 10, floor, "0", "end"))
     content.append(_label(_LEFT - 10, 44, f"{most}", "end"))

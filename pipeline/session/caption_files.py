@@ -27,6 +27,7 @@ class CaptionFiles:
         `lang` is the further target language, "" for the first; `langs` are those of transcripts.
         """
         self.journal = LineFile(folder / journal_name(lang), sync=True, keep=keep)
+        # One lock for the folder is enough: who has the first journal has the session.
         if not lang:
             self.journal.lock()
         self._transcripts = Transcripts(folder, langs, lang)
@@ -127,6 +128,7 @@ class CaptionsByLanguage:
             try:
                 files.flush()
             except OSError as error:
+                # One full or broken file must not keep the other languages from the disk.
                 failed = failed or error
         if failed is not None:
             raise failed

@@ -218,6 +218,7 @@ class SessionRecorder:
         """Make again from the journal and the records what is not appended to."""
         for number, record in enumerate(earlier.records, 1):
             self._take_in(record)
+            # In portions: pairs of a whole day would else wait in memory for the first write.
             if number % _AT_ONCE == 0:
                 self._write()
         for message in earlier.messages:
@@ -232,6 +233,7 @@ class SessionRecorder:
         try:
             self._queue.put_nowait(item)
         except queue.Full:
+            # Several threads put, and `+=` is a read and a write.
             with self._lock:
                 self._full += 1
 
@@ -242,6 +244,7 @@ class SessionRecorder:
             self._take(item)
             self._write()
             self._busy_since_s = 0.0
+        # No record follows any more that a held caption could wait for.
         self._captions.settle_all()
         self._tell_dropped()
         self._sum_up()

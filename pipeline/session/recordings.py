@@ -74,6 +74,7 @@ class Recordings:
     def add(self, record: UtteranceRecord, pcm: Pcm) -> None:
         """Write the sound of an utterance. What cannot be written is given up and logged once."""
         try:
+            # Asked each time: room may come back, when old sessions go.
             self._stopped = self._free_bytes(self._session) < LEAST_FREE_BYTES
             if not self._stopped:
                 (self._session / FOLDER).mkdir(exist_ok=True)
@@ -88,5 +89,6 @@ class Recordings:
 def remove_recordings(session: Path, is_gone: Callable[[int], bool]) -> None:
     """Delete the sound of the utterances that go, and halves of files. Raises OSError."""
     for path in (session / FOLDER).glob("*"):
+        # What a crash has left half written has a name of its own, and nobody will end it.
         if not path.stem.isdecimal() or is_gone(int(path.stem)):
             path.unlink(missing_ok=True)

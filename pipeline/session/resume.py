@@ -147,6 +147,7 @@ def in_use(journal: Path) -> bool:
     """Return whether a running daemon has locked this journal. Raises OSError."""
     fd = os.open(journal, os.O_RDONLY | os.O_CLOEXEC)
     try:
+        # Closing gives the lock back at once, if it was free: it was only a question.
         return not try_lock(fd)
     finally:
         os.close(fd)

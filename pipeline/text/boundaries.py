@@ -26,6 +26,7 @@ def begins_word(piece: str, before: str) -> bool:
         return True
     if before.endswith(HALF) or before.startswith(_BYTE):
         return False
+    # What it will be is not known yet; where letters are words the next one begins here.
     if piece[0] == HALF or piece.startswith(_BYTE):
         return is_unspaced(before[-1:])
     if unicodedata.category(piece[0]).startswith("M"):  # a vowel above the letter before it

@@ -34,6 +34,7 @@ def word_set(line: str) -> frozenset[str]:
 
 def plain(word: str) -> str:
     """Return a word as it is compared: small letters, no accents but for ñ."""
+    # NFD parts letters from accents. The tilde stays: año and ano are different words.
     parted = unicodedata.normalize("NFD", word.casefold().replace("’", "'"))
     bare = "".join(c for c in parted if c == "\u0303" or not unicodedata.combining(c))
     return unicodedata.normalize("NFC", bare)

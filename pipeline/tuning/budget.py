@@ -146,6 +146,7 @@ class Level:
 
 def shape_of(name: str) -> Shape | None:
     """Return the layers of a Gemma by the size in its name, None if that says nothing."""
+    # Not inside another word: "v0.4b" or "q4_b" are no sizes.
     found = re.search(r"(?<![\w.])(\d+)([bm])(?![a-z0-9])", name.casefold().replace("_", "-"))
     return _SHAPES.get(found[0]) if found else None
 
@@ -217,6 +218,7 @@ def known_gpu(name: str) -> KnownGpu | None:
     matching = [
         gpu for gpu in GPUS if re.search(rf"\b{re.escape(gpu.name)}\b", name, re.IGNORECASE)
     ]
+    # The longest: "RTX A2000" and a shorter name may both stand in what a driver says.
     return max(matching, key=lambda gpu: len(gpu.name), default=None)
 
 

@@ -148,6 +148,7 @@ def choose(trials: Sequence[Trial], set_now: Values) -> Trial | None:
     worked = [(t, f) for t, f in worked if f.words >= _ENOUGH_WORDS or not _shorter(t, set_now)]
     if not worked:
         return None
+    # The cheapest stand first, so the first that is quick enough is the one to take.
     quickest = min(figures.busy for _, figures in worked)
     return next(trial for trial, figures in worked if figures.busy <= quickest * _NEAR)
 
@@ -159,6 +160,7 @@ def quicker(one: Trial, other: Trial) -> Trial:
 
 
 def _hears(figures: Figures, best: float) -> bool:
+    # In a short test one word is more than a hundredth, and means nothing.
     allowed = max(_WORSE, _WORDS_WORSE / figures.words if figures.words else 0.0)
     return figures.word_error_rate is None or figures.word_error_rate <= best + allowed
 

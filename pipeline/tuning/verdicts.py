@@ -81,6 +81,7 @@ def judge(
     if role == "stt" and partial_ms and figures.finals_busy < budget:
         # The rest goes to partials, whose number falls as the time between them grows.
         partials = figures.busy - figures.finals_busy
+        # Work on partials goes with how many there are, and these with 1 / partial_ms.
         needed_ms = partial_ms * partials / (budget - figures.finals_busy)
         # Rarer partials would be of no use to anybody who reads.
         if needed_ms <= 4000:
@@ -178,6 +179,7 @@ def memory_needs(models: Sequence[Model], machine: Machine) -> list[Need]:
             model.role,
             model.memory_bytes,
             fits_ram=model.memory_bytes + HEADROOM_BYTES <= machine.ram_free_bytes,
+            # Marian stays on the CPU: its sentences take milliseconds there.
             fits_gpu=None if free is None or model.role == "marian" else model.memory_bytes <= free,
         )
         for model in models

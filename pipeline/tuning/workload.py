@@ -106,6 +106,7 @@ def hearing(settings: Settings) -> Work:
                 sentence
                 for sentence in sentences
                 if each.revision == last[each.id]
+                # By its middle: where a pause is cut, either side may have some of it.
                 and each.start_s <= (sentence.start_s + sentence.end_s) / 2 < each.end_s
             ),
         )

@@ -234,10 +234,10 @@ def test_a_song_is_held_by_itself_or_by_one_press_and_captioned_anyway(
     expect(people.locator("#status-text")).to_have_text("Music")
     expect(button).to_have_text("Caption anyway")
     page.keyboard.press("s")
+    expect(button).to_have_text("Hold songs again")
     assert wanted() == "caption"
     hall.song(held=False)
     expect(page.locator("#state")).to_have_text("Listening")
-    expect(button).to_have_text("Hold songs again")
     expect(page.locator("#undo .word")).to_have_text("Undo: song-caption")
     page.keyboard.press("u")
     expect(button).to_have_text("Hold for a song")

@@ -146,6 +146,25 @@ def test_a_corrected_word_holds_for_the_service_at_one_key(
     expect(page.locator("#hold")).to_be_hidden()
 
 
+def test_a_key_counts_before_the_frame_in_which_a_dialog_goes(
+    hall: OperatorServer, visit: Visit
+) -> None:
+    """Until then its field has the focus, as a busy computer showed: nobody types there."""
+    page = opened(visit)
+    hall.hear(1, "and zor said so", "(and zor said so)")
+    expect(row(page, 1)).to_have_attribute("aria-current", "true")
+    page.keyboard.press("e")
+    page.locator("#edit-heard").fill("and Zohar said so")
+    page.evaluate("""() => {
+      const field = document.activeElement;
+      for (const key of ["Enter", "k"]) {
+        field.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
+      }
+    }""")
+    expect(page.locator("#undo .word")).to_have_text("Undo: “zor” → “Zohar” for this service")
+    expect(page.locator("#hold")).to_be_hidden()
+
+
 def test_a_rendering_holds_for_the_service_with_the_word_that_it_renders(
     hall: OperatorServer, visit: Visit
 ) -> None:

@@ -30,6 +30,7 @@ def tried(folder: Path, content: bytes) -> Loaded | None:
         return accepted(lambda: load(file), str(file))
 
 
+@pytest.mark.slow
 @FUZZ
 @given(damaged(GOOD, most=6))
 @example(b"a = " + b"[" * 5000)
@@ -40,6 +41,7 @@ def test_a_damaged_file_is_taken_or_refused_by_its_name(tmp_path: Path, content:
     tried(tmp_path, content)
 
 
+@pytest.mark.slow
 @FUZZ
 @given(st.dictionaries(KEYS, VALUES, max_size=4))
 @example({"server.port": float("nan")})
@@ -60,6 +62,7 @@ def test_any_value_of_any_key_is_taken_or_refused(tmp_path: Path, values: dict[s
         assert dict(leaves(loaded.settings.model_dump())).keys() == DEFAULTS.keys()
 
 
+@pytest.mark.slow
 @FUZZ
 @given(
     st.dictionaries(

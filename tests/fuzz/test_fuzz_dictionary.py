@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -54,6 +55,7 @@ def tried(text: str) -> None:
         lexicon.hotwords(5)
 
 
+@pytest.mark.slow
 @FUZZ
 @given(st.lists(RULES, max_size=3), st.dictionaries(WORDS, VALUES, max_size=2))
 @example([{"hear": "romance", "write": "Romans", "within_words": 10**30}], {})
@@ -75,6 +77,7 @@ def test_a_damaged_file_is_taken_or_refused_by_its_name(text: str) -> None:
     tried(text)
 
 
+@pytest.mark.slow
 @FUZZ
 @given(content=st.binary(max_size=40) | damaged(GOOD), later=damaged(GOOD))
 def test_a_file_that_becomes_wrong_leaves_the_rules_in_force(
@@ -97,6 +100,7 @@ def test_a_file_that_becomes_wrong_leaves_the_rules_in_force(
         assert dictionary.lexicon is lexicon
 
 
+@pytest.mark.slow
 @settings(FUZZ, max_examples=examples(20))
 @given(damaged(SHIPPED))
 def test_the_shipped_file_damaged(content: bytes) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -45,6 +46,7 @@ MANIFESTS = st.fixed_dictionaries(
 ).map(lambda values: orjson.dumps(MANIFEST | values))
 
 
+@pytest.mark.slow
 @FUZZ
 @given(st.lists(ENTRIES, max_size=2))
 @example([{"name": "mine", "role": "gemma", "repository": "a/b", "files": []}])
@@ -58,6 +60,7 @@ def test_any_names_of_ones_own_are_taken_or_refused(
         accepted(functools.partial(resolve, model.role, name, tmp_path), name)
 
 
+@pytest.mark.slow
 @FUZZ
 @given(damaged(SHIPPED, most=6))
 @example(b"a = " + b"[" * 5000)
@@ -81,6 +84,7 @@ def test_any_manifest_is_taken_or_refused(tmp_path: Path, content: bytes) -> Non
         accepted(lambda: store.path(manifest))
 
 
+@pytest.mark.slow
 @FUZZ
 @given(st.sampled_from(sorted(KEYS)), NAMES)
 @example("stt", "\0")

@@ -130,6 +130,7 @@ def test_any_commands_in_any_order_leave_a_desk_that_works(
     assert setting.board.seq > 0
 
 
+@pytest.mark.slow
 @FEW
 @given(raws=st.lists(MESSAGES.map(said).filter(bool) | st.text(max_size=50), max_size=12))
 def test_any_messages_over_a_socket_leave_the_others_their_captions(raws: list[str]) -> None:
@@ -178,6 +179,7 @@ HEADERS = st.lists(
 )
 
 
+@pytest.mark.slow
 @FEW
 @given(requests=st.lists(st.tuples(LINES, HEADERS), min_size=1, max_size=6))
 def test_any_request_leaves_the_others_their_captions(
@@ -203,6 +205,7 @@ def test_any_request_leaves_the_others_their_captions(
     ask()
 
 
+@pytest.mark.slow
 @FEW
 @given(query=QUERIES)
 def test_any_query_over_a_socket_gets_a_hello_or_a_reason(query: str) -> None:

@@ -65,6 +65,7 @@ export class Meter {
   #number = document.getElementById("level-number");
 
   constructor() {
+    // By itself as well: that no level comes any more is just what must be seen.
     setInterval(() => this.#draw(), 250);
   }
 

@@ -90,6 +90,7 @@ export class Row {
       const { lang, nodes } = sourceOf(entry);
       setLanguage(this.#heard, lang);
       this.#heard.replaceChildren(...nodes);
+      // The new marks in it do not know yet whether this row is the chosen one.
       this.choose(this.element.tabIndex === 0);
     }
     this.#versions.replaceChildren(...versions(entry).map((version) => cell(version, caption)));

@@ -8,7 +8,13 @@ const TYPING = "input:not([type=checkbox]), textarea, select, [contenteditable],
 
 function busy(event) {
   if (event.defaultPrevented || event.repeat || event.isComposing || !document.hasFocus()) return true;
-  return event.target.closest(TYPING) || document.querySelector("dialog[open]");
+  return isTyping(event.target) || document.querySelector("dialog[open]");
+}
+
+/** Whether somebody writes there. A field of a dialog keeps the focus until the frame after the dialog has closed. */
+function isTyping(target) {
+  const field = target.closest(TYPING);
+  return field !== null && field.checkVisibility?.() !== false;
 }
 
 /** The key of a button that this event stands for, or "". */

@@ -24,6 +24,7 @@ export class Utterances {
   /** Take a `caption`; an older revision than the one we have changes nothing. */
   caption(message) {
     const entry = this.#entry(message.id);
+    // A `hello` after a lost line may come behind a caption that is newer than it.
     if (!entry.caption || entry.caption.seq < message.seq) entry.caption = message;
     this.#prune();
   }
@@ -31,6 +32,7 @@ export class Utterances {
   /** Take an `utterance`. */
   record(message) {
     const entry = this.#entry(message.id);
+    // Once: what was marked must not lose its mark because later captions are worse.
     if (!entry.record) entry.isDoubtful = this.#doubts.marks(message);
     entry.record = message;
     this.#prune();

@@ -46,6 +46,7 @@ async function play(receive, hideS) {
       await wait(PAUSE_MS);
     }
     receive({ type: "status", mode: "demo", state: "listening" });
+    // Long enough to see the text go away, short enough that nobody takes it for broken.
     await wait((Math.min(hideS, 8) + 2) * 1000);
   }
 }

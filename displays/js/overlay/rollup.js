@@ -103,6 +103,7 @@ export class Rollup {
     const elements = [...this.#list.children];
     for (const [at, block] of blocks.entries()) {
       const count = this.#lines.countIn(elements[at]);
+      // In order: a block that is still growing may yet push back what is above it.
       if (count > this.#scroller.above || !block.final) break;
       this.#scroller.drop(count);
       this.#gone = block.captions.at(-1).id;

@@ -72,6 +72,7 @@ export class Stage {
 
   /** Make the stage as high as whole lines are, so that none is cut in two when it leaves. */
   cut() {
+    // The height set last time would else be taken for all there is.
     this.#stage.style.height = "";
     const linePx = Number.parseFloat(this.#usual().lineHeight);
     const lines = Math.min(this.#lines, Math.floor(this.#stage.clientHeight / linePx));

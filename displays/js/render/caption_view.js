@@ -29,6 +29,7 @@ export class CaptionView {
   /** Show this revision of a caption or block to a reader of `lang`. */
   update(item, lang) {
     const captions = item.captions ?? [item];
+    // Most messages change the last caption only: the others are not even compared letter by letter.
     if (lang === this.#lang && captions.length === this.#shown?.length) {
       if (captions.every((caption, at) => caption === this.#shown[at])) return;
     }

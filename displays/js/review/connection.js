@@ -61,6 +61,7 @@ export class ReviewConnection {
       if (how === "in") this.open();
       else if (how === "needed") this.#onOut();
       else this.#later();
+    // Spread, so that the pages of a server that was restarted do not all come in the same moment.
     }, this.#wait * (0.75 + Math.random() / 2));
     this.#wait = Math.min(this.#wait * 2, LONGEST_MS);
   }

@@ -64,6 +64,7 @@ export class ReviewItem {
   update(item) {
     const typed = this.#changed;
     this.#item = item;
+    // Another page's decision must not wipe out what somebody is typing here.
     if (!typed || !this.open) this.#write();
     this.pending = false;
   }

@@ -99,6 +99,7 @@ export class ReviewList {
 
   #show() {
     for (const item of this.#items.values()) {
+      // What has the focus stays until it has moved on: an element that goes takes the keyboard's place with it.
       const hasFocus = item.element.contains(document.activeElement);
       item.element.hidden = !(this.#showAll || item.open || hasFocus);
     }

@@ -134,11 +134,13 @@ def _pull(arguments: argparse.Namespace) -> int:
         message = "Which model is to be fetched?"
         raise UsageError("model-unnamed", message, "`stark-translate models list` shows them.")
     code = 0
+    # Each once: the settings may name a model twice, and a user one that they name.
     for name in dict.fromkeys(names):
         try:
             _pull_one(name, store, arguments)
         except ModelError as error:
             streams.say(f"stark-translate: {error}")
+            # Go on with the others: an hour of fetching should not end at the first bad name.
             code = error.exit_code
     return code
 

@@ -33,6 +33,7 @@ def test_clean_readings_with_their_reference_are_known(tmp_path: Path) -> None:
     assert count.wrong_aired == 0
 
 
+@pytest.mark.slow
 def test_every_sentence_of_the_glossarys_part_has_a_church_word() -> None:
     glossary, texts = terms.shipped_glossary(), terms.spoken()
     assert len(set(texts)) == len(texts) >= 200

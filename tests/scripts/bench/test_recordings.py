@@ -52,6 +52,7 @@ def test_people_are_joined_to_one_recording_that_knows_its_words(voices: Materia
     assert voices.words[harvard].start_s > kennedy_s + recordings.PAUSE_S - 0.1
 
 
+@pytest.mark.slow
 def test_a_recording_without_word_times_makes_all_unknown(tmp_path: Path) -> None:
     (tmp_path / "voices.json").write_bytes((VOICES / "voices.json").read_bytes())
     for path in VOICES.glob("*.flac"):
@@ -69,6 +70,7 @@ def test_word_times_that_cannot_be_read_are_named(tmp_path: Path) -> None:
     assert recordings.word_times(tmp_path / "b.flac") == ()
 
 
+@pytest.mark.slow
 def test_utterances_are_cut_where_the_program_cuts_them() -> None:
     pcm = recordings.read_audio(VOICES / "jfk_1961.flac")
     cut = recordings.utterances(pcm, Vad(silence_ms=400))

@@ -49,6 +49,7 @@ def loud(pcm: Pcm) -> list[float]:
     return [float(np.count_nonzero(block) * 2 >= BLOCK_SAMPLES) for block in blocks]
 
 
+@pytest.mark.slow
 def test_a_final_is_there_when_the_pause_is_long_enough() -> None:
     simulation, captions, _ = played(changed(SETTINGS, {"vad.reopen_ms": 0}))
     assert [each.last.final for each in captions] == [True, True]
@@ -69,6 +70,7 @@ def test_speech_that_returns_goes_on_behind_what_the_final_said() -> None:
     assert all(each.message.target.text.startswith("the-") for each in later)
 
 
+@pytest.mark.slow
 def test_nothing_is_computed_twice_and_all_of_it_is_counted() -> None:
     _, captions, engines = played(SETTINGS)
     asked = engines.recognizer.memory

@@ -94,6 +94,7 @@ def test_partials_that_hold_make_the_lag_shorter() -> None:
     assert score_streaming.long_yaal_s(recording, {"prediction": ""}) is None
 
 
+@pytest.mark.slow
 def test_omnisteval_reads_a_perfect_session_as_perfect(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -170,6 +170,7 @@ def test_one_section_can_be_made_again(tmp_path: Path) -> None:
         assert level_dbfs(samples, sentence["start_s"], sentence["end_s"]) > -30
 
 
+@pytest.mark.slow
 def test_unknown_section_is_refused_with_the_choices(tmp_path: Path) -> None:
     refused = run_script("--only", "sermonette", "--out", str(tmp_path))
     assert refused.returncode == 2
@@ -178,6 +179,7 @@ def test_unknown_section_is_refused_with_the_choices(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_missing_key_is_named(tmp_path: Path) -> None:
     text = (DEMO / "sermon.toml").read_text("utf-8")
     source = tmp_path / "broken.toml"

@@ -117,6 +117,7 @@ def test_the_real_engines_are_compared_and_kept(
     assert "(earlier)" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_one_side_alone_is_scored(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--a", "marian", "--few", "1", "--json", tmp_path / "one.json") == 0
     out = capsys.readouterr().out
@@ -162,6 +163,7 @@ def test_a_loss_that_may_be_chance_has_an_exit_code_of_its_own(tmp_path: Path) -
     assert run(*both, "--bleu", "0.5") == 3
 
 
+@pytest.mark.slow
 def test_sentences_that_failed_count_as_lost(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -189,6 +191,7 @@ def test_growing_memory_fails_the_stress_run(tmp_path: Path) -> None:
     assert stress(steady) is not None
 
 
+@pytest.mark.slow
 def test_growing_memory_of_a_gpu_fails_the_stress_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -215,6 +218,7 @@ def without_atonement(sentence: Sentence) -> str:
     return " ".join(kept)
 
 
+@pytest.mark.slow
 def test_terms_decide_on_the_theological_half_and_four_bits_get_advice(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

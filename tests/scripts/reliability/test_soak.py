@@ -33,6 +33,7 @@ def test_a_beginning_that_settles_is_no_leak() -> None:
     assert growth(list(HOURS), list(settles), Limit(0.03, 8.0)).ok
 
 
+@pytest.mark.slow
 def test_each_figure_is_judged_by_its_own_limit() -> None:
     samples = [
         {"hours": hour, "memory_mb": 300.0, "threads": 12 + hour, "handles": 50.0} for hour in HOURS
@@ -60,6 +61,7 @@ def test_a_loose_cable_jumps_and_the_scenario_begins_again() -> None:
     assert np.diff(starts).max() == 2 * 16_000 + 512
 
 
+@pytest.mark.slow
 def test_the_scenario_has_everything_that_a_church_sends() -> None:
     parts = scenario(bundled("demo", "sermon.flac"))
     assert {"sermon", "organ", "noise", "a quiet room", "muted", "unplugged"} <= {

@@ -52,6 +52,7 @@ def test_float_weights_come_back_exactly(tmp_path: Path) -> None:
     assert weights["num_heads"] == 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("quantization", ["int8", "int16"])
 def test_quantized_weights_come_back_within_half_a_step(tmp_path: Path, quantization: str) -> None:
     path, matrix, _ = written(tmp_path, quantization)

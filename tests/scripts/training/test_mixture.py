@@ -121,6 +121,7 @@ def test_jehovah_stays_jehovah() -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_pass() -> None:
     source = {"tatoeba": pairs(50, "tatoeba")}
     first, second = (mixture.one_pass(source, random.Random(5)) for _ in range(2))

@@ -108,6 +108,7 @@ def made_up(count: int, seed: int) -> Examples:
     return Examples(features, kinds, tuple(f"sort {kind}" for kind in kinds))
 
 
+@pytest.mark.slow
 def test_a_fitted_head_tells_the_kinds_apart_and_survives_its_file(tmp_path: Path) -> None:
     head = fit(joined([made_up(300, 1), made_up(300, 2)]))
     data = made_up(300, 3)

@@ -74,6 +74,7 @@ def test_simple_sentences_come_out_in_spanish(program: str, folder: str) -> None
     assert "ocho" in reading
 
 
+@pytest.mark.slow
 def test_gemma_ends_its_answers_itself() -> None:
     assert set(translated(GEMMA, "gemma")["ends"]) == {"stop"}
 

@@ -54,6 +54,7 @@ def made(path: Path, codec: str, *, sound: bool = True) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CODECS)
 def test_a_recording_plays_like_a_wav(tmp_path: Path, name: str) -> None:
     source = AudioFile(made(tmp_path / name, CODECS[name]), channel=1, pace="fast")

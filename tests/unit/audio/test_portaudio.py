@@ -49,6 +49,7 @@ def test_a_call_that_hangs_is_given_up_and_so_is_the_next_until_it_returns() -> 
     assert call(lambda _: 7, doing="Listing") == 7
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("broken", "reason"),
     [
@@ -67,6 +68,7 @@ def test_without_portaudio_the_package_to_install_is_named(broken: str, reason: 
     assert "libportaudio2" in last
 
 
+@pytest.mark.slow
 def test_a_hanging_call_does_not_hold_up_the_end_of_the_program() -> None:
     program = (
         "import threading\n"

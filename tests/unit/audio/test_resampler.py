@@ -101,6 +101,7 @@ def test_a_block_was_there_when_its_last_sample_was_captured(rate: int) -> None:
         assert block.arrived_s == pytest.approx(100.0 + (block.start_sample + 512) / 16_000)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=examples(40))
 @given(
     rate=st.sampled_from([16_000, 22_050, 44_100, 48_000]),

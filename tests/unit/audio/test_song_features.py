@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from pipeline.audio.song_features import STEP_BLOCKS, WINDOW_BLOCKS, SongFeatures
 from pipeline.core.types import BLOCK_SAMPLES, SAMPLE_RATE, Pcm
@@ -38,6 +39,7 @@ def test_they_do_not_tell_how_loud_it_is() -> None:
     assert np.allclose(loud, soft, atol=0.15)
 
 
+@pytest.mark.slow
 def test_the_pitches_of_an_organ_stay_and_those_of_a_voice_do_not() -> None:
     def steadiness(pcm: Pcm) -> float:
         half_second_later = slice(92, 98)  # the middle ones of the last lag
@@ -46,6 +48,7 @@ def test_the_pitches_of_an_organ_stay_and_those_of_a_voice_do_not() -> None:
     assert steadiness(ORGAN) > steadiness(speech(8.0)[32_000:]) + 0.3
 
 
+@pytest.mark.slow
 def test_after_a_reset_nothing_of_before_is_in_a_look() -> None:
     fresh, used = SongFeatures(), SongFeatures()
     for at in range(0, 100 * BLOCK_SAMPLES, BLOCK_SAMPLES):

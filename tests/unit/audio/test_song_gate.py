@@ -163,6 +163,7 @@ def test_off_the_record_nothing_is_kept() -> None:
     assert played.gate.flush().heard == ()
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.tuples(st.floats(0.2, 9.0), st.sampled_from([SPEECH, SONG, QUIET])), max_size=12)
 )

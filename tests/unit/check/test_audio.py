@@ -39,6 +39,7 @@ def heard(path: Path, seconds: float = 60.0) -> Heard:
     return listen(AudioFile(path, pace="fast"), detector, seconds=seconds, threshold=0.5)
 
 
+@pytest.mark.slow
 def test_speech_is_heard_as_speech_and_only_so_much_is_taken() -> None:
     found = heard(SERMON, 5.0)
     assert found.seconds == pytest.approx(5.0, abs=0.04)
@@ -95,6 +96,7 @@ def test_what_can_be_captioned_is_green_or_advised(
     assert bool(passed.advice) == bool(code)
 
 
+@pytest.mark.slow
 def test_a_file_is_listened_to_beyond_its_first_seconds(tmp_path: Path) -> None:
     speech, _ = soundfile.read(SERMON, dtype="float32", stop=160_000)
     late = np.concatenate([np.zeros(10 * 16_000, np.float32), speech])

@@ -114,6 +114,7 @@ def test_a_model_that_loads_but_talks_nonsense_is_red_at_the_sentence(tmp_path: 
     assert "translate.partial.model" in found["golden-marian"].fix
 
 
+@pytest.mark.slow
 def test_a_damage_that_the_engine_has_no_advice_for_has_a_fix_too(tmp_path: Path) -> None:
     emptied = tmp_path / "emptied"
     shutil.copytree(resolve("marian", "starter"), emptied)

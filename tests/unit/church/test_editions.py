@@ -20,6 +20,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return editions.own_directory()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["rv1909", "kjv", "nheb"])
 def test_what_ships_is_whole_and_free(name: str) -> None:
     edition = editions.load(name)

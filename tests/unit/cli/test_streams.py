@@ -92,6 +92,7 @@ def test_only_the_loss_of_the_reader_is_forgiven() -> None:
     assert not gone(OSError(errno.ENOSPC, "No space left on device"))
 
 
+@pytest.mark.slow
 def test_a_terminal_shows_a_sign_before_anything_heavy_is_imported() -> None:
     """It is wiped before the first line of the answer; who reads a pipe never sees it."""
     code = "import sys, pipeline.cli.main; print({'pydantic', 'rich', 'numpy'} & set(sys.modules))"

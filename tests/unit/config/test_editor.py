@@ -98,6 +98,7 @@ def test_line_ends_stay() -> None:
     assert edit("[stt]\r\nthreads = 2\r\n", {"stt.threads": 4}) == "[stt]\r\nthreads = 4\r\n"
 
 
+@pytest.mark.slow
 @given(st.data())
 @settings(deadline=None)  # the machine may be busy
 def test_the_shipped_file_says_what_is_wanted_and_the_rest_stays(data: st.DataObject) -> None:

@@ -78,6 +78,7 @@ def test_each_engine_says_what_it_took_and_what_it_has_done(tmp_path: Path) -> N
     assert "stark_engine_gpu_memory_bytes{" not in exposition
 
 
+@pytest.mark.slow
 def test_the_clock_of_the_church_is_on_record(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:

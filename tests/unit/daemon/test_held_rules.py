@@ -85,6 +85,7 @@ def test_what_was_held_in_the_last_minute_goes_off_the_record(desk: CoordinatorF
     assert [each["heard"] for each in rules] == ["bex"]
 
 
+@pytest.mark.slow
 def test_a_reload_and_a_rule_of_the_church_leave_it_in_force(desk: CoordinatorFixture) -> None:
     dictionary = desk.context.dictionary
     desk.commands.obey(HOLD)

@@ -34,6 +34,7 @@ def engines(journal: list[dict[str, Any]]) -> list[tuple[int, str]]:
     return sorted((line["id"], line["target"]["engine"]) for line in journal)
 
 
+@pytest.mark.slow
 def test_every_utterance_is_recognized_once_and_kept_in_each_language(tmp_path: Path) -> None:
     recognizer = WholeCounted(SCRIPT)
     service = Service(tmp_path, recognizer=recognizer, further=FRENCH)
@@ -55,6 +56,7 @@ def test_the_first_language_is_written_as_if_it_were_alone(tmp_path: Path) -> No
     assert kept[0] == kept[1]
 
 
+@pytest.mark.slow
 def test_files_of_a_further_language(tmp_path: Path) -> None:
     service = Service(tmp_path, further=FRENCH)
     service.run()
@@ -97,6 +99,7 @@ def test_displays_get_the_captions_of_their_language_and_no_other(tmp_path: Path
     assert [m["seq"] for m in seen["en"]] == [m["seq"] for m in seen["es"]]
 
 
+@pytest.mark.slow
 def test_an_unknown_language_is_refused_with_those_that_are_shown(tmp_path: Path) -> None:
     async def beside(service: Service) -> None:
         async with service.connect("?lang=de") as socket:

@@ -127,6 +127,7 @@ def test_an_operators_entry_is_read_back() -> None:
         make_term("...", "x")
 
 
+@pytest.mark.slow
 def test_the_shipped_entries_are_many_and_can_be_read() -> None:
     terms = parse_terms(SHIPPED.read_text(encoding="utf-8"), "en-es.toml")
     assert len(terms) >= 230

@@ -25,6 +25,7 @@ def written(made: Dictionary, text: str = "the covenant", target: str = "es") ->
     return [term.forms[0] for term in made.glossaries.of(target).find(text)]
 
 
+@pytest.mark.slow
 def test_the_churchs_own_file_wins_and_is_watched(tmp_path: Path) -> None:
     made = dictionary(tmp_path)
     assert written(made) == ["pacto"]
@@ -67,6 +68,7 @@ def test_an_entry_is_appended_to_the_churchs_file_and_taken_back(tmp_path: Path)
     assert raised.value.code == "dictionary-rule-gone"
 
 
+@pytest.mark.slow
 def test_what_is_held_goes_before_files_and_survives_a_reload(tmp_path: Path) -> None:
     (tmp_path / "glossary.en-es.toml").write_text(OWN)
     made = dictionary(tmp_path)

@@ -59,6 +59,7 @@ def test_what_is_right_or_everyday_stays(text: str) -> None:
     assert NEAR.found(text) == {}
 
 
+@pytest.mark.slow
 def test_none_of_the_sentences_of_everyday_is_taken_for_a_name() -> None:
     lines = (ROOT / "scripts/bench/church/plain_en.txt").read_text("utf-8").splitlines()
     assert len(lines) > 300

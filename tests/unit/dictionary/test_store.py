@@ -176,6 +176,7 @@ def changed(texts: Iterable[str]) -> list[str]:
 
 
 # One test for all rules: a test each costs more than the rule, in every process of `make check`.
+@pytest.mark.slow
 def test_a_rule_corrects_its_example_in_every_hearing() -> None:
     assert [rule.id for rule in RULES if not corrects_its_example(rule)] == []
 
@@ -277,6 +278,7 @@ def dictionary(directory: Path, file: str = "", **flags: Any) -> Dictionary:
     return Dictionary(load(flags=given | flags).settings)
 
 
+@pytest.mark.slow
 def test_a_rule_is_appended_to_the_churchs_file_and_in_force_at_once(tmp_path: Path) -> None:
     own = tmp_path / "church.toml"
     own.write_text(CHURCH)
@@ -298,6 +300,7 @@ def test_a_rule_is_appended_to_the_churchs_file_and_in_force_at_once(tmp_path: P
     assert corrected(church.lexicon, "filly mun").text == "filly mun"
 
 
+@pytest.mark.slow
 def test_the_file_is_made_in_the_sessions_folder_and_read_at_the_next_start(tmp_path: Path) -> None:
     directory = tmp_path / "sessions"
     church = dictionary(directory)
@@ -312,6 +315,7 @@ def test_the_file_is_made_in_the_sessions_folder_and_read_at_the_next_start(tmp_
     assert corrected(church.lexicon, "oil a ran").text == "Oyelaran"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "content", [CHURCH.replace("\n", "\r\n"), "\ufeff" + CHURCH, CHURCH[:-1], ""]
 )
@@ -383,6 +387,7 @@ def test_a_link_to_the_file_stays_one(tmp_path: Path) -> None:
 WORDS = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=20)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=examples(40))
 @given(st.lists(st.tuples(WORDS, WORDS), max_size=4))
 def test_whatever_is_added_the_file_stays_valid(
@@ -414,6 +419,7 @@ def test_a_file_of_more_than_a_megabyte_is_refused(tmp_path: Path) -> None:
     assert str(own) in caught.value.message
 
 
+@pytest.mark.slow
 def test_where_no_file_can_be_opened_any_more_what_is_in_force_stays(tmp_path: Path) -> None:
     """A crowd of connections takes all descriptors: the look at the files costs no service."""
     dictionary = Dictionary(load(flags={"session.directory": str(tmp_path)}).settings)

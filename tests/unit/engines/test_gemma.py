@@ -84,6 +84,7 @@ def test_nothing_from_nothing(gemma: Gemma, text: str) -> None:
     assert gemma.translate(text) == Translation("", "gemma")
 
 
+@pytest.mark.slow
 def test_the_model_sees_the_prompt_and_one_beginning(gguf: Path, gemma: Gemma) -> None:
     start = "<bos>" if "<bos>" in pieces(gemma, "x") else "<s>"
     tail = "<end_of_turn>\n<start_of_turn>model\n"
@@ -113,6 +114,7 @@ def test_the_style_follows_from_the_file(gguf: Path, tmp_path: Path) -> None:
     assert Gemma(tmp_path / "x.gguf")._style == "translategemma"
 
 
+@pytest.mark.slow
 def test_the_head_of_the_prompt_is_evaluated_once(gguf: Path) -> None:
     engine = loaded(gguf, prompt="translategemma")
     first = engine.translate("God is good.")
@@ -120,6 +122,7 @@ def test_the_head_of_the_prompt_is_evaluated_once(gguf: Path) -> None:
     assert first.reused_tokens > first.prompt_tokens - 20, "the warm-up left it there"
 
 
+@pytest.mark.slow
 def test_the_order_of_calls_changes_nothing(gguf: Path, gemma: Gemma) -> None:
     texts = ["God is good.", "God is great.", "I have a house.", "God is good."]
     again = [gemma.translate(text).text for text in texts]
@@ -234,6 +237,7 @@ def test_loading_knows_no_deadline(gguf: Path) -> None:
         engine.translate("God is good.")
 
 
+@pytest.mark.slow
 def test_an_error_in_the_middle_costs_one_translation(
     gemma: Gemma, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -246,6 +250,7 @@ def test_an_error_in_the_middle_costs_one_translation(
     assert gemma.translate(PSALM).text == before.text
 
 
+@pytest.mark.slow
 def test_a_listener_that_raises_costs_one_translation(gemma: Gemma) -> None:
     def listener(text: str) -> None:
         raise ZeroDivisionError(text)
@@ -363,6 +368,7 @@ def test_a_retreat_is_logged(gguf: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     ]
 
 
+@pytest.mark.slow
 def test_every_step_fails(gguf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     steps: list[str] = []
     monkeypatch.setattr(llama_cpp, "llama_supports_gpu_offload", lambda: True)
@@ -425,6 +431,7 @@ def test_a_right_draft_saves_most_steps(
     assert next(calls) == 2, "the prompt, and everything else at once, its end included"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "draft",
     ["", "Nada de eso.", "Dios es Dios es Dios es", "<end_of_turn>", "ñandú ☃ 漢字", "x " * 400],
@@ -461,6 +468,7 @@ def test_nonsense_that_stands_gives_way_to_what_the_model_is_sure_of(gemma: Gemm
     assert made.stopped == "end"
 
 
+@pytest.mark.slow
 def test_what_stands_costs_no_token_more(gguf: Path, gemma: Gemma) -> None:
     quick = loaded(gguf, draft=8)
     standing = Standing(target=20)

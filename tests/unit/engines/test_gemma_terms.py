@@ -28,6 +28,7 @@ def glossary() -> Glossary:
     return compile_glossary(parse_terms(file.read_text(encoding="utf-8"), "en-es.toml"), "es")
 
 
+@pytest.mark.slow
 def test_a_missing_word_is_put_in_where_the_model_nearly_said_it(
     gemma: Gemma, glossary: Glossary
 ) -> None:

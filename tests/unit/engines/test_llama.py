@@ -100,6 +100,7 @@ def test_the_log_probability_is_that_of_the_softmax(model: Llama) -> None:
     assert token == int(logits.argmax())
 
 
+@pytest.mark.slow
 def test_agrees_with_the_library_itself(gguf: Path, model: Llama) -> None:
     prompt = [*model.begin, *model.tokenize("The Lord is my shepherd", special=False)]
     theirs = llama_cpp.Llama(str(gguf), n_ctx=512, n_threads=1, flash_attn=True, verbose=False)
@@ -205,6 +206,7 @@ def test_tokens_are_taken_back(
     assert model.best() == pytest.approx(made[4], abs=0.02)
 
 
+@pytest.mark.slow
 def test_the_room_that_is_left(model: Llama) -> None:
     model.reset()
     assert model.room == 128, "a batch"
@@ -212,6 +214,7 @@ def test_the_room_that_is_left(model: Llama) -> None:
     assert model.room == 5
 
 
+@pytest.mark.slow
 def test_a_long_prompt_is_checked_between_batches(model: Llama) -> None:
     checks = 0
 
@@ -237,6 +240,7 @@ def test_after_a_refused_token_all_is_as_before(model: Llama) -> None:
     assert go_on(model, tokens, 5) == before
 
 
+@pytest.mark.slow
 def test_a_full_context_is_refused_and_forgotten(model: Llama) -> None:
     with pytest.raises(LlamaError, match="llama_decode returned 1"):
         model.prompt(model.begin * (model.context + 1), lambda: None)
@@ -299,6 +303,7 @@ def test_a_context_that_cannot_be_made(gguf: Path, monkeypatch: pytest.MonkeyPat
     assert len(freed) == 1
 
 
+@pytest.mark.slow
 def test_a_model_that_makes_no_text(gguf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An embedding model has no memory of tokens, and the C functions do not check for that."""
     freed = watch(monkeypatch, "llama_free")
@@ -319,6 +324,7 @@ def test_the_library_speaks_through_our_log_only(
     assert any("gemma3" in entry["line"] for entry in logs)
 
 
+@pytest.mark.slow
 def test_memory_is_given_back(gguf: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     freed = watch(monkeypatch, "llama_free")
     start(gguf)
@@ -338,6 +344,7 @@ def test_the_kernels_are_those_that_it_was_compiled_for() -> None:
         assert found.get("AVX2") == "1"
 
 
+@pytest.mark.slow
 def test_amx_kernels_are_left_alone_in_a_library_that_has_them(
     gguf: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -104,6 +104,7 @@ def test_what_is_closed_is_not_translated_again(
     assert joined.parts[0].pieces[: len(pieces[0])] == pieces[0]
 
 
+@pytest.mark.slow
 def test_a_sentence_that_grows_takes_no_word_back(marian: Marian) -> None:
     policy, shown, spoken = TargetCommit(), "", MOSES.split()
     for count in range(2, len(spoken)):
@@ -117,6 +118,7 @@ def test_a_sentence_that_grows_takes_no_word_back(marian: Marian) -> None:
     assert len(shown.split()) > 4
 
 
+@pytest.mark.slow
 def test_a_long_text_loses_no_sentence(marian: Marian) -> None:
     texts = ["God is good.", "He loves us.", "I have a house.", "Where is the book?"]
     single = [marian.translate(text).text for text in texts]

@@ -67,6 +67,7 @@ def test_what_is_right_already_costs_nothing_and_changes_nothing(
 WORDS = ("el", "acuerdo", "eterno", "fue", "hecho", "con", "12", "reyes", "no", "hoy")
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(st.lists(st.sampled_from(WORDS), min_size=1, max_size=12), st.data())
 def test_no_repair_loses_a_word_outside_its_slot(words: list[str], data: st.DataObject) -> None:

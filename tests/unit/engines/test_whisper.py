@@ -123,6 +123,7 @@ def test_the_same_audio_gives_the_same_text(
     assert replace(partial, tokens=(), ends_s=()) == replace(final, words=())
 
 
+@pytest.mark.slow
 def test_a_partial_tells_its_tokens_and_when_each_was_over(
     whisper: Whisper, sermon: list[tuple[Pcm, str]]
 ) -> None:
@@ -156,11 +157,13 @@ def test_a_partial_begins_with_what_is_committed_and_a_final_is_free(
     assert whisper.recognize(pcm, final=True, prefix=wrong).text == free.text
 
 
+@pytest.mark.slow
 def test_a_beginning_longer_than_the_model_can_take_is_no_error(whisper: Whisper) -> None:
     heard = whisper.recognize(np.zeros(8000, np.float32), final=False, prefix=[5] * 600)
     assert isinstance(heard, Recognition)
 
 
+@pytest.mark.slow
 def test_without_alignment_heads_a_partial_tells_no_times(
     whisper: Whisper, sermon: list[tuple[Pcm, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -233,6 +236,7 @@ def test_no_audio_no_text(whisper: Whisper) -> None:
     assert whisper.recognize(np.zeros(0, np.float32), final=True) == Recognition("")
 
 
+@pytest.mark.slow
 def test_whatever_is_raised_is_an_engine_error(whisper: Whisper) -> None:
     with pytest.raises(EngineError, match=r"\[stt-failed\]"):
         whisper.recognize(np.zeros((2, 3, 4), np.float32), final=True)

@@ -132,6 +132,7 @@ def test_misheard_words_are_less_likely_than_the_others(
     assert before > 0.85, "a misheard word should nearly always be the less likely one"
 
 
+@pytest.mark.slow
 def test_partials_tell_nothing_and_are_told_nothing(
     whisper: Whisper, sermon: list[tuple[Pcm, list[str]]]
 ) -> None:
@@ -141,6 +142,7 @@ def test_partials_tell_nothing_and_are_told_nothing(
     assert partial.words == ()
 
 
+@pytest.mark.slow
 def test_they_can_be_turned_off(sermon: list[tuple[Pcm, list[str]]]) -> None:
     engine = Whisper(STARTER, threads=1, word_probabilities=False)
     engine.load()

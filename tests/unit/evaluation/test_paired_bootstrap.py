@@ -27,6 +27,7 @@ def damaged(texts: list[str], share: float, seed: int) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 def test_scores_are_those_of_sacrebleu() -> None:
     texts = damaged(GOOD, 0.3, 1)
     found = comparison.scores(texts, SENTENCES)
@@ -117,6 +118,7 @@ def test_the_worst_news_is_the_verdict() -> None:
     assert comparison.overall(found("better", "same", "same")) == "better"
 
 
+@pytest.mark.slow
 def test_the_greatest_losses_come_first() -> None:
     worse = list(GOOD)
     worse[7] = "Nada."
@@ -126,6 +128,7 @@ def test_the_greatest_losses_come_first() -> None:
     assert found[0][0] < found[1][0] < found[2][0] == 0
 
 
+@pytest.mark.slow
 def test_a_recognizer_is_worse_only_where_utterances_agree() -> None:
     spoken = [10] * 60
     same = [(1, count) for count in spoken]

@@ -164,6 +164,7 @@ def test_the_times_are_those_of_the_records(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.slow
 def test_a_fast_session_has_no_true_delay(tmp_path: Path) -> None:
     fast = scored(tmp_path, sermon(), speed=4.0)
     assert fast.true_last_syllable_to_final is None

@@ -68,6 +68,7 @@ def test_no_sentence_is_in_the_demo_or_was_trained_on() -> None:
     assert [s.source for s in SENTENCES if key(s.source) in known] == []
 
 
+@pytest.mark.slow
 def test_no_sentence_is_a_made_up_reference_of_the_training() -> None:
     """Those are built from patterns: a sentence of ours that fits one could have been made."""
     made = {key(pair.en) for pair in references.references(5000, random.Random(1))}

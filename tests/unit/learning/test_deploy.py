@@ -90,6 +90,7 @@ def test_the_next_start_uses_it_and_one_command_goes_back(
     assert told.value.code == "nothing-deployed"
 
 
+@pytest.mark.slow
 def test_two_deployments_are_taken_back_one_after_the_other(
     config: Path, model: Path, data: DataFolder
 ) -> None:

@@ -80,6 +80,7 @@ def test_one_that_was_removed_or_is_damaged_is_not_taken(settings: Settings) -> 
     assert recognizer_name(settings) == "starter"
 
 
+@pytest.mark.slow
 def test_one_that_crashes_whenever_it_is_loaded_is_not_taken(
     settings: Settings, tmp_path: Path
 ) -> None:

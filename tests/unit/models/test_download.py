@@ -172,6 +172,7 @@ def test_what_is_here_and_right_is_not_fetched_again(hub: Hub, store: Store) -> 
 
 
 class TestCuts:
+    @pytest.mark.slow
     def test_the_next_pull_goes_on_where_one_gave_up(self, hub: Hub, store: Store) -> None:
         hub.fault = Fault(file="model.bin", cut_after=0, cuts=100)
         refused(store, "connection-lost")
@@ -209,6 +210,7 @@ class TestWrongContent:
         hub.fault = Fault()
         assert store.faults(pull(store), hashes=True) == []
 
+    @pytest.mark.slow
     def test_a_broken_model_stays_until_the_new_one_is_whole(self, hub: Hub, store: Store) -> None:
         pull(store)
         weights = store.folder("ours") / "model.bin"

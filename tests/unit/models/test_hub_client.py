@@ -74,6 +74,7 @@ def test_a_cut_connection_is_taken_up_where_it_was(hub: Hub, tmp_path: Path) -> 
     assert 300_000 <= starts[0] < starts[1]
 
 
+@pytest.mark.slow
 def test_as_long_as_something_comes_it_goes_on(hub: Hub, tmp_path: Path) -> None:
     hub.fault = Fault(file="model.bin", cut_after=1, cuts=9)
     get(described(hub, "model.bin"), tmp_path, tmp_path / "none", PullProgress())
@@ -123,6 +124,7 @@ def test_what_is_here_of_another_file(hub: Hub, tmp_path: Path, half: bytes) -> 
     assert (tmp_path / "model.bin").read_bytes() == LARGE
 
 
+@pytest.mark.slow
 def test_an_answer_that_does_not_end_cannot_fill_the_disk(hub: Hub, tmp_path: Path) -> None:
     file, counts = described(hub, "config.json"), Counts()
     hub.repositories["church/model"]["config.json"] = b"x" * 50_000_000

@@ -321,6 +321,7 @@ _VALUES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(
     st.fixed_dictionaries(

@@ -134,6 +134,7 @@ def test_a_reference_adds_what_was_misheard(tmp_path: Path) -> None:
         report(folder, tmp_path / "nothing.json")
 
 
+@pytest.mark.slow
 def test_a_session_of_the_daemon_itself(tmp_path: Path) -> None:
     made = Service(tmp_path)
     assert made.run() == 0

@@ -208,6 +208,7 @@ def test_an_edit_that_is_undone_leaves_the_translators_text(tmp_path: Path) -> N
     assert b'"gemma"' in (tmp_path / "sermon_pairs.jsonl").read_bytes()
 
 
+@pytest.mark.slow
 def test_nothing_of_the_pairs_stays_in_memory(tmp_path: Path) -> None:
     pairs, one = Pairs(tmp_path), spoken()
     tracemalloc.start()

@@ -26,6 +26,7 @@ def write(folder: Path, journal: Sequence[CaptionMessage]) -> None:
     (folder / "captions.jsonl").write_bytes(lines)
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(30), deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 6), st.text("ab\n", max_size=3), st.booleans()), max_size=12)

@@ -381,6 +381,7 @@ def test_song_is_held_and_the_first_sentence_after_it_comes_whole() -> None:
     assert all(u.end_s < 11 for u in finals if u.is_song), "of the song at most its beginning"
 
 
+@pytest.mark.slow
 def test_an_operator_holds_and_lets_go() -> None:
     source = FakeSource(pcm_of(SERVICE, 33.0))
     worker, mailbox, reports = listen(source)

@@ -140,6 +140,7 @@ def test_a_full_queue_makes_the_draft_final() -> None:
     assert bench.worker.quick.full_drafts == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rung", [Rung.PARTIAL_ENGINE_FINALS, Rung.SOURCE_CAPTIONS, Rung.BEHIND])
 def test_high_rungs_make_finals_at_once(rung: Rung) -> None:
     bench = Bench(final(), rung=rung)

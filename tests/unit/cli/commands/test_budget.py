@@ -74,6 +74,7 @@ def test_models_that_do_not_fit_are_exit_code_1(
     assert "not known" in said, "of this GPU no bandwidth is known"
 
 
+@pytest.mark.slow
 def test_every_level_on_every_gpu(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["budget", "--all-gpus"]) == 0
     said = capsys.readouterr().out

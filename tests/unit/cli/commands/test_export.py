@@ -126,6 +126,7 @@ def test_a_document_for_the_secretary(sessions: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_document_may_go_to_standard_output(sessions: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "pipeline", "export", "last", "--format", "docx"],

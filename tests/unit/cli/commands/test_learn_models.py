@@ -15,6 +15,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
+@pytest.mark.slow
 def test_a_model_goes_into_service_and_out_again(capsys: pytest.CaptureFixture[str]) -> None:
     Path("config.toml").write_text('[models]\ndirectory = "models"\n')
     (model,) = bundled("models", "starter", "gemma").glob("*.gguf")

@@ -186,6 +186,7 @@ class TestPull:
         assert main(["models", "pull"]) == 2
         assert "models list" in capsys.readouterr().err
 
+    @pytest.mark.slow
     def test_a_revision(self, hub: Hub, capsys: pytest.CaptureFixture[str]) -> None:
         assert main(["models", "pull", "our-stt", "--revision", "v9"]) == 1
         assert "has no revision v9" in capsys.readouterr().err

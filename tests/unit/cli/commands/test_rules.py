@@ -22,6 +22,7 @@ def held(heard: str, write: str, lang: str = "") -> RuleEvent:
     )
 
 
+@pytest.mark.slow
 def test_what_was_held_is_listed_and_accepted_for_every_service(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

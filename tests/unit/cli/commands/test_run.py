@@ -135,6 +135,7 @@ class TestDemo:
         assert "The demo goes on with the starter" in said
         assert '"recognizer":"starter"' in said
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("flag", ["--starter", "--offline"])
     def test_nothing_is_fetched_where_nothing_may_be(
         self, flag: str, capsys: pytest.CaptureFixture[str]
