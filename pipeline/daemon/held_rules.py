@@ -22,7 +22,7 @@ from pipeline.daemon.undo import Undo
 from pipeline.daemon.written_texts import WrittenTexts
 from pipeline.dictionary.glossary import Glossary, compile_glossary
 from pipeline.dictionary.matcher import applied
-from pipeline.dictionary.rules import Rule
+from pipeline.dictionary.rules import Rule, key
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.messages import RuleMessage
 from pipeline.records.events import RuleEvent
@@ -92,7 +92,9 @@ class HeldRules:
         lang, glossaries = self._board.target, self._dictionary.glossaries
         term = glossaries.hold(lang, say, write)
         told = RuleMessage(id=term.id, heard=say, write=write, removed=False, held=True, lang=lang)
-        backs = self._rewrite(compile_glossary((term,), lang), instead, write) if instead else []
+        # Without a word in it there is nothing to look for on the screens.
+        found = compile_glossary((term,), lang) if key(instead) else None
+        backs = self._rewrite(found, instead, write) if found else []
         self._begin(told, backs, lambda: glossaries.release(lang, term))
 
     def forget(self, from_s: float) -> None:

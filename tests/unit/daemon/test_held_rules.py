@@ -123,6 +123,13 @@ def covenants(tmp_path: Path) -> CoordinatorFixture:
     return made
 
 
+def test_a_rendering_without_a_word_in_it_replaces_nothing(covenants: CoordinatorFixture) -> None:
+    before = covenants.board.snapshot().messages
+    covenants.commands.obey(command("hold-term", heard="covenant", write="pacto", text=":"))
+    assert covenants.board.snapshot().messages == before
+    assert covenants.context.dictionary.glossaries.of("es").find("His covenant stands.")
+
+
 def test_a_rendering_is_replaced_where_the_word_was_said_and_nowhere_else(
     covenants: CoordinatorFixture,
 ) -> None:
