@@ -16,7 +16,7 @@ from pipeline.engines.lost_tail import joined
 from pipeline.engines.protocols import Recognizer, Translator
 from pipeline.text.hallucinations import reason
 from pipeline.text.language_check import gibberish
-from pipeline.text.sentences import is_ended, without_guessed_end
+from pipeline.text.sentences import is_ended, is_fragment, without_guessed_end
 from pipeline.workers.base import Worker
 from pipeline.workers.degradation import Degradation
 from pipeline.workers.queues import DraftQueue, Retranslation, TranscriptQueue, UtteranceQueue
@@ -120,12 +120,17 @@ class Transcribe(Worker):
             return
         self._last = transcript
         if utterance.is_whole:
-            # Hot words cost full stops.
-            is_half = not (self.settings.stt.hotwords or is_ended(transcript.text))
-            self._expect_more(utterance.id if is_half else None)
+            self._expect_more(utterance.id if self._is_half(transcript.text) else None)
         self.quick.take(transcript)
         for transcripts in self._further:  # the first target comes first
             transcripts.put(transcript)
+
+    def _is_half(self, text: str) -> bool:
+        """Whether a text waits for its other half. Hot words cost full stops: then none is asked.
+
+        A slow speaker's word or two take longer than a fragment's sound may.
+        """
+        return is_fragment(text) or not (self.settings.stt.hotwords or is_ended(text))
 
     def _transcript(self, utterance: Utterance) -> Transcript:
         """Recognize and correct.

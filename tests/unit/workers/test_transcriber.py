@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipeline.config.loader import load
+from pipeline.config.loader import changed, load
 from pipeline.config.schema import Settings
 from pipeline.core.errors import EngineGoneError, ModelCrashError
 from pipeline.core.reports import Fault, Report, Retranslated, WorkerEnded
@@ -472,6 +472,27 @@ def test_an_eager_utterance_is_understood_and_handed_on_as_a_final() -> None:
     assert handed.transcript.utterance.cause == "eager"
     bench = Bench(eager(), final(), drafts=None)
     assert [is_final for _, is_final, _ in bench.captions] == [True]
+
+
+@pytest.mark.parametrize(
+    ("text", "hotwords", "waits"),
+    [
+        ("the lord is good", False, True),
+        ("the lord is good.", False, False),
+        ("ask not!", False, True),
+        ("the lord is good", True, False),
+        ("ask not!", True, True),
+    ],
+)
+def test_half_a_sentence_waits_for_its_other_half_and_so_does_a_word_or_two(
+    text: str, hotwords: bool, waits: bool
+) -> None:
+    bench = Bench(recognizer=FakeRecognizer([Speech(0.0, 2.0, text)]), read_all=False)
+    bench.worker.configure(changed(bench.worker.settings, {"stt.hotwords": hotwords}))
+    told: list[int | None] = []
+    bench.worker._expect_more = told.append
+    bench.worker.take(final())
+    assert told == [1 if waits else None]
 
 
 def test_what_was_heard_of_an_utterance_that_speech_returned_to_is_dropped() -> None:
