@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from pipeline.config.schema import Settings
-from pipeline.core.errors import EngineError, EngineGoneError
+from pipeline.core.errors import EngineCancelledError, EngineError, EngineGoneError
 from pipeline.core.reports import Emit, Fault
 from pipeline.core.types import SAMPLE_RATE, Recognition, Transcript, Utterance
 from pipeline.dictionary.matcher import correct
@@ -69,7 +69,10 @@ class Transcribe(Worker):
         self._expect_more = expect_more
         self._further = further
         self._commits = self.quick.commits
+        self._shed = shed
         self._free_s = 0.0
+        self._doing: Utterance | None = None
+        recognizer.is_cancelled = self._is_cancelled
         self._last: Transcript | None = None
 
     @property
@@ -110,7 +113,10 @@ class Transcribe(Worker):
             self._commits.heard_nothing_of_use(utterance)
             self.emit(self._nothing(utterance, "song"))
             return
-        transcript = self._transcript(utterance)
+        try:
+            transcript = self._transcript(utterance)
+        except EngineCancelledError:
+            return
         if self._utterances.is_stale(utterance):
             return  # speech has returned meanwhile: there will be another text of it
         if transcript.filtered:
@@ -144,6 +150,8 @@ class Transcribe(Worker):
             transcript = self._recognized(utterance)
         except EngineGoneError:
             return self._without_recognizer(utterance)
+        except EngineCancelledError:
+            raise
         except EngineError as error:
             self.fault(error)
             if self.too_many_failures:
@@ -164,6 +172,17 @@ class Transcribe(Worker):
             said = self._with_rest(last, utterance)
             return replace(said, utterance=utterance, span=transcript.span)
         return replace(transcript, filtered=why)
+
+    def _is_cancelled(self) -> bool:
+        """Whether speech has returned to what is being heard, or it keeps a final waiting.
+
+        A partial that began in the last syllables would make its own final late.
+        """
+        doing = self._doing
+        if doing is None:
+            return False
+        makes_way = self._shed and not doing.is_whole and len(self._utterances) > 0
+        return makes_way or self._utterances.is_stale(doing)
 
     def _objection(self, transcript: Transcript) -> str:
         """Return why a text cannot be shown, "" if it can."""
@@ -195,6 +214,7 @@ class Transcribe(Worker):
 
         The second time it waits for the next process. After a partial there is another one soon.
         """
+        self._doing = utterance
         for is_last in (not utterance.is_whole, True):
             try:
                 return transcribe(
