@@ -11,8 +11,8 @@ utterance "resumed" comes first (the states of Deepgram's Flux: eager end of tur
 end of turn).
 
 Where somebody pauses is not where a sentence ends. So what cannot stand alone waits longer for its
-other half, `join_ms`: a fragment (less than `fragment_ms` of speech), and a text that does not end
-a sentence (`expect_more`).
+other half, `join_ms`: a fragment (less than `fragment_ms` of speech), and a text that is too short
+or does not end a sentence (`expect_more`).
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ class EngineGoneError(EngineError):
 
 
 class EngineCancelledError(EngineError):
-    """The engine was asked to stop, since speech has returned to the utterance."""
+    """The engine was asked to stop: speech has returned, or what it is at makes way."""
 
 
 class DictionaryError(StarkError):

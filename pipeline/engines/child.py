@@ -119,6 +119,8 @@ def _answer(
     if request["do"] == "recognize":
         recognizer: Any = engine
         recognizer.hotwords = request["hotwords"]
+        # While it is at a request, nothing but its cancellation is sent.
+        recognizer.is_cancelled = channel.has_message
         pcm = np.frombuffer(data, np.float32)
         heard = recognizer.recognize(pcm, final=request["final"], prefix=request["prefix"])
         return {"is": "done", "value": heard}
@@ -130,7 +132,6 @@ def _answer(
     translator.deadline_s = math.inf if deadline_s is None else deadline_s
     if target := request.get("target"):  # one that knows a single language has no use for it
         translator.target = target
-    # While it is at a request, nothing but its cancellation is sent.
     translator.is_cancelled = channel.has_message
     grow = _grower(channel) if request["stream"] else None
     wanted = tuple(

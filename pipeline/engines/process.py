@@ -147,9 +147,14 @@ class RecognizerProcess(EngineProcess):
 
     hotwords = ""
 
+    def __init__(self, spec: EngineSpec, part: Part, **options: Any) -> None:
+        super().__init__(spec, part, **options)
+        self.is_cancelled = never
+
     def recognize(self, pcm: Pcm, *, final: bool, prefix: Sequence[int] = ()) -> Recognition:
         """Return the text of `pcm`, shape (n,). Raises EngineError.
 
+        EngineCancelledError: nobody wants the text any more.
         EngineGoneError: the process ended meanwhile; the next call is for another one.
         ModelCrashError and other ModelErrors: there will be no other one.
         """
@@ -162,7 +167,9 @@ class RecognizerProcess(EngineProcess):
         # A long utterance takes a slow machine longer than it took to say.
         patience_s = self._hang_s + 2 * len(pcm) / SAMPLE_RATE
         samples = np.ascontiguousarray(pcm, np.float32)
-        value = self._call(request, samples.data, patience_s=patience_s)
+        value = self._call(
+            request, samples.data, patience_s=patience_s, is_cancelled=self.is_cancelled
+        )
         words = tuple(Word(**word) for word in value.pop("words"))
         tokens = tuple(Token(**token) for token in value.pop("tokens"))
         ends_s = tuple(value.pop("ends_s"))

@@ -15,7 +15,7 @@ from pipeline.core.types import Pcm, Recognition, Translation
 
 
 def never() -> bool:
-    """Return False: what `is_cancelled` of a translator is until somebody sets it."""
+    """Return False: what `is_cancelled` of an engine is until somebody sets it."""
     return False
 
 
@@ -24,6 +24,10 @@ class Recognizer(Protocol):
 
     hotwords: str
     """Words to listen for, with commas between them; may change between calls."""
+
+    is_cancelled: Callable[[], bool]
+    """Asked between two steps: where it says so `recognize` gives up with an
+    EngineCancelledError."""
 
     @property
     def name(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
@@ -13,7 +13,7 @@ import numpy as np
 import structlog
 from numpy.typing import NDArray
 
-from pipeline.core.errors import EngineError, ModelError
+from pipeline.core.errors import EngineCancelledError, EngineError, ModelError
 from pipeline.core.standing import Token
 from pipeline.core.types import SAMPLE_RATE, Pcm, Recognition
 from pipeline.engines.ctranslate2_errors import explain, require
@@ -25,6 +25,7 @@ from pipeline.engines.lost_tail import (
     joined,
     last_word,
 )
+from pipeline.engines.protocols import never
 from pipeline.engines.specification import setting
 from pipeline.engines.word_probabilities import choices, words
 
@@ -99,6 +100,7 @@ class Whisper:
         self.has_alignment = False
         """Whether the model can tell when a word was spoken, which the lost-tail guard needs."""
         self.hotwords = hotwords
+        self.is_cancelled: Callable[[], bool] = never
 
     @property
     def name(self) -> str:
@@ -141,7 +143,8 @@ class Whisper:
         self.has_alignment = self._try_alignment()
 
     def recognize(self, pcm: Pcm, *, final: bool, prefix: Sequence[int] = ()) -> Recognition:
-        """Return the text of `pcm`, shape (n,). Raises EngineError `stt-failed`.
+        """Return the text of `pcm`, shape (n,). Raises EngineError `stt-failed`, and
+        EngineCancelledError between encoding, decoding and alignment.
 
         Only finals tell of their words, and only finals are searched for a lost tail. Only partials
         tell of their tokens, and begin with `prefix`: a final is free to hear it all anew.
@@ -155,6 +158,8 @@ class Whisper:
                 self._recognize(pcm[start : start + _MAX_SAMPLES], final=final)
                 for start in range(0, pcm.size, _MAX_SAMPLES)
             )
+        except EngineCancelledError:
+            raise
         except Exception as error:
             raise EngineError("stt-failed", f"{self.name}: {error}.") from error
         return reduce(joined, others, whole)
@@ -189,6 +194,7 @@ class Whisper:
         content = min(features.shape[-1], _MAX_FRAMES)
         floor = round(window_s * _FRAMES_A_SECOND)
         encoded = self._model.encode(padded(features, window_frames(content, floor, len(features))))
+        self._go_on()
         prompt = self._model.get_prompt(
             self._tokenizer, [], without_timestamps=True, hotwords=self.hotwords or None
         )
@@ -224,6 +230,11 @@ class Whisper:
         )
         return _Heard(recognition, tokens, encoded, content)
 
+    def _go_on(self) -> None:
+        """Raise EngineCancelledError where nobody wants the text any more."""
+        if self.is_cancelled():
+            raise EngineCancelledError("engine-cancelled", "The text is not wanted any more.")
+
     def _lang_prob(self, encoded: Any) -> float | None:
         """Return how likely the expected language is spoken; None if the model knows no other."""
         if not self._model.model.is_multilingual:
@@ -258,6 +269,7 @@ class Whisper:
 
     def _aligned(self, heard: _Heard) -> Any:
         """Return the forced alignment of the tokens, on the encoding that they were made from."""
+        self._go_on()
         (aligned,) = self._model.model.align(
             heard.encoded, list(self._tokenizer.sot_sequence), [heard.tokens], heard.frames
         )

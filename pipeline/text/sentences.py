@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 
 from pipeline.core.languages import LANGUAGES, words_of_all
+from pipeline.text.words import words
 
 _END = re.compile(r"[.!?…]+[\"'”’»)\]]*\s+")
 _CLAUSE = re.compile(r"(?<=[,;:—–])\s+")
@@ -15,12 +16,22 @@ _NUMBERED = words_of_all(language.numbered for language in LANGUAGES.values())
 
 _CLOSING = " \"'”’»)]"
 _MARKS = ".!?。！？؟।"
+_FEW_WORDS = 2
 
 
 def is_ended(text: str) -> bool:
     """Whether a sentence ends with the text; three full stops say that it goes on."""
     bare = text.rstrip(_CLOSING)
     return bare.endswith(tuple(_MARKS)) and not bare.endswith("..")
+
+
+def is_fragment(text: str) -> bool:
+    """Whether a text has too few words to be read by itself, whatever mark stands behind them.
+
+    Recognizers write one wherever the sound ends. In a script without spaces a letter counts as a
+    word.
+    """
+    return len(words(text)) <= _FEW_WORDS
 
 
 def without_end(text: str) -> str:

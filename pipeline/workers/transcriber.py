@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from pipeline.config.schema import Settings
-from pipeline.core.errors import EngineError, EngineGoneError
+from pipeline.core.errors import EngineCancelledError, EngineError, EngineGoneError
 from pipeline.core.reports import Emit, Fault
 from pipeline.core.types import SAMPLE_RATE, Recognition, Transcript, Utterance
 from pipeline.dictionary.matcher import correct
@@ -16,7 +16,7 @@ from pipeline.engines.lost_tail import joined
 from pipeline.engines.protocols import Recognizer, Translator
 from pipeline.text.hallucinations import reason
 from pipeline.text.language_check import gibberish
-from pipeline.text.sentences import is_ended, without_guessed_end
+from pipeline.text.sentences import is_ended, is_fragment, without_guessed_end
 from pipeline.workers.base import Worker
 from pipeline.workers.degradation import Degradation
 from pipeline.workers.queues import DraftQueue, Retranslation, TranscriptQueue, UtteranceQueue
@@ -69,7 +69,10 @@ class Transcribe(Worker):
         self._expect_more = expect_more
         self._further = further
         self._commits = self.quick.commits
+        self._shed = shed
         self._free_s = 0.0
+        self._doing: Utterance | None = None
+        recognizer.is_cancelled = self._is_cancelled
         self._last: Transcript | None = None
 
     @property
@@ -110,7 +113,10 @@ class Transcribe(Worker):
             self._commits.heard_nothing_of_use(utterance)
             self.emit(self._nothing(utterance, "song"))
             return
-        transcript = self._transcript(utterance)
+        try:
+            transcript = self._transcript(utterance)
+        except EngineCancelledError:
+            return
         if self._utterances.is_stale(utterance):
             return  # speech has returned meanwhile: there will be another text of it
         if transcript.filtered:
@@ -120,12 +126,17 @@ class Transcribe(Worker):
             return
         self._last = transcript
         if utterance.is_whole:
-            # Hot words cost full stops.
-            is_half = not (self.settings.stt.hotwords or is_ended(transcript.text))
-            self._expect_more(utterance.id if is_half else None)
+            self._expect_more(utterance.id if self._is_half(transcript.text) else None)
         self.quick.take(transcript)
         for transcripts in self._further:  # the first target comes first
             transcripts.put(transcript)
+
+    def _is_half(self, text: str) -> bool:
+        """Whether a text waits for its other half. Hot words cost full stops: then none is asked.
+
+        A slow speaker's word or two take longer than a fragment's sound may.
+        """
+        return is_fragment(text) or not (self.settings.stt.hotwords or is_ended(text))
 
     def _transcript(self, utterance: Utterance) -> Transcript:
         """Recognize and correct.
@@ -139,6 +150,8 @@ class Transcribe(Worker):
             transcript = self._recognized(utterance)
         except EngineGoneError:
             return self._without_recognizer(utterance)
+        except EngineCancelledError:
+            raise
         except EngineError as error:
             self.fault(error)
             if self.too_many_failures:
@@ -159,6 +172,17 @@ class Transcribe(Worker):
             said = self._with_rest(last, utterance)
             return replace(said, utterance=utterance, span=transcript.span)
         return replace(transcript, filtered=why)
+
+    def _is_cancelled(self) -> bool:
+        """Whether speech has returned to what is being heard, or it keeps a final waiting.
+
+        A partial that began in the last syllables would make its own final late.
+        """
+        doing = self._doing
+        if doing is None:
+            return False
+        makes_way = self._shed and not doing.is_whole and len(self._utterances) > 0
+        return makes_way or self._utterances.is_stale(doing)
 
     def _objection(self, transcript: Transcript) -> str:
         """Return why a text cannot be shown, "" if it can."""
@@ -190,6 +214,7 @@ class Transcribe(Worker):
 
         The second time it waits for the next process. After a partial there is another one soon.
         """
+        self._doing = utterance
         for is_last in (not utterance.is_whole, True):
             try:
                 return transcribe(

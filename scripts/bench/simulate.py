@@ -127,6 +127,7 @@ class RememberingRecognizer:
         self.name = engine.name
         self.degraded_reason = ""
         self.hotwords = engine.hotwords
+        self.is_cancelled = never
         self.memory = Memory()
 
     def load(self) -> None:

@@ -35,6 +35,7 @@ from pipeline.daemon.context import DaemonContext
 from pipeline.daemon.coordinator import CaptionCoordinator
 from pipeline.daemon.outputs import RecordSink
 from pipeline.dictionary.store import Dictionary
+from pipeline.engines.protocols import never
 from pipeline.session.reader import Session
 from pipeline.session.recorder import SessionRecorder
 from pipeline.workers.degradation import Degradation, Rung
@@ -69,6 +70,7 @@ class Numbers:
 
     def __init__(self) -> None:
         self.heard: list[str] = []
+        self.is_cancelled = never
 
     def load(self) -> None: ...
 

@@ -18,6 +18,7 @@ import soxr
 from pipeline.audio.file import AudioFile
 from pipeline.audio.silero_vad import Silero
 from pipeline.core.types import SAMPLE_RATE, Pcm, Recognition
+from pipeline.engines.protocols import never
 from scripts.support.program import call, started
 from tests.support.daemon import Service
 from tests.support.fakes import FakeDetector, FakeRecognizer, FakeSource, Speech, pcm_of
@@ -35,6 +36,9 @@ class Ears:
     name = "ears"
     hotwords = ""
     degraded_reason = ""
+
+    def __init__(self) -> None:
+        self.is_cancelled = never
 
     def load(self) -> None: ...
 

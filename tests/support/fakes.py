@@ -130,6 +130,9 @@ class FakeRecognizer:
     hotwords: str = ""
     degraded_reason: str = ""
 
+    def __post_init__(self) -> None:
+        self.is_cancelled: Callable[[], bool] = never
+
     def load(self) -> None: ...
 
     def recognize(self, pcm: Pcm, *, final: bool, prefix: Sequence[int] = ()) -> Recognition:

@@ -3,10 +3,13 @@
 # ruff: noqa: SIM905 - names read best as a text
 from __future__ import annotations
 
+import itertools
 import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
+from pipeline.learning.augment import Example, prefix
 from scripts.training.data.corpora import Pair, Split
 from scripts.training.data.references import references
 
@@ -70,30 +73,45 @@ MIX_SHARES: Mapping[str, float] = {
 """Of a mix that was made: a church's own pairs weigh twice."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Utterances:
+    """How sentences become what is said in one breath, and what is heard of it so far."""
+
+    join_share: float = 0.0
+    """Of the short pairs, so many are followed by others."""
+    most: int = 2
+    """Sentences in one, at most."""
+    prefix_share: float = 0.0
+    """So many are cut short on both sides, as a caption in progress is."""
+
+
+SENTENCES = Utterances()
+"""One sentence each, to its end."""
+
+
 def mixed_pass(
     split: Split,
     rng: random.Random,
-    join_share: float = 0.0,
+    utterances: Utterances = SENTENCES,
     reference_count: int = REFERENCES,
     shares: Mapping[str, float] = SHARES,
 ) -> list[tuple[str, str]]:
     """Return one pass over a split; one that is mixed already is taken as it is."""
     if split.is_mixed:
-        return one_pass(split.training, rng, 0.0, 0, MIX_SHARES)
-    return one_pass(split.training, rng, join_share, reference_count, shares)
+        return one_pass(split.training, rng, SENTENCES, 0, MIX_SHARES)
+    return one_pass(split.training, rng, utterances, reference_count, shares)
 
 
 def one_pass(
     training: Mapping[str, Sequence[Pair]],
     rng: random.Random,
-    join_share: float = 0.0,
+    utterances: Utterances = SENTENCES,
     reference_count: int = REFERENCES,
     shares: Mapping[str, float] = SHARES,
 ) -> list[tuple[str, str]]:
     """English and Spanish of one pass over the sources and some Bible references, in random order.
 
-    `shares` tells how often a source is taken. `join_share` of the short pairs are followed by
-    another one, as an utterance may hold several sentences."""
+    `shares` tells how often a source is taken."""
     chosen: list[tuple[str, str]] = []
     for source, share in shares.items():
         pairs = training.get(source, ())
@@ -102,9 +120,11 @@ def one_pass(
         rng.shuffle(drawn)
         texts = [(pair.en, today(pair.en, pair.es)) for pair in drawn]
         if source in SHORT_SOURCES:
-            texts = list(_join(texts, join_share, rng))
+            texts = list(_join(texts, utterances, rng))
         chosen += [_vary(english, spanish, rng) for english, spanish in texts]
     chosen += [_vary(pair.en, pair.es, rng) for pair in references(reference_count, rng)]
+    if utterances.prefix_share:
+        chosen = [_begun(*pair, utterances.prefix_share, rng) for pair in chosen]
     rng.shuffle(chosen)
     return chosen
 
@@ -127,15 +147,20 @@ def _lord(match: re.Match[str]) -> str:
 
 
 def _join(
-    texts: Sequence[tuple[str, str]], share: float, rng: random.Random
+    texts: Sequence[tuple[str, str]], utterances: Utterances, rng: random.Random
 ) -> Iterator[tuple[str, str]]:
     waiting = iter(texts)
-    for english, spanish in waiting:
-        following = next(waiting, None) if rng.random() < share else None
-        if following is None:
-            yield english, spanish
-        else:
-            yield f"{english} {following[0]}", f"{spanish} {following[1]}"
+    for first in waiting:
+        more = rng.randrange(1, utterances.most) if rng.random() < utterances.join_share else 0
+        together = [first, *itertools.islice(waiting, more)]
+        english, spanish = map(" ".join, zip(*together, strict=True))
+        yield english, spanish
+
+
+def _begun(english: str, spanish: str, share: float, rng: random.Random) -> tuple[str, str]:
+    """The beginning of a pair, or all of it where it is short or the share is full."""
+    cut = prefix(Example(source=english, target=spanish, part=""), rng)
+    return (cut.source, cut.target) if cut and rng.random() < share else (english, spanish)
 
 
 def _vary(english: str, spanish: str, rng: random.Random) -> tuple[str, str]:

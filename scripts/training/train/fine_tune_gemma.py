@@ -30,7 +30,7 @@ from pipeline.core.errors import ModelError, StarkError
 from scripts.gguf_export.progress import console
 from scripts.training import manifest
 from scripts.training.data import corpora
-from scripts.training.data.mixture import mixed_pass
+from scripts.training.data.mixture import Utterances, mixed_pass
 from scripts.training.data.packing import pack
 from scripts.training.models.gemma_model import Gemma, GemmaShape
 from scripts.training.models.low_rank import LowRankGemma
@@ -105,7 +105,7 @@ def batches(
 ) -> Iterator[Batch]:
     """Batches without end, every pass newly mixed; pairs longer than a row are left out."""
     while True:
-        mixed = mixed_pass(split, rng, JOIN_SHARE, REFERENCES, SHARES)
+        mixed = mixed_pass(split, rng, Utterances(join_share=JOIN_SHARE), REFERENCES, SHARES)
         examples = [each for each in encode(tokenizer, mixed) if len(each[0]) <= ROW_TOKENS]
         if not examples:
             raise ModelError("corpora-empty", "The corpora hold no pair to train on.", "")

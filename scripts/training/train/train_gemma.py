@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from scripts.training.data import corpora, pieces
-from scripts.training.data.mixture import mixed_pass
+from scripts.training.data.mixture import Utterances, mixed_pass
 from scripts.training.data.packing import Packed, lay_out, pack
 from scripts.training.evaluate.development import Development
 from scripts.training.models import ct2_weights
@@ -87,7 +87,7 @@ def batches(
     """Batches without end, every pass newly mixed. Pairs meet in a row by chance, so that each
     batch has short and long ones."""
     while True:
-        examples = encode(processor, mixed_pass(split, rng, JOIN_SHARE))
+        examples = encode(processor, mixed_pass(split, rng, Utterances(join_share=JOIN_SHARE)))
         examples = [example for example in examples if len(example[0]) <= ROW_TOKENS]
         rows = pack(examples, lambda example: len(example[0]), ROW_TOKENS)
         rng.shuffle(rows)

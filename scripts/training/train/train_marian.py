@@ -23,7 +23,7 @@ from torch import Tensor
 
 from pipeline.core.errors import ModelError
 from scripts.training.data import corpora, pieces
-from scripts.training.data.mixture import mixed_pass
+from scripts.training.data.mixture import SENTENCES, Utterances, mixed_pass
 from scripts.training.data.packing import Packed, lay_out, pack
 from scripts.training.evaluate.development import Development
 from scripts.training.models.marian_model import Marian, MarianShape, from_ctranslate2, from_state
@@ -67,11 +67,14 @@ def make_batch(rows: list[list[Example]], length: int) -> Batch:
 
 
 def batches(
-    split: corpora.Split, processor: sentencepiece.SentencePieceProcessor, rng: random.Random
+    split: corpora.Split,
+    processor: sentencepiece.SentencePieceProcessor,
+    rng: random.Random,
+    utterances: Utterances = SENTENCES,
 ) -> Iterator[Batch]:
     """Batches without end, every pass newly mixed."""
     while True:
-        examples = encode(processor, mixed_pass(split, rng))
+        examples = encode(processor, mixed_pass(split, rng, utterances))
         rows = pack((e for e in examples if longest(e) <= ROW_TOKENS), longest, ROW_TOKENS)
         if not rows:
             raise ModelError("corpora-empty", "The corpora hold no pair to train on.", "")
@@ -117,6 +120,12 @@ def main() -> None:
     options.add_argument(
         "--init", type=Path, help="continue from this CTranslate2 Marian directory"
     )
+    options.add_argument(
+        "--prefixes", type=float, default=0.0, help="share of the pairs that are cut short"
+    )
+    options.add_argument(
+        "--several", type=float, default=0.0, help="share of short pairs with 1 to 3 more behind"
+    )
     args = options.parse_args()
     torch.set_num_threads(args.threads)
     torch.manual_seed(1)
@@ -129,6 +138,7 @@ def main() -> None:
     autocast = torch.autocast(args.device, torch.bfloat16)
     loss = functools.partial(loss_of, model, autocast=autocast)
     development = Development(split)
+    utterances = Utterances(join_share=args.several, most=4, prefix_share=args.prefixes)
 
     def evaluate() -> str:
         examples = encode(processor, development.pairs)
@@ -142,7 +152,9 @@ def main() -> None:
     train(
         model,
         optimizers(model, "layer_", args.muon_rate, args.adam_rate),
-        batches=lambda rng: (to(batch, args.device) for batch in batches(split, processor, rng)),
+        batches=lambda rng: (
+            to(batch, args.device) for batch in batches(split, processor, rng, utterances)
+        ),
         loss_of=torch.compile(loss, dynamic=False) if args.compile else loss,
         evaluate=evaluate,
         plan=Plan(args.out, args.minutes, args.evaluate_minutes, args.resume),

@@ -23,8 +23,10 @@ def words_pairs(count: int) -> tuple[Pair, ...]:
     return tuple(Pair(f"See {w}.", f"Vea {w}.", "tatoeba") for w in words_numbered(count))
 
 
-def one_pass(source: dict[str, tuple[Pair, ...]], join_share: float = 0.0) -> list[tuple[str, str]]:
-    return mixture.one_pass(source, random.Random(1), join_share, reference_count=0)
+def one_pass(
+    source: dict[str, tuple[Pair, ...]], utterances: mixture.Utterances = mixture.SENTENCES
+) -> list[tuple[str, str]]:
+    return mixture.one_pass(source, random.Random(1), utterances, reference_count=0)
 
 
 def test_each_source_comes_as_often_as_its_share() -> None:
@@ -52,13 +54,27 @@ def test_some_sources_lose_case_and_marks_but_no_target_does() -> None:
     assert all(spanish[0].isupper() and spanish.endswith(".") for _, spanish in drawn)
 
 
-def test_joining_loses_no_pair() -> None:
-    drawn = one_pass({"tatoeba": words_pairs(200)}, join_share=0.3)
-    assert len(drawn) < 200
+@pytest.mark.parametrize("most", [2, 4])
+def test_joining_loses_no_pair(most: int) -> None:
+    drawn = one_pass({"tatoeba": words_pairs(200)}, mixture.Utterances(join_share=0.3, most=most))
+    assert max(len(re.findall(r"x[a-z]+", spanish)) for _, spanish in drawn) == most
     kept = [word for _, spanish in drawn for word in re.findall(r"x[a-z]+", spanish)]
     assert sorted(kept) == sorted(words_numbered(200))
     for english, spanish in drawn:
         assert re.findall(r"x[a-z]+", english.lower()) == re.findall(r"x[a-z]+", spanish)
+
+
+def test_some_pairs_are_cut_short_on_both_sides_and_no_full_stop_is_left_there() -> None:
+    whole = Pair("The Lord is my shepherd today.", "El Señor es mi pastor hoy.", "tatoeba")
+    drawn = one_pass({"tatoeba": (whole,) * 200}, mixture.Utterances(prefix_share=0.4))
+    begun = [(english, spanish) for english, spanish in drawn if spanish != whole.es]
+    assert 50 < len(begun) < 110
+    for english, spanish in begun:
+        assert whole.es.startswith(spanish)
+        assert not spanish.endswith(".")
+        assert len(english.split()) == len(spanish.split())
+    short = one_pass({"tatoeba": words_pairs(50)}, mixture.Utterances(prefix_share=1.0))
+    assert all(spanish.endswith(".") for _, spanish in short), "two words are cut no shorter"
 
 
 def test_numbers_change_on_both_sides_alike() -> None:

@@ -13,8 +13,11 @@ import numpy as np
 import pytest
 
 from pipeline.core.errors import EngineCancelledError, EngineError
+from pipeline.core.resources import bundled
+from pipeline.core.types import SAMPLE_RATE
 from pipeline.engines.process import TranslatorProcess
 from pipeline.engines.specification import EngineSpec
+from scripts.bench.recordings import read_audio
 from tests.support.engine_processes import (
     GOLDEN,
     PATIENT_S,
@@ -89,6 +92,22 @@ def test_the_parent_imports_no_library_of_an_engine(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[] []"
+
+
+def test_a_recognition_that_is_cancelled_stops_and_the_process_goes_on(
+    keep: Callable[..., Kept],
+) -> None:
+    process: Any = keep("stt").process
+    process.load()
+    pid, pcm = process.pid, read_audio(bundled("demo", "sermon.flac"))[: 3 * SAMPLE_RATE]
+    whole = process.recognize(pcm, final=False)
+    process.is_cancelled = lambda: True
+    with pytest.raises(EngineCancelledError):
+        process.recognize(pcm, final=False)
+    process.is_cancelled = lambda: False
+    assert process.recognize(pcm, final=False) == whole
+    assert process.pid == pid
+    assert process.degraded_reason == ""
 
 
 def test_a_translation_that_is_cancelled_stops_and_the_process_goes_on(

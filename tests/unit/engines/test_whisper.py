@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import soundfile
 
-from pipeline.core.errors import EngineError, ModelError
+from pipeline.core.errors import EngineCancelledError, EngineError, ModelError
 from pipeline.core.resources import bundled
 from pipeline.core.types import SAMPLE_RATE, Pcm, Recognition
 from pipeline.engines.whisper import Whisper, padded, window_frames
@@ -316,3 +316,17 @@ def test_the_language_is_asked_for_until_words_stand(whisper_base: Path) -> None
     prefix = [token.id for token in first.tokens[:3]]
     assert model.recognize(pcm, final=False, prefix=prefix).lang_prob is None
     assert model.recognize(pcm, final=True).lang_prob == pytest.approx(first.lang_prob)
+
+
+@pytest.mark.parametrize("asked", [1, 2])
+def test_what_nobody_wants_any_more_stops_between_two_steps(
+    whisper: Whisper, sermon: list[tuple[Pcm, str]], asked: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pcm = sermon[0][0]
+    whole = whisper.recognize(pcm, final=False)
+    answers = iter([False, True] if asked == 2 else [True])
+    monkeypatch.setattr(whisper, "is_cancelled", lambda: next(answers))
+    with pytest.raises(EngineCancelledError):
+        whisper.recognize(pcm, final=False)
+    monkeypatch.setattr(whisper, "is_cancelled", lambda: False)
+    assert whisper.recognize(pcm, final=False) == whole

@@ -4,7 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.text.sentences import is_ended, pack, split, without_end, without_guessed_end
+from pipeline.text.sentences import (
+    is_ended,
+    is_fragment,
+    pack,
+    split,
+    without_end,
+    without_guessed_end,
+)
 
 
 @pytest.mark.parametrize(
@@ -74,6 +81,21 @@ def test_nothing_is_lost(text: str, limit: int) -> None:
 def test_whether_a_sentence_is_over(text: str, is_over: bool, bare: str) -> None:
     assert is_ended(text) is is_over
     assert without_end(text) == bare
+
+
+@pytest.mark.parametrize(
+    ("text", "is_one"),
+    [
+        ("", True),
+        ("Ask not!", True),
+        ("\u0130\u015fte, \u00f6yle.", True),
+        ("Let us pray.", False),
+        ("\u963f\u4eec\u3002", True),
+        ("\u795e\u306f\u611b\u3067\u3059\u3002", False),
+    ],
+)
+def test_a_word_or_two_are_a_fragment_whatever_stands_behind_them(text: str, is_one: bool) -> None:
+    assert is_fragment(text) is is_one
 
 
 @pytest.mark.parametrize(

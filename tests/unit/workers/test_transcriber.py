@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pipeline.config.loader import load
+from pipeline.config.loader import changed, load
 from pipeline.config.schema import Settings
-from pipeline.core.errors import EngineGoneError, ModelCrashError
+from pipeline.core.errors import EngineCancelledError, EngineGoneError, ModelCrashError
 from pipeline.core.reports import Fault, Report, Retranslated, WorkerEnded
 from pipeline.core.standing import Reopened, Standing
 from pipeline.core.terms import WantedTerm
@@ -475,6 +475,27 @@ def test_an_eager_utterance_is_understood_and_handed_on_as_a_final() -> None:
     assert [is_final for _, is_final, _ in bench.captions] == [True]
 
 
+@pytest.mark.parametrize(
+    ("text", "hotwords", "waits"),
+    [
+        ("the lord is good", False, True),
+        ("the lord is good.", False, False),
+        ("ask not!", False, True),
+        ("the lord is good", True, False),
+        ("ask not!", True, True),
+    ],
+)
+def test_half_a_sentence_waits_for_its_other_half_and_so_does_a_word_or_two(
+    text: str, hotwords: bool, waits: bool
+) -> None:
+    bench = Bench(recognizer=FakeRecognizer([Speech(0.0, 2.0, text)]), read_all=False)
+    bench.worker.configure(changed(bench.worker.settings, {"stt.hotwords": hotwords}))
+    told: list[int | None] = []
+    bench.worker._expect_more = told.append
+    bench.worker.take(final())
+    assert told == [1 if waits else None]
+
+
 def test_what_was_heard_of_an_utterance_that_speech_returned_to_is_dropped() -> None:
     class Resumes(FakeRecognizer):
         def recognize(self, pcm: Pcm, *, final: bool, prefix: Sequence[int] = ()) -> Recognition:
@@ -491,6 +512,45 @@ def test_what_was_heard_of_an_utterance_that_speech_returned_to_is_dropped() -> 
     calls = len(bench.reports)
     bench.worker.take(eager())  # it waited meanwhile
     assert len(bench.reports) == calls
+
+
+class Interrupted(FakeRecognizer):
+    """While it is at its first utterance another one comes."""
+
+    mailbox: UtteranceQueue
+    comes: Utterance
+
+    def recognize(self, pcm: Pcm, *, final: bool, prefix: Sequence[int] = ()) -> Recognition:
+        heard = super().recognize(pcm, final=final)
+        if self.calls == 1:
+            self.mailbox.put(self.comes)
+        if self.is_cancelled():
+            raise EngineCancelledError("engine-cancelled", "Not wanted.")
+        return heard
+
+
+@pytest.mark.parametrize(
+    ("first", "comes", "shed", "captions"),
+    [
+        (partial(1, 1, 0.8), eager(), True, 1),
+        (partial(1, 1, 0.8), eager(), False, 2),
+        (partial(1, 1, 0.8), partial(1, 2, 0.9), True, 2),
+        (eager(), final(2), True, 2),
+    ],
+    ids=["a final's", "not one of a file", "not another partial's", "not of a final"],
+)
+def test_a_partial_makes_way_for_what_is_prepared_as_a_final(
+    first: Utterance, comes: Utterance, shed: bool, captions: int
+) -> None:
+    recognizer = Interrupted(SCRIPT)
+    bench = Bench(recognizer=recognizer, shed=shed, read_all=False)
+    recognizer.mailbox, recognizer.comes = UtteranceQueue(), comes
+    bench.worker._utterances = recognizer.mailbox
+    recognizer.mailbox.put(first)
+    for _ in range(2):
+        bench.worker.take(recognizer.mailbox.get())  # type: ignore[arg-type]
+    assert len(bench.captions) == captions
+    assert not [each for each in bench.reports if isinstance(each, Fault)]
 
 
 def written(text: str) -> Retranslation:
