@@ -90,7 +90,10 @@ def models_in_use(settings: Settings) -> dict[Role, str]:
 
 def names_in_use(settings: Settings) -> dict[str, str]:
     """Return the same by the engine's name for people."""
-    return {_FOR_PEOPLE[role]: name for role, name in models_in_use(settings).items()}
+    names = {_FOR_PEOPLE[role]: name for role, name in models_in_use(settings).items()}
+    if (engine := settings.stt.engine) != "whisper":  # the model is a folder, wherever that lies
+        names[_FOR_PEOPLE["stt"]] = f"{engine}:{Path(names[_FOR_PEOPLE['stt']]).name}"
+    return names
 
 
 def remember(settings: Settings, name: str, *, keeps_up: bool) -> None:

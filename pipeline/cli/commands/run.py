@@ -51,6 +51,7 @@ log = structlog.get_logger()
 DEMO = {"translate.source": "en", "translate.target": "es", "audio.channel": 1}
 """Settings that the demo's recording and reference demand, whatever the church has set."""
 STARTER = {
+    "stt.engine": "whisper",
     "stt.model": "starter",
     "translate.partial.engine": "marian",
     "translate.partial.model": "starter",

@@ -189,3 +189,8 @@ def test_moonshines_own_model_hears_english_only(settings: Settings) -> None:
     spanish = {"stt.engine": "moonshine", "translate.source": "es", "translate.target": "en"}
     with pytest.raises(ConfigError, match=r"hears en, .* is es\..*\[lang-unsupported\]"):
         recognizer_name(changed(settings, spanish))
+
+
+def test_people_read_a_streaming_recognizers_name_and_not_where_it_lies(settings: Settings) -> None:
+    named = changed(settings, {"stt.engine": "sherpa-onnx", "stt.model": "/opt/zipformer-en"})
+    assert names_in_use(named)["recognizer"] == "sherpa-onnx:zipformer-en"
