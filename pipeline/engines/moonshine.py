@@ -36,6 +36,10 @@ _TELLS_TIMES: Final = (
 """With one of these files a model tells when each word was spoken."""
 _NEVER_S: Final = 1e9
 """The library need not look by itself."""
+_MARGIN_S: Final = 0.3
+"""Silence before speech, and behind it when it is over. Without it tiny-en misses 6 of 12 full
+stops of demo/voices and 3 of 14 of the demo sermon, with it none, at no more wrong words."""
+_SILENCE: Final[Pcm] = np.zeros(round(_MARGIN_S * SAMPLE_RATE), np.float32)
 
 
 class Moonshine:
@@ -79,6 +83,9 @@ class Moonshine:
         if self._stream is None:
             self._stream = self._transcriber.create_stream(update_interval=_NEVER_S)
             self._stream.start()
+            pcm = np.concatenate((_SILENCE, pcm))
+        if is_last:
+            pcm = np.concatenate((pcm, _SILENCE))
         if pcm.size:
             self._stream.add_audio(pcm.tolist(), SAMPLE_RATE)
         # Of what was not looked at before, `stop` would tell nothing.
@@ -135,4 +142,5 @@ def _pieces(line: Any) -> Iterator[Piece]:
         return
     for word, time in zip(words, timed, strict=True):
         text = f" {word}"
-        yield Piece(piece_id(text), text, time.start, time.end, time.confidence)
+        start_s, end_s = (max(0.0, each - _MARGIN_S) for each in (time.start, time.end))
+        yield Piece(piece_id(text), text, start_s, end_s, time.confidence)

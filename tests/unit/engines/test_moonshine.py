@@ -55,8 +55,9 @@ def test_human_voices_are_understood(
 ) -> None:
     texts = [moonshine.recognize(p, final=True).text for each in spoken for p in each.utterances]
     score = score_text([each.text for each in spoken], " ".join(texts))
-    assert score.wer < 0.08, texts
+    assert score.wer < 0.06, texts
     assert score.lost == ()
+    assert score.stops >= 11, texts
 
 
 @pytest.mark.slow
@@ -151,11 +152,13 @@ def test_a_line_that_is_over_is_committed_and_an_open_one_is_not() -> None:
 
 
 def test_words_have_times_where_the_model_tells_them_of_all() -> None:
-    timed = [word("Grace", 0.1, 0.4), word(" you.", 0.4, 0.8)]
+    timed = [word("Grace", 0.4, 0.7), word(" you.", 0.7, 1.1)]
     (first, second) = heard(
         [line("Grace you.", is_complete=False, words=timed)], is_last=False
     ).tail
-    assert (first.start_s, second.end_s, second.probability) == (0.1, 0.8, 0.9)
+    # Of the speech itself: there is silence before it.
+    assert (first.start_s, second.end_s) == (pytest.approx(0.1), pytest.approx(0.8))
+    assert second.probability == 0.9
     (first, second) = heard(
         [line("Grace you.", is_complete=False, words=timed[:1])], is_last=False
     ).tail
