@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import shutil
 from collections.abc import Mapping
@@ -167,6 +168,21 @@ class TestServers:
         result = told("server", flags)["server-final"]
         assert (result.ok, result.code) == (False, "server-gone")
         assert "translate.final.url" in result.fix
+
+
+@pytest.mark.slow
+def test_an_exl2_model_without_its_runtime_is_red_and_says_what_it_needs(tmp_path: Path) -> None:
+    if importlib.util.find_spec("exllamav2") is not None:
+        pytest.skip("the extra is installed here")
+    (tmp_path / "config.json").write_text("{}")
+    flags = {"translate.final.engine": "exllamav2", "translate.final.model": str(tmp_path)}
+    found = told("exllamav2", flags)
+    assert list(found) == ["model-exllamav2"]
+    result = found["model-exllamav2"]
+    # Without torch the package is missed first, with it the GPU.
+    assert result.code in {"exllama-missing", "gpu-missing"}
+    assert "translate.final.engine" in result.message
+    assert "exllamav2" in result.fix or "gemma" in result.fix
 
 
 def test_a_server_of_several_languages_is_asked_once_and_tried_in_each() -> None:

@@ -8,6 +8,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -322,6 +323,20 @@ class TestRealServer:
             assert made.degraded_reason == ""
             assert made.translate(TEXT, grown.append).text == local
             assert grown
+
+    @SERVERS
+    def test_several_languages_at_a_time_get_each_its_own(
+        self, tmp_path: Path, serve: Serve
+    ) -> None:
+        said = ["God is good.", "The Lord is my shepherd.", "He gave his life on the cross."]
+        with serve(tmp_path) as (url, _):
+            made = [engine(url) for _ in said]
+            with ThreadPoolExecutor(len(said)) as pool:
+                texts = list(pool.map(lambda each, text: each.translate(text), made, said))
+        assert [text.stopped for text in texts] == ["end"] * 3
+        words = (("Dios",), ("pastor",), ("cruz",))
+        for text, must in zip(texts, words, strict=True):
+            assert [word for word in must if word not in text.text] == [], text.text
 
     def test_its_key_and_its_model_are_checked(self, tmp_path: Path) -> None:
         key = tmp_path / "key"
