@@ -20,7 +20,7 @@ from pipeline.engines.gemma import Gemma
 from pipeline.engines.marian import Marian
 from pipeline.engines.model_specs import server_specs
 from pipeline.engines.openai import OpenAi
-from pipeline.engines.process import TranslatorProcess
+from pipeline.engines.sharing import process_of
 from pipeline.engines.specification import EngineSpec
 from pipeline.engines.stand_in import StandIn
 from pipeline.engines.whisper import Whisper
@@ -111,8 +111,7 @@ def test_each_language_asks_its_server_by_itself(tmp_path: Path) -> None:
     )
     made = factory.engine_processes(chosen, compare=False)
     finals = [made.final, *(target.final for target in made.further)]
-    assert all(isinstance(final, TranslatorProcess) for final in finals), "none waits for a turn"
-    specs = [final.spec for final in finals if isinstance(final, TranslatorProcess)]
+    specs = [process.spec for process in map(process_of, finals) if process is not None]
     assert [spec.arguments["target"] for spec in specs] == ["es", "fr", "de"]
     assert [spec.arguments["url"] for spec in specs] == [SERVER, SERVER, "http://10.0.0.6:8000"]
     assert str(specs[2].model) == "german"
