@@ -5,7 +5,6 @@ Nothing heavy is imported before they load.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -239,14 +238,16 @@ def _final_processes(
         specs[alone.translate.target] = _of_target(final_spec, alone)
     alike: list[tuple[EngineSpec, list[str]]] = []
     for lang, spec in specs.items():
-        same = next((langs for each, langs in alike if spec and each.is_like(spec)), None)
+        same = next((langs for other, langs in alike if spec and other.is_like(spec)), None)
         if same is not None:
             same.append(lang)
         elif spec is not None:
             alike.append((spec, [lang]))
     finals: dict[str, TranslatorProcess | LanguageTranslator | None] = dict.fromkeys(specs)
-    most = settings.translate.final.requests
-    turns: defaultdict[str, Turns] = defaultdict(lambda: Turns(most))  # by the server's address
+    turns: dict[str, Turns] = {}  # by the server's address
+    for each in (settings, *settings.by_target()):
+        final = each.translate.final
+        turns.setdefault(final.url, Turns(final.requests))
     for spec, langs in alike:
         is_first = settings.translate.target in langs
         part = FINAL if is_first else _part(FINAL, ", ".join(langs))
