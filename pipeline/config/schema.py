@@ -150,6 +150,7 @@ class Final(OnServer):
     context: Annotated[int, Field(ge=256, le=131_072)] = 2048
     batch: Annotated[int, Field(ge=32, le=4096)] = 128
     draft: Annotated[int, Field(ge=0, le=16)] = 0
+    requests: Annotated[int, Field(ge=1, le=100)] = 5
     flash_attention: bool = True
     stream: Annotated[bool, NEXT_UTTERANCE] = True
     deadline_s: Annotated[float, Field(gt=0, le=600), NEXT_UTTERANCE] = 8.0

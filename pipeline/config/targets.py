@@ -41,6 +41,7 @@ class TargetFinal(Section):
     context: Annotated[int, Field(ge=256, le=131_072)] | None = None
     batch: Annotated[int, Field(ge=32, le=4096)] | None = None
     draft: Annotated[int, Field(ge=0, le=16)] | None = None
+    requests: Annotated[int, Field(ge=1, le=100)] | None = None
     flash_attention: bool | None = None
     stream: bool | None = None
     deadline_s: Annotated[float, Field(gt=0, le=600)] | None = None

@@ -28,7 +28,7 @@ from pipeline.engines.model_specs import (
 from pipeline.engines.process import EngineProcess, RecognizerProcess, TranslatorProcess
 from pipeline.engines.prompts import language
 from pipeline.engines.protocols import Recognizer, Translator
-from pipeline.engines.sharing import LanguageTranslator, SharedTranslator, process_of
+from pipeline.engines.sharing import LanguageTranslator, SharedTranslator, Turns, process_of
 from pipeline.engines.specification import FINAL, QUICK, RECOGNIZER, SECOND, EngineSpec, Part
 from pipeline.models.automatic import recognizer_name, require_languages
 from pipeline.models.crash_history import crash_history
@@ -238,16 +238,24 @@ def _final_processes(
         specs[alone.translate.target] = _of_target(final_spec, alone)
     alike: list[tuple[EngineSpec, list[str]]] = []
     for lang, spec in specs.items():
-        same = next((langs for each, langs in alike if spec and _is_alike(each, spec)), None)
+        same = next((langs for other, langs in alike if spec and other.is_like(spec)), None)
         if same is not None:
             same.append(lang)
         elif spec is not None:
             alike.append((spec, [lang]))
     finals: dict[str, TranslatorProcess | LanguageTranslator | None] = dict.fromkeys(specs)
+    turns: dict[str, Turns] = {}  # by the server's address
+    for each in (settings, *settings.by_target()):
+        final = each.translate.final
+        turns.setdefault(final.url, Turns(final.requests))
     for spec, langs in alike:
         is_first = settings.translate.target in langs
         part = FINAL if is_first else _part(FINAL, ", ".join(langs))
         process = TranslatorProcess(spec, part, **_process_options(settings, restarts=True))
+        if spec.is_elsewhere and len(specs) > 1:
+            (lang,) = langs
+            finals[lang] = turns[spec.arguments["url"]].at(process, lang, is_first=is_first)
+            continue
         if len(langs) == 1:
             finals[langs[0]] = process
             continue
@@ -260,17 +268,6 @@ def _final_processes(
 def _part(part: Part, langs: str) -> Part:
     """Return a part for further target languages, by which faults and logs tell it apart."""
     return replace(part, key=f"{part.key}-{langs}", name=f"{part.name} ({langs})")
-
-
-def _is_alike(one: EngineSpec, other: EngineSpec) -> bool:
-    """Whether one process can do for both: it is told language and deadline with each text.
-
-    Not of servers: they have no model here to share, and answer several requests at a time.
-    """
-    if one.is_elsewhere:
-        return False
-    ours, theirs = ({**spec.arguments, "target": "", "deadline_s": 0.0} for spec in (one, other))
-    return (one.kind, one.model, ours) == (other.kind, other.model, theirs)
 
 
 def _of_target(

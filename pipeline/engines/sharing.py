@@ -1,5 +1,8 @@
 """One final translator for several target languages: they take turns at one model in memory.
 
+Or at one server, which answers so many requests at a time and no more; there each language has a
+translator of its own.
+
 The first target comes first of all: what is being made for another is given up for it, and made
 again later. The others take turns, those that waited longest first, and of those that came in one
 round the one that most people watch.
@@ -47,38 +50,23 @@ class _Request:
         return not self.by.is_first, self.round, -self.by.watchers, self.number
 
 
-class SharedTranslator:
-    """Gives turns at `engine`. Any thread may ask."""
+class Turns:
+    """Gives turns, to at most `most` at a time. Any thread may ask."""
 
-    def __init__(self, engine: Multilingual) -> None:
-        self.engine = engine
+    def __init__(self, most: int = 1) -> None:
+        self._most = most
         self._changed = threading.Condition()
         # Guarded by it.
         self._waiting: list[_Request] = []
-        self._at_work: _Request | None = None
+        self._at_work: list[_Request] = []
         self._round = self._number = 0
-        self._loading = threading.Lock()
-        self._is_loaded = False
-        self._refusal: StarkError | None = None
 
-    def into(self, lang: str, *, is_first: bool = False) -> LanguageTranslator:
-        """Return the translator of one language; `is_first`: of the first target."""
-        return LanguageTranslator(self, lang, is_first=is_first)
+    def at(self, engine: Multilingual, lang: str, *, is_first: bool = False) -> LanguageTranslator:
+        """Return the translator of one language, which asks `engine` when it is its turn.
 
-    def load(self) -> None:
-        """Load the engine once, whoever asks first. Raises ModelError, to all who ask."""
-        with self._loading:
-            # Loading it again for each language would take as long again, to fail again.
-            if self._refusal is not None:
-                raise self._refusal
-            if self._is_loaded:
-                return
-            try:
-                self.engine.load()
-            except StarkError as error:
-                self._refusal = error
-                raise
-            self._is_loaded = True
+        `is_first`: of the first target.
+        """
+        return LanguageTranslator(self, engine, lang, is_first=is_first)
 
     @contextmanager
     def turn(self, by: LanguageTranslator) -> Iterator[Callable[[], bool]]:
@@ -102,7 +90,7 @@ class SharedTranslator:
                         raise EngineGoneError("engine-busy", "No turn within the deadline.")
                     # With a limit: nobody notifies when a text is not wanted any more.
                     self._changed.wait(_LOOK_S)
-                self._at_work = request
+                self._at_work.append(request)
                 # The first target comes whenever it likes and must not push the others' round on.
                 if not by.is_first:
                     self._round = max(self._round, request.round)
@@ -112,43 +100,86 @@ class SharedTranslator:
             yield lambda: request.is_preempted
         finally:
             with self._changed:
-                self._at_work = None
+                self._at_work.remove(request)
                 self._changed.notify_all()
 
     def _make_way(self, request: _Request) -> None:
-        if request.by.is_first and self._at_work is not None and not self._at_work.by.is_first:
-            self._at_work.is_preempted = True
+        others = [each for each in self._at_work if not each.by.is_first]
+        if request.by.is_first and others and len(self._at_work) >= self._most:
+            max(others, key=lambda each: each.rank).is_preempted = True
 
     def _is_next(self, request: _Request) -> bool:
         first = min(self._waiting, key=lambda each: each.rank)
-        return self._at_work is None and first is request
+        return len(self._at_work) < self._most and first is request
+
+
+class SharedTranslator(Turns):
+    """Gives turns at `engine`, which is loaded once."""
+
+    def __init__(self, engine: Multilingual) -> None:
+        super().__init__()
+        self.engine = engine
+        self._loading = threading.Lock()
+        self._is_loaded = False
+        self._refusal: StarkError | None = None
+
+    def into(self, lang: str, *, is_first: bool = False) -> LanguageTranslator:
+        """Return the translator of one language; `is_first`: of the first target."""
+        return LanguageTranslator(self, self.engine, lang, is_first=is_first, load=self.load)
+
+    def load(self) -> None:
+        """Load the engine once, whoever asks first. Raises ModelError, to all who ask."""
+        with self._loading:
+            if self._refusal is not None:
+                raise self._refusal
+            if self._is_loaded:
+                return
+            try:
+                self.engine.load()
+            except StarkError as error:
+                self._refusal = error
+                raise
+            self._is_loaded = True
 
 
 class LanguageTranslator:
-    """A Translator into one language, which takes its turn at a shared engine."""
+    """A Translator into one language, which takes its turn with those of others.
 
-    def __init__(self, shared: SharedTranslator, lang: str, *, is_first: bool) -> None:
-        self.shared = shared
+    `load` loads the engine, where others have it too.
+    """
+
+    def __init__(
+        self,
+        turns: Turns,
+        engine: Multilingual,
+        lang: str,
+        *,
+        is_first: bool,
+        load: Callable[[], None] | None = None,
+    ) -> None:
+        self._turns = turns
+        self.engine = engine
+        self._load = load or engine.load
         self.lang = lang
         self.is_first = is_first
         self.watchers = 0
         """How many displays show this language; any thread may set it."""
-        self.deadline_s = shared.engine.deadline_s
+        self.deadline_s = engine.deadline_s
         self.is_cancelled: Callable[[], bool] = never
 
     @property
     def name(self) -> str:
         """The engine's."""
-        return self.shared.engine.name
+        return self.engine.name
 
     @property
     def degraded_reason(self) -> str:
         """The engine's."""
-        return self.shared.engine.degraded_reason
+        return self.engine.degraded_reason
 
     def load(self) -> None:
         """Load the engine if nobody has. Raises ModelError."""
-        self.shared.load()
+        self._load()
 
     def translate(
         self,
@@ -163,9 +194,9 @@ class LanguageTranslator:
         What is given up for the first target is begun again; the time that waits take counts for
         no deadline of the engine's own, and each wait has at most `deadline_s`.
         """
-        engine = self.shared.engine
+        engine = self.engine
         while True:
-            with self.shared.turn(self) as is_over:
+            with self._turns.turn(self) as is_over:
                 engine.target = self.lang
                 engine.deadline_s = self.deadline_s
                 # Set at each turn, on one engine: its caller is another one every time.
@@ -182,5 +213,5 @@ class LanguageTranslator:
 
 def process_of(engine: object) -> EngineProcess | None:
     """Return the process of an engine, or that which it takes turns at; None if it has none."""
-    itself = engine.shared.engine if isinstance(engine, LanguageTranslator) else engine
+    itself = engine.engine if isinstance(engine, LanguageTranslator) else engine
     return itself if isinstance(itself, EngineProcess) else None

@@ -57,6 +57,17 @@ class EngineSpec:
             return True
         return bool(self.arguments.get("device", "cpu") != "cpu")
 
+    def is_like(self, other: EngineSpec) -> bool:
+        """Whether one process can do for both: it is told language and deadline with each text.
+
+        Not of servers, which answer several requests at a time: see `sharing.Turns`.
+        """
+        ours, theirs = (
+            {**each.arguments, "target": "", "deadline_s": 0.0} for each in (self, other)
+        )
+        same = (self.kind, self.model, ours) == (other.kind, other.model, theirs)
+        return same and not self.is_elsewhere
+
     def with_gpu_share(self, share: float) -> EngineSpec:
         """Return this engine with `share` (0..1) of the GPU work that it asks for."""
         arguments = dict(self.arguments)

@@ -20,7 +20,7 @@ from pipeline.engines.gemma import Gemma
 from pipeline.engines.marian import Marian
 from pipeline.engines.model_specs import server_specs
 from pipeline.engines.openai import OpenAi
-from pipeline.engines.process import TranslatorProcess
+from pipeline.engines.sharing import LanguageTranslator, process_of
 from pipeline.engines.specification import EngineSpec
 from pipeline.engines.stand_in import StandIn
 from pipeline.engines.whisper import Whisper
@@ -98,7 +98,7 @@ FRENCH = {"lang": "fr", "partial": {"engine": "none"}}
 GERMAN = {
     "lang": "de",
     "partial": {"engine": "none"},
-    "final": {"url": "http://10.0.0.6:8000", "model": "german"},
+    "final": {"url": "http://10.0.0.6:8000", "model": "german", "requests": 2},
 }
 
 
@@ -111,11 +111,14 @@ def test_each_language_asks_its_server_by_itself(tmp_path: Path) -> None:
     )
     made = factory.engine_processes(chosen, compare=False)
     finals = [made.final, *(target.final for target in made.further)]
-    assert all(isinstance(final, TranslatorProcess) for final in finals), "none waits for a turn"
-    specs = [final.spec for final in finals if isinstance(final, TranslatorProcess)]
+    specs = [process.spec for process in map(process_of, finals) if process is not None]
     assert [spec.arguments["target"] for spec in specs] == ["es", "fr", "de"]
     assert [spec.arguments["url"] for spec in specs] == [SERVER, SERVER, "http://10.0.0.6:8000"]
     assert str(specs[2].model) == "german"
+    assert all(isinstance(final, LanguageTranslator) for final in finals)
+    spanish, french, german = (each._turns for each in finals)  # type: ignore[union-attr]
+    assert spanish is french, "they take turns at one server"
+    assert (french._most, german._most) == (5, 2)
     assert list(server_specs(chosen)) == ["final", "final-fr", "final-de"]
 
 

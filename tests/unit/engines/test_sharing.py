@@ -13,7 +13,7 @@ from pipeline.core.standing import Standing
 from pipeline.core.terms import WantedTerm
 from pipeline.core.types import Translation
 from pipeline.engines.protocols import never
-from pipeline.engines.sharing import LanguageTranslator, SharedTranslator
+from pipeline.engines.sharing import LanguageTranslator, SharedTranslator, Turns
 
 
 class Engine:
@@ -55,7 +55,7 @@ class Engine:
         return Translation(f"{text}-{self.target}", self.name)
 
 
-class Turns:
+class AtOne:
     """A shared engine, and threads that ask for it."""
 
     def __init__(self) -> None:
@@ -88,7 +88,7 @@ class Turns:
 
 
 def test_each_gets_its_own_language() -> None:
-    turns = Turns()
+    turns = AtOne()
     turns.ask(turns.of("fr"))
     turns.ask(turns.of("de"))
     turns.finish()
@@ -96,7 +96,7 @@ def test_each_gets_its_own_language() -> None:
 
 
 def test_the_most_watched_of_those_that_wait_comes_first_and_nobody_starves() -> None:
-    turns = Turns()
+    turns = AtOne()
     french, german, korean = turns.of("fr", 5), turns.of("de", 1), turns.of("ko", 9)
     turns.ask(french)
     turns.engine.busy.wait(10)
@@ -107,7 +107,7 @@ def test_the_most_watched_of_those_that_wait_comes_first_and_nobody_starves() ->
 
 
 def test_who_has_waited_a_round_comes_before_who_has_just_had_a_turn() -> None:
-    turns = Turns()
+    turns = AtOne()
     turns.engine.go.set()
     korean, german = turns.of("ko", 9), turns.of("de", 1)
     waited = turns.shared
@@ -127,7 +127,7 @@ def test_who_has_waited_a_round_comes_before_who_has_just_had_a_turn() -> None:
 
 
 def test_the_first_language_comes_at_once_and_what_gave_way_is_made_again() -> None:
-    turns = Turns()
+    turns = AtOne()
     turns.ask(turns.of("fr", 50))
     turns.engine.busy.wait(10)
     turns.ask(turns.of("es", is_first=True))
@@ -140,7 +140,7 @@ def test_the_first_language_comes_at_once_and_what_gave_way_is_made_again() -> N
 
 
 def test_a_text_that_is_not_wanted_any_more_is_given_up_while_it_waits_and_at_work() -> None:
-    turns = Turns()
+    turns = AtOne()
     turns.ask(turns.of("es", is_first=True))
     turns.engine.busy.wait(10)
     waiting = turns.of("fr")
@@ -155,7 +155,7 @@ def test_a_text_that_is_not_wanted_any_more_is_given_up_while_it_waits_and_at_wo
 
 
 def test_who_gets_no_turn_within_the_deadline_goes_without() -> None:
-    turns = Turns()
+    turns = AtOne()
     turns.ask(turns.of("es", is_first=True))
     turns.engine.busy.wait(10)
     waiting = turns.of("fr")
@@ -178,3 +178,73 @@ def test_it_is_loaded_once_and_a_refusal_is_told_to_all() -> None:
             broken.into(lang).load()
     assert broken.engine.loads == 1  # type: ignore[attr-defined]
     assert (shared.into("fr").name, shared.into("fr").degraded_reason) == ("engine", "")
+
+
+class AtServer:
+    """Translators of their own at one server, each with a thread."""
+
+    def __init__(self, most: int, langs: str) -> None:
+        self.turns = Turns(most)
+        self.engines = {lang: Engine() for lang in langs.split()}
+        self.translators = {
+            lang: self.turns.at(engine, lang, is_first=lang == "es")
+            for lang, engine in self.engines.items()
+        }
+        self.made: list[str] = []
+        self.threads: list[threading.Thread] = []
+
+    def ask(self, lang: str) -> None:
+        translator = self.translators[lang]
+        thread = threading.Thread(target=lambda: self.made.append(translator.translate("x").text))
+        self.threads.append(thread)
+        thread.start()
+
+    def wait(self, lang: str) -> None:
+        assert self.engines[lang].busy.wait(10), lang
+
+    def finish(self) -> None:
+        for engine in self.engines.values():
+            engine.go.set()
+        for thread in self.threads:
+            thread.join(10)
+
+
+def test_at_a_server_so_many_are_at_work_and_the_next_waits() -> None:
+    at = AtServer(2, "fr de ko")
+    for lang in ("fr", "de"):
+        at.ask(lang)
+        at.wait(lang)
+    at.translators["ko"].deadline_s = 0.1
+    with pytest.raises(EngineGoneError):
+        at.translators["ko"].translate("x")
+    assert not at.engines["ko"].busy.is_set()
+    at.translators["ko"].deadline_s = 60.0
+    at.ask("ko")
+    at.engines["de"].go.set()
+    at.wait("ko")
+    assert not at.engines["fr"].go.is_set(), "it is at work still"
+    at.finish()
+    assert sorted(at.made) == ["x-de", "x-fr", "x-ko"]
+
+
+def test_at_a_full_server_one_gives_way_to_the_first_language() -> None:
+    at = AtServer(2, "es fr de")
+    at.translators["fr"].watchers = 9
+    for lang in ("fr", "de"):
+        at.ask(lang)
+        at.wait(lang)
+    at.ask("es")
+    at.wait("es")
+    assert (at.engines["fr"].cancelled, at.engines["de"].cancelled) == ([], ["de"])
+    at.finish()
+    assert sorted(at.made) == ["x-de", "x-es", "x-fr"]
+
+
+def test_where_there_is_room_nobody_gives_way() -> None:
+    at = AtServer(2, "es fr")
+    at.ask("fr")
+    at.wait("fr")
+    at.ask("es")
+    at.wait("es")
+    at.finish()
+    assert at.engines["fr"].cancelled == []
