@@ -8,7 +8,7 @@ compares with what that has heard already, and hands on the rest.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Final, Protocol
@@ -18,6 +18,7 @@ import numpy as np
 from pipeline.core.errors import EngineError
 from pipeline.core.standing import Token
 from pipeline.core.types import Pcm, Recognition, Word
+from pipeline.engines.protocols import never
 
 _NOTHING: Final[Pcm] = np.zeros(0, np.float32)
 
@@ -80,6 +81,8 @@ class IncrementalRecognizer:
 
     def __init__(self, stream: StreamingRecognizer) -> None:
         self._stream = stream
+        # Not asked: a push is over soon, and one that was given up would have to be heard anew.
+        self.is_cancelled: Callable[[], bool] = never
         self._heard: Pcm = _NOTHING
         self._is_over = False
         self._told: tuple[Piece, ...] = ()

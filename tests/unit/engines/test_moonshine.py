@@ -157,7 +157,7 @@ def test_words_have_times_where_the_model_tells_them_of_all() -> None:
         [line("Grace you.", is_complete=False, words=timed)], is_last=False
     ).tail
     # Of the speech itself: there is silence before it.
-    assert (first.start_s, second.end_s) == (pytest.approx(0.1), pytest.approx(0.8))
+    assert [first.start_s, second.end_s] == pytest.approx([0.1, 0.8])
     assert second.probability == 0.9
     (first, second) = heard(
         [line("Grace you.", is_complete=False, words=timed[:1])], is_last=False
