@@ -26,6 +26,7 @@ from pipeline.learning.measuring import sentence_sets, sound_sets
 from pipeline.models.registry import KEYS, Role
 
 _SET = "more pairs to measure with: source, a tab, target"
+_PROMPT = "how a new Gemma is asked (translate.final.prompt)"
 
 
 def add_model_steps(steps: Commands) -> None:
@@ -37,12 +38,13 @@ def add_model_steps(steps: Commands) -> None:
     _add_role(step)
     step.add_argument("--set", nargs="*", default=[], metavar="NAME=FILE", help=_SET)
     step.add_argument("--audio", type=Path, metavar="DIR", help="sound with metadata.jsonl (stt)")
+    step.add_argument("--prompt", default="", help=f"{_PROMPT}; as now")
     says = "Have the next start use a model that was compared; the one in use is kept."
     step = add_step(steps, "deploy", _deploy, says)
     step.add_argument("model", type=Path, help="a .gguf file, or a folder of CTranslate2")
     step.add_argument("name", nargs="?", default="", help="default: ours-ROLE-DATE")
     _add_role(step)
-    step.add_argument("--prompt", default="", help="how a Gemma is asked (translate.final.prompt)")
+    step.add_argument("--prompt", default="", help=f"{_PROMPT}; as it was compared")
     step.add_argument("--force", action="store_true", help="also without a comparison that says so")
     step.add_argument("--dry-run", action="store_true", help="change nothing, say what would")
     says = "Have the next start use what was in use before the last deploy."
@@ -101,7 +103,8 @@ def _compare(arguments: argparse.Namespace) -> int:
             named = [(name, Path(file)) for name, _, file in split]
             sets = sentence_sets(data, (translate.source, translate.target), named)
             bars.update(task, total=sum(len(each.sentences) for each in sets))
-            made = compare_translators(loaded, role, models, sets, on_answer=answered)
+            asked = arguments.prompt
+            made = compare_translators(loaded, role, models, sets, prompt=asked, on_answer=answered)
     keep(data, made)
     _show(made)
     return 0 if made.verdict == "deploy" else 1
