@@ -71,8 +71,8 @@ def deploy(
 
     `model` is a .gguf file, or a folder of CTranslate2. `prompt` is how a Gemma is asked, "" as
     it was when it was compared. Unless `force`, it must have been compared with the one in use and
-    not be worse. Raises LearningError (model-missing, name-malformed, not-compared, worse, config-missing), ModelError,
-    ConfigError; then everything is as it was.
+    not be worse. Raises LearningError (model-missing, name-malformed, not-compared, worse,
+    config-missing), ModelError, ConfigError; then everything is as it was.
     """
     weights = weights_of(model)
     if not weights.is_file():
