@@ -21,14 +21,19 @@ from pydantic import (
 from pipeline.core.errors import ModelError
 from pipeline.core.resources import bundled
 
-Role = Literal["stt", "marian", "gemma"]
+Role = Literal["stt", "marian", "gemma", "embedding"]
 
 KEYS: Mapping[Role, str] = {
     "stt": "stt.model",
     "marian": "translate.partial.model",
     "gemma": "translate.final.model",
+    "embedding": "learn.embedding",
 }
 """The setting that names the model of each role."""
+CAPTION_ROLES: tuple[Role, ...] = ("stt", "marian", "gemma")
+"""Those that captions are made with; a starter of each ships."""
+GGUF_ROLES: frozenset[Role] = frozenset({"gemma", "embedding"})
+"""Those whose model is one .gguf file and no folder."""
 _REPOSITORY = r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*"
 _HUB_ID = re.compile(rf"({_REPOSITORY})(?:/(.+\.gguf))?")
 _PathInModel = Annotated[str, Field(pattern=r"^[\w-][\w.-]*(/[\w-][\w.-]*)*$")]

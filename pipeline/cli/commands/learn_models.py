@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import get_args
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
@@ -23,7 +22,7 @@ from pipeline.learning.compare import (
 from pipeline.learning.deploy import Deployment, deploy, rollback
 from pipeline.learning.folder import DataFolder
 from pipeline.learning.measuring import sentence_sets, sound_sets
-from pipeline.models.registry import KEYS, Role
+from pipeline.models.registry import CAPTION_ROLES, KEYS, Role
 
 _SET = "more pairs to measure with: source, a tab, target"
 _PROMPT = "how a new Gemma is asked (translate.final.prompt)"
@@ -79,7 +78,7 @@ def progress() -> Progress:
 
 def _add_role(step: argparse.ArgumentParser) -> None:
     says = "what the model does: gemma finals, marian drafts, stt hears (%(default)s)"
-    step.add_argument("--role", choices=get_args(Role), default="gemma", help=says)
+    step.add_argument("--role", choices=CAPTION_ROLES, default="gemma", help=says)
     step.add_argument("--models", metavar="DIR", help="where fetched models are kept")
 
 

@@ -51,6 +51,26 @@ def test_cometkiwi_without_its_extra(session: Session, capsys: pytest.CaptureFix
 
 
 @pytest.mark.slow
+def test_agreement_by_an_embedding_model_and_limits_of_its_own(
+    tmp_path: Path, gemma_270m: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    session = eventful(tmp_path / "sessions")
+    (tmp_path / "sessions" / "limits.json").write_text('{"cosine": {"flag": 1, "reject": 0}}')
+    asked = ["score", "last", "--sessions", str(tmp_path / "sessions")]
+    assert main([*asked, "--embedding", str(gemma_270m)]) == 0
+    judged = [orjson.loads(line) for line in (session.folder / "quality.jsonl").open("rb")]
+    assert {each["agreement_by"] for each in judged} == {"cosine"}
+    compared = [each for each in judged if (each["quality"]["parts"]["agreement"] or 1) < 1]
+    assert compared
+    assert all("agreement:flag" in each["flags"] for each in compared)
+    assert main([*asked, "--embedding", str(tmp_path / "none.gguf")]) == 1
+    assert "learn.embedding: there is no" in capsys.readouterr().err
+    assert main(asked) == 0
+    judged = [orjson.loads(line) for line in (session.folder / "quality.jsonl").open("rb")]
+    assert {each["agreement_by"] for each in judged} == {"chrf"}
+
+
+@pytest.mark.slow
 def test_a_model_without_an_estimator_that_takes_one(
     session: Session, capsys: pytest.CaptureFixture[str]
 ) -> None:
