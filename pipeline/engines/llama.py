@@ -289,23 +289,6 @@ def layers(path: Path) -> int:
         c.llama_model_free(model)
 
 
-def gpu_steps(path: Path, asked: int, share: float) -> list[int]:
-    """Return the numbers of layers on the GPU to be tried in turn; `asked` is -1 for all.
-
-    `share` of them comes first (0..1).
-    """
-    total = layers(path)
-    most = total if asked < 0 else min(total, asked)
-    return list(dict.fromkeys([asked if share == 1 else int(most * share), most // 2, 0]))
-
-
-def in_words(gpu_layers: int) -> str:
-    """Return where the layers are, as people say it."""
-    if gpu_layers == 0:
-        return "the CPU alone"
-    return f"{'all' if gpu_layers < 0 else gpu_layers} layers on the GPU"
-
-
 def has_gpu() -> bool:
     """Whether llama.cpp was built for a GPU and finds one."""
     return bool(library().llama_supports_gpu_offload())

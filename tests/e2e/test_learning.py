@@ -18,7 +18,7 @@ from pipeline.engines.factory import partial_translator
 from pipeline.learning.compare import read_comparisons
 from pipeline.learning.folder import DataFolder
 from scripts.training.data.corpora import SERMON_PHRASES
-from tests.support.corrections import GLOSSARY, UNSEEN, hold_services
+from tests.support.connect_night import GLOSSARY, UNSEEN, hold_services
 from tests.support.needs import needs_train_extra
 
 needs_train_extra()

@@ -16,7 +16,7 @@ from pipeline.config.loader import load
 from pipeline.engines.factory import final_translator
 from pipeline.learning.compare import read_comparisons
 from pipeline.learning.folder import DataFolder
-from tests.support.corrections import GLOSSARY, TERM, UNSEEN, hold_services
+from tests.support.connect_night import GLOSSARY, TERM, UNSEEN, hold_services
 from tests.support.needs import needs_train_extra
 
 needs_train_extra()

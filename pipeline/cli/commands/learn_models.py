@@ -22,7 +22,7 @@ from pipeline.learning.compare import (
 from pipeline.learning.deploy import Deployment, deploy, rollback
 from pipeline.learning.folder import DataFolder
 from pipeline.learning.measuring import sentence_sets, sound_sets
-from pipeline.models.registry import CAPTION_ROLES, KEYS, Role
+from pipeline.models.registry import CAPTION_ROLES, KEYS, CaptionRole, Role
 
 _SET = "more pairs to measure with: source, a tab, target"
 _PROMPT = "how a new Gemma is asked (translate.final.prompt)"
@@ -85,7 +85,7 @@ def _add_role(step: argparse.ArgumentParser) -> None:
 def _compare(arguments: argparse.Namespace) -> int:
     loaded, data = settings_of(arguments), opened(arguments)[1]
     translate = loaded.settings.translate
-    role: Role = arguments.role
+    role: CaptionRole = arguments.role
     models = (arguments.old, arguments.new)
     with progress() as bars:
         task = bars.add_task("answers", total=None)

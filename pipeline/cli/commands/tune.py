@@ -25,7 +25,7 @@ from pipeline.config.schema import Settings
 from pipeline.core import logs
 from pipeline.core.sizes import human_size
 from pipeline.models.automatic import recognizer_name, remember
-from pipeline.models.registry import KEYS, Role
+from pipeline.models.registry import CAPTION_ROLES, KEYS, Role
 from pipeline.tuning.endpoint import read_pauses
 from pipeline.tuning.hardware import ExternalLoad, machine
 from pipeline.tuning.plan import Machine, Values
@@ -47,7 +47,7 @@ It takes a few minutes with nothing else running, longer with large models; --qu
 Ctrl-C ends it with what it has by then. A copy of config.toml is kept before it is changed.
 exit codes: 0 all keeps up, 1 something does not, or it was ended early
 """
-_MODELS: Mapping[Role, str] = {
+_MODELS: Mapping[str, str] = {
     "stt": "speech to text",
     "marian": "quick translation",
     "gemma": "final translation",
@@ -75,7 +75,7 @@ def add(commands: Commands) -> None:
 
 def _tune(arguments: argparse.Namespace) -> int:
     models: dict[str, Value] = {
-        KEYS[role]: getattr(arguments, role) for role in _MODELS if getattr(arguments, role)
+        KEYS[role]: getattr(arguments, role) for role in CAPTION_ROLES if getattr(arguments, role)
     }
     loaded = settings_of(arguments, models)
     logs.configure(loaded.settings.log.level, loaded.settings.log.format)
