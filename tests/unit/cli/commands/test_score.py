@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import importlib.util
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
 
 from pipeline.cli.main import main
 from tests.support.schemas import problems
+from tests.support.services import GOOD, WRONG, hold
 from tests.support.sessions import Session, eventful
 
 
@@ -54,20 +56,23 @@ def test_cometkiwi_without_its_extra(session: Session, capsys: pytest.CaptureFix
 def test_agreement_by_an_embedding_model_and_limits_of_its_own(
     tmp_path: Path, gemma_270m: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    session = eventful(tmp_path / "sessions")
-    (tmp_path / "sessions" / "limits.json").write_text('{"cosine": {"flag": 1, "reject": 0}}')
-    asked = ["score", "last", "--sessions", str(tmp_path / "sessions")]
+    folder = hold(tmp_path, [GOOD, WRONG])
+    (tmp_path / "limits.json").write_text('{"cosine": {"flag": 1, "reject": 0}}')
+
+    def judged() -> list[Any]:
+        lines = (folder / "quality.jsonl").read_bytes().splitlines()
+        return [orjson.loads(line) for line in lines]
+
+    asked = ["score", "last", "--sessions", str(tmp_path)]
     assert main([*asked, "--embedding", str(gemma_270m)]) == 0
-    judged = [orjson.loads(line) for line in (session.folder / "quality.jsonl").open("rb")]
-    assert {each["agreement_by"] for each in judged} == {"cosine"}
-    compared = [each for each in judged if (each["quality"]["parts"]["agreement"] or 1) < 1]
-    assert compared
-    assert all("agreement:flag" in each["flags"] for each in compared)
+    same, other = judged()
+    assert (same["agreement_by"], other["agreement_by"]) == ("cosine", "cosine")
+    assert same["quality"]["parts"]["agreement"] > other["quality"]["parts"]["agreement"]
+    assert "agreement:flag" in other["flags"], "by the limits beside the sessions"
     assert main([*asked, "--embedding", str(tmp_path / "none.gguf")]) == 1
     assert "learn.embedding: there is no" in capsys.readouterr().err
     assert main(asked) == 0
-    judged = [orjson.loads(line) for line in (session.folder / "quality.jsonl").open("rb")]
-    assert {each["agreement_by"] for each in judged} == {"chrf"}
+    assert [each["agreement_by"] for each in judged()] == ["chrf", "chrf"]
 
 
 @pytest.mark.slow
