@@ -256,6 +256,7 @@ class Learn(Section):
     minutes: Annotated[float, Field(gt=0, le=10_000), LIVE] = 120.0
     bible: Annotated[Text, LIVE] = ""
     glossary: Annotated[Text, LIVE] = ""
+    embedding: Annotated[Text, LIVE] = ""
 
 
 class Operator(Section):

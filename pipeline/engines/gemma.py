@@ -16,6 +16,7 @@ from pipeline.core.types import Translation
 from pipeline.engines import llama, prompts
 from pipeline.engines import speculative as drafting
 from pipeline.engines.gemma_terms import Answer, repair_answer
+from pipeline.engines.gpu_steps import gpu_steps, in_words
 from pipeline.engines.output import WholeWords, join, one_line
 from pipeline.engines.protocols import never
 from pipeline.engines.specification import setting
@@ -115,9 +116,7 @@ class Gemma:
                 except llama.LlamaError as error:
                     if fewer is None:
                         raise
-                    self._retreat(
-                        f"{llama.in_words(step)}: {error}; trying {llama.in_words(fewer)}"
-                    )
+                    self._retreat(f"{in_words(step)}: {error}; trying {in_words(fewer)}")
                     self.__dict__.pop("_llama", None)  # its memory is needed for the next try
                 else:
                     self.gpu_layers = step
@@ -325,7 +324,7 @@ class Gemma:
         if self._gpu_layers == 0:
             return [0]
         if not llama.has_gpu():
-            asked, instead = llama.in_words(self._gpu_layers), llama.in_words(0)
+            asked, instead = in_words(self._gpu_layers), in_words(0)
             self._retreat(f"{asked}: no GPU that llama.cpp can use; {instead}")
             return [0]
-        return llama.gpu_steps(self._path, self._gpu_layers, self._gpu_share)
+        return gpu_steps(self._path, self._gpu_layers, self._gpu_share)

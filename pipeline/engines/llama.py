@@ -47,17 +47,7 @@ class Llama:
         flash_attention: bool,
     ) -> None:
         self._c = c = library()
-        _errors.clear()
-        settings = c.llama_model_default_params()
-        settings.n_gpu_layers = gpu_layers if gpu_layers >= 0 else 0x7FFFFFFF
-        if kernels().get("AMX_INT8") == "1":
-            # GCC 12's AMX kernels crash the process (scripts/llama_build.sh), and nobody can see
-            # which compiler made a wheel. Without extra buffer types ggml does not use them; the
-            # repacked kernels go with them, so that our own build, which has none, is quicker.
-            settings.use_extra_bufts = False
-        model = c.llama_model_load_from_file(str(path).encode(), settings)
-        if not model:
-            raise LlamaError(error_lines())
+        model = open_model(path, gpu_layers)
         self._context = c.llama_init_from_model(
             model, self._context_settings(threads, context, batch, flash_attention)
         )
@@ -65,7 +55,7 @@ class Llama:
             c.llama_model_free(model)
             raise LlamaError(error_lines())
         # Not at exit: a thread may still be inside, and the memory goes with the process anyway.
-        weakref.finalize(self, _free, c, self._context, model).atexit = False
+        weakref.finalize(self, free, self._context, model).atexit = False
         self._memory = c.llama_get_memory(self._context)
         if not self._memory:
             raise LlamaError("this model makes vectors, not text")
@@ -249,6 +239,40 @@ class Llama:
         return bool(self._c.llama_vocab_get_add_bos(self._vocab))
 
 
+def open_model(path: Path, gpu_layers: int) -> Any:
+    """Return the weights of a GGUF file as llama.cpp holds them. Raises LlamaError.
+
+    Who asks for them frees them.
+    """
+    c = library()
+    _errors.clear()
+    settings = c.llama_model_default_params()
+    settings.n_gpu_layers = gpu_layers if gpu_layers >= 0 else 0x7FFFFFFF
+    if kernels().get("AMX_INT8") == "1":
+        # GCC 12's AMX kernels crash the process (scripts/llama_build.sh), and nobody can see
+        # which compiler made a wheel. Without extra buffer types ggml does not use them; the
+        # repacked kernels go with them, so that our own build, which has none, is quicker.
+        settings.use_extra_bufts = False
+    model = c.llama_model_load_from_file(str(path).encode(), settings)
+    if not model:
+        raise LlamaError(error_lines())
+    return model
+
+
+def metadata(model: Any, key: str) -> str:
+    """Return what a model's file says under a key, "" if nothing."""
+    buffer = ctypes.create_string_buffer(256)
+    found = library().llama_model_meta_val_str(model, key.encode(), buffer, len(buffer))
+    return buffer.value.decode(errors="replace") if found > 0 else ""
+
+
+def free(context: Any, model: Any) -> None:
+    """Give a context and its model's memory back."""
+    c = library()
+    c.llama_free(context)
+    c.llama_model_free(model)
+
+
 def layers(path: Path) -> int:
     """Return how many layers a GGUF file has, reading no weights; 0 if it does not say."""
     c = library()
@@ -259,30 +283,10 @@ def layers(path: Path) -> int:
     if not model:
         raise LlamaError(error_lines())
     try:
-        buffer = ctypes.create_string_buffer(64)
-        c.llama_model_meta_val_str(model, b"general.architecture", buffer, len(buffer))
-        key = buffer.value + b".block_count"
-        found = c.llama_model_meta_val_str(model, key, buffer, len(buffer))
-        return int(buffer.value) if found > 0 else 0
+        architecture = metadata(model, "general.architecture")
+        return int(metadata(model, f"{architecture}.block_count") or 0)
     finally:
         c.llama_model_free(model)
-
-
-def gpu_steps(path: Path, asked: int, share: float) -> list[int]:
-    """Return the numbers of layers on the GPU to be tried in turn; `asked` is -1 for all.
-
-    `share` of them comes first (0..1).
-    """
-    total = layers(path)
-    most = total if asked < 0 else min(total, asked)
-    return list(dict.fromkeys([asked if share == 1 else int(most * share), most // 2, 0]))
-
-
-def in_words(gpu_layers: int) -> str:
-    """Return where the layers are, as people say it."""
-    if gpu_layers == 0:
-        return "the CPU alone"
-    return f"{'all' if gpu_layers < 0 else gpu_layers} layers on the GPU"
 
 
 def has_gpu() -> bool:
@@ -321,8 +325,3 @@ def library() -> Any:
 def error_lines() -> str:
     """Return llama.cpp's own error lines since loading began, in one."""
     return "; ".join(_errors) or "llama.cpp gave no reason"
-
-
-def _free(c: Any, context: Any, model: Any) -> None:
-    c.llama_free(context)
-    c.llama_model_free(model)

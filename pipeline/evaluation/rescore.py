@@ -1,12 +1,24 @@
-"""Judge the captions of a past session again, with any quality estimator."""
+"""Judge the captions of a past session again, with any estimator and measure of agreement."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from pipeline.records.quality import Flag, Quality, QualityEstimator
+from pipeline.evaluation.agreement import MeaningAgreement
+from pipeline.records.quality import (
+    LIVE,
+    AgreementBy,
+    Flag,
+    Limit,
+    LogProbability,
+    Measuring,
+    Quality,
+    QualityEstimator,
+)
 from pipeline.records.utterance import UtteranceRecord, judged
+
+_NO_LIMITS: Mapping[str, Limit] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,23 +32,52 @@ class QualityRecord:
     flags: tuple[Flag, ...]
     """Measures past their limit."""
     quality: Quality
+    agreement_by: AgreementBy = "chrf"
+    """How the two translators' agreement was measured."""
 
 
 def judge_again(
-    utterances: Sequence[UtteranceRecord], estimator: QualityEstimator
+    utterances: Sequence[UtteranceRecord],
+    estimator: QualityEstimator,
+    meaning: MeaningAgreement | None = None,
+    limits: Mapping[str, Limit] = _NO_LIMITS,
+    on_caption: Callable[[], None] = lambda: None,
 ) -> list[QualityRecord]:
     """Return the judgement of every caption that was shown.
 
     Filtered utterances have no caption. An operator's edits are not in the records: the
-    translator's own text is judged. Raises the estimator's errors.
+    translator's own text is judged. With `meaning` the agreement is measured anew, without it
+    stays as it was measured live. `limits` are fitted ones, by the measure's name. Raises the
+    estimator's errors and those of `meaning`.
     """
     shown = [(each, each.final) for each in utterances if each.final]
     estimates = estimator.estimate(
         [(each.text, final.text, final.avg_logprob) for each, final in shown if final]
     )
-    again = [judged(each, told) for (each, _), told in zip(shown, estimates, strict=True)]
-    return [
-        QualityRecord(id=each.id, estimator=estimator.name, flags=each.flags, quality=each.quality)
-        for each in again
-        if each.quality is not None
-    ]
+    agreement_by = meaning.name if meaning else LIVE.agreement_by
+    records = []
+    for (each, _), told in zip(shown, estimates, strict=True):
+        # Where it cannot tell, the log-probability stands in, with that one's limits.
+        by = LogProbability.name if told is None else estimator.name
+        measuring = Measuring(estimate_by=by, agreement_by=agreement_by, limits=limits)
+        again = judged(_compared(each, meaning), told, measuring)
+        on_caption()
+        if again.quality is not None:
+            records.append(
+                QualityRecord(
+                    id=again.id,
+                    estimator=estimator.name,
+                    flags=again.flags,
+                    quality=again.quality,
+                    agreement_by=agreement_by,
+                )
+            )
+    return records
+
+
+def _compared(record: UtteranceRecord, meaning: MeaningAgreement | None) -> UtteranceRecord:
+    """Return a record with the agreement measured anew; where one engine spoke there is none."""
+    quick, final = record.partial, record.final
+    if meaning is None or record.agreement is None or quick is None or final is None:
+        return record
+    return replace(record, agreement=meaning.agreement(quick.text, final.text))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -76,6 +76,8 @@ class ModelComparison:
     verdict: Advice
     reasons: tuple[str, ...]
     """What is significantly worse, or better."""
+    prompt: str = ""
+    """How a new Gemma was asked; "" is as the settings say."""
 
 
 _COMPARISON = TypeAdapter(ModelComparison)
@@ -87,15 +89,19 @@ def compare_translators(
     models: tuple[str, str],
     sets: Sequence[SentenceSet],
     *,
+    prompt: str = "",
     on_answer: Callable[[], None] = lambda: None,
 ) -> ModelComparison:
     """Return how the second of two translation models compares with the first.
 
-    Raises LearningError (nothing-to-measure), ModelError.
+    `prompt` is how the second is asked, "" as the settings say. Raises LearningError
+    (nothing-to-measure), ModelError, ConfigError.
     """
     if not sets:
         raise _nothing()
     settings = [_with(loaded, role, model) for model in models]
+    if prompt:
+        settings[1] = _with(loaded, role, models[1], prompt)
     engines = [_translator(each, role) for each in settings]
     for engine in engines:
         engine.load()
@@ -117,7 +123,7 @@ def compare_translators(
             Measured(set=each.name, measure=name, count=counts[name], difference=difference)
             for name, difference in found.items()
         ]
-    return _comparison(role, models, settings, measured, times)
+    return replace(_comparison(role, models, settings, measured, times), prompt=prompt)
 
 
 def compare_recognizers(
@@ -237,11 +243,13 @@ def _comparison(
     )
 
 
-def _with(loaded: Loaded, role: Role, model: str) -> Settings:
+def _with(loaded: Loaded, role: Role, model: str, prompt: str = "") -> Settings:
     """Return the settings with another model for a role. Raises ConfigError."""
     flags: dict[str, Any] = {**loaded.flags, KEYS[role]: model}
     if role == "gemma":
         flags |= {"translate.final.engine": "gemma", "translate.final.deadline_s": 60}
+    if prompt:
+        flags["translate.final.prompt"] = prompt
     return load(loaded.file, flags).settings
 
 

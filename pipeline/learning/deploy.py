@@ -24,7 +24,7 @@ from pipeline.core.errors import LearningError, SessionError
 from pipeline.core.files import GrowingFile
 from pipeline.core.sizes import human_size
 from pipeline.core.timestamps import utc_now
-from pipeline.learning.compare import read_comparisons, weights_of
+from pipeline.learning.compare import ModelComparison, read_comparisons, weights_of
 from pipeline.learning.folder import DataFolder
 from pipeline.learning.manifest import sha256
 from pipeline.models.registry import KEYS, Role
@@ -70,9 +70,9 @@ def deploy(
     """Copy a model into the store as `name` and have the next start use it.
 
     `model` is a .gguf file, or a folder of CTranslate2. `prompt` is how a Gemma is asked, "" as
-    now. Unless `force`, it must have been compared with the one in use and not be worse. Raises
-    LearningError (model-missing, name-malformed, not-compared, worse, config-missing), ModelError,
-    ConfigError; then everything is as it was.
+    it was when it was compared. Unless `force`, it must have been compared with the one in use and
+    not be worse. Raises LearningError (model-missing, name-malformed, not-compared, worse,
+    config-missing), ModelError, ConfigError; then everything is as it was.
     """
     weights = weights_of(model)
     if not weights.is_file():
@@ -86,8 +86,10 @@ def deploy(
         raise LearningError("name-malformed", message, "Use letters, digits, dots and hyphens.")
     config = _config(loaded)
     digest = sha256(weights)
+    told = _told(data, role, digest)
     if not force:
-        _require_verdict(data, role, digest)
+        _require_verdict(told)
+    prompt = prompt or (told.prompt if told else "")
     store = Store(directory_of(loaded.settings.models.directory).absolute())
     _copy(store, role, model, name, on_bytes)
     after = {KEYS[role]: name} | ({"translate.final.prompt": prompt} if prompt else {})
@@ -126,20 +128,23 @@ def read_deployments(data: DataFolder) -> list[Deployment]:
         raise LearningError("deployed-unreadable", error.message, error.fix) from None
 
 
-def _require_verdict(data: DataFolder, role: Role, digest: str) -> None:
-    told = [
-        each for each in read_comparisons(data) if (each.role, each.new_sha256) == (role, digest)
-    ]
-    if not told:
+def _told(data: DataFolder, role: Role, digest: str) -> ModelComparison | None:
+    """Return the last comparison of a model as the new one."""
+    every = reversed(read_comparisons(data))
+    return next((each for each in every if (each.role, each.new_sha256) == (role, digest)), None)
+
+
+def _require_verdict(told: ModelComparison | None) -> None:
+    if told is None:
         raise LearningError(
             "not-compared",
             "This model was not compared with the one in use.",
             "Run `stark-translate learn compare` first, or give --force.",
         )
-    if told[-1].verdict == "keep":
+    if told.verdict == "keep":
         raise LearningError(
             "worse",
-            f"This model is worse: {'; '.join(told[-1].reasons)}.",
+            f"This model is worse: {'; '.join(told.reasons)}.",
             "Keep the one in use, or give --force.",
         )
 

@@ -70,7 +70,7 @@ def harvest(folder: Path, terms: Sequence[str], speaker: str = "") -> Harvest:
     hidden = {message.id for message in session.messages} - {m.id for m in session.captions}
     decisions = read_decisions(folder)
     models = _models(session)
-    judged = _scored(folder)
+    judged = scored(folder)
     pairs: list[LearningPair] = []
     for given in session.shown:
         record = _rejudged(given, judged.get(given.id))
@@ -184,7 +184,8 @@ def _models(session: Session) -> dict[str, ModelUsed]:
     return {model.engine: model for event in told for model in event.models}
 
 
-def _scored(folder: Path) -> dict[int, QualityRecord]:
+def scored(folder: Path) -> dict[int, QualityRecord]:
+    """Return what `stark-translate score` said of a session's captions. Raises SessionError."""
     path = folder / SCORED
     return {each.id: each for each in read_lines(path, _parse)} if path.exists() else {}
 

@@ -49,6 +49,10 @@ class TrainingOrder:
     threads: int = 1
     more: tuple[str, ...] = ()
     """Further options of the trainer."""
+    levels: str = ""
+    """Of a Gemma, as they are typed; all without any."""
+    sentences: int = 0
+    """Of each set that a Gemma's levels are measured with; 0 is all."""
 
 
 def commands(order: TrainingOrder) -> list[list[str]]:
@@ -59,6 +63,7 @@ def commands(order: TrainingOrder) -> list[list[str]]:
     told += order.more
     if (out / "checkpoint.pt").exists():
         told.append("--resume")
+    levels = ("--levels", order.levels) if order.levels else ()
     if order.role == "stt":
         return [
             _module("train.fine_tune_whisper", "--base", str(base), *told),
@@ -75,6 +80,7 @@ def commands(order: TrainingOrder) -> list[list[str]]:
                 *(sys.executable, "-m", "scripts.gguf_export.convert_translategemma"),
                 *("--base", str(base), "--adapter", str(out / "adapter")),
                 *("--out", str(out / "model"), "--threads", str(order.threads)),
+                *levels,
             ],
         ]
     if order.role == "gemma":
@@ -83,6 +89,8 @@ def commands(order: TrainingOrder) -> list[list[str]]:
             _module(
                 "export.export_gemma",
                 *("--model", str(out / "merged"), "--mix", str(mix), "--out", str(out / "model")),
+                *levels,
+                *(("--sentences", str(order.sentences)) if order.sentences else ()),
             ),
         ]
     return [

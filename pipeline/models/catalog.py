@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from pipeline.core.errors import ModelError
-from pipeline.models.registry import KEYS, Model, Role, read_registry
+from pipeline.models.registry import CAPTION_ROLES, Model, Role, read_registry
 from pipeline.models.resolve import STARTER, resolve
 from pipeline.models.store import Manifest, Store
 
@@ -42,7 +42,7 @@ class Row:
 
 def rows(store: Store, used: Collection[tuple[Role, str]]) -> Iterator[Row]:
     """Yield every model; `used` holds the settings' (role, name) pairs. Raises ModelError."""
-    for role in KEYS:
+    for role in CAPTION_ROLES:
         yield _starter(role, in_use=(role, STARTER) in used)
     known, pulled = read_registry(store.directory), store.names()
     # Pulls of hub ids that are in no registry would be on no list otherwise.

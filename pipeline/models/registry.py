@@ -7,7 +7,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import (
     BaseModel,
@@ -21,14 +21,20 @@ from pydantic import (
 from pipeline.core.errors import ModelError
 from pipeline.core.resources import bundled
 
-Role = Literal["stt", "marian", "gemma"]
+CaptionRole = Literal["stt", "marian", "gemma"]
+Role = CaptionRole | Literal["embedding"]
 
 KEYS: Mapping[Role, str] = {
     "stt": "stt.model",
     "marian": "translate.partial.model",
     "gemma": "translate.final.model",
+    "embedding": "learn.embedding",
 }
 """The setting that names the model of each role."""
+CAPTION_ROLES: tuple[CaptionRole, ...] = get_args(CaptionRole)
+"""Those that captions are made with; a starter of each ships."""
+GGUF_ROLES: frozenset[Role] = frozenset({"gemma", "embedding"})
+"""Those whose model is one .gguf file and no folder."""
 _REPOSITORY = r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*"
 _HUB_ID = re.compile(rf"({_REPOSITORY})(?:/(.+\.gguf))?")
 _PathInModel = Annotated[str, Field(pattern=r"^[\w-][\w.-]*(/[\w-][\w.-]*)*$")]

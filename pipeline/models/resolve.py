@@ -7,14 +7,14 @@ from pathlib import Path
 from pipeline.core.errors import ModelError
 from pipeline.core.resources import bundled
 from pipeline.models.integrity import wrong_sizes
-from pipeline.models.registry import KEYS, Role, hub_id, near, read_registry
+from pipeline.models.registry import GGUF_ROLES, KEYS, Role, hub_id, near, read_registry
 from pipeline.models.store import Store, again, directory_of
 
 STARTER = "starter"
 
 
 def resolve(role: Role, value: str, directory: str | Path = "", *, key: str = "") -> Path:
-    """Return the folder (stt, marian) or .gguf file (gemma) that `value` names.
+    """Return the folder (stt, marian) or .gguf file (gemma, embedding) that `value` names.
 
     `value` is, in this order: "starter" for the models that ship with the program, a name of the
     registry, a path, a name under which a model was deployed, or a hub id (`owner/name`; for gemma
@@ -38,9 +38,9 @@ def resolve(role: Role, value: str, directory: str | Path = "", *, key: str = ""
     if _is_stored(store, value):
         return _pulled(store, role, value, key)
     parts = hub_id(value)
-    if parts is not None and (role == "gemma") == bool(parts[1]):
+    if parts is not None and (role in GGUF_ROLES) == bool(parts[1]):
         return _pulled(store, role, value, key)
-    if parts is not None and role == "gemma":
+    if parts is not None and role in GGUF_ROLES:
         fix = f"Name the file in it too: {value}/<file>.gguf"
         raise ModelError("model-missing", f"{key}: {value} is a repository, not a file.", fix)
     raise ModelError(

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pipeline.core.errors import ModelError
 from pipeline.core.files import sync, try_lock
-from pipeline.models.registry import Role
+from pipeline.models.registry import GGUF_ROLES, Role
 
 MANIFEST = "manifest.json"
 _PARTIAL = ".partial"
@@ -128,9 +128,9 @@ class Store:
         return sorted(folder.name.replace("--", "/") for folder in folders)
 
     def path(self, manifest: Manifest) -> Path:
-        """Return what an engine loads: the .gguf file for Gemma, else the folder."""
+        """Return what an engine loads: the .gguf file where it is one, else the folder."""
         folder = self.folder(manifest.name)
-        return folder / manifest.files[0].path if manifest.role == "gemma" else folder
+        return folder / manifest.files[0].path if manifest.role in GGUF_ROLES else folder
 
     def faults(
         self, manifest: Manifest, *, hashes: bool = False, on_bytes: Callable[[int], None] = nobody

@@ -6,14 +6,15 @@ The score is a weighted mean of three parts, each 0..1, over those that exist:
 - `stt`: confidence of the recognizer, 1 / (1 + exp(-10 (avg_logprob + 0.3)));
 - `estimate`: quality of the translation as a `QualityEstimator` sees it. Live it is
   exp(avg_logprob) of the final's tokens, the geometric mean of their probabilities;
-- `agreement`: chrF of the quick translation against the final (Popović 2015).
+- `agreement`: chrF of the quick translation against the final (Popović 2015), or the cosine of
+  what the two mean (pipeline.evaluation.agreement).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal, Protocol, get_args
 
 from sacrebleu.metrics.chrf import CHRF
@@ -90,6 +91,33 @@ class Thresholds:
 
 
 THRESHOLDS = Thresholds()
+AgreementBy = Literal["chrf", "cosine"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measuring:
+    """Who estimates and compares; 0.7 of one measure is not 0.7 of another.
+
+    `limits` are those that were fitted, by the measure's name; others have the specified ones.
+    """
+
+    estimate_by: str = "log-probability"
+    agreement_by: AgreementBy = "chrf"
+    limits: Mapping[str, Limit] = field(default_factory=dict)
+
+    @property
+    def estimate(self) -> Limit:
+        """The limits of the estimate."""
+        return self.limits.get(self.estimate_by, THRESHOLDS.estimate)
+
+    @property
+    def agreement(self) -> Limit:
+        """The limits of the agreement."""
+        return self.limits.get(self.agreement_by, THRESHOLDS.agreement)
+
+
+LIVE = Measuring()
+"""How captions are judged while a service runs."""
 _COPIED_WORDS = 3
 """Short words such as "a", "no" and "me" are words of both languages."""
 
@@ -184,14 +212,14 @@ def agreement(text: str, final: str) -> float | None:
     return round(score / 100, 4)
 
 
-def flags(measures: Measures) -> tuple[Flag, ...]:
+def flags(measures: Measures, measuring: Measuring = LIVE) -> tuple[Flag, ...]:
     """Return the measures of a caption that are past a limit."""
     limits = {
         "avg-logprob": (THRESHOLDS.avg_logprob, measures.avg_logprob),
         "no-speech-prob": (THRESHOLDS.no_speech_prob, measures.no_speech_prob),
         "compression-ratio": (THRESHOLDS.compression_ratio, measures.compression_ratio),
-        "estimate": (THRESHOLDS.estimate, measures.estimate),
-        "agreement": (THRESHOLDS.agreement, measures.agreement),
+        "estimate": (measuring.estimate, measures.estimate),
+        "agreement": (measuring.agreement, measures.agreement),
     }
     passed = {f"{name}:{limit.passed(value)}" for name, (limit, value) in limits.items()}
     if measures.is_doubtful:
@@ -199,7 +227,7 @@ def flags(measures: Measures) -> tuple[Flag, ...]:
     return tuple(flag for flag in FLAGS if flag in passed)  # in the order of FLAGS
 
 
-def judge(measures: Measures) -> Quality:
+def judge(measures: Measures, measuring: Measuring = LIVE) -> Quality:
     """Return score and decision: an exclusion or a measure past its second limit rejects."""
     # Rounded before they are used, so that the record's own figures give its score.
     parts = Parts(
@@ -208,7 +236,9 @@ def judge(measures: Measures) -> Quality:
         agreement=_rounded(measures.agreement),
     )
     score, excluded = _score(parts), _excluded(measures)
-    hopeless = bool(excluded) or any(flag.endswith(":reject") for flag in flags(measures))
+    hopeless = bool(excluded) or any(
+        flag.endswith(":reject") for flag in flags(measures, measuring)
+    )
     return Quality(
         score=score,
         parts=parts,

@@ -24,8 +24,10 @@ from pipeline.core.types import (
     Word,
 )
 from pipeline.records.quality import (
+    LIVE,
     Flag,
     Measures,
+    Measuring,
     Quality,
     agreement,
     flags,
@@ -233,11 +235,13 @@ def utterance_record(
     return judged(replace(record, overhead_ms=_ms(outside_s)))
 
 
-def judged(record: UtteranceRecord, estimate: float | None = None) -> UtteranceRecord:
+def judged(
+    record: UtteranceRecord, estimate: float | None = None, measuring: Measuring = LIVE
+) -> UtteranceRecord:
     """Return the record with flags and, if it has a caption, its quality.
 
     `estimate` is a `QualityEstimator`'s judgement of the translation, 0..1; by default it comes
-    from the final's log-probability.
+    from the final's log-probability. `measuring` says whose it is, and whose the agreement.
     """
     final = record.final or FinalRecord(lang=record.lang, text="", engine="source")
     measures = Measures(
@@ -251,8 +255,8 @@ def judged(record: UtteranceRecord, estimate: float | None = None) -> UtteranceR
         agreement=record.agreement,
         is_doubtful=record.is_doubtful,
     )
-    quality = None if record.final is None else judge(measures)
-    return replace(record, flags=flags(measures), quality=quality)
+    quality = None if record.final is None else judge(measures, measuring)
+    return replace(record, flags=flags(measures, measuring), quality=quality)
 
 
 def filtered_record(

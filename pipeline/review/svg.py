@@ -125,7 +125,7 @@ def columns(
             tall = value / top * (height - 20)
             box = _box(x - width / 2, height - tall, width, tall, "count")
             content.append(_linked(f"{label}: {value:.3g}", None, [box]))
-        if number % every == 0:
+        if (len(values) - 1 - number) % every == 0:  # the newest always has its name
             content.append(_label(x, height + 16, label, "middle"))
     return _svg(height + _AXIS, says, content)
 

@@ -27,7 +27,7 @@ from typing import Any
 
 import transformers
 
-from pipeline.core.errors import ModelError, StarkError, UsageError
+from pipeline.core.errors import ModelError, UsageError
 from pipeline.engines import prompts
 from pipeline.engines.gemma import Gemma
 from scripts.gguf_export import (
@@ -39,7 +39,7 @@ from scripts.gguf_export import (
     quantizing,
     vocabulary,
 )
-from scripts.gguf_export.progress import bar, console, only_warnings
+from scripts.gguf_export.progress import bar, console, exit_code_of, only_warnings
 from scripts.support.paths import ROOT
 
 _SENTENCE = "Grace and peace to you from God our Father."
@@ -53,19 +53,14 @@ _LLAMA_CPP = ROOT / ".venv" / "llama.cpp"
 def main(arguments: Sequence[str] | None = None) -> int:
     """Convert as the options say; return the exit code."""
     options = _parser().parse_args(arguments)
-    try:
-        levels = quantizing.chosen(options.levels)
-        prompts.render("translategemma", "", options.source, options.target)
-        converting.check_checkout(options.llama_cpp)
-        merging.check_base(options.base)
-        _convert(options, levels)
-    except StarkError as error:
-        console.print(f"error: {error}", style="red", markup=False)
-        return error.exit_code
-    return 0
+    return exit_code_of(lambda: _convert(options))
 
 
-def _convert(options: argparse.Namespace, levels: list[str]) -> None:
+def _convert(options: argparse.Namespace) -> None:
+    levels = quantizing.chosen(options.levels)
+    prompts.render("translategemma", "", options.source, options.target)
+    converting.check_checkout(options.llama_cpp)
+    merging.check_base(options.base)
     folder: Path = options.out
     name = options.name or folder.resolve().name
     merged, f16 = folder / "merged", folder / f"{name}-F16.gguf"

@@ -22,13 +22,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
 
-from pipeline.core.errors import ModelError, StarkError, UsageError
+from pipeline.core.errors import ModelError, UsageError
 from pipeline.engines.prompts import Style
 from scripts.gguf_export import checkpoint as checkpoints
 from scripts.gguf_export import levels, proof, quantizing, vocabulary, writing
 from scripts.gguf_export.checkpoint import Checkpoint
 from scripts.gguf_export.levels import Asking, Level, Pair
-from scripts.gguf_export.progress import bar, console, only_warnings, unfinished
+from scripts.gguf_export.progress import bar, console, exit_code_of, only_warnings, unfinished
 from scripts.gguf_export.vocabulary import Vocabulary
 
 
@@ -116,38 +116,37 @@ def _say(checkpoint: Checkpoint, words: Vocabulary) -> None:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Export as the options say; return the exit code."""
     options = _parser().parse_args(arguments)
-    try:
-        sets = {path.stem: levels.read_pairs(path) for path in options.pairs}
-        chosen = quantizing.chosen(options.levels)
-        flags = {name: getattr(options, name) for name in ("heads", "context", *_SIZES)}
-        flags |= {"rope_pairs": options.rope_pairs or None}
-        checkpoint = checkpoints.read(options.model, options.config, flags)
-        folder = options.model if options.model.is_dir() else options.model.parent
-        words = vocabulary.read(
-            options.tokenizer or folder / "tokenizer.model",
-            checkpoint.shape.vocabulary,
-            dict(map(_written, options.token)),
-            options.end_of_turn,
-        )
-        asking = Asking(
-            options.prompt,
-            options.source,
-            options.target,
-            options.threads,
-            min(2048, checkpoint.shape.context),
-        )
-        plan = Plan(
-            options.out,
-            options.name or options.out.resolve().name,
-            chosen,
-            asking,
-            sets or {"sermon": levels.sermon(options.source, options.target)},
-        )
-        print(levels.markdown(export(checkpoint, words, plan), list(plan.sets)))
-    except StarkError as error:
-        console.print(f"error: {error}", style="red", markup=False)
-        return error.exit_code
-    return 0
+    return exit_code_of(lambda: _export(options))
+
+
+def _export(options: argparse.Namespace) -> None:
+    sets = {path.stem: levels.read_pairs(path) for path in options.pairs}
+    chosen = quantizing.chosen(options.levels)
+    flags = {name: getattr(options, name) for name in ("heads", "context", *_SIZES)}
+    flags |= {"rope_pairs": options.rope_pairs or None}
+    checkpoint = checkpoints.read(options.model, options.config, flags)
+    folder = options.model if options.model.is_dir() else options.model.parent
+    words = vocabulary.read(
+        options.tokenizer or folder / "tokenizer.model",
+        checkpoint.shape.vocabulary,
+        dict(map(_written, options.token)),
+        options.end_of_turn,
+    )
+    asking = Asking(
+        options.prompt,
+        options.source,
+        options.target,
+        options.threads,
+        min(2048, checkpoint.shape.context),
+    )
+    plan = Plan(
+        options.out,
+        options.name or options.out.resolve().name,
+        chosen,
+        asking,
+        sets or {"sermon": levels.sermon(options.source, options.target)},
+    )
+    print(levels.markdown(export(checkpoint, words, plan), list(plan.sets)))
 
 
 _SIZES = {

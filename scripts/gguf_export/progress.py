@@ -1,4 +1,4 @@
-"""Bars on the terminal for work of minutes; nothing but results where there is no terminal."""
+"""How programs of minutes show themselves: bars on a terminal, results, and how they end."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from typing import TypeVar
 import structlog
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from pipeline.core.errors import StarkError
 
 T = TypeVar("T")
 
@@ -35,6 +37,16 @@ def growing(what: str, path: Path, expected_bytes: int, work: Callable[[], T]) -
         while not wait([ends], timeout=0.2).done:
             on_bytes(min(_size(path), expected_bytes), expected_bytes)
         return ends.result()
+
+
+def exit_code_of(work: Callable[[], None]) -> int:
+    """Do a program's work and return its exit code; an error is told in a line, without a trace."""
+    try:
+        work()
+    except StarkError as error:
+        console.print(f"error: {error}", style="red", markup=False)
+        return error.exit_code
+    return 0
 
 
 def unfinished(path: Path) -> Path:

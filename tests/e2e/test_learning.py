@@ -8,7 +8,6 @@ not asked here: that the whole way leads to a model which the program runs, is.
 
 from __future__ import annotations
 
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -19,26 +18,12 @@ from pipeline.engines.factory import partial_translator
 from pipeline.learning.compare import read_comparisons
 from pipeline.learning.folder import DataFolder
 from scripts.training.data.corpora import SERMON_PHRASES
+from tests.support.connect_night import GLOSSARY, UNSEEN, hold_services
 from tests.support.needs import needs_train_extra
-from tests.support.services import STARTED, Said, hold
 
 needs_train_extra()
 
 pytestmark = [pytest.mark.slow, pytest.mark.train]
-
-SAID = [
-    ("Connect night is on Thursday.", "La Noche de Enlace es el jueves."),
-    ("Come to connect night with your family.", "Vengan a la Noche de Enlace con su familia."),
-    ("We pray together at connect night.", "Oramos juntos en la Noche de Enlace."),
-    ("I met my wife at connect night.", "Conocí a mi esposa en la Noche de Enlace."),
-    ("There is food at connect night.", "Hay comida en la Noche de Enlace."),
-    ("Connect night is for everybody.", "La Noche de Enlace es para todos."),
-    ("Bring a friend to connect night.", "Traigan a un amigo a la Noche de Enlace."),
-    ("Connect night was good last week.", "La Noche de Enlace estuvo bien la semana pasada."),
-    ("We need help at connect night.", "Necesitamos ayuda en la Noche de Enlace."),
-    ("Who was at connect night?", "¿Quién estuvo en la Noche de Enlace?"),
-]
-UNSEEN = "Please come to connect night on Friday."
 
 
 def said(settings_model: str) -> str:
@@ -57,18 +42,13 @@ def test_what_operators_correct_becomes_a_model_and_goes_again(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("config.toml").write_text('[models]\ndirectory = "models"\n')
-    for week in range(2):
-        sentences = [
-            Said(source=source, target="La noche de conexión es buena.", edit=target)
-            for source, target in SAID[5 * week : 5 * week + 5]
-        ]
-        hold(tmp_path / "sessions", sentences, started=STARTED + timedelta(days=7 * week))
+    hold_services(tmp_path / "sessions")
     before = said("starter")
 
     assert main(["learn", "collect"]) == 0
     data = DataFolder(Path("learning"))
     assert {pair.source for pair in data.pairs()} == {"operator"}
-    Path("glossary.tsv").write_text("connect night\tNoche de Enlace\n")
+    Path("glossary.tsv").write_text(GLOSSARY)
     mixed = ["learn", "mix", "--general", str(SERMON_PHRASES), "--general-pairs", "300"]
     assert main([*mixed, "--pairs", "600", "--glossary", "glossary.tsv"]) == 0
     trained = ["learn", "translate", "--role", "marian", "--minutes", "0.5", "--threads", "2"]

@@ -20,6 +20,14 @@ from pipeline.learning.collect import Collected, CollectSettings, collect, remov
 from pipeline.learning.corpora import read_general
 from pipeline.learning.folder import DataFolder
 from pipeline.learning.judge import fit_judge, reviewed, write_judge
+from pipeline.learning.limits import OWN as LIMITS
+from pipeline.learning.limits import (
+    FittedLimit,
+    fit_limits,
+    limits_in_use,
+    reviewed_measures,
+    write_limits,
+)
 from pipeline.learning.mix import MixSettings
 from pipeline.learning.mixing import Sources, mix
 from pipeline.session.reader import find_session, sessions
@@ -32,6 +40,7 @@ steps, in the order of a month:
   stark-translate learn collect                 after each service: pairs, sound, what is doubtful
   stark-translate review last                   correct the doubtful ones, then collect again
   stark-translate learn judge                   mark doubtful captions as your reviews say
+  stark-translate learn limits                  flag and reject pairs as your reviews say
   stark-translate learn mix                     once a month: what the translators are trained on
   stark-translate learn translate               trains on it, on any machine with a checkout
   stark-translate learn hear                    trains the recognizer on the sound that is kept
@@ -70,6 +79,11 @@ def add(commands: Commands) -> None:
     step.add_argument("names", nargs="*", metavar="SESSION", help="default: all that are kept")
     step.add_argument("--sessions", metavar="DIR", help="where session folders are")
     step.add_argument("--dry-run", action="store_true", help="say how good it is; write nothing")
+    says = "Fit the limits of each measure of a translation to what people decided in reviews."
+    step = add_step(steps, "limits", _limits, says)
+    step.add_argument("names", nargs="*", metavar="SESSION", help="default: all that are kept")
+    step.add_argument("--sessions", metavar="DIR", help="where session folders are")
+    step.add_argument("--dry-run", action="store_true", help="say what they would be; write none")
     says = "Make a training mix of what was collected, the Bible, a glossary and general pairs."
     step = add_step(steps, "mix", _mix, says)
     step.add_argument("--out", type=Path, metavar="DIR", help="default: mix in the data folder")
@@ -144,6 +158,31 @@ def _judge(arguments: argparse.Namespace) -> int:
         write_judge(fitted.model, file)
         print(f"The next start uses {file}; delete it to go back to the one that ships.")
     return 0
+
+
+def _limits(arguments: argparse.Namespace) -> int:
+    settings, _ = opened(arguments)
+    directory = Path(settings.session.directory)
+    folders = [find_session(name, directory) for name in arguments.names] or sessions(directory)
+    fitted = fit_limits(reviewed_measures(folders), limits_in_use(directory))
+    for each in fitted:
+        print(_told(each))
+    better = [each for each in fitted if each.is_better]
+    if not better:
+        print("The limits in use are as good: they stay.")
+    elif not arguments.dry_run:
+        write_limits(better, directory)
+        print(f"`stark-translate score` uses {directory / LIMITS}; delete it to go back.")
+    return 0
+
+
+def _told(fitted: FittedLimit) -> str:
+    return (
+        f"{fitted.measure}: flag below {fitted.limit.flag:g}, reject below {fitted.limit.reject:g}"
+        f" ({fitted.reviewed} reviewed, {fitted.wrong} wrong). Of the third held out it flags"
+        f" {fitted.caught:.0%} of the wrong and {fitted.marked:.0%} of the right;"
+        f" in use {fitted.caught_in_use:.0%} and {fitted.marked_in_use:.0%}."
+    )
 
 
 def _tell(made: Collected, data: DataFolder, *, dry_run: bool) -> None:

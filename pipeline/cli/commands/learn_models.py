@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import get_args
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
@@ -23,9 +22,10 @@ from pipeline.learning.compare import (
 from pipeline.learning.deploy import Deployment, deploy, rollback
 from pipeline.learning.folder import DataFolder
 from pipeline.learning.measuring import sentence_sets, sound_sets
-from pipeline.models.registry import KEYS, Role
+from pipeline.models.registry import CAPTION_ROLES, KEYS, CaptionRole, Role
 
 _SET = "more pairs to measure with: source, a tab, target"
+_PROMPT = "how a new Gemma is asked (translate.final.prompt)"
 
 
 def add_model_steps(steps: Commands) -> None:
@@ -37,12 +37,13 @@ def add_model_steps(steps: Commands) -> None:
     _add_role(step)
     step.add_argument("--set", nargs="*", default=[], metavar="NAME=FILE", help=_SET)
     step.add_argument("--audio", type=Path, metavar="DIR", help="sound with metadata.jsonl (stt)")
+    step.add_argument("--prompt", default="", help=f"{_PROMPT}; as now")
     says = "Have the next start use a model that was compared; the one in use is kept."
     step = add_step(steps, "deploy", _deploy, says)
     step.add_argument("model", type=Path, help="a .gguf file, or a folder of CTranslate2")
     step.add_argument("name", nargs="?", default="", help="default: ours-ROLE-DATE")
     _add_role(step)
-    step.add_argument("--prompt", default="", help="how a Gemma is asked (translate.final.prompt)")
+    step.add_argument("--prompt", default="", help=f"{_PROMPT}; as it was compared")
     step.add_argument("--force", action="store_true", help="also without a comparison that says so")
     step.add_argument("--dry-run", action="store_true", help="change nothing, say what would")
     says = "Have the next start use what was in use before the last deploy."
@@ -77,14 +78,14 @@ def progress() -> Progress:
 
 def _add_role(step: argparse.ArgumentParser) -> None:
     says = "what the model does: gemma finals, marian drafts, stt hears (%(default)s)"
-    step.add_argument("--role", choices=get_args(Role), default="gemma", help=says)
+    step.add_argument("--role", choices=CAPTION_ROLES, default="gemma", help=says)
     step.add_argument("--models", metavar="DIR", help="where fetched models are kept")
 
 
 def _compare(arguments: argparse.Namespace) -> int:
     loaded, data = settings_of(arguments), opened(arguments)[1]
     translate = loaded.settings.translate
-    role: Role = arguments.role
+    role: CaptionRole = arguments.role
     models = (arguments.old, arguments.new)
     with progress() as bars:
         task = bars.add_task("answers", total=None)
@@ -101,7 +102,8 @@ def _compare(arguments: argparse.Namespace) -> int:
             named = [(name, Path(file)) for name, _, file in split]
             sets = sentence_sets(data, (translate.source, translate.target), named)
             bars.update(task, total=sum(len(each.sentences) for each in sets))
-            made = compare_translators(loaded, role, models, sets, on_answer=answered)
+            asked = arguments.prompt
+            made = compare_translators(loaded, role, models, sets, prompt=asked, on_answer=answered)
     keep(data, made)
     _show(made)
     return 0 if made.verdict == "deploy" else 1

@@ -41,6 +41,7 @@ from pipeline.models.registry import KEYS
 from pipeline.models.resolve import resolve
 
 _ROUND = "1 learns from the whole mix, 2 from its sermons, from where 1 ended (%(default)s)"
+_STEPS = "ends after so many, if before --minutes"
 
 
 def add_training_steps(steps: Commands) -> None:
@@ -51,15 +52,18 @@ def add_training_steps(steps: Commands) -> None:
     step.add_argument("--base", default="", help="what it begins from (the model in use)")
     step.add_argument("--mix", type=Path, metavar="DIR", help="default: mix in the data folder")
     step.add_argument("--out", type=Path, metavar="DIR", help="default: ROLE in the data folder")
+    step.add_argument("--steps", type=int, default=0, help=_STEPS)
+    step.add_argument("--levels", default="", help="of a Gemma, such as Q8_0,Q4_K_M (all)")
+    step.add_argument(
+        "--sentences", type=int, default=0, help="of each set that a Gemma's levels translate (all)"
+    )
     _add_options(step)
     says = "Teach the recognizer what was said, from the sound that is kept; also in a checkout."
     step = add_step(steps, "hear", _hear, says)
     step.add_argument("--base", default="", help="folder of the Whisper it begins from (in use)")
     step.add_argument("--sound", type=Path, metavar="DIR", help="default: audio in the data folder")
     step.add_argument("--out", type=Path, metavar="DIR", help="default: stt in the data folder")
-    step.add_argument(
-        "--steps", type=int, default=0, help="ends after so many, if before --minutes"
-    )
+    step.add_argument("--steps", type=int, default=0, help=_STEPS)
     step.add_argument("--batch", type=int, default=8, help="utterances in a step (%(default)s)")
     step.add_argument("--device", choices=["cpu", "cuda"], default="cpu", help="%(default)s")
     _add_options(step)
@@ -106,6 +110,9 @@ def _translate(arguments: argparse.Namespace) -> int:
         out=arguments.out or data.path / role,
         minutes=arguments.minutes,
         threads=arguments.threads,
+        more=("--steps", str(arguments.steps)) if arguments.steps else (),
+        levels=arguments.levels,
+        sentences=arguments.sentences,
     )
     return _train(order, dry_run=arguments.dry_run)
 

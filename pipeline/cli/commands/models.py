@@ -38,7 +38,8 @@ examples:
 A pull that was cut goes on where it stopped. Afterwards no internet is needed.
 """
 _FOOT = """
-for: stt = stt.model, marian = translate.partial.model, gemma = translate.final.model
+for: stt = stt.model, marian = translate.partial.model, gemma = translate.final.model,
+embedding = learn.embedding, which says whether two translations mean the same.
 *: in use by the settings. The size of what is not here is cited, memory is estimated.
 Fetched models are in {}; docs/MODELS.md says more about choosing."""
 _SHIPS = f"{STARTER} ships with the program."
@@ -226,4 +227,6 @@ def _used(settings: Settings) -> list[tuple[Role, str]]:
     used: list[tuple[Role, str]] = [*models_in_use(settings).items()]
     if compare.engine in ("gemma", "marian"):
         used.append((compare.engine, compare.model))
+    if settings.learn.embedding:
+        used.append(("embedding", settings.learn.embedding))
     return used

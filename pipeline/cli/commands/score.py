@@ -12,17 +12,23 @@ import orjson
 from rich.console import Console
 from rich.table import Table
 
-from pipeline.cli.options import Commands, add_command, add_session, session_of
+from pipeline.cli.commands.learn_models import progress
+from pipeline.cli.options import Commands, add_command, add_session, session_of, settings_of
+from pipeline.config.schema import Settings
 from pipeline.core.errors import UsageError
 from pipeline.core.files import WholeFile
+from pipeline.evaluation.agreement import MeaningAgreement
 from pipeline.evaluation.comet import MODEL, CometKiwi
 from pipeline.evaluation.rescore import QualityRecord, judge_again
+from pipeline.learning.limits import limits_in_use
+from pipeline.models.resolve import resolve
 from pipeline.records.quality import Decision, LogProbability, QualityEstimator
 from pipeline.review.refile import refile
 from pipeline.session.folders import unwritable
 from pipeline.session.reader import Session
 
 _SAYS = "Judge a session's captions again, after the service, and write quality.jsonl."
+_EMBEDDING = "measures by what they mean whether two translations agree (learn.embedding)"
 
 
 def add(commands: Commands) -> None:
@@ -35,15 +41,25 @@ def add(commands: Commands) -> None:
         default=LogProbability.name,
         help=f"who estimates the translations; {CometKiwi.name} needs the extra `comet`",
     )
+    parser.add_argument("--embedding", metavar="MODEL", help=_EMBEDDING)
     parser.add_argument("--model", help=f"name or .ckpt file of {CometKiwi.name}'s model: {MODEL}")
 
 
 def _score(arguments: argparse.Namespace) -> int:
     estimator = _estimator(arguments.estimator, arguments.model)
+    settings = settings_of(arguments).settings
+    meaning = _meaning(arguments.embedding, settings)
     folder = session_of(arguments)
     utterances = Session(folder).utterances  # before the model, which may take a minute to load
     estimator.load()
-    judged = judge_again(utterances, estimator)
+    if meaning is not None:
+        meaning.load()
+    limits = limits_in_use(Path(settings.session.directory))
+    with progress() as bars:
+        task = bars.add_task("captions", total=sum(each.final is not None for each in utterances))
+        judged = judge_again(
+            utterances, estimator, meaning, limits, lambda: bars.update(task, advance=1)
+        )
     before = [record.quality.decision for record in utterances if record.quality]
     Console().print(_table(folder.name, before, judged))
     print(f"Each caption's judgement is in {_write(folder, judged)}")
@@ -59,6 +75,14 @@ def _estimator(name: str, model: str | None) -> QualityEstimator:
     if model is not None:
         raise UsageError("model-unused", f"--model is for --estimator {CometKiwi.name} only.")
     return LogProbability()
+
+
+def _meaning(asked: str | None, settings: Settings) -> MeaningAgreement | None:
+    """Return what measures agreement by its meaning; None without a model. Raises ModelError."""
+    named = settings.learn.embedding if asked is None else asked
+    if not named:
+        return None
+    return MeaningAgreement(resolve("embedding", named, settings.models.directory))
 
 
 def _write(folder: Path, judged: Sequence[QualityRecord]) -> Path:

@@ -25,7 +25,7 @@ from pipeline.config.schema import Settings
 from pipeline.core import logs
 from pipeline.core.sizes import human_size
 from pipeline.models.automatic import recognizer_name, remember
-from pipeline.models.registry import KEYS, Role
+from pipeline.models.registry import CAPTION_ROLES, KEYS, Role
 from pipeline.tuning.endpoint import read_pauses
 from pipeline.tuning.hardware import ExternalLoad, machine
 from pipeline.tuning.plan import Machine, Values
@@ -75,7 +75,7 @@ def add(commands: Commands) -> None:
 
 def _tune(arguments: argparse.Namespace) -> int:
     models: dict[str, Value] = {
-        KEYS[role]: getattr(arguments, role) for role in KEYS if getattr(arguments, role)
+        KEYS[role]: getattr(arguments, role) for role in CAPTION_ROLES if getattr(arguments, role)
     }
     loaded = settings_of(arguments, models)
     logs.configure(loaded.settings.log.level, loaded.settings.log.format)

@@ -27,9 +27,9 @@ from ctranslate2.converters.transformers import WhisperLoader
 from ctranslate2.models import Whisper as Converted
 from torch import Tensor
 
-from pipeline.core.errors import LearningError, ModelError, StarkError
+from pipeline.core.errors import LearningError, ModelError
 from pipeline.models.windows import PROOF
-from scripts.gguf_export.progress import console, only_warnings
+from scripts.gguf_export.progress import exit_code_of, only_warnings
 from scripts.training.data import sound
 from scripts.training.evaluate.stt_score import word_error_rate
 from scripts.training.models.whisper_model import Pretrained, Speech, hear, load
@@ -173,13 +173,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Export as the options say; return the exit code."""
     options = options_of(arguments)
     torch.set_num_threads(options.threads)
-    try:
-        figures = export(options)
-    except StarkError as error:
-        console.print(f"error: {error}", style="red", markup=False)
-        return error.exit_code
-    print(f"{options.out}: {json.dumps(figures)}")
-    return 0
+    return exit_code_of(lambda: print(f"{options.out}: {json.dumps(export(options))}"))
 
 
 if __name__ == "__main__":

@@ -19,8 +19,7 @@ from pathlib import Path
 
 import torch
 
-from pipeline.core.errors import StarkError
-from scripts.gguf_export.progress import bar, console
+from scripts.gguf_export.progress import bar, exit_code_of
 from scripts.training import manifest
 from scripts.training.data import corpora, mixture, subwords
 from scripts.training.data.references import references
@@ -64,16 +63,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--at-least", type=int, default=AT_LEAST, help="uses of a piece that stays")
     options = parser.parse_args(arguments)
-    try:
-        whole = gemma_gguf.read(options.gguf)
-        split = corpora.split_of(options)
-        words = with_lower_case(subwords.count_words(texts_of(split)))
-        with bar("counting pieces") as on_word:
-            kept = subwords.needed(words, whole.mergeable, options.at_least, on_word)
-        smaller, tokenizer = gemma_gguf.cut(whole, kept)
-    except StarkError as error:
-        console.print(f"error: {error}", style="red", markup=False)
-        return error.exit_code
+    return exit_code_of(lambda: run(options))
+
+
+def run(options: argparse.Namespace) -> None:
+    """Cut as the options say. Raises StarkError."""
+    whole = gemma_gguf.read(options.gguf)
+    split = corpora.split_of(options)
+    words = with_lower_case(subwords.count_words(texts_of(split)))
+    with bar("counting pieces") as on_word:
+        kept = subwords.needed(words, whole.mergeable, options.at_least, on_word)
+    smaller, tokenizer = gemma_gguf.cut(whole, kept)
     options.out.mkdir(parents=True, exist_ok=True)
     (options.out / "gemma.spm").write_bytes(tokenizer)
     sizes = json.dumps(smaller.shape.as_dict(), indent=2)
@@ -87,7 +87,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         f"{options.out}: {len(smaller.tokens):,} of {len(whole.tokens):,} tokens, "
         f"{weights / 1e6:.1f} M weights"
     )
-    return 0
 
 
 if __name__ == "__main__":

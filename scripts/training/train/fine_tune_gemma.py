@@ -26,8 +26,8 @@ import torch
 import torch.multiprocessing as processes
 from torch import Tensor, nn
 
-from pipeline.core.errors import ModelError, StarkError
-from scripts.gguf_export.progress import console
+from pipeline.core.errors import ModelError
+from scripts.gguf_export.progress import exit_code_of
 from scripts.training import manifest
 from scripts.training.data import corpora
 from scripts.training.data.mixture import Utterances, mixed_pass
@@ -64,6 +64,7 @@ def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
     corpora.add_options(parser)
     add("--out", type=Path, required=True, help="for checkpoint.pt and merged/")
     add("--minutes", type=float, default=90, help="in all, resumes included (%(default)s)")
+    add("--steps", type=int, default=0, help="ends after so many, if before --minutes")
     add("--evaluate-minutes", type=float, default=10, help="%(default)s")
     add("--resume", action="store_true", help="go on from --out")
     add("--merge", action="store_true", help="only write merged/ of the last checkpoint")
@@ -198,7 +199,13 @@ def run(options: argparse.Namespace) -> None:
     frozen = sum(tensor.numel() for tensor in base.state_dict().values())
     sizes = {name: len(pairs) for name, pairs in split.training.items()}
     print(f"{learning / 1e6:.1f} M weights learn, of {frozen / 1e6:.1f} M; {sizes}", flush=True)
-    plan = Plan(options.out, options.minutes, options.evaluate_minutes, options.resume)
+    plan = Plan(
+        options.out,
+        options.minutes,
+        options.evaluate_minutes,
+        options.resume,
+        steps=options.steps,
+    )
     # Forked, so that the frozen matrices are not copied into shared memory, of which a container
     # often has only 64 MB; no thread runs yet.
     context = processes.get_context("fork")
@@ -268,14 +275,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Train and merge as the options say; return the exit code."""
     options = options_of(arguments)
     torch.set_num_threads(options.threads)
-    try:
+
+    def work() -> None:
         if not options.merge:
             run(options)
         merge(options)
-    except StarkError as error:
-        console.print(f"error: {error}", style="red", markup=False)
-        return error.exit_code
-    return 0
+
+    return exit_code_of(work)
 
 
 if __name__ == "__main__":

@@ -28,11 +28,11 @@ import transformers
 from peft import LoraConfig, get_peft_model
 from torch import Tensor, nn
 
-from pipeline.core.errors import LearningError, ModelError, StarkError
+from pipeline.core.errors import LearningError, ModelError
 from pipeline.engines import prompts
 from scripts.gguf_export import merging
 from scripts.gguf_export.chat_template import check_template, encode_prompt
-from scripts.gguf_export.progress import console, only_warnings
+from scripts.gguf_export.progress import exit_code_of, only_warnings
 from scripts.training import manifest
 from scripts.training.models.whisper_model import IGNORED, Additions
 from scripts.training.train.training import Plan, train
@@ -78,6 +78,7 @@ def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--target", default="es", help="%(default)s")
     add("--epochs", type=float, default=3, help="3 at first; later 2 at --rate 1e-4 (%(default)g)")
     add("--minutes", type=float, default=600, help="ends earlier than that (%(default)g)")
+    add("--steps", type=int, default=0, help="ends after so many, if before --epochs")
     add("--evaluate-minutes", type=float, default=15, help="%(default)g")
     add("--resume", action="store_true", help="go on from --out")
     add("--rank", type=int, default=16, help="%(default)s")
@@ -264,6 +265,7 @@ def run(options: argparse.Namespace) -> None:
 
     count = sum(p.numel() for p in learning.parameters())
     print(f"{count / 1e6:.2f} M weights learn; {len(learnt)} pairs; {evaluate()}", flush=True)
+    steps = max(1, round(options.epochs * len(learnt) / A_STEP))
     model.train()
     train(
         learning,
@@ -276,7 +278,7 @@ def run(options: argparse.Namespace) -> None:
             options.minutes,
             options.evaluate_minutes,
             options.resume,
-            steps=max(1, round(options.epochs * len(learnt) / A_STEP)),
+            steps=min(steps, options.steps) if options.steps else steps,
         ),
     )
     model.save_pretrained(options.out / "adapter")
@@ -289,12 +291,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Train as the options say; return the exit code."""
     options = options_of(arguments)
     torch.set_num_threads(options.threads)
-    try:
-        run(options)
-    except StarkError as error:
-        console.print(f"error: {error}", style="red", markup=False)
-        return error.exit_code
-    return 0
+    return exit_code_of(lambda: run(options))
 
 
 if __name__ == "__main__":

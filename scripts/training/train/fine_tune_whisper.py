@@ -26,10 +26,10 @@ import torch
 from peft import LoraConfig, get_peft_model
 from torch import Tensor, nn
 
-from pipeline.core.errors import LearningError, ModelError, StarkError
+from pipeline.core.errors import LearningError, ModelError
 from pipeline.core.types import Pcm
 from pipeline.learning.audio_folder import METADATA
-from scripts.gguf_export.progress import console, only_warnings
+from scripts.gguf_export.progress import exit_code_of, only_warnings
 from scripts.training import manifest
 from scripts.training.data import sound
 from scripts.training.evaluate.stt_score import word_error_rate
@@ -326,12 +326,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Train as the options say; return the exit code."""
     options = options_of(arguments)
     torch.set_num_threads(options.threads)
-    try:
-        run(options)
-    except StarkError as error:
-        console.print(f"error: {error}", style="red", markup=False)
-        return error.exit_code
-    return 0
+    return exit_code_of(lambda: run(options))
 
 
 if __name__ == "__main__":

@@ -164,7 +164,7 @@ def main() -> None:
         batches=lambda rng: (to(batch, args.device) for batch in batches(split, processor, rng)),
         loss_of=torch.compile(loss, dynamic=False) if args.compile else loss,
         evaluate=evaluate,
-        plan=Plan(args.out, args.minutes, args.evaluate_minutes, args.resume),
+        plan=Plan(args.out, args.minutes, args.evaluate_minutes, args.resume, steps=args.steps),
     )
 
 

@@ -157,7 +157,7 @@ def main() -> None:
         ),
         loss_of=torch.compile(loss, dynamic=False) if args.compile else loss,
         evaluate=evaluate,
-        plan=Plan(args.out, args.minutes, args.evaluate_minutes, args.resume),
+        plan=Plan(args.out, args.minutes, args.evaluate_minutes, args.resume, steps=args.steps),
     )
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import orjson
+import pytest
 
+from pipeline.evaluation.agreement import MeaningAgreement
 from pipeline.evaluation.rescore import judge_again
-from pipeline.records.quality import LogProbability
+from pipeline.records.quality import Limit, LogProbability
 from pipeline.records.utterance import filtered_record
 from tests.support.schemas import problems
 from tests.support.utterances import UTC, draft, final, kept, transcript
@@ -57,6 +60,30 @@ def test_an_estimator_that_cannot_tell_leaves_the_log_probability() -> None:
     (again,) = judge_again([live], Judge(None))
     assert live.quality is not None
     assert again.quality.parts == live.quality.parts
+
+
+def test_fitted_limits_belong_to_the_measure_that_they_were_fitted_for() -> None:
+    live = kept(final(), draft())
+    strict = {"judge": Limit(0.99, 0.97), "log-probability": Limit(0.1, 0.05)}
+    (again,) = judge_again([live], Judge(0.98), limits=strict)
+    assert again.flags == ("estimate:flag",)
+    (unsure,) = judge_again([live], Judge(None), limits=strict)
+    assert unsure.flags == (), "the log-probability stands in, with its own limits"
+
+
+@pytest.mark.slow
+def test_the_agreement_can_be_that_of_what_is_meant(gemma_270m: Path) -> None:
+    meaning = MeaningAgreement(gemma_270m)
+    meaning.load()
+    live, alone = kept(final(), draft()), replace(kept(final(), draft()), agreement=None)
+    again, still = judge_again([live, alone], LogProbability(), meaning)
+    assert again.agreement_by == "cosine"
+    assert live.partial is not None
+    assert live.final is not None
+    wanted = meaning.agreement(live.partial.text, live.final.text)
+    assert again.quality.parts.agreement == wanted
+    assert still.quality.parts.agreement is None, "one engine made both"
+    assert problems("records/quality", orjson.loads(orjson.dumps(again))) == []
 
 
 def test_a_session_of_before_there_was_quality_can_be_judged() -> None:

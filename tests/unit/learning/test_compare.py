@@ -69,6 +69,20 @@ def test_a_model_is_as_good_as_itself_and_the_comparison_is_kept(tmp_path: Path)
 
 
 @pytest.mark.slow
+def test_a_gemma_is_asked_as_it_was_trained(tmp_path: Path) -> None:
+    (weights,) = bundled("models", "starter", "gemma").glob("*.gguf")
+    copy = tmp_path / "trained.gguf"
+    shutil.copyfile(weights, copy)
+    loaded = load(flags={"session.directory": str(tmp_path)})
+    models = ("starter", str(copy))
+    made = compare_translators(loaded, "gemma", models, [GATE], prompt="starter")
+    assert made.prompt == "starter"
+    assert all(each.difference.difference == 0 for each in made.measured)
+    otherwise = compare_translators(loaded, "gemma", models, [GATE])
+    assert any(each.difference.difference < 0 for each in otherwise.measured)
+
+
+@pytest.mark.slow
 def test_a_broken_model_is_worse(tmp_path: Path) -> None:
     """A Marian that is asked in the target language: it was trained for the other direction."""
     spoiled = SentenceSet("gate", tuple(read()[:30]))

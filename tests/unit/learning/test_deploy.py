@@ -46,7 +46,7 @@ def data(tmp_path: Path) -> DataFolder:
     return DataFolder(tmp_path / "learning")
 
 
-def compared(data: DataFolder, model: Path, verdict: Advice) -> None:
+def compared(data: DataFolder, model: Path, verdict: Advice, prompt: str = "") -> None:
     told = ModelComparison(
         utc="2026-11-22T09:30:00.000+00:00",
         role="gemma",
@@ -59,6 +59,7 @@ def compared(data: DataFolder, model: Path, verdict: Advice) -> None:
         new_ms=None,
         verdict=verdict,
         reasons=("chrF++ of gate -3.0 (-4.0 to -2.0)",) if verdict == "keep" else (),
+        prompt=prompt,
     )
     keep(data, told)
 
@@ -88,6 +89,16 @@ def test_the_next_start_uses_it_and_one_command_goes_back(
     with pytest.raises(LearningError) as told:
         rollback(again(config), data, "gemma")
     assert told.value.code == "nothing-deployed"
+
+
+def test_a_model_is_asked_as_it_was_when_it_was_compared(
+    config: Path, model: Path, data: DataFolder
+) -> None:
+    compared(data, model, "deploy", prompt="starter")
+    deploy(again(config), data, "gemma", model, "ours")
+    assert again(config).settings.translate.final.prompt == "starter"
+    rollback(again(config), data, "gemma")
+    assert again(config).settings.translate.final.prompt == "auto"
 
 
 @pytest.mark.slow

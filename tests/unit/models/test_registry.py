@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.core.errors import ModelError
-from pipeline.models.registry import KEYS, hub_id, near, read_registry, terms_of
+from pipeline.models.registry import GGUF_ROLES, KEYS, hub_id, near, read_registry, terms_of
 from tests.support.paths import ROOT
 
 OWN = """
@@ -36,6 +36,7 @@ def test_the_shipped_registry_names_what_churches_use() -> None:
         "large-v3-turbo",
         "opus-mt-en-es",
         "gemma-3-270m-q4_k_m",
+        "embeddinggemma-300m-q8_0",
         *(f"translategemma-{s}-{q}" for s in ("4b", "12b") for q in ("q4_k_m", "q5_k_m", "q8_0")),
     }
     assert {model.role for model in known.values()} == set(KEYS)
@@ -49,7 +50,7 @@ def test_every_shipped_model_is_fully_described_and_fixed_to_a_commit() -> None:
         assert model.choose
         assert 0 < model.size_bytes < model.memory_bytes
         paths = {file.path for file in model.files}
-        assert len(paths) == 1 if model.role == "gemma" else "model.bin" in paths
+        assert len(paths) == 1 if model.role in GGUF_ROLES else "model.bin" in paths
         if model.role == "marian":
             assert {"source.spm", "target.spm", "config.json"} <= paths
         if model.role == "stt":

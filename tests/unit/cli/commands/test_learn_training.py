@@ -25,6 +25,11 @@ def test_translate_says_what_it_would_run(capsys: pytest.CaptureFixture[str]) ->
     assert main([*asked, "--role", "gemma"]) == 2
     assert main([*asked, "--role", "gemma", "--base", "cut"]) == 0
     assert "fine_tune_gemma --base" in capsys.readouterr().out
+    few = ["--role", "gemma", "--base", "cut", "--steps", "9", "--levels", "Q8_0"]
+    assert main([*asked, *few, "--sentences", "5"]) == 0
+    trains, converts = capsys.readouterr().out.splitlines()
+    assert trains.endswith("--steps 9")
+    assert converts.endswith("--levels Q8_0 --sentences 5")
 
 
 def test_hear_trains_as_the_program_hears(capsys: pytest.CaptureFixture[str]) -> None:

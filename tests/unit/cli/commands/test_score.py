@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import importlib.util
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
 
 from pipeline.cli.main import main
 from tests.support.schemas import problems
+from tests.support.services import GOOD, WRONG, hold
 from tests.support.sessions import Session, eventful
 
 
@@ -48,6 +50,29 @@ def test_cometkiwi_without_its_extra(session: Session, capsys: pytest.CaptureFix
     said = capsys.readouterr().err
     assert "pip install 'stark-translate[comet]'" in said
     assert "[comet-missing]" in said
+
+
+@pytest.mark.slow
+def test_agreement_by_an_embedding_model_and_limits_of_its_own(
+    tmp_path: Path, gemma_270m: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = hold(tmp_path, [GOOD, WRONG])
+    (tmp_path / "limits.json").write_text('{"cosine": {"flag": 1, "reject": 0}}')
+
+    def judged() -> list[Any]:
+        lines = (folder / "quality.jsonl").read_bytes().splitlines()
+        return [orjson.loads(line) for line in lines]
+
+    asked = ["score", "last", "--sessions", str(tmp_path)]
+    assert main([*asked, "--embedding", str(gemma_270m)]) == 0
+    same, other = judged()
+    assert (same["agreement_by"], other["agreement_by"]) == ("cosine", "cosine")
+    assert same["quality"]["parts"]["agreement"] > other["quality"]["parts"]["agreement"]
+    assert "agreement:flag" in other["flags"], "by the limits beside the sessions"
+    assert main([*asked, "--embedding", str(tmp_path / "none.gguf")]) == 1
+    assert "learn.embedding: there is no" in capsys.readouterr().err
+    assert main(asked) == 0
+    assert [each["agreement_by"] for each in judged()] == ["chrf", "chrf"]
 
 
 @pytest.mark.slow

@@ -1,0 +1,113 @@
+"""The page of all services in a real browser, on a phone and on a desk."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
+from playwright.sync_api import Browser, Page
+
+from pipeline.dictionary.rules import Rule
+from pipeline.evaluation.paired_bootstrap import Difference
+from pipeline.learning.collect import CollectSettings, collect
+from pipeline.learning.compare import Measured, ModelComparison, keep
+from pipeline.learning.cycle import keep_focus
+from pipeline.learning.dashboard import dashboard
+from pipeline.learning.folder import DataFolder
+from tests.support.services import GOOD, STARTED, UNSURE, WRONG, decide, hold
+
+pytestmark = pytest.mark.browser
+
+WEEKS = 26
+WIDTHS = {"phone": 390, "desk": 1280}
+
+
+@pytest.fixture(scope="module")
+def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of half a year: reviews, a focus, comparisons of models, names as long as any."""
+    place = tmp_path_factory.mktemp("services")
+    folders = [
+        hold(place, [GOOD, UNSURE, WRONG], started=STARTED + timedelta(days=7 * week))
+        for week in range(WEEKS)
+    ]
+    for folder in folders[::2]:
+        decide(folder, 1, "approved", GOOD.source, GOOD.target)
+        decide(folder, 2, "corrected", "Turn with me to the book of Esther.", UNSURE.target)
+    (folders[3] / "diagnostics.jsonl").write_bytes(b"broken\n{}\n")
+    data = DataFolder(place / "learning")
+    readable = [folder for folder in folders if folder != folders[3]]
+    with data.hold():
+        rules = [Rule("esther", ("as tar",), "Esther")]
+        collect(data, readable, CollectSettings(rules=rules, speaker="Ana María de la Cruz"))
+        keep_focus(data)
+    worse = Difference(50.0, 47.0, -3.0, -4.0, -2.0, 1.0, "worse")
+    keep(
+        data,
+        ModelComparison(
+            utc="2026-11-22T09:30:00.000+00:00",
+            role="gemma",
+            old="starter",
+            new="/srv/stark-translate/learning/gemma/model/starter-Q4_K_M.gguf",
+            old_sha256="",
+            new_sha256="",
+            measured=(Measured(set="gate", measure="chrF++", count=100, difference=worse),),
+            old_ms=None,
+            new_ms=None,
+            verdict="keep",
+            reasons=("chrF++ of gate, theological -3.0 (-4.0 to -2.0)",),
+        ),
+    )
+    path = place / "dashboard.html"
+    path.write_text(dashboard(folders, data), encoding="utf-8")
+    return path
+
+
+def opened(browser: Browser, file: Path, complaints: list[str], **options: Any) -> Page:
+    page = browser.new_page(**options)
+    page.on("console", lambda said: complaints.append(said.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.goto(file.as_uri())
+    return page
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("where", WIDTHS)
+def test_axe_finds_nothing_in_the_dashboard(
+    browser: Browser, page_file: Path, where: str, scheme: Any
+) -> None:
+    complaints: list[str] = []
+    size: Any = {"width": WIDTHS[where], "height": 844}
+    page = opened(browser, page_file, complaints, viewport=size, color_scheme=scheme)
+    parts = ["Words misheard", "Accepted", "Estimates", "Services"]
+    assert page.locator("h2").all_text_contents() == [*parts, "What to look at next", "Models"]
+    assert page.evaluate("document.documentElement.scrollWidth") == size["width"]
+    found = Axe().run(page).response["violations"]
+    assert [(v["id"], v["nodes"][0]["html"]) for v in found] == []
+    assert complaints == []
+    page.close()
+
+
+@pytest.mark.parametrize("where", WIDTHS)
+def test_the_newest_service_is_in_sight(browser: Browser, page_file: Path, where: str) -> None:
+    size: Any = {"width": WIDTHS[where], "height": 844}
+    page = opened(browser, page_file, [], viewport=size)
+    newest = page.locator("figure").first.locator("svg text").last
+    box = newest.bounding_box()
+    assert box is not None
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= size["width"], "it is on the right, without scrolling"
+    page.close()
+
+
+def test_a_keyboard_reaches_what_is_wider_than_a_phone(browser: Browser, page_file: Path) -> None:
+    size: Any = {"width": WIDTHS["phone"], "height": 844}
+    page = opened(browser, page_file, [], viewport=size)
+    page.keyboard.press("Tab")
+    focused = "document.activeElement.getAttribute('aria-label')"
+    assert page.evaluate(focused) == "Words misheard"
+    scrolls = "(plot) => plot.scrollWidth > plot.clientWidth"
+    assert page.get_by_role("region", name="Services").evaluate(scrolls)
+    page.close()
