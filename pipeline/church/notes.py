@@ -59,7 +59,10 @@ def draw(text: str, lang: str) -> Notes:
     small = {word for word in _WORD.findall(text) if word[0].islower()}
     verses = dict.fromkeys(printed(each.reference, lang) for each in find(text, lang))
     numbers = dict.fromkeys(
-        match for match in _NUMBER.findall(text) if sum(map(str.isdigit, match)) > 2
+        # Short ones are chapters, lists and hours, which come up in every sermon.
+        match
+        for match in _NUMBER.findall(text)
+        if sum(map(str.isdigit, match)) > 2
     )
     names = tuple(_names(text, small, lang))[:MOST_NAMES]
     words = frozenset(map(str.lower, small))
@@ -87,6 +90,7 @@ def _names(text: str, small: set[str], lang: str) -> list[str]:
     books = {word.lower() for name in PRINTED.get(lang, ()) for word in name.split()}
     inside: Counter[str] = Counter()
     for sentence in _SENTENCE.split(text):
+        # Not the first word: it has its capital from the sentence.
         for word in _WORD.findall(sentence or "")[1:]:
             inside[re.sub(r"['’]s$", "", word)] += 1
     return [
@@ -94,6 +98,7 @@ def _names(text: str, small: set[str], lang: str) -> list[str]:
         for word in inside
         if len(word) >= _SHORTEST
         and word[0].isupper()
+        # A heading in capitals says nothing of which of its words is a name.
         and not word.isupper()
         and word.lower() not in small | _EVERYBODY_KNOWS | books
     ]

@@ -63,6 +63,7 @@ class Download:
 
     def accept(self, ordered: Order) -> bool:
         """Ask for terms that nobody has accepted here; False where nobody can be asked."""
+        # Asked on one, answered on the other: without both there is nobody to ask.
         if self._accept_terms or not (sys.stdin.isatty() and sys.stderr.isatty()):
             return self._accept_terms
         streams.say(f"{ordered.name} is under the {ordered.licence} terms: {ordered.terms}")

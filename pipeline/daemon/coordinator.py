@@ -179,6 +179,7 @@ class CaptionCoordinator:
         if message is None and caption.id not in self._tracks:
             return None  # it is long final: a late partial, or an engine that hung and came back
         track = self._tracks.of(caption.id)
+        # Before the sinks: what they take is not the engines' time.
         published_s = time.monotonic()
         if message is not None and not quietly:
             self._publish_of(track, utterance, message)
@@ -188,6 +189,7 @@ class CaptionCoordinator:
         if caption.final:
             mode = self._facts.mode
             return self._keep(self._tracks.finish(caption, published_s, mode=mode, utc=utc_now()))
+        # The first one: the final translator's words, laid over it, come as captions as well.
         if utterance.is_whole and track.draft is None:
             track.draft = caption
         return None

@@ -99,6 +99,7 @@ class HeldRules:
 
     def forget(self, from_s: float) -> None:
         """Hold nothing that was held since `from_s` of the audio: its words are off the record."""
+        # A copy: each that goes is taken out of the list.
         for begun in [each for each in self._releases if each[0] >= from_s]:
             self._releases.remove(begun)
             begun[1]()

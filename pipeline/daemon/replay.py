@@ -100,6 +100,7 @@ class Replay:
         for at_s, message in _schedule(self._captions):
             due_s = began_s + (at_s - first_s) / self._speed
             with suppress(TimeoutError):
+                # Until a moment, not for a time: what each step takes does not add up.
                 async with asyncio.timeout_at(due_s):
                     await stop.wait()
             if stop.is_set():

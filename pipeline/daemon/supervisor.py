@@ -75,6 +75,7 @@ class Supervisor:
             if now_s - dictionary_at_s >= self._reload.settings.dictionary.watch_s:
                 dictionary_at_s = now_s
                 self._reload.check_dictionary()
+            # Only while audio is read: systemd's watchdog ends a service that has gone deaf.
             if self._group.is_listening(now_s) and now_s >= next_alive_s:
                 next_alive_s = now_s + self._notifier.watchdog_s
                 self._notifier.alive()

@@ -183,6 +183,7 @@ class Tracks:
 
     def settle_all(self) -> list[Track]:
         """Speech can no longer return to anything; return the tracks whose final is out."""
+        # A list of the keys: settling takes them out while it goes through them.
         return [track for key in list(self._tracks) if (track := self.settle(key)) is not None]
 
     def clear(self) -> None:

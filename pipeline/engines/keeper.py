@@ -115,6 +115,7 @@ class KeptProcess:
         with self._changed:
             self._tell = tell
             untold, self._untold = self._untold, []
+        # Outside the lock: `tell` may call back, or wait for a thread that wants it.
         for code, message in untold:
             tell(code, message)
 
@@ -204,12 +205,14 @@ class KeptProcess:
             if not self._restarts:
                 self._give_up(died(self.spec, self.part, life.cause, has_loaded=life.has_loaded))
                 return
+            # Only a death while loading on the CPU tells of the file: a GPU has its own faults.
             if life.cause.is_models and not (life.has_loaded or life.on_gpu) and self._crashes:
                 self._crashes.note(self.spec.model, life.cause.words)
             if decision.given_up:
                 self._give_up(crashes_always(self.spec, self.part, life.cause))
                 return
             self._tell_of_death(life, decision)
+            # Not sleep(): a service that ends need not wait for the next try.
             self._closing.wait(decision.delay_s)
 
     def _live(self) -> Life:
@@ -251,6 +254,7 @@ class KeptProcess:
                 if child.has_answer():
                     answer, _ = child.channel.receive(Patience())
                     self.load_s = took_s = time.monotonic() - began_s
+                    # The files are in memory now: ten times as long is a hang, not a slow disk.
                     self._load_limit_s = max(30.0, 10 * took_s)
                     log.debug("engine loaded", engine=self.part.key, took_s=round(took_s, 2))
                     return answer

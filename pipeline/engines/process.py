@@ -84,6 +84,7 @@ class EngineProcess(KeptProcess):
         is_cancelled: Callable[[], bool] | None = None,
     ) -> dict[str, Any]:
         """Return the value of the answer. Raises EngineError, of it EngineGoneError."""
+        # Taken once: the keeper may put the next process in its place at any time.
         child, patience = self.take_child(), Patience(patience_s)
         start_s = time.perf_counter()
         message = {**request, "log_level": own_log_level()}
@@ -166,6 +167,7 @@ class RecognizerProcess(EngineProcess):
         }
         # A long utterance takes a slow machine longer than it took to say.
         patience_s = self._hang_s + 2 * len(pcm) / SAMPLE_RATE
+        # A view with gaps has no bytes that could be sent as they lie.
         samples = np.ascontiguousarray(pcm, np.float32)
         value = self._call(
             request, samples.data, patience_s=patience_s, is_cancelled=self.is_cancelled
@@ -208,6 +210,7 @@ class TranslatorProcess(EngineProcess):
             "stream": on_text is not None,
             "deadline_s": None if endless else self.deadline_s,
         }
+        # The engine keeps its own deadline; the second more is for one that cannot any more.
         patience_s = self._hang_s if endless else self.deadline_s + _GRACE_S
         value = self._call(
             request, patience_s=patience_s, on_text=on_text, is_cancelled=self.is_cancelled

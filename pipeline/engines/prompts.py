@@ -59,6 +59,7 @@ def render(style: Style, text: str, source: str, target: str, section: str = "")
         head = "<start_of_turn>user\n"
     else:
         head = _TRANSLATEGEMMA.format(**names, source_code=source, target_code=target)
+    # The text apart from the control tokens around it: it is tokenized as mere letters.
     return Prompt(head, text.strip(), f"{END_OF_TURN}\n<start_of_turn>model\n")
 
 

@@ -79,4 +79,5 @@ def _pattern(term: str) -> re.Pattern[str]:
         )
         for alternative in term.split("|")
     ]
+    # Between spaces, not \b: words were joined by spaces, and letters of every script count.
     return re.compile(rf"(?<!\S)(?:{'|'.join(alternatives)})(?!\S)")

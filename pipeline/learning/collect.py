@@ -177,6 +177,7 @@ def _store(data: DataFolder, folder: Path, found: Harvest, entry: LedgerEntry) -
         write_harvest(data.session_file(folder.name), found)
     except OSError as error:
         raise data.unwritable(error) from None
+    # Last: after a kill before this line the session is only read again.
     data.enter(entry)
 
 

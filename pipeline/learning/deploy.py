@@ -85,6 +85,7 @@ def deploy(
         message = f"{name!r} can be no name of a model."
         raise LearningError("name-malformed", message, "Use letters, digits, dots and hyphens.")
     config = _config(loaded)
+    # By content, not by name: only the very file that was compared goes into service.
     digest = sha256(weights)
     told = _told(data, role, digest)
     if not force:
@@ -105,6 +106,7 @@ def rollback(loaded: Loaded, data: DataFolder, role: Role) -> Deployment:
     left: list[Deployment] = []
     for each in history:
         if each.rollback:
+            # As on a stack: each one taken back uncovers the one before it.
             left = left[:-1]
         else:
             left.append(each)
@@ -239,6 +241,7 @@ def _switch(
             )
     try:
         data.path.mkdir(parents=True, exist_ok=True)
+        # On the disk before config.toml is changed: without this line nobody could go back.
         file = GrowingFile(data.path / DEPLOYED, sync=True, keep=True)
         try:
             file.append(orjson.dumps(made, option=orjson.OPT_APPEND_NEWLINE))

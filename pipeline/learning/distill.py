@@ -94,6 +94,7 @@ def teach(
     try:
         order.out.mkdir(parents=True, exist_ok=True)
         _require_same(order)
+        # No fsync: what a power cut takes of the end is taught once more.
         file = GrowingFile(path, sync=False, keep=True)
     except OSError as error:
         raise _unwritable(order.out, error) from None
@@ -142,6 +143,7 @@ def write_student_mix(order: TeachingOrder, lessons: Sequence[Lesson]) -> Mappin
     try:
         place.mkdir(parents=True, exist_ok=True)
         write_whole(place / TRAIN, b"".join(lines))
+        # As it is: the student is measured against what people wrote, not against its teacher.
         shutil.copyfile(order.mix / HELD_OUT, place / HELD_OUT)
         write_manifest(
             place / "manifest.json",
@@ -300,6 +302,7 @@ def _read(path: Path, langs: tuple[str, str]) -> list[Lesson]:
 
 def _is_taught(source: str) -> bool:
     """Whether a pair has the teacher's translation: always the same half."""
+    # By its text, not by chance: a teaching that goes on divides as the one before did.
     return hashlib.sha256(source.encode()).digest()[0] < 256 * SHARE
 
 

@@ -65,6 +65,7 @@ def state(store: Store, name: str) -> tuple[State, Manifest | None]:
 
 def _row(store: Store, name: str, model: Model | None, *, in_use: bool) -> Row:
     stands, manifest = state(store, name)
+    # What was pulled before what the registry says now: it may have another revision.
     about = manifest or model
     return Row(
         name=name,

@@ -119,4 +119,5 @@ class Clients:
                 transport.write(client.events.event(data))
             if transport.get_write_buffer_size() > client.backlog and not transport.is_closing():
                 self._metrics.slow_clients.inc()
+                # Not close(): that would wait until the buffer, which nobody reads, is empty.
                 transport.abort()

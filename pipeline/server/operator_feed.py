@@ -136,6 +136,7 @@ class OperatorFeed:
             purged=tuple(self._purged),
         )
         message = encode(console)
+        # What it was just sent is large, and no sign that it is slow.
         client.backlog += len(message)
         self._clients.send([client], message)
 

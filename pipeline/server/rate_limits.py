@@ -66,6 +66,7 @@ class ConnectionLimiter:
     def enter(self, address: str) -> bool:
         """Count a new connection; return False if it must be closed."""
         address = client_network(address)
+        # Counted even if refused: `leave` comes for each connection that was let in by the system.
         self.total += 1
         self._inside[address] += 1
         return self.total <= self.most and self._inside[address] <= self.per_address + ANSWERED
@@ -75,6 +76,7 @@ class ConnectionLimiter:
         address = client_network(address)
         self.total -= 1
         self._inside[address] -= 1
+        # Else each address that ever came would be kept: a scan of IPv6 has no end.
         if not self._inside[address]:
             del self._inside[address]
 

@@ -88,6 +88,7 @@ class Certificate:
             return False
         self._seen = stamp
         try:
+            # First in a context of its own: a half-written pair must not reach the one in use.
             self.facts = _facts(_context(self._cert, self._key), self._cert)
             self.context.load_cert_chain(self._cert, self._key, _no_password)
         except (ServerError, OSError) as error:
@@ -167,6 +168,7 @@ def _facts(served: ssl.SSLContext, cert: Path) -> Facts:
         browser = trusting(cert).wrap_bio(to_client, to_server)
         server = served.wrap_bio(to_server, to_client, server_side=True)
         waiting = [browser, server]
+        # Each side in turn, until neither waits for the other any more.
         while waiting:
             waiting = [side for side in waiting if not _shaken(side)]
     except ssl.SSLError as problem:

@@ -154,6 +154,7 @@ class PairingCodes:
             del self._codes[found[0]]
             return True
         self._wrong += 1
+        # A code has a million values: without an end to guessing, a device could try them all.
         if self._wrong >= GUESSES:
             self._codes.clear()
         return False

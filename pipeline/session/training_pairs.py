@@ -272,6 +272,7 @@ class Pairs:
         if is_by_operator(message) or message.id in self._edits:
             self._edits[message.id] = message
             self._changed.add(message.id)
+            # A bound: an operator who edits all day must not fill the memory.
             if len(self._edits) > _EDITS:
                 oldest = next(iter(self._edits))
                 del self._edits[oldest]

@@ -87,6 +87,7 @@ def _pack(
 
 
 def _ends(before: str, mark: str, after: str) -> bool:
+    # What goes on with a small letter is the same sentence.
     if after.islower():
         return False
     if not mark.startswith(".") or mark.startswith(".."):

@@ -81,6 +81,7 @@ def hearing(settings: Settings) -> Work:
     """Return the recognizer's work. Raises AudioError, ModelError for what ships with us."""
     detector, segmenter = Silero(), Segmenter(settings.vad)
     detector.load()
+    # As fast as it goes: cutting into utterances counts samples, not time.
     source = AudioFile(bundled("demo", "sermon.flac"), pace="fast")
     source.open()
     utterances: list[Utterance] = []

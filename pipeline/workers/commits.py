@@ -77,6 +77,7 @@ class Commitments:
     def behind_lead(self, rest: Caption, transcript: Transcript) -> Caption:
         """Return the caption of the whole text, of which `rest` is what was translated now."""
         text, said = rest.text, rest.transcript.text
+        # The rest was translated as a sentence, and has a capital that the middle of one has not.
         if self.lead and said[:1].islower() and not is_ended(self.lead):
             text = text[:1].lower() + text[1:]
         whole = f"{self.lead} {text}".strip()
@@ -117,6 +118,7 @@ class Commitments:
     def _still_said(self, text: str) -> Standing:
         """Return what stood of the translation as long as only words of `text` were committed."""
         said = words(text)
+        # The longest that still holds: each entry has the words of the one before it.
         for source, standing in reversed(self._history):
             if said[: len(source)] == source:
                 return replace(standing, source=len(text))
@@ -127,6 +129,7 @@ class Commitments:
         text, is_whole = caption.text, caption.transcript.utterance.is_whole
         parts = caption.translation.parts if caption.translation else ()
         lead = len(self.lead)
+        # A final is not committed word by word: what stood, and is still there, stands.
         if (parts or lead) and is_whole:
             stable = agreed(self._stood, text)
         elif caption.engine != "source" and (parts or lead):

@@ -151,6 +151,7 @@ class WorkerGroup:
     def configure(self, settings: Settings) -> None:
         """Let all workers go by these settings, each from its next utterance on."""
         self._church = settings.church
+        # One assignment each, and frozen values: no thread sees half of a change.
         self._segmenter.vad = settings.vad
         self.listen.song = settings.church.song
         self._transcribe.configure(settings)
@@ -177,6 +178,7 @@ class WorkerGroup:
         if {"listen", "transcribe"} & set(self.ended):
             self._utterances.close()
         if "transcribe" in self.ended:
+            # A full queue is no matter: who takes from it is alive, and `release` comes again.
             with suppress(queue.Full):
                 self._drafts.put_nowait(None)
         for each in self.languages:
@@ -244,6 +246,7 @@ class WorkerGroup:
 
     def is_listening(self, now_s: float) -> bool:
         """Whether audio is still read, or waited for, as it should be."""
+        # A thread that has ended is told of elsewhere; one that loads has nothing to hear yet.
         ended = self.listen.name in self.ended or not self.listen.begun
         return ended or not self.may_shed or now_s - self.listen.beat_s < SILENT_S
 
@@ -291,6 +294,7 @@ class WorkerGroup:
         new = controls.off_record and not self.listen.off_record
         self.listen.off_record = controls.off_record
         if new:
+            # First what would go on with words from before, then what holds them.
             self._transcribe.quick.reopened = None
             self._utterances.discard()
             self._drafts.discard_asked()

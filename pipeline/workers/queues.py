@@ -79,6 +79,7 @@ class DraftQueue(queue.Queue[Draft | None]):
         """Add a retranslation; never waits."""
         with self.not_empty:
             self._asked.append(request)
+            # queue.Queue's own condition: who waits for a draft is woken for this as well.
             self.not_empty.notify()
 
     def take(self) -> Draft | Retranslation | None:
@@ -142,6 +143,7 @@ class UtteranceQueue:
         if len(self._resumed) > _RESUMED:
             # A dict keeps its order, so the first is the oldest.
             del self._resumed[next(iter(self._resumed))]
+        # Its final comes again, and has all of it: to hear the part alone would be in vain.
         kept = [each for each in self._finals if each.id != utterance.id]
         self._finals = deque(kept)
 

@@ -99,6 +99,7 @@ class Transcribe(Worker):
                     self.quick.retranslate(work)
                 else:
                     self.take(work)
+                # What was handed over earlier than this has waited: records tell how long.
                 self._free_s = time.monotonic()
         finally:
             self.quick.end()
@@ -145,6 +146,7 @@ class Transcribe(Worker):
         runs away: it had understood before.
         """
         stt = self.settings.stt
+        # Each time: a reload, or a rule that an operator adds, has other ones.
         self._recognizer.hotwords = self._dictionary.hotwords if stt.hotwords else ""
         try:
             transcript = self._recognized(utterance)
@@ -165,6 +167,7 @@ class Transcribe(Worker):
         if not utterance.is_whole:
             transcript = replace(transcript, text=without_guessed_end(transcript.text))
         why = self._objection(transcript)
+        # A partial of the same sound was good: the fault is the decoding's, not the speaker's.
         last = self._heard_before(utterance) if why in _RAN_AWAY else None
         if last is not None:
             message = f"The recognizer ran away ({why}); its last partial stands in."

@@ -118,6 +118,7 @@ class Translate(Worker):
     def take(self, draft: Draft) -> None:
         """Make the final of a draft, unless speech has returned to it."""
         self._translator.deadline_s = self.settings.translate.final.deadline_s
+        # In one assignment: the main thread may read it between any two instructions.
         self.doing = (draft[0], time.monotonic())
         caption = None if self._is_cancelled() else self._final(*draft)
         if caption is not None:
@@ -250,6 +251,7 @@ class Translate(Worker):
         def on_text(text: str) -> None:
             nonlocal last_s
             now = time.monotonic()
+            # A beginning that nobody can read would stand on screen until the end comes.
             if now - last_s >= _STREAM_S and not gibberish(text, self._lang):
                 last_s = now
                 self.emit(self._over(text, draft))

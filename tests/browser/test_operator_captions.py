@@ -157,10 +157,11 @@ def test_a_key_counts_before_the_frame_in_which_a_dialog_goes(
     page.locator("#edit-heard").fill("and Zohar said so")
     page.evaluate("""() => {
       const field = document.activeElement;
-      for (const key of ["Enter", "k"]) {
+      for (const key of ["Enter", "k", "ArrowUp"]) {
         field.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true }));
       }
     }""")
+    expect(row(page, 1)).to_be_focused()
     expect(page.locator("#undo .word")).to_have_text("Undo: “zor” → “Zohar” for this service")
     expect(page.locator("#hold")).to_be_hidden()
 

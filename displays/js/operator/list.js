@@ -124,7 +124,9 @@ export class List {
   /** From the page as it opens, too, the arrow keys walk the list. */
   #arrow(event) {
     const { key, target, ctrlKey, altKey, metaKey } = event;
-    const ours = target === document.body || this.#list.contains(target);
+    // A field of a dialog that has just closed keeps the focus until the next frame.
+    const isGone = target.checkVisibility?.() === false;
+    const ours = target === document.body || isGone || this.#list.contains(target);
     if (!(key in STEPS) || !ours || this.#rows.size === 0 || ctrlKey || altKey || metaKey) return;
     this.#step(STEPS[key]);
     event.preventDefault();

@@ -77,6 +77,7 @@ def _open(settings: Settings, *, browser: bool | None) -> int:
     secure = bool(server.tls_cert)
     reaches_tablets = server.host in EVERYWHERE
     page = f"{page_address(server.host, server.port, secure=secure)}operator"
+    # With https by the name in the certificate: browsers would warn of 127.0.0.1.
     here = "127.0.0.1" if reaches_tablets and not secure else server.host
     link = _link(f"{page_address(here, server.port, secure=secure)}operator", token)
     print(f"The desk, on this machine: {link}")

@@ -46,6 +46,7 @@ def _export(arguments: argparse.Namespace) -> int:
     if form == DOCX:
         content = export_docx(captions, arguments.lang, title_of(folder.name))
     else:
+        # Half of a surrogate pair, from a damaged journal, has no UTF-8.
         content = export(captions, form, arguments.lang).encode(errors="replace")
     # The name goes to standard error, so that standard output stays empty or is the export.
     if out is not None:

@@ -58,6 +58,7 @@ def _accept(dictionary: Dictionary, rule: RuleEvent) -> str:
     try:
         dictionary.add(rule.heard, rule.write, datetime.now(UTC))
     except DictionaryError as error:
+        # Accepted before, or written by hand: the others are accepted all the same.
         if error.code != "dictionary-duplicate-phrase":
             raise
         return f"{dictionary.own} has a rule for it already."

@@ -44,6 +44,7 @@ def line(folder: Path) -> str:
     """Return what a list says of a session: name, day, length, captions, languages."""
     began, session = started(folder.name), Session(folder)
     when = f"{began:%a} {began.day:2} {began:%b %Y %H:%M}" if began else "-"
+    # One damaged session must not keep the others from the list.
     said = "cannot be read"
     with suppress(SessionError):
         captions = session.captions

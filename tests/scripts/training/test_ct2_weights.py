@@ -63,6 +63,7 @@ def test_quantized_weights_come_back_within_half_a_step(tmp_path: Path, quantiza
     assert (np.abs(read - matrix) <= step / 2 + 1e-6).all()
 
 
+@pytest.mark.slow
 def test_shared_weights_have_both_names(tmp_path: Path) -> None:
     path, _, bias = written(tmp_path, "int8")
     weights = read_weights(path)

@@ -15,6 +15,8 @@ from tests.support.coordinator import CoordinatorFixture
 from tests.support.coordinator import caption as made
 from tests.support.verses import small_index
 
+pytestmark = pytest.mark.slow  # each service reads a whole Bible
+
 SAID = "For God so loved the world that he gave his only begotten Son"
 RV1909 = "Porque de tal manera amó Dios al mundo"
 
