@@ -80,7 +80,7 @@ format: .venv/dev  ## Format the code and mend what can be mended
 	$(BIN)/ruff check --fix .
 
 screenshots: .venv/dev  ## Take pictures of the pages into docs/images
-	$(BIN)/python -m scripts.docs.screenshots
+	$(BIN)/python -m scripts.docs.screenshots $(ARGS)
 
 faults: .venv/dev  ## Run the fault matrix of docs/RELIABILITY.md and print it with results and times
 	$(BIN)/python -m scripts.reliability.faults $(ARGS)

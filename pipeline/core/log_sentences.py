@@ -45,6 +45,7 @@ SENTENCES: Mapping[str, Sequence[str]] = {
     "new session": ("A new session begins: {reason}.",),
     "no notes": ("The preacher's notes are not used: {error}",),
     "no report": ("There is no report of {session}: {reason}",),
+    "no verses": ("{message} {fix} [{code}]",),
     "nobody can join": ("No more displays can join: {reason}. [{code}]",),
     "not compared": ("No second translation is made: {reason}.",),
     "not locked": ("{file} cannot be locked: {error}.",),
@@ -60,6 +61,10 @@ SENTENCES: Mapping[str, Sequence[str]] = {
     "ready": ("Ready: speak.",),
     "recognizer given up": (
         "This recognizer crashes whenever it is loaded. Going on with {goes_on_with}.",
+    ),
+    "reloaded": (
+        "The settings were read again; only after a restart: {restart}.",
+        "The settings were read again.",
     ),
     "report": ("The report is {file}",),
     "revoked": ("The devices of {volunteer} were signed out.",),

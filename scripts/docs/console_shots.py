@@ -18,6 +18,8 @@ from scripts.support.operator_server import OperatorServer
 
 CALM_MS = 800  # until tips and glides have come to rest
 CONSOLE = "/operator#token=secret"
+CHECK = "section[aria-labelledby=check-title]"
+VOLUNTEERS = "section[aria-labelledby=volunteers-title]"
 CHECKED = [
     Result("settings", True, "en to es; config.toml (3 set).", "", "", 1.0),
     Result("audio", True, "USB Audio CODEC.", "", "", 1.0),
@@ -129,17 +131,19 @@ class Shot(NamedTuple):
     act: Callable[[Page, OperatorServer], None]
     ready: str = "#address[href]"
     """What is there when the page is."""
+    part: str = "body"
+    """What the picture is of."""
 
 
 SHOTS = {
     "operator": Shot(CONSOLE, "live", "dark", look),
     "operator-rule": Shot(CONSOLE, "live", "light", rule),
     "operator-rehearsal": Shot(CONSOLE, "dry-run", "light", compare),
-    "operator-correct": Shot(CONSOLE, "live", "light", correct),
-    "operator-notice": Shot(CONSOLE, "live", "light", announce),
-    "operator-check": Shot(CONSOLE, "live", "light", distrust),
-    "operator-invite": Shot(CONSOLE, "live", "light", invite),
-    "operator-login": Shot("/operator", "live", "light", leave, "#login"),
+    "operator-correct": Shot(CONSOLE, "live", "light", correct, part="#edit-dialog"),
+    "operator-notice": Shot(CONSOLE, "live", "light", announce, part="#standing"),
+    "operator-check": Shot(CONSOLE, "live", "light", distrust, part=CHECK),
+    "operator-invite": Shot(CONSOLE, "live", "light", invite, part=VOLUNTEERS),
+    "operator-login": Shot("/operator", "live", "light", leave, "#login", "#login"),
     "join": Shot("/join", "live", "light", leave),
 }
 
@@ -164,7 +168,7 @@ def shoot(browser: Browser, shot: Shot) -> bytes:
             page.locator(shot.ready).wait_for()
             shot.act(page, office)
             page.wait_for_timeout(CALM_MS)
-            picture = page.screenshot()
+            picture = page.locator(shot.part).screenshot()
             page.close()
             return picture
 

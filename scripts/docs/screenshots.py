@@ -1,4 +1,4 @@
-"""Write the pictures of the pages in docs/images/: `python -m scripts.docs.screenshots`.
+"""Write the pictures of the pages in docs/images/: `python -m scripts.docs.screenshots [NAME ...]`.
 
 The real pages, served by the real hub, show the demo sermon's reference captions in Debian's
 chromium.
@@ -163,7 +163,7 @@ def shoot_services(browser: Browser, act: Callable[[Page], None]) -> bytes:
             session(Path(directory), said, name, records=records)
         settings = {"past_services": "everyone"}
         with DisplayServer(sessions=Path(directory), server=settings) as hall:
-            page = browser.new_page(**{**PHONE, "color_scheme": "light"})
+            page = browser.new_page(**{**PHONE, "device_scale_factor": 1})
             page.goto(f"{hall.url}/services")
             page.locator("#services li").first.wait_for()
             act(page)
@@ -180,7 +180,8 @@ def read_one(page: Page) -> None:
 
 
 def main() -> int:
-    """Take all pictures; 1 if one is too large for the repository."""
+    """Take all pictures, or those that are named; 1 if one is too large for the repository."""
+    wanted = set(sys.argv[1:])
     IMAGES.mkdir(parents=True, exist_ok=True)
     too_large = False
     with DisplayServer() as hall, chromium() as browser:
@@ -193,7 +194,11 @@ def main() -> int:
         shots["services"] = partial(shoot_services, browser, leave)
         shots["services-read"] = partial(shoot_services, browser, read_one)
         shots["audience-states"] = partial(shoot_states, browser)
-        for name, take in shots.items():
+        if unknown := wanted - set(shots):
+            print(f"No picture: {', '.join(sorted(unknown))}.", file=sys.stderr)
+            return 2
+        for name in wanted or shots:
+            take = shots[name]
             picture = take()
             too_large |= len(picture) > MOST_BYTES
             (IMAGES / f"{name}.png").write_bytes(picture)
