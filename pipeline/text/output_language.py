@@ -43,7 +43,8 @@ class OutputLanguage:
         """
         if not self._own.common:
             return ""
-        self._said.extend(words(text))
+        # A compound is one word: its halves are none of the little words.
+        self._said.extend(filter(None, ("-".join(words(each)) for each in text.split())))
         if len(self._said) < LEAST:
             return ""
         shares = {each.code: self._share(each.common) for each in self._others}

@@ -197,7 +197,9 @@ def test_a_language_that_fails_or_is_slow_delays_no_other(tmp_path: Path) -> Non
     # The French were given the spoken words, marked as such; the Germans all of theirs.
     assert {m["target"]["lang"] for m in service.journal("captions.fr.jsonl")} == {"en"}
     assert len(service.journal("captions.de.jsonl")) == len(SCRIPT)
-    stages = {fault["stage"] for fault in service.records("event") if fault["event"] == "fault"}
+    faults = [fault for fault in service.records("event") if fault["event"] == "fault"]
+    # What these engines make is in no language, and is taken for one or the other.
+    stages = {fault["stage"] for fault in faults if fault["code"] != "final-language"}
     assert stages == {"quick-fr"}
 
 
