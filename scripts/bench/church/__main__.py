@@ -80,7 +80,7 @@ def plain() -> list[str]:
 
 def reference_rows() -> Iterator[str]:
     """Yield lines on references: read, and through the starter translator."""
-    for lang, name in (("en", "English"), ("es", "Spanish")):
+    for lang, name in (("en", "English"), ("es", "Spanish"), ("fr", "French")):
         pairs = spoken(lang)
         right = sum(_found(text, lang) == wanted for text, wanted in pairs)
         yield f"- {name} references read right: {right} of {len(pairs)}."

@@ -5,7 +5,8 @@
 
 Good translations are the sermon phrases and verses of the Bibles that ship; of each one is spoilt:
 another sentence's, the source itself, the first half, without a word, with a "no" too many or too
-few, with another number, with another word for a content word. Each goes the way of a final, so
+few, with another word for a content word; and where there are numbers that church truth does not
+put right by itself, with other numbers. Each goes the way of a final, so
 that what church truth puts right is no error. A third of the sentences, drawn by a fixed seed, is
 held out. What errors made by rule cannot show gets no weight: the final translator's own
 certainty, and how sure the recognizer was of its words. `learn judge` fits to people's decisions.
@@ -19,6 +20,7 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 from rich.progress import track
@@ -28,7 +30,7 @@ from pipeline.church.doubt import DoubtModel, Evidence, auc, dumped, fit, of_tex
 from pipeline.church.finals import checked
 from pipeline.config.schema import Church
 from pipeline.core.resources import bundled
-from pipeline.dictionary.glossary import compile_glossary, parse_terms
+from pipeline.dictionary.glossary import Glossary, compile_glossary, parse_terms
 from pipeline.engines.marian import Marian
 from pipeline.records.quality import agreement
 from scripts.support.captions import caption
@@ -37,7 +39,12 @@ WEIGHTS = bundled("models", "doubt", "weights.json")
 _PHRASES = Path(__file__).parents[1] / "data" / "sermon_phrases.tsv"
 _SEED = 20261122
 _WORDS = (5, 22)
-_NUMBERS = {"dos": "tres", "tres": "cinco", "siete": "nueve", "diez": "cien", "doce": "veinte"}
+_NUMBERS = (
+    "dos tres cuatro cinco seis siete ocho nueve diez once doce quince veinte treinta cuarenta "
+    "cincuenta sesenta setenta ochenta noventa cien mil"
+)
+_NUMBER = "another number"
+"""It is made of every sentence that allows it: most have one number, which is put right."""
 
 Pair = tuple[str, str]
 Spoil = Callable[[Pair, Sequence[Pair], random.Random], str]
@@ -78,9 +85,13 @@ def _negated(pair: Pair, _pairs: Sequence[Pair], _rng: random.Random) -> str:
     return without if without != pair[1] else re.sub(r"^(\S+) ", r"\1 no ", pair[1])
 
 
-def _other_number(pair: Pair, _pairs: Sequence[Pair], _rng: random.Random) -> str:
+def _other_number(pair: Pair, _pairs: Sequence[Pair], rng: random.Random) -> str:
+    def other(word: re.Match[str]) -> str:
+        new = rng.choice([each for each in _NUMBERS.split() if each != word[0].lower()])
+        return new.capitalize() if word[0][0].isupper() else new
+
     spoilt = re.sub(r"\d", lambda digit: str((int(digit[0]) + 3) % 10), pair[1])
-    return re.sub(rf"\b({'|'.join(_NUMBERS)})\b", lambda word: _NUMBERS[word[0]], spoilt)
+    return re.sub(rf"\b({_NUMBERS.replace(' ', '|')})\b", other, spoilt, flags=re.IGNORECASE)
 
 
 def _other_word(pair: Pair, pairs: Sequence[Pair], rng: random.Random) -> str:
@@ -98,7 +109,7 @@ SPOILS: dict[str, Spoil] = {
     "half of it": _half,
     "a word missing": _without_word,
     "a no too many or too few": _negated,
-    "another number": _other_number,
+    _NUMBER: _other_number,
     "another word": _other_word,
 }
 
@@ -124,22 +135,28 @@ def examples(chosen: Sequence[Pair]) -> list[Example]:
     marian = Marian(bundled("models", "starter", "marian"))
     marian.load()
     found: list[Example] = []
-    kinds = list(SPOILS)
+    kinds = [kind for kind in SPOILS if kind != _NUMBER]
     for number, pair in enumerate(track(chosen, description="Judging")):
         is_held_out = number % 3 == 0
         draft = marian.translate(pair[0]).text
         right = _as_final(pair[0], pair[1])
         found.append(Example(_evidence(marian, pair[0], right, draft), "", is_held_out))
-        for kind in kinds[number % len(kinds) :] + kinds[: number % len(kinds)]:
-            spoilt = _as_final(pair[0], SPOILS[kind](pair, chosen, rng))
-            if spoilt and spoilt != right:
-                judged = _evidence(marian, pair[0], spoilt, draft)
-                found.append(Example(judged, kind, is_held_out))
-                break
+        turn = number // 3 % len(kinds)  # so that each kind comes among those held out
+        spoilt = [
+            (kind, _as_final(pair[0], SPOILS[kind](pair, chosen, rng)))
+            for kind in (*kinds[turn:], *kinds[:turn], _NUMBER)
+        ]
+        wrong = [(kind, text) for kind, text in spoilt if text and text != right]
+        for kind, text in wrong[:1] + [each for each in wrong[1:] if each[0] == _NUMBER]:
+            judged = _evidence(marian, pair[0], text, draft)
+            found.append(Example(judged, kind, is_held_out))
     return found
 
 
-_GLOSSARY = bundled("dictionary", "glossary", "en-es.toml").read_text(encoding="utf-8")
+@cache
+def _glossary() -> Glossary:
+    entries = bundled("dictionary", "glossary", "en-es.toml").read_text(encoding="utf-8")
+    return compile_glossary(parse_terms(entries, "en-es.toml"), "es")
 
 
 def _as_final(source: str, target: str) -> str:
@@ -147,8 +164,7 @@ def _as_final(source: str, target: str) -> str:
 
 
 def _evidence(marian: Marian, source: str, target: str, draft: str) -> Evidence:
-    glossary = compile_glossary(parse_terms(_GLOSSARY, "en-es.toml"), "es")
-    checks = checked(caption(1, source, target, final=True), Church(), glossary).checks
+    checks = checked(caption(1, source, target, final=True), Church(), _glossary()).checks
     mean, least = marian.score(source, target)
     return Evidence(
         quick_mean=mean,

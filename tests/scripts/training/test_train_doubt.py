@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from pathlib import Path
 
 import pytest
@@ -17,9 +18,8 @@ def test_every_way_to_spoil_a_translation_changes_it() -> None:
     others = [pair, ("God is good today.", "Dios es bueno siempre hoy."), ("x y", "otro texto más")]
     for kind, spoil in SPOILS.items():
         assert spoil(pair, others, random.Random(1)) != pair[1], kind
-    assert SPOILS["another number"](pair, others, random.Random(1)) == (
-        "Tiene 45 hijos grandes y ama a tres."
-    )
+    spoilt = SPOILS["another number"](pair, others, random.Random(1))
+    assert re.fullmatch(r"Tiene 45 hijos grandes y ama a (?!dos\b)\w+\.", spoilt)
 
 
 @pytest.mark.slow

@@ -457,3 +457,39 @@ def test_song_is_told_to_every_display_and_written_down(tmp_path: Path) -> None:
     (event,) = [each for each in service.records("event") if each["event"] == "song"][:1]
     assert (event["held"], event["by"]) == (True, "detector")
     assert 5.0 < event["from_s"] < 10.0
+
+
+def test_doubtful_finals_wait_for_the_operator_in_every_language(tmp_path: Path) -> None:
+    """What these translators make is more than twice as long as it should be."""
+
+    async def decide(service: Service) -> None:
+        async with (
+            service.connect("?kind=operator") as operator,
+            service.connect("?lang=es") as spanish,
+            service.connect("?lang=fr") as french,
+        ):
+            await operator.send('{"type":"auth","token":"secret"}')
+            held = await until(
+                operator, lambda m: m["type"] == "doubtful" and m["target"]["lang"] == "es"
+            )
+            key = held["id"]
+            await operator.send(f'{{"type":"command","name":"approve","id":{key}}}')
+            shown = await until(spanish, lambda m: m.get("id") == key and m.get("final", False))
+            assert shown["target"] == held["target"]
+            while shown["doubtful"]:  # a machine that is busy may be late with the command
+                shown = await until(spanish, lambda m: m.get("id") == key)
+            for display in (spanish, french):  # nobody says anything of the next one
+                await until(display, lambda m: m.get("doubtful", False) and m["id"] > key)
+            service.app.stop()
+
+    source = FakeSource(pcm_of(SCRIPT, DURATION_S), hold=True, speed=2)
+    service = Service(
+        tmp_path,
+        source=source,
+        final=None,
+        further={"fr": (FakeTranslator("marian"), None)},
+        flags={"church.hold_doubtful": True},
+    )
+    assert service.run(decide) == 0
+    assert any(record["held_ms"] for record in service.records())
+    assert any(record["held_ms"] for record in service.records("translation"))

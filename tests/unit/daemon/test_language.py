@@ -267,10 +267,14 @@ def test_an_edit_in_one_language_lets_no_other_go(
     assert desk.waiting == [(2, "fr", "le sort")]
 
 
+@pytest.mark.parametrize("is_over", [True, False])
 def test_when_the_language_rests_or_the_service_ends_nothing_stays_back(
-    doubtful: DoubtfulDesk,
+    doubtful: DoubtfulDesk, is_over: bool
 ) -> None:
-    doubtful.languages.settle()
+    if is_over:
+        doubtful.languages.settle()
+    else:
+        doubtful.languages._languages["fr"].coordinator.rest()
     assert (doubtful.french_now, doubtful.waiting) == (("le sort", True, True), [])
 
 
