@@ -65,7 +65,7 @@ test: .venv/dev  ## Run all tests, two files at a time (make test ARGS="-n 0": o
 check: lint  ## Format, lint, types and the fast tests
 	$(BIN)/python -m pytest -q -n 2 $(FAST) $(ARGS)
 
-# By itself: counting branches makes the tests half as slow again.
+# By itself: counting branches makes the tests half as slow again. Of the fast tests and no others, so that two people get the same figure.
 coverage: .venv/dev  ## Count which branches the fast tests take; fewer than pyproject's bar fail
 	$(BIN)/python -m pytest -q -n 2 $(FAST) --cov --cov-report=term:skip-covered $(ARGS)
 

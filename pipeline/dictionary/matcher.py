@@ -12,6 +12,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import TypeAlias
 
 from pipeline.core.types import Correction, Transcript
 from pipeline.dictionary.rules import ANY_NUMBER, Rule, key, parse_rules
@@ -37,6 +38,10 @@ class _Entry:
         if not self.near or not self.near.isdisjoint(around):
             return True
         return ANY_NUMBER in self.near and any(word.isdecimal() for word in around)
+
+
+_Forms: TypeAlias = tuple[_Entry, tuple[tuple[str, _Entry], ...]]
+"""Of a phrase its entry, and the entries of the forms derived from it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,14 +96,12 @@ def compile_lexicon(rules: Iterable[Rule]) -> Lexicon:
     `write` takes the same ending. A phrase spelled out by a rule goes before one derived so.
     """
     rules = tuple(rules)
-    chosen = {key(heard): rule for rule in rules for heard in rule.hear}
+    chosen = {phrase: forms for rule in rules for phrase, forms in _forms_of(rule)}
     entries: dict[str, _Entry] = {}
     spelled_out: dict[str, _Entry] = {}
-    for phrase, rule in chosen.items():
-        near, not_near = _all_forms(rule.near), _all_forms(rule.not_near)
-        spelled_out[phrase] = _Entry(rule, rule.write, near, not_near)
-        for form, write in _inflected(phrase, rule.write):
-            entries[form] = _Entry(rule, write, near, not_near)
+    for phrase, (entry, derived) in chosen.items():
+        spelled_out[phrase] = entry
+        entries.update(derived)
     entries |= spelled_out  # last, so that they replace forms derived by other rules
     longest: dict[str, int] = {}
     for phrase in entries:
@@ -199,6 +202,20 @@ def _view(words: list[str], chosen: list[_Match]) -> tuple[list[str], list[int]]
             place += [len(view)] * (match.end - match.first)
             view += key(match.entry.write).split()
     return view, place
+
+
+@lru_cache(maxsize=4096)  # more than ship: an operator's rule is compiled with all of them again
+def _forms_of(rule: Rule) -> tuple[tuple[str, _Forms], ...]:
+    """Return of each phrase of a rule its entry, and those derived from it."""
+    near, not_near = _all_forms(rule.near), _all_forms(rule.not_near)
+    found: list[tuple[str, _Forms]] = []
+    for phrase in map(key, rule.hear):
+        derived = tuple(
+            (form, _Entry(rule, write, near, not_near))
+            for form, write in _inflected(phrase, rule.write)
+        )
+        found.append((phrase, (_Entry(rule, rule.write, near, not_near), derived)))
+    return tuple(found)
 
 
 def _inflected(phrase: str, write: str) -> Iterator[tuple[str, str]]:
