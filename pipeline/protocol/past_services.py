@@ -69,3 +69,7 @@ class Archive(Protocol):
     def download(self, name: str, which: str, form: str) -> Download:
         """Return a service as a file. Raises SessionError."""
         ...
+
+    def dashboard(self) -> bytes:
+        """Return the page of all services, HTML. Raises SessionError (dashboard-missing)."""
+        ...

@@ -23,7 +23,8 @@ from pipeline.protocol.past_services import Archive, Download, ReadService
 from pipeline.server.pages import refuse, respond
 
 PREFIX = "/past"
-"""`/past` is the list, `/past/NAME` a service, `/past/NAME/both.srt` a file of it."""
+"""`/past` is the list, `/past/NAME` a service, `/past/NAME/both.srt` a file of it, and
+`/past/dashboard.html` the page of all services."""
 
 Readers: TypeAlias = Literal["off", "operators", "everyone"]
 Admit: TypeAlias = Callable[[str, Headers, str], Awaitable[object]]
@@ -41,12 +42,14 @@ _TYPES = {
 }
 _STATUS = {
     "session-missing": HTTPStatus.NOT_FOUND,
+    "dashboard-missing": HTTPStatus.NOT_FOUND,
     "session-empty": HTTPStatus.NOT_FOUND,
     "export-format": HTTPStatus.NOT_FOUND,
     "too-many-attempts": HTTPStatus.TOO_MANY_REQUESTS,
     # No 403, at which a page forgets its token: this one may be right.
     "foreign-page": HTTPStatus.MISDIRECTED_REQUEST,
 }
+_DASHBOARD = f"{PREFIX}/dashboard.html"  # for operators only, whoever may read services
 _WAITING = 32  # requests that wait for a thread; with more, they are told to come back
 _OFF = "Past services are not shown here (server.past_services)."
 _BUSY = "Many are reading just now. Try again in a moment."
@@ -101,7 +104,7 @@ class PastRoutes:
         if given:
             token = unquote(given[0].removeprefix("Bearer "), errors="surrogateescape")
             await self._admit(address, request.headers, token)
-        elif self.readers == "operators":
+        elif self.readers == "operators" or request.path.partition("?")[0] == _DASHBOARD:
             challenge = {"WWW-Authenticate": "Bearer"}
             return refuse(HTTPStatus.UNAUTHORIZED, "Send the operator's token first.", challenge)
         return None
@@ -119,6 +122,8 @@ class PastRoutes:
 
 def _make(services: Archive, path: str, *, for_everyone: bool) -> Response:
     """Return the list, a service or a file. Raises SessionError."""
+    if path == _DASHBOARD:
+        return respond(HTTPStatus.OK, services.dashboard(), _TYPES["html"])
     parts = [unquote(part) for part in path.removeprefix(PREFIX).strip("/").split("/")]
     if for_everyone and parts[0] and services.mode_of(parts[0]) != "live":
         message = "This was no service: a rehearsal or a demonstration."

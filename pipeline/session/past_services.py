@@ -36,6 +36,8 @@ from pipeline.session.reader import (
     started,
 )
 
+DASHBOARD = "dashboard.html"
+"""What `stark-translate dashboard` makes, beside the sessions."""
 _TAIL_BYTES = 16 * 1024  # the last captions; the last records, of which each names the mode
 _UNSAFE = re.compile(r"[^A-Za-z0-9.+_-]+")
 
@@ -102,6 +104,21 @@ class PastServices:
         spoken = "-".join(langs.values()) if which == "both" else langs[which]
         named = f"{folder.name}.{spoken}.{form}"
         return Download(_UNSAFE.sub("_", named), content)
+
+    def dashboard(self) -> bytes:
+        """Return the page of all services as it was made last.
+
+        Made anew it would cost the services that run too much. Raises SessionError
+        (dashboard-missing).
+        """
+        try:
+            return (self._directory / DASHBOARD).read_bytes()
+        except OSError:
+            raise SessionError(
+                "dashboard-missing",
+                "The page of all services is not made yet.",
+                "Run `stark-translate dashboard`; the timer of `learn` makes it every Monday.",
+            ) from None
 
     def _described(self, folder: Path) -> PastService | None:
         """Return what the list says of a session, read anew only if its journal has changed."""

@@ -1,8 +1,8 @@
 // Past services: which there are; one to read in either language and to download.
 
+import { Archive } from "../shared/archive.js";
 import { languageName, pickLang, setLanguage, translatePage, words } from "../shared/i18n.js";
 import { onToken } from "../shared/operator_token.js";
-import { Archive } from "./archive.js";
 import { choice, day, entry, texts } from "./view.js";
 
 const at = (id) => document.getElementById(id);

@@ -10,6 +10,7 @@ from pipeline.cli.options import Commands, add_command, settings_of, write_out
 from pipeline.core.errors import SessionError
 from pipeline.learning.dashboard import dashboard
 from pipeline.learning.folder import DataFolder
+from pipeline.session.past_services import DASHBOARD
 from pipeline.session.reader import sessions
 
 _SAYS = "Make one web page of all services: are they getting better, with which models?"
@@ -30,7 +31,7 @@ def _dashboard(arguments: argparse.Namespace) -> int:
     if not folders:
         message = f"No session is kept in {directory}."
         raise SessionError("session-missing", message, "Name the folder with --sessions.")
-    out: Path = arguments.out or directory / "dashboard.html"
+    out: Path = arguments.out or directory / DASHBOARD
     write_out(out, dashboard(folders, DataFolder(Path(settings.learn.directory))))
     print(f"{len(folders)} services are in {out}", file=sys.stderr)
     return 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Literal
 from urllib.parse import quote
 
 import orjson
@@ -11,6 +12,7 @@ import pytest
 
 from pipeline.server import past_routes
 from pipeline.server.access import LIMIT
+from pipeline.session.past_services import DASHBOARD
 from scripts.support.journal import message, session, utc
 from scripts.support.records import health_record
 from tests.support.hub import TOKEN, in_loop, serving
@@ -62,6 +64,28 @@ async def test_an_operator_has_the_list_a_service_and_its_files(kept: Path) -> N
             assert "default-src 'none'" in file.headers["content-security-policy"]
             assert file.headers["cache-control"] == "no-store"
             assert form == "docx" or b"Oremos." in file.body
+
+
+@pytest.mark.parametrize("readers", ["operators", "everyone"])
+@in_loop
+async def test_the_page_of_all_services_is_for_operators(
+    kept: Path, readers: Literal["operators", "everyone"]
+) -> None:
+    (kept / DASHBOARD).write_bytes(b"<h1>All services</h1>")
+    async with serving(sessions=kept, past_services=readers) as service:
+        refused = await service.get("/past/dashboard.html")
+        assert (refused.status, b"All services" in refused.body) == (401, False)
+        shown = await service.get("/past/dashboard.html", Authorization=BEARER)
+        assert (shown.status, shown.body) == (200, b"<h1>All services</h1>")
+        assert shown.headers["content-type"] == "text/html; charset=utf-8"
+
+
+@in_loop
+async def test_a_page_of_all_services_that_is_not_made_yet_is_told(kept: Path) -> None:
+    async with serving(sessions=kept) as service:
+        missing = await service.get("/past/dashboard.html", Authorization=BEARER)
+        assert missing.status == 404
+        assert b"stark-translate dashboard" in missing.body
 
 
 @in_loop

@@ -1,6 +1,6 @@
 // Asks the server for services that are over. The token goes in a header, so that it is in no address and no log.
 
-import { forgetToken, keepToken, loadToken } from "../shared/operator_token.js";
+import { forgetToken, keepToken, loadToken } from "./operator_token.js";
 
 const PLACE = "/past";
 
@@ -36,6 +36,13 @@ export class Archive {
     const answer = await this.#ask(`/${encodeURIComponent(name)}/${which}.${format}`);
     const named = /filename="([^"]+)"/.exec(answer.headers.get("Content-Disposition") ?? "");
     return { bytes: await answer.blob(), name: named?.[1] ?? `${name}.${format}` };
+  }
+
+  /** The page of all services, as text. */
+  async dashboard() {
+    const answer = await this.#ask("/dashboard.html");
+    keepToken(this.#token);
+    return answer.text();
   }
 
   async #ask(path) {

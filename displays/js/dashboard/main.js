@@ -1,0 +1,48 @@
+// The page of all services, which `stark-translate dashboard` has made: fetched with the operator's token and shown as it is.
+
+import { Archive } from "../shared/archive.js";
+import { onToken } from "../shared/operator_token.js";
+
+const at = (id) => document.getElementById(id);
+const STYLE = /<style>([^]*?)<\/style>/;
+const archive = new Archive();
+
+/** Take the place of this page: its body and its own style, nothing of ours. */
+function show(text) {
+  const style = new CSSStyleSheet();
+  style.replaceSync(STYLE.exec(text)?.[1] ?? "");
+  // Without its style in the text, since the policy of these pages forbids one inside.
+  const made = new DOMParser().parseFromString(text.replace(STYLE, ""), "text/html");
+  for (const link of document.querySelectorAll("link[rel=stylesheet]")) link.remove();
+  document.adoptedStyleSheets = [style];
+  document.body.replaceChildren(...made.body.childNodes);
+  document.title = made.title;
+}
+
+function refused(error) {
+  const asks = error.why === "needed" || error.why === "wrong";
+  at("login").hidden = !asks;
+  at("problem").hidden = asks;
+  at("problem").textContent = asks ? "" : error.message;
+  at("login-problem").textContent = asks ? error.message : "";
+  if (asks) at("token").focus();
+}
+
+async function open() {
+  try {
+    show(await archive.dashboard());
+  } catch (error) {
+    refused(error);
+  }
+}
+
+at("login").addEventListener("submit", (event) => {
+  event.preventDefault();
+  archive.use(at("token").value.trim());
+  open();
+});
+onToken((token) => {
+  archive.use(token);
+  if (at("login")) open();
+});
+open();

@@ -1,0 +1,78 @@
+"""The page of all services as the desk opens it: with a token, with its own style, for axe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
+from playwright.sync_api import expect
+
+from pipeline.learning.dashboard import dashboard
+from pipeline.learning.folder import DataFolder
+from pipeline.session.past_services import DASHBOARD
+from scripts.support.display_server import DisplayServer
+from tests.browser.conftest import Visit
+from tests.support.services import GOOD, UNSURE, hold
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Path:
+    folder = hold(tmp_path, [GOOD, UNSURE])
+    page = dashboard([folder], DataFolder(tmp_path / "learning"))
+    (tmp_path / DASHBOARD).write_text(page, encoding="utf-8")
+    return tmp_path
+
+
+@pytest.fixture
+def hall(kept: Path) -> Iterator[DisplayServer]:
+    """Serve past services to operators."""
+    with DisplayServer(sessions=kept) as running:
+        yield running
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_an_operator_sees_it_as_it_was_made(visit: Visit, width: int, scheme: Any) -> None:
+    size = {"width": width, "height": 844}
+    page = visit("/dashboard#token=secret", viewport=size, color_scheme=scheme)
+    expect(page.locator("h1")).to_have_text("All services")
+    expect(page.locator("h2").first).to_have_text("Accepted")
+    expect(page).to_have_title("Captions: all services")
+    assert "token" not in page.url
+    line = page.locator("h2").first.evaluate("(e) => getComputedStyle(e).borderBottomStyle")
+    assert line == "solid", "its own style"
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    assert [found["id"] for found in Axe().run(page).response["violations"]] == []
+
+
+def test_without_a_token_it_asks_for_one(visit: Visit) -> None:
+    page = visit("/dashboard", answers=frozenset({401, 403}))
+    expect(page.get_by_label("Operator token")).to_be_focused()
+    assert [found["id"] for found in Axe().run(page).response["violations"]] == []
+    page.get_by_label("Operator token").fill("guess")
+    page.keyboard.press("Enter")
+    expect(page.locator("#login-problem")).to_have_text("The token is wrong.")
+    page.get_by_label("Operator token").fill("secret")
+    page.keyboard.press("Enter")
+    expect(page.locator("h1")).to_have_text("All services")
+
+
+def test_the_desk_opens_it_without_asking(visit: Visit) -> None:
+    page = visit("/operator#token=secret", viewport={"width": 1280, "height": 900})
+    link = page.get_by_role("link", name="How all services are doing")
+    expect(link).to_be_attached()
+    with page.context.expect_page() as opened:
+        link.click()
+    expect(opened.value.locator("h1")).to_have_text("All services")
+
+
+def test_what_is_not_made_yet_says_what_to_run(visit: Visit, kept: Path) -> None:
+    (kept / DASHBOARD).unlink()
+    page = visit("/dashboard#token=secret", answers=frozenset({404}))
+    expect(page.locator("#problem")).to_contain_text("stark-translate dashboard")
+    expect(page.locator("#login")).to_be_hidden()
