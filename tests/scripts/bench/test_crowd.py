@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from websockets.frames import Frame, Opcode
 
 from scripts.bench.crowd.__main__ import TITLE, judge, rows, run, section
+from scripts.bench.crowd.displays import frames
 from scripts.bench.report_section import with_section
 
 
@@ -54,6 +56,18 @@ def test_the_section_is_added_once_and_the_others_stay() -> None:
     between = f"{text}\n{TITLE}\n\nold\n\n## Another\n\nstays\n"
     assert with_section(between, TITLE, ours) == f"{text}\n{ours}\n## Another\n\nstays\n"
     assert with_section("", TITLE, ours) == ours
+
+
+@pytest.mark.parametrize("step", [1, 3, 1000, 100_000])
+def test_displays_take_frames_apart_however_they_come(step: int) -> None:
+    sent = [(1, b"x" * size) for size in (0, 1, 125, 126, 65_535, 65_536)] + [(9, b"ping")]
+    stream = b"".join(Frame(Opcode(code), content).serialize(mask=False) for code, content in sent)
+    buffer, got = bytearray(), []
+    for at in range(0, len(stream), step):
+        buffer += stream[at : at + step]
+        got += frames(buffer)
+    assert got == sent
+    assert not buffer
 
 
 @pytest.mark.slow
