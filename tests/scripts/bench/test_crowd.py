@@ -62,7 +62,7 @@ def test_the_section_is_added_once_and_the_others_stay() -> None:
 def test_displays_take_frames_apart_however_they_come(step: int) -> None:
     sent = [(1, b"x" * size) for size in (0, 1, 125, 126, 65_535, 65_536)] + [(9, b"ping")]
     stream = b"".join(Frame(Opcode(code), content).serialize(mask=False) for code, content in sent)
-    buffer, got = bytearray(), []
+    buffer, got = bytearray(), list[tuple[int, bytes]]()
     for at in range(0, len(stream), step):
         buffer += stream[at : at + step]
         got += frames(buffer)
