@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.cli.main import main
-from tests.support.needs import needs_train_extra
+from tests.support.needs import needs_module, needs_train_extra
 
 
 @pytest.fixture(autouse=True)
@@ -43,6 +43,13 @@ def test_hear_trains_as_the_program_hears(capsys: pytest.CaptureFixture[str]) ->
     assert "--steps 9" in trains
     assert "scripts.training.export.export_whisper" in converts
     assert not Path("learning").exists()
+
+
+def test_only_whisper_learns_to_hear(capsys: pytest.CaptureFixture[str]) -> None:
+    needs_module("sherpa_onnx")
+    Path("config.toml").write_text('[stt]\nengine = "sherpa-onnx"\nmodel = "."\n')
+    assert main(["learn", "hear", "--dry-run", "--data", "learning"]) == 78
+    assert "only Whisper can learn to hear here" in capsys.readouterr().err
 
 
 @pytest.mark.train
