@@ -113,6 +113,16 @@ class DisplayServer:
         self.board = board
         self.open()
 
+    def adopt(self, session: str, further: Sequence[str] = ()) -> None:
+        """Go over to another service on open displays, as a relay does."""
+        self.board = CaptionBoard(session, self.board.source, self.board.target, 200)
+        self.further = {lang: CaptionBoard(session, "en", lang, 200) for lang in further}
+
+        async def adopt() -> None:
+            self._running().adopt(self.board, self.mode, self.further)
+
+        self._wait(adopt())
+
     def show(self, shown: Caption) -> None:
         """Publish a caption."""
         self._publish(lambda: self.board.show(shown))

@@ -101,3 +101,29 @@ def test_a_long_line_breaks_inside_the_screen(
     assert page.evaluate(
         "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
     )
+
+
+def test_a_phone_that_came_before_the_service_gets_its_language_then(
+    hall: DisplayServer, visit: Visit
+) -> None:
+    """A relay that has just been started knows neither session nor languages."""
+    hall.adopt("")
+    page = visit("/?lang=fr")
+    expect(page.locator("#status-text")).to_have_text("Listening")
+    hall.adopt("one", ["fr"])
+    hall.show_in("fr", caption(1, SAID, READ["fr"], final=True, lang="fr"))
+    reads(page, "fr", READ["fr"])
+
+
+def test_the_next_service_takes_the_place_of_the_one_before(
+    hall: DisplayServer, visit: Visit
+) -> None:
+    page = visit("/?lang=fr")
+    reads(page, "fr", READ["fr"])
+    hall.adopt("two", ["fr", "ko"])
+    expect(page.locator(".caption")).to_have_count(0)
+    hall.show_in("fr", caption(1, SAID, "Au commencement.", final=True, lang="fr"))
+    reads(page, "fr", "Au commencement.")
+    hall.adopt("three")  # a service without French: its first language
+    hall.say(1, "En el principio.", final=True)
+    reads(page, "es", "En el principio.")
