@@ -181,14 +181,16 @@ class TestWrongAnswers:
 
         assert refused(answer).code == "server-nonsense"
 
-    def test_an_error_in_mid_stream(self) -> None:
+    def test_an_error_in_mid_stream(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(openai_module, "_WAITS_S", ())
+
         def answer(handler: Handler) -> None:
             handler.begin_stream()
             handler.piece("Hola")
             handler.event(error={"message": "CUDA error: out of memory"})
             handler.end_stream()
 
-        error = refused(answer, deadline_s=0.05)
+        error = refused(answer)
         assert (error.code, "CUDA error" in error.message) == ("server-failed", True)
 
     def test_a_server_of_another_model_is_not_asked(self) -> None:
@@ -242,10 +244,13 @@ class TestPatience:
     @pytest.mark.parametrize("pieces", [(), (" Gracia", " y")])
     def test_one_that_stalls_is_late_at_the_deadline(self, pieces: tuple[str, ...]) -> None:
         with scripted(stalls(*pieces)) as server:
+            made = engine(server.url, deadline_s=0.5)
             with pytest.raises(EngineError, match="server-late"):
-                engine(server.url, deadline_s=0.2).translate(TEXT)
-            assert len(server.asked) == 1
-            assert server.ended.wait(PATIENT_S)
+                made.translate(TEXT)
+            # A machine that has no time for us may not have come to ask within that.
+            assert len(server.asked) <= 1
+            if server.asked:
+                assert server.ended.wait(PATIENT_S)
 
     def test_a_translation_that_nobody_wants_is_left(self) -> None:
         with scripted(stalls(" Gracia", " y")) as server:
@@ -361,7 +366,7 @@ class TestRealServer:
         with serve(tmp_path) as (url, process):
             made = engine(url)
             made.translate(TEXT)
-            made.deadline_s = 5.0
+            made.deadline_s = 10.0
             struck = threading.Event()
 
             def strike(_: str) -> None:

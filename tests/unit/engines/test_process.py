@@ -165,7 +165,7 @@ class TestOnAServer:
             kept = keep("final", engine=elsewhere(server.url))
             kept.process.load()
             assert isinstance(kept.process, TranslatorProcess)
-            before, kept.process.deadline_s = kept.pid, 1.0
+            before, kept.process.deadline_s = kept.pid, 3.0
             with pytest.raises(EngineError, match="server-late"):
                 kept.ask()
             kept.process.deadline_s = PATIENT_S
