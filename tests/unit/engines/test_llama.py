@@ -3,6 +3,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import itertools
+import os
 import platform
 import shlex
 import subprocess
@@ -380,6 +381,26 @@ def test_the_build_leaves_the_amx_kernels_out() -> None:
     macros = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert "__AVX512VNNI__" in macros
     assert "__AMX_INT8__" not in macros
+
+
+@pytest.mark.parametrize(("shell", "cwd"), [("sh", ROOT), ("bash", "/"), ("sh", "/")])
+def test_the_build_takes_the_library_only(shell: str, cwd: str | Path) -> None:
+    """A shell that is elsewhere, and cannot tell where the script is, compiles a little more."""
+    needs_program(shell)
+    build = ROOT / "scripts/llama_build.sh"
+    told = subprocess.run(
+        [shell, "-euc", f'. {shlex.quote(str(build))}; printf "%s" "$CMAKE_ARGS"'],
+        cwd=cwd,
+        env={"PATH": os.environ["PATH"], "CMAKE_ARGS": "-DGGML_CUDA=on"},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+    hook = ROOT / "scripts/llama_build.cmake"
+    assert told[-2:] == ["-DLLAVA_BUILD=OFF", "-DGGML_CUDA=on"]
+    is_known = (shell, cwd) != ("sh", "/") and " " not in str(ROOT)
+    assert told[:-2] == [f"-DCMAKE_PROJECT_llama.cpp_INCLUDE={hook}"] * is_known
+    assert hook.is_file()
 
 
 def test_loads_on_a_machine_with_amx(gguf: Path) -> None:
