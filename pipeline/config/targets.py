@@ -60,6 +60,7 @@ class Target(Section):
 def refuse_doubled(source: str, first: str, targets: Sequence[Target]) -> None:
     """Raise ValueError where a language is listed twice, or is the one that is spoken."""
     langs = [first, *(target.lang for target in targets)]
+    # Of the first one the section itself says so, with a sentence of its own.
     if source in langs[1:]:
         msg = (
             f"translate.targets has {source!r}, which is translate.source: what is spoken "

@@ -83,6 +83,8 @@ class GrowingFile:
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self._path))
             _write(self._fd, piece)
             if self._sync:
+                # Not fsync: content and length are what counts, and the time of change would cost a
+                # second write.
                 os.fdatasync(self._fd)
         except OSError:
             with suppress(OSError):
@@ -226,6 +228,7 @@ def _replace(
     try:
         fd = _open(temporary)
         if lock:
+            # Nobody else can have it: the file is new.
             try_lock(fd)
         if like is not None:  # before the content: it may be a secret
             os.fchown(fd, like.st_uid, like.st_gid)

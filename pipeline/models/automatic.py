@@ -51,6 +51,7 @@ def recognizer_name(settings: Settings) -> str:
     here = list(_here(store, settings))
     tuned = [model for model in here if kept_up.get(model.name)]
     if tuned:
+        # Of one family the larger one hears better; that it keeps up is what `tune` has said.
         return max(tuned, key=lambda model: model.size_bytes).name
     # Not measured yet is no reason against it; found too slow is.
     untried = FIRST in {model.name for model in here} and kept_up.get(FIRST, True)

