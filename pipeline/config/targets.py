@@ -14,6 +14,7 @@ from pipeline.config.section import Lang, Section, Text, Threads
 class TargetPartial(Section):
     """`partial` of a further target; what is None is as in [translate.partial]."""
 
+    # None everywhere: a default here would hide what [translate.partial] says.
     engine: Literal["marian", "none", "openai"] | None = None
     url: ServerUrl | None = None
     key_file: Text | None = None

@@ -200,6 +200,7 @@ class LineFile:
 
 
 def _open(path: Path, *, keep: bool = False) -> int:
+    # O_APPEND: after a write that was undone the next one begins at the new end, without a hole.
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
     return os.open(path, flags if keep else flags | os.O_TRUNC, 0o644)
 

@@ -94,6 +94,7 @@ def configure(level: Level, format: Format) -> None:  # noqa: A002 - the setting
     root.setLevel(number if level == "debug" else max(number, logging.WARNING))
     if _handler not in root.handlers:  # a reload of the settings comes here again
         root.addHandler(_handler)
+    # Python's warnings, too: past the handler they would be written into a screen of the terminal.
     logging.captureWarnings(capture=True)
 
 

@@ -100,6 +100,7 @@ def names_in_use(settings: Settings) -> dict[str, str]:
 def remember(settings: Settings, name: str, *, keeps_up: bool) -> None:
     """Keep what `tune` has said of a recognizer, for `auto`. Raises OSError."""
     store = Store(directory_of(settings.models.directory))
+    # `auto` chooses among the registry's names: what is said of a folder would never be asked for.
     if name in read_registry(store.directory):
         results = {**_read(store), name: keeps_up}
         store.directory.mkdir(parents=True, exist_ok=True)

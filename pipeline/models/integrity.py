@@ -67,6 +67,7 @@ class BackgroundHashing:
 
     def __init__(self, models: Iterable[Path], tell: Callable[[str], None]) -> None:
         """`tell` is called in that thread, with a sentence for each file that is wrong."""
+        # Once each: several engines may run on one model.
         self._models = tuple(dict.fromkeys(models))
         self._tell = tell
         self._is_stopped = threading.Event()

@@ -65,6 +65,7 @@ class Outlet:
     def close(self) -> None:
         """End; what still waits has two seconds, where the program answers."""
         until_s = time.monotonic() + _END_S
+        # A program that does not answer, which was told, is not waited for.
         while self._waiting and not self._told and time.monotonic() < until_s:
             time.sleep(0.02)
         with self._changed:

@@ -54,6 +54,7 @@ class Publisher:
         self._is_closing = False
         self._is_cleared = False
         self._told = ""
+        # A loop of its own, so that no wait for the uplink is one of the loop that serves the hall.
         self._thread = threading.Thread(target=self._run, name="publish", daemon=True)
 
     def start(

@@ -196,6 +196,7 @@ class LogProbability:
 
 def probability(avg_logprob: float | None) -> float | None:
     """Return the geometric mean of the tokens' probabilities, 0..1."""
+    # A mean that rounding has put above 0 would be a probability above 1.
     return None if avg_logprob is None else math.exp(min(avg_logprob, 0.0))
 
 
@@ -288,6 +289,7 @@ def _excluded(measures: Measures) -> tuple[Exclusion, ...]:
 
 def _is_copied(source: str, target: str) -> bool:
     """Whether a target repeats its source, or a good part of it."""
+    # Of texts of names alone, too, which count as no copies below.
     if words(source) == words(target):
         return True
     given, made = set(WORD.findall(source)), WORD.findall(target)

@@ -333,4 +333,5 @@ def _ms(seconds: float) -> float:
 
 
 def _rounded(value: float | None, digits: int) -> float | None:
+    # JSON has no nan and no infinity, and a line with one would be refused as damaged later.
     return round(value, digits) if value is not None and math.isfinite(value) else None
