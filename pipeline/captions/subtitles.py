@@ -18,9 +18,11 @@ Side = Literal["source", "target"]
 SIDES: tuple[Side, ...] = get_args(Side)
 
 VTT_HEADER = "WEBVTT\n\n"
+# A cue ends after it begins (WebVTT), and one of no length is never seen.
 _SHORTEST_S = 0.1
 # SubRip has no escapes: what looks like a tag is swallowed, what looks like a time ends the cue.
 _SRT_LOOKALIKES = str.maketrans({"<": "‹", ">": "›"})
+# ">" as well: `-->` must not stand in a cue's text.
 _VTT_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 
@@ -63,6 +65,7 @@ def languages(messages: Iterable[CaptionMessage]) -> dict[Side, str]:
     Captions that have no translation do not count for the target, unless none has one.
     """
     kept = list(messages)
+    # A service whose translator was gone for most of it is still one in its target language.
     translated = [message for message in kept if message.target.engine != "source"] or kept
     counts: dict[Side, Counter[str]] = {
         "source": Counter(message.source.lang for message in kept),

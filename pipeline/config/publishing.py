@@ -14,6 +14,7 @@ class Publish(Section):
     """[publish]"""
 
     nats: Text = ""
+    # One token of NATS' subjects: dots would part it, `*` and `>` are wildcards.
     church: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")] = "church"
     credentials: Text = ""
     keep_hours: Annotated[float, Field(ge=0.1, le=24 * 366)] = 24.0

@@ -79,6 +79,7 @@ def propresenter(address: str, message: str) -> MakeRequest:
     def make(shown: Shown, number: int) -> HttpRequest:  # noqa: ARG001
         tokens = [{"name": token.strip() or "Message", "text": {"text": shown.text}}]
         return HttpRequest(
+            # A slash in a message's name would end it there.
             f"{address.rstrip('/')}/v1/message/{quote(name.strip(), safe='')}/trigger",
             orjson.dumps(tokens),
             {"Content-Type": "application/json"},
@@ -89,5 +90,6 @@ def propresenter(address: str, message: str) -> MakeRequest:
 
 def _with_query(url: str, **more: str) -> str:
     parts = urlsplit(url)
+    # The address has the stream's key in its query: that stays, but for a `seq` of its own.
     given = [each for each in parse_qsl(parts.query, keep_blank_values=True) if each[0] not in more]
     return urlunsplit(parts._replace(query=urlencode([*given, *more.items()], quote_via=quote)))
