@@ -152,6 +152,7 @@ class OpenAi:
             "max_tokens": self._cap(part),
             "temperature": 0,
             "stop": [prompt.end],
+            # Without it a stream does not tell how many tokens there were.
             "stream_options": {"include_usage": True},
         }
         with closing(self.server.complete(request, until_s=until_s, check=check)) as pieces:

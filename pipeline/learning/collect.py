@@ -189,6 +189,7 @@ def _sum_up(
     dry_run: bool,
 ) -> Collected:
     """Make what all sessions together give."""
+    # By name: the files are the same whichever session was read first.
     ordered = [stored[name] for name in sorted(stored)]
     scores = [score for each in ordered for score in each.scores]
     calibration = calibrate(scores, [judged for each in ordered for judged in each.reviewed])

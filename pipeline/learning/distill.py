@@ -212,6 +212,7 @@ def _mix_lines(order: TeachingOrder) -> list[dict[str, Any]]:
         lines = [orjson.loads(line) for line in path.read_bytes().splitlines()]
         chosen = [each for each in lines if not order.parts or each["part"] in order.parts]
         for each in chosen:
+            # A field that is missing is found here, and not in the middle of the teaching.
             _ = [each[name] for name in (*order.langs, "weight")]
     except FileNotFoundError:
         raise LearningError(

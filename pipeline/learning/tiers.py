@@ -50,6 +50,7 @@ def select(
     chosen = _weighted(accepted, "accepted") + _weighted(diverse, "diversity")
     known |= {pair.key for pair in diverse}
     more = [pair for pair in general if pair.key not in known]
+    # Their share is of all pairs, themselves included.
     wanted = round(shares.general / (1 - shares.general) * len(chosen))
     drawn = random.Random(_SEED).sample(more, min(wanted, len(more)))  # noqa: S311 - no secret
     return chosen + [replace(pair, tier="general") for pair in drawn]
@@ -84,6 +85,7 @@ def _novel(
         best = max(left, key=lambda pair: len(set(words(pair.text)) - seen))
         left.remove(best)
         new = set(words(best.text)) - seen
+        # The best brings nothing new, so none of the others does.
         if not new:
             break
         if by_speaker[best.speaker] < cap:

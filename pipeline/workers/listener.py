@@ -258,6 +258,7 @@ class Listen(Worker):
     def _send(self, utterances: list[Utterance], now_at_zero: float) -> None:
         """Stamp and pass on. `now_at_zero` is the monotonic time of sample 0, 0.0 if unknown."""
         for utterance in utterances:
+            # It may have been set since this block was taken.
             if self._off_record:
                 return
             if self._is_held(utterance):
@@ -265,6 +266,7 @@ class Listen(Worker):
             closed_s = time.monotonic()
             spoken_s = utterance.end_s + now_at_zero if now_at_zero else closed_s
             stamped = replace(utterance, spoken_s=spoken_s, closed_s=closed_s)
+            # Before it is queued: the main thread hears of it earlier than of anything made of it.
             if stamped.final or stamped.cause == "resumed":
                 self.emit(stamped)
             self._utterances.put(stamped)
