@@ -72,6 +72,7 @@ class OpenAi:
 
     def open(self) -> None:
         """Read what the server needs to be asked. Raises ModelError, ConfigError."""
+        # Only to fail here, not at the first caption, where the languages have no prompt.
         prompts.render(self._style, "", self._source, self.target, self._section)
         self.server.open()
 

@@ -45,6 +45,7 @@ from pipeline.text.words import words
 
 COMPARISONS = "comparisons.jsonl"
 Advice: TypeAlias = Literal["deploy", "keep"]
+# Not the gate's limits: there a smaller file is worth a little, here nothing may be lost.
 _EXACT = dict.fromkeys(LIMITS, 0.0)
 
 

@@ -165,6 +165,7 @@ def _run(command: Sequence[str], directory: Path) -> int:
 def _end(process: subprocess.Popen[bytes]) -> None:
     """End a command and what it has started, which save what they have."""
     if process.poll() is None:
+        # Its number is its group's too, since it began one.
         os.killpg(process.pid, signal.SIGTERM)
         process.wait()
 

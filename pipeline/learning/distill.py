@@ -93,6 +93,7 @@ def teach(
     path = order.out / TAUGHT
     try:
         order.out.mkdir(parents=True, exist_ok=True)
+        # Before the file is made: without it this is a first teaching.
         _require_same(order)
         # No fsync: what a power cut takes of the end is taught once more.
         file = GrowingFile(path, sync=False, keep=True)

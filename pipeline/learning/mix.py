@@ -108,6 +108,7 @@ def make_mix(given: Ingredients, settings: MixSettings) -> Mix:
     chosen["bible"] = _bible(given.bibles, wanted["bible"], settings, rng, unseen)
     treatments = _Treatments(given, settings, rng)
     examples = [treatments.treat(each) for part in chosen.values() for each in part]
+    # Else training would see one part after the other.
     rng.shuffle(examples)
     parts = Counter(each.part for each in examples)
     lacking = {part: wanted[part] - len(each) for part, each in chosen.items()}

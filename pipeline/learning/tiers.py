@@ -18,6 +18,7 @@ from pipeline.learning.pairs import LearningPair
 from pipeline.text.words import words
 
 _TRUST = {"review": 2, "operator": 1, "auto": 0, "general": -1}
+# Fixed: the next collection draws the same pairs again.
 _SEED = 20261122
 _LEAST_WEIGHT, _MOST_WEIGHT = 0.25, 2.0
 

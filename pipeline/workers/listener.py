@@ -22,6 +22,7 @@ from pipeline.workers.base import Worker
 from pipeline.workers.degradation import Degradation, Rung
 from pipeline.workers.queues import UtteranceQueue
 
+# Blocks of 32 ms: four readings a second.
 _LEVEL_BLOCKS = 8
 _REOPEN_S = (0.5, 1.0, 2.0, 5.0)
 _STUCK = 2
