@@ -78,6 +78,7 @@ class DaemonContext:
         return replace(
             self,
             board=self.further[lang],
+            # Operators are asked about the first target's verses only.
             verses=open_verse_desk(alone, lambda _: None),
             doubts=open_doubt_desk(self.facts, self.hub),
             sinks=(

@@ -254,6 +254,7 @@ class Languages:
 
 def without_samples(utterance: Utterance) -> Utterance:
     """Return an utterance that holds no sound in memory: the first target's has it."""
+    # A copy: an empty view would keep all the samples that it is a view of.
     return replace(utterance, pcm=utterance.pcm[:0].copy())
 
 

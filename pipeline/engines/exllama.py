@@ -71,6 +71,7 @@ class ExLlama:
 
         Raises ModelError, or ConfigError for a language that the prompt cannot name.
         """
+        # Only to fail here, not at the first caption, where the languages have no prompt.
         prompts.render(self._style, "", self._source, self.target, self._section)
         key = setting(self._section, "model")
         if not (self._path / "config.json").is_file():

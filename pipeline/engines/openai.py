@@ -72,6 +72,7 @@ class OpenAi:
 
     def open(self) -> None:
         """Read what the server needs to be asked. Raises ModelError, ConfigError."""
+        # Only to fail here, not at the first caption, where the languages have no prompt.
         prompts.render(self._style, "", self._source, self.target, self._section)
         self.server.open()
 
@@ -152,6 +153,7 @@ class OpenAi:
             "max_tokens": self._cap(part),
             "temperature": 0,
             "stop": [prompt.end],
+            # Without it a stream does not tell how many tokens there were.
             "stream_options": {"include_usage": True},
         }
         with closing(self.server.complete(request, until_s=until_s, check=check)) as pieces:

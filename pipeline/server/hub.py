@@ -314,6 +314,7 @@ class Hub:
         has_more = history.earlier is not None
         earlier = encode(EarlierMessage(captions=history.earlier or ())) if has_more else b""
         client.acked = board.seq
+        # A long history is no sign that a display is slow.
         client.backlog += len(hello) + len(earlier)
         for message in filter(None, (hello, earlier)):
             self._clients.send([client], message)

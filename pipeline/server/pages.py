@@ -123,6 +123,7 @@ class Pages:
             del response.headers["Content-Length"]  # it would have to be the page's
             return response
         wanted = _range(request, len(page.body))
+        # A range counts the bytes of the file itself, not of its packed form.
         if wanted and not packed:
             first, last = wanted
             extra["Content-Range"] = f"bytes {first}-{last}/{len(page.body)}"

@@ -2,6 +2,7 @@
 
 import { make } from "./row.js";
 
+// Letters: words as short as these stand in many sentences, and a rule changes all of them.
 const SHORT = 3;
 const RULE = {
   "rule-title": "Add to the church dictionary",
