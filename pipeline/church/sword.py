@@ -95,13 +95,15 @@ def _module(file: Path) -> _Module:
         raise VersesError("verses-too-large", f"{file} is too large for a Bible.")
     root: Place = file if file.is_dir() else zipfile.Path(file)
     folder = root / "mods.d"
-    there = sorted(folder.iterdir(), key=lambda each: each.name) if folder.is_dir() else []
+    there: list[Place] = []
+    if folder.is_dir():
+        there.extend(folder.iterdir())
     descriptions = [each for each in there if each.name.casefold().endswith(".conf")]
     if not descriptions:
         message = f"{file} is no SWORD module: it has no description mods.d/NAME.conf."
         raise VersesError("verses-no-module", message, "Other formats are added file by file.")
     if len(descriptions) > 1:
-        names = ", ".join(each.name for each in descriptions)
+        names = ", ".join(sorted(each.name for each in descriptions))
         fix = "Name one of these files, unpacked, instead of the folder above."
         raise VersesError("verses-several-modules", f"{file} has several modules: {names}.", fix)
     return _described(descriptions[0], root)
@@ -173,7 +175,8 @@ def _cut(
     records: Iterator[tuple[VerseId | None, tuple[int, ...]]],
     blocks: Callable[[int], bytes | None],
 ) -> Iterator[tuple[VerseId, bytes]]:
-    total, last = 0, (-1,)
+    total = 0
+    last: tuple[int, ...] = ()
     for place, record in records:
         *block, start, size = record
         # Verses that are printed as one have one record several times.
@@ -207,10 +210,11 @@ class _Blocks:
         if number >= len(self._starts):
             return None
         if number not in self._unpacked:
-            self._unpacked[number] = self._unpack(*self._starts[number][:2], number)
+            self._unpacked[number] = self._unpack(number)
         return self._unpacked[number]
 
-    def _unpack(self, start: int, size: int, number: int) -> bytes:
+    def _unpack(self, number: int) -> bytes:
+        start, size, _ = self._starts[number]
         unpacker = zlib.decompressobj()
         broken = f"{self._module.name}: block {number} of the text is damaged or cut short."
         try:
