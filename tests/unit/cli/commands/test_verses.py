@@ -44,6 +44,7 @@ def test_an_added_bible_is_listed_indexed_and_used(
     assert "Reina-Valera 1909" in out
 
 
+@pytest.mark.slow
 def test_a_sword_module_is_added_like_any_other_bible(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
