@@ -38,6 +38,7 @@ class Outputs(Section):
     vmix_title: Annotated[str, Field(min_length=1)] = "1, Message.Text"
     propresenter: Text = ""
     propresenter_message: Annotated[str, Field(min_length=1)] = "Captions, Text"
+    hls: bool = False
 
     @field_validator("youtube", "vmix", "propresenter")
     @classmethod
