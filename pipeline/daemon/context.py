@@ -176,6 +176,7 @@ def _subtitles(settings: Settings, session: OpenSession, mode: Mode) -> LiveSubt
 def _outputs(settings: Settings, mode: Mode) -> OutputFeed | None:
     """Return what shows captions in other programs."""
     named = settings.outputs
-    if mode == "dry-run" or not (named.youtube or named.vmix or named.propresenter):
+    programs = (named.youtube, named.vmix, named.propresenter, named.freeshow)
+    if mode == "dry-run" or not any(programs):
         return None
     return OutputFeed(named, lambda: datetime.now(UTC))
