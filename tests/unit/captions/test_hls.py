@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import pysubs2
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pipeline.captions.board import CaptionBoard
@@ -285,13 +285,14 @@ EVENTS = st.lists(
         st.sampled_from(["", "", "hide", "edit"]),
     ),
     min_size=1,
-    max_size=12,
+    max_size=5,
 )
 
 
 @pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(EVENTS)
+@example([(0.0, 20.0, 30.0, 5, ""), (0.0, 0.1, 0.0, 40, "edit"), (0.0, 1.0, 15.0, 9, "hide")])
 def test_whatever_is_said_and_however_late(
     events: list[tuple[float, float, float, int, str]],
 ) -> None:
@@ -316,13 +317,19 @@ def test_whatever_is_said_and_however_late(
         stream.now_s += silence_s
         look()
         word = f"palabra{key}x"
-        stream.say(key, " ".join([word] * words), speech_s, lag_s)
+        text = " ".join([word] * words)
+        start_s = stream.now_s - BEGAN_S
+        stream.now_s += speech_s
+        stream.show(key, text, start_s, start_s + speech_s, final=False)
         look()
-        was_listed = word in stream.shown()
-        for _ in range(12):
-            stream.now_s += SEGMENT_S
+        stream.now_s += lag_s
+        look()  # players have read by now what it would have been in
+        stream.show(key, text, start_s, start_s + speech_s, final=True)
+        was_listed = False
+        for _ in range(7):
             look()
             was_listed |= word in stream.shown()
+            stream.now_s += SEGMENT_S
         assert was_listed
         if change:
             stream.put(stream.board.hide(key) if change == "hide" else stream.board.edit(key, "x"))
