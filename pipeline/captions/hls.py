@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from pipeline.captions.layout import Spoken, arrange
+from pipeline.captions.layout import CHARS_PER_S, SHORTEST_S, Spoken, arrange
 from pipeline.captions.subtitles import Cue, Side, clock_time, subtitle, vtt_cue
 from pipeline.protocol.caption import CaptionMessage
 
@@ -28,6 +28,7 @@ KEPT = 2 * LISTED + 1
 _QUEUE_S = 4.0
 """A caption waits so long for the one before it to end; then both are shown."""
 _STALE_S = 60.0
+_LONGER_S = 5.0  # than its place, a caption may take in cues of readable length; at most
 _MOST = 200
 """Captions that are remembered, so that a new version takes the place of the old one."""
 _TICKS_A_SECOND, _TICKS = 90_000, 2**33
@@ -36,11 +37,12 @@ _TICKS_A_SECOND, _TICKS = 90_000, 2**33
 
 @dataclass(frozen=True, slots=True)
 class _Placed:
-    """A caption in the stream's time; without cues it is not final yet, or hidden."""
+    """A caption in the stream's time; without a text it is not final yet, or hidden."""
 
     spoken_s: float
     start_s: float | None = None
-    cues: tuple[Cue, ...] = ()
+    end_s: float = 0.0
+    text: str = ""
 
 
 class RollingSubtitles:
@@ -54,6 +56,7 @@ class RollingSubtitles:
         self._origin_s = float(self._first * SEGMENT_S)
         """Zero of the cues' clock: WebVTT has no dates."""
         self._placed: dict[int, _Placed] = {}
+        self._cues: dict[int, tuple[Cue, ...]] = {}
         self._ended_s = self._origin_s
 
     def put(
@@ -72,8 +75,11 @@ class RollingSubtitles:
             old = _Placed(now_s - max(0.0, heard_s - message.start_s))
         new = self._final(old, message, now_s, is_shown=is_shown) if message.final else old
         self._placed[message.id] = new
+        self._cues.pop(message.id, None)
         while len(self._placed) > _MOST:
-            del self._placed[next(iter(self._placed))]
+            oldest = next(iter(self._placed))
+            del self._placed[oldest]
+            self._cues.pop(oldest, None)
 
     def playlist(self, now_s: float) -> str:
         """Return the media playlist; its segments are at `LANG/NUMBER.vtt`, seen from it."""
@@ -99,19 +105,19 @@ class RollingSubtitles:
         end = _end(now_s)
         if not max(self._first, end - KEPT) <= number < end:
             return None
-        start_s = number * SEGMENT_S
+        start_s = number * SEGMENT_S - self._origin_s
         cues = [
             cue
-            for placed in self._placed.values()
-            for cue in placed.cues
+            for key in self._placed
+            for cue in self._cues_of(key, start_s)
             if cue.start_s < start_s + SEGMENT_S and cue.end_s > start_s
         ]
         cues.sort(key=lambda cue: cue.start_s)
         # Of each segment anew: from one of the first, players would count over the clock's end.
-        local = clock_time(start_s - self._origin_s, ".")
-        ticks = start_s * _TICKS_A_SECOND % _TICKS
+        ticks = number * SEGMENT_S * _TICKS_A_SECOND % _TICKS
+        local = clock_time(start_s, ".")
         head = f"WEBVTT\nX-TIMESTAMP-MAP=MPEGTS:{ticks},LOCAL:{local}\n\n"
-        return head + "".join(vtt_cue(self._since_origin(cue)) for cue in cues)
+        return head + "".join(map(vtt_cue, cues))
 
     def _final(
         self, old: _Placed, message: CaptionMessage, now_s: float, *, is_shown: bool
@@ -122,16 +128,28 @@ class RollingSubtitles:
             queued_s = min(self._ended_s, old.spoken_s + _QUEUE_S)
             start_s = max(round(old.spoken_s, 3), round(queued_s, 3), _end(now_s) * SEGMENT_S)
         text = subtitle(message, self._side) if is_shown else ""
-        cues: tuple[Cue, ...] = ()
+        length_s = max(message.end_s - message.start_s, len(text) / CHARS_PER_S, SHORTEST_S)
         if text:
-            end_s = start_s + message.end_s - message.start_s
-            laid = arrange([Spoken(start_s, end_s, ((self._lang, text),))])
-            cues = tuple(Cue(round(c.start_s, 3), round(c.end_s, 3), c.text) for c in laid)
-            self._ended_s = max(self._ended_s, cues[-1].end_s)
-        return replace(old, start_s=start_s, cues=cues)
+            self._ended_s = max(self._ended_s, start_s + length_s)
+        return replace(old, start_s=start_s, end_s=start_s + length_s, text=text)
 
-    def _since_origin(self, cue: Cue) -> Cue:
-        return replace(cue, start_s=cue.start_s - self._origin_s, end_s=cue.end_s - self._origin_s)
+    def _cues_of(self, key: int, from_s: float) -> tuple[Cue, ...]:
+        """Return a caption's cues if any may be in the segment that begins at `from_s`.
+
+        They are laid out when they are first asked for: that takes some milliseconds, and captions
+        on their way to displays must not wait for it.
+        """
+        placed = self._placed[key]
+        if placed.start_s is None or not placed.text:
+            return ()
+        start_s, end_s = placed.start_s - self._origin_s, placed.end_s - self._origin_s
+        if start_s >= from_s + SEGMENT_S or end_s + _LONGER_S < from_s:
+            return ()
+        if key not in self._cues:
+            laid = arrange([Spoken(start_s, end_s, ((self._lang, placed.text),))])
+            cues = (Cue(round(each.start_s, 3), round(each.end_s, 3), each.text) for each in laid)
+            self._cues[key] = tuple(cues)
+        return self._cues[key]
 
 
 def _end(now_s: float) -> int:
