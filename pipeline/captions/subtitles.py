@@ -105,7 +105,7 @@ def srt(all_cues: Iterable[Cue]) -> str:
 def srt_cue(number: int, cue: Cue) -> str:
     """Return one cue of a SubRip file; the first has number 1."""
     text = cue.text.translate(_SRT_LOOKALIKES)
-    return f"{number}\n{_time(cue.start_s, ',')} --> {_time(cue.end_s, ',')}\n{text}\n\n"
+    return f"{number}\n{clock_time(cue.start_s, ',')} --> {clock_time(cue.end_s, ',')}\n{text}\n\n"
 
 
 def vtt(all_cues: Iterable[Cue]) -> str:
@@ -116,7 +116,7 @@ def vtt(all_cues: Iterable[Cue]) -> str:
 def vtt_cue(cue: Cue) -> str:
     """Return one cue of a WebVTT file."""
     text = cue.text.translate(_VTT_ESCAPES)
-    return f"{_time(cue.start_s, '.')} --> {_time(cue.end_s, '.')}\n{text}\n\n"
+    return f"{clock_time(cue.start_s, '.')} --> {clock_time(cue.end_s, '.')}\n{text}\n\n"
 
 
 def txt(all_cues: Iterable[Cue]) -> str:
@@ -129,7 +129,8 @@ def txt_cue(cue: Cue) -> str:
     return f"{cue.text}\n"
 
 
-def _time(seconds: float, point: str) -> str:
+def clock_time(seconds: float, point: str) -> str:
+    """Return a time as hours, minutes, seconds and, behind `point`, milliseconds."""
     whole_s, ms = divmod(round(seconds * 1000), 1000)
     minutes, s = divmod(whole_s, 60)
     hours, minutes = divmod(minutes, 60)

@@ -39,8 +39,11 @@ class Outputs(Section):
     vmix_title: Annotated[str, Field(min_length=1)] = "1, Message.Text"
     propresenter: Text = ""
     propresenter_message: Annotated[str, Field(min_length=1)] = "Captions, Text"
+    freeshow: Text = ""
+    freeshow_variable: Annotated[str, Field(min_length=1)] = "Captions"
+    hls: bool = False
 
-    @field_validator("youtube", "vmix", "propresenter")
+    @field_validator("youtube", "vmix", "propresenter", "freeshow")
     @classmethod
     def _web_address(cls, url: str) -> str:
         parts = urlsplit(url)  # raises ValueError for what it cannot parse, `port` too

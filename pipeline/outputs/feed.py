@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from pipeline.config.publishing import Outputs
 from pipeline.core.reports import Emit
 from pipeline.outputs.outlet import Outlet
-from pipeline.outputs.requests import Shown, propresenter, vmix, youtube
+from pipeline.outputs.requests import Shown, freeshow, propresenter, vmix, youtube
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.records.utterance import UtteranceRecord
 
@@ -39,6 +39,9 @@ class OutputFeed:
         if given.propresenter:
             make = propresenter(given.propresenter, given.propresenter_message)
             self._screens.append(Outlet("ProPresenter", make, emit))
+        if given.freeshow:
+            make = freeshow(given.freeshow, given.freeshow_variable)
+            self._screens.append(Outlet("FreeShow", make, emit))
         if given.youtube:
             self._streams.append(Outlet("YouTube", youtube(given.youtube), emit))
         for each in (*self._screens, *self._streams):

@@ -4,6 +4,8 @@
   text; `seq` counts the requests, so that what comes twice or late is known as such.
 - vMix, its web API: the function SetText, of an input and a field of its title.
 - ProPresenter 7.9 and later, its API: a message's trigger, with the text in a token.
+- FreeShow, its REST API: the action change_variable, of a text variable. It never says that there
+  is no such variable.
 """
 
 from __future__ import annotations
@@ -84,6 +86,17 @@ def propresenter(address: str, message: str) -> MakeRequest:
             orjson.dumps(tokens),
             {"Content-Type": "application/json"},
         )
+
+    return make
+
+
+def freeshow(address: str, variable: str) -> MakeRequest:
+    """Return what sets a text variable; FreeShow takes the one whose name is the most like it."""
+    asked = {"action": "change_variable", "name": variable.strip(), "key": "text"}
+
+    def make(shown: Shown, number: int) -> HttpRequest:  # noqa: ARG001
+        body = orjson.dumps({**asked, "value": shown.text})
+        return HttpRequest(f"{address.rstrip('/')}/", body, {"Content-Type": "application/json"})
 
     return make
 
