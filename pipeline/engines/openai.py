@@ -18,7 +18,7 @@ from pipeline.engines import prompts
 from pipeline.engines.answer import read_answer
 from pipeline.engines.completions import Completions
 from pipeline.engines.http_call import LOOK_S
-from pipeline.engines.output import join
+from pipeline.engines.output import growing, join
 from pipeline.engines.protocols import never
 from pipeline.text import sentences
 
@@ -104,11 +104,7 @@ class OpenAi:
         """
         until_s = time.monotonic() + self.deadline_s
         parts: list[Translation] = []
-
-        def grow(part: str) -> None:
-            if on_text is not None:
-                on_text(" ".join([*(before.text for before in parts), part]))
-
+        grow = growing(on_text, parts)
         if not text.strip():
             return Translation("", self.name)
         try:
