@@ -93,7 +93,7 @@ def main() -> None:
     split = corpora.split_of(options)
     held_out = translation_score.held_out(split)
     sets = {
-        name: [(pair.en, pair.es) for pair in pairs[: options.sentences]]
+        name: [(pair.en, pair.target) for pair in pairs[: options.sentences]]
         for name, pairs in held_out.items()
         if pairs
     }

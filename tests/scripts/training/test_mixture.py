@@ -67,10 +67,10 @@ def test_joining_loses_no_pair(most: int) -> None:
 def test_some_pairs_are_cut_short_on_both_sides_and_no_full_stop_is_left_there() -> None:
     whole = Pair("The Lord is my shepherd today.", "El Señor es mi pastor hoy.", "tatoeba")
     drawn = one_pass({"tatoeba": (whole,) * 200}, mixture.Utterances(prefix_share=0.4))
-    begun = [(english, spanish) for english, spanish in drawn if spanish != whole.es]
+    begun = [(english, spanish) for english, spanish in drawn if spanish != whole.target]
     assert 50 < len(begun) < 110
     for english, spanish in begun:
-        assert whole.es.startswith(spanish)
+        assert whole.target.startswith(spanish)
         assert not spanish.endswith(".")
         assert len(english.split()) == len(spanish.split())
     short = one_pass({"tatoeba": words_pairs(50)}, mixture.Utterances(prefix_share=1.0))
@@ -105,11 +105,11 @@ def test_references_name_the_same_place_in_both_languages() -> None:
     made = references.references(400, random.Random(1))
     spanish_of = {references.english_number(n): references.spanish_number(n) for n in range(1, 163)}
     for pair in made:
-        assert re.findall(r"\d+", pair.en) == re.findall(r"\d+", pair.es)
+        assert re.findall(r"\d+", pair.en) == re.findall(r"\d+", pair.target)
         for word in re.findall(r"(?:chapter|verse) ([a-z][a-z -]*?)(?=[,.]| verse)", pair.en):
             if word in spanish_of:
-                assert spanish_of[word] in pair.es, pair
-    assert any("Primera de Corintios" in pair.es for pair in made)
+                assert spanish_of[word] in pair.target, pair
+    assert any("Primera de Corintios" in pair.target for pair in made)
     assert sum(any(c.isdigit() for c in pair.en) for pair in made) in range(90, 180)
 
 
