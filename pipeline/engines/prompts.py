@@ -56,7 +56,7 @@ def render(style: Style, text: str, source: str, target: str, section: str = "")
     if style == "examples":
         return _by_examples(text, source, target, section)
     if style == "starter":
-        head, text = "<start_of_turn>user\n", starter_text(text, target)
+        head, text = "<start_of_turn>user\n", starter_text(text.strip(), target)
     else:
         head = _TRANSLATEGEMMA.format(**names, source_code=source, target_code=target)
     # The text apart from the control tokens around it: it is tokenized as mere letters.

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from scripts.training.data import mixture, references
+from scripts.training.data import mixture, references, references_french
 from scripts.training.data.corpora import Pair
 
 
@@ -111,6 +111,27 @@ def test_references_name_the_same_place_in_both_languages() -> None:
                 assert spanish_of[word] in pair.target, pair
     assert any("Primera de Corintios" in pair.target for pair in made)
     assert sum(any(c.isdigit() for c in pair.en) for pair in made) in range(90, 180)
+
+
+def test_french_references_name_the_same_place_in_digits() -> None:
+    made = references_french.references(400, random.Random(1))
+    said = {references.english_number(n): str(n) for n in range(1, 163)}
+    for pair in made:
+        assert set(re.findall(r"\d+", pair.en)) <= set(re.findall(r"\d+", pair.target))
+        for word in re.findall(r"(?:chapter|verse) ([a-z][a-z -]*?)(?=[,.]| verse)", pair.en):
+            if word in said:
+                assert said[word] in pair.target, pair
+    first = [pair for pair in made if "First Corinthians" in pair.en]
+    assert first
+    assert all("1 Corinthiens" in pair.target for pair in first)
+
+
+def test_french_is_taken_as_it_is() -> None:
+    verse = Pair("Jehovah spoke.", "Jehová parla.", "asv")
+    assert mixture.of_today(verse, "fr") == "Jehová parla."
+    assert mixture.of_today(Pair("The Lord spoke.", "Jehová habló.", "nheb"), "es") == (
+        "El Señor habló."
+    )
 
 
 @pytest.mark.parametrize(
