@@ -34,7 +34,6 @@ BIBLE_VERSIONS = ("kjv", "asv", "nheb", "bbe")
 SERMON_PHRASES = Path(__file__).with_name("sermon_phrases.tsv")
 SERMON_TEST = Path(__file__).with_name("sermon_test.tsv")
 SPANISH = "es"
-TARGETS = (SPANISH, "fr")
 
 _QUOTES = str.maketrans({"\u201c": '"', "\u201d": '"', "\u2018": "'", "\u2019": "'"})
 _SPANISH = _QUOTES | str.maketrans("âêîôûÂÊÎÔÛ", "áéíóúÁÉÍÓÚ")
@@ -142,8 +141,8 @@ def add_options(options: argparse.ArgumentParser) -> None:
     options.add_argument("--bible", type=Path, help="with --tatoeba, or else --mix")
     options.add_argument("--tatoeba", type=Path, help="for Spanish")
     options.add_argument("--mix", type=Path, help="the --out of `stark-translate learn mix`")
-    options.add_argument("--target", nargs="+", choices=TARGETS, default=[SPANISH], metavar="LANG",
-        help=f"language to translate into: {', '.join(TARGETS)} (%(default)s)")  # fmt: skip
+    options.add_argument("--target", nargs="+", default=[SPANISH], metavar="LANG",
+        help="code of the language to translate into (es)")  # fmt: skip
     options.add_argument("--target-bible", type=Path, help="where a target is not Spanish")
 
 
@@ -158,7 +157,7 @@ def split_of(options: argparse.Namespace) -> Split:
 def splits_of(options: argparse.Namespace) -> list[Split]:
     """Return the pairs that the options name, by language. Raises ModelError (corpora-missing)."""
     if options.mix is not None:
-        return [load_mix(options.mix)]
+        return [load_mix(options.mix, target) for target in options.target]
     return [_split(options, target) for target in options.target]
 
 
@@ -183,31 +182,31 @@ def inputs_of(options: argparse.Namespace) -> list[Path]:
     return [path for path in found if path is not None]
 
 
-def load_mix(folder: Path) -> Split:
-    """Read a training mix, English to Spanish. Raises ModelError (mix-unreadable).
+def load_mix(folder: Path, target: str = SPANISH) -> Split:
+    """Read a training mix from English. Raises ModelError (mix-unreadable).
 
     Its own held-out pairs are measured where Tatoeba's are otherwise; without any, the preaching.
     """
-    preaching = tuple(read_pairs(SERMON_TEST, "sermon-test"))
+    preaching = preaching_of(target)
     unseen = {words(pair.en) for pair in preaching}
     training: dict[str, list[Pair]] = {}
     try:
         for fields in _json_lines(folder / "train.jsonl"):
-            pair = Pair(fields["en"], fields["es"], f"mix-{fields['part']}")
+            pair = Pair(fields["en"], fields[target], f"mix-{fields['part']}")
             if words(pair.en) not in unseen:
                 training.setdefault(pair.source, []).append(pair)
         held_out = tuple(
-            Pair(fields["en"], fields["es"], "held-out")
+            Pair(fields["en"], fields[target], "held-out")
             for fields in _json_lines(folder / "held_out.jsonl")
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ModelError(
             "mix-unreadable",
-            f"{folder} is no whole mix, or not from English to Spanish: {error}.",
+            f"{folder} is no whole mix, or not from English to {target}: {error}.",
             "Make it with `stark-translate learn mix`.",
         ) from None
     found = {name: tuple(pairs) for name, pairs in training.items()}
-    return Split(found, held_out or preaching, (), preaching, is_mixed=True)
+    return Split(found, held_out or preaching, (), preaching, is_mixed=True, target=target)
 
 
 def _json_lines(path: Path) -> Iterator[Any]:
@@ -234,7 +233,7 @@ def load(
         if book not in HELD_OUT_BOOKS:
             sources[pair.source].append(pair)
     held_out_tatoeba = _hold_out(sources["tatoeba"], held_out_count)
-    sermon_test = tuple(read_pairs(SERMON_TEST, "sermon-test"))
+    sermon_test = preaching_of(SPANISH)
     unseen = {words(pair.en) for pair in (*held_out, *held_out_tatoeba, *sermon_test)}
     training = {
         name: tuple(pair for pair in pairs if words(pair.en) not in unseen)
@@ -260,8 +259,7 @@ def load_other(bible: Path, target_bible: Path, target: str) -> Split:
             training[version].append(pair)
         elif version == "nheb":
             books.append(pair)
-    test = SERMON_TEST.with_stem(f"{SERMON_TEST.stem}_{target}")
-    sermon_test = tuple(read_pairs(test, "sermon-test"))
+    sermon_test = preaching_of(target)
     for path in _phrases(target):
         source = path.stem.partition("_")[0]
         training[source] = list(read_pairs(path, source))
@@ -271,6 +269,23 @@ def load_other(bible: Path, target_bible: Path, target: str) -> Split:
         for name, pairs in training.items()
     }
     return Split(kept, (), tuple(books), sermon_test, target=target)
+
+
+def preaching_of(target: str) -> tuple[Pair, ...]:
+    """Return the modern preaching that models of a language are measured with.
+
+    Raises ModelError (preaching-missing).
+    """
+    ending = "" if target == SPANISH else f"_{target}"
+    path = SERMON_TEST.with_stem(SERMON_TEST.stem + ending)
+    if not path.exists():
+        raise ModelError(
+            "preaching-missing",
+            f"Nothing is there to measure a translation into {target!r} with.",
+            f"Translate {SERMON_TEST.name} into {path.name} beside it; that must be done by a "
+            "person, since models are judged by it.",
+        )
+    return tuple(read_pairs(path, "sermon-test"))
 
 
 def _phrases(target: str) -> list[Path]:

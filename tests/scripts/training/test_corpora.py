@@ -131,6 +131,7 @@ def test_a_bible_without_the_language_is_named(files: tuple[Path, Path]) -> None
         (["--target", "fr", "--bible", "b.tsv"], "corpora-missing"),
         (["--bible", "b.tsv"], "corpora-missing"),
         (["--target", "es", "fr"], "targets-several"),
+        (["--target", "xx", "--mix", "mix"], "preaching-missing"),
     ],
 )
 def test_what_is_missing_or_too_much_is_said(given: list[str], code: str) -> None:
