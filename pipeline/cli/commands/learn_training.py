@@ -113,6 +113,7 @@ def _translate(arguments: argparse.Namespace) -> int:
         more=("--steps", str(arguments.steps)) if arguments.steps else (),
         levels=arguments.levels,
         sentences=arguments.sentences,
+        target=settings.translate.target,
     )
     return _train(order, dry_run=arguments.dry_run)
 
@@ -184,6 +185,7 @@ def _distill(arguments: argparse.Namespace) -> int:
         out=teaching.out,
         minutes=arguments.minutes,
         threads=arguments.threads,
+        target=translate.target,
     )
     if arguments.dry_run:
         print(f"{named} would teach {teaching.mix}; then:")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 import lzma
 from pathlib import Path
 
 import pytest
 
+from pipeline.core.errors import ModelError
 from scripts.training.data import corpora
 
 HEADER = "book\tchapter\tverse\tes_rv1909\ten_kjv\ten_asv\ten_nheb\ten_bbe\n"
@@ -81,8 +83,63 @@ def test_sermon_phrases_are_a_source_and_may_be_absent(
 def test_a_line_without_a_tab_is_named(files: tuple[Path, Path]) -> None:
     files[1].write_text("Sentence 1.\tFrase 1.\nno tab\n", encoding="utf-8")
 
-    with pytest.raises(ValueError, match=r"tatoeba\.tsv:2: expected English, a tab and Spanish"):
+    with pytest.raises(
+        ValueError, match=r"tatoeba\.tsv:2: expected English, a tab and its translation"
+    ):
         corpora.load(*files, sermon=None)
+
+
+FRENCH = [
+    "book\tchapter\tverse\tfr_lsg1910\tde_elberfelder1905",
+    "Genesis\t1\t1\tAu commencement, Dieu créa.\tIm Anfang.",
+    "Ruth\t1\t1\tIl y eut une famine.\tEs war.",
+    "I John\t4\t8\tDieu est amour.\tGott ist Liebe.",
+    "Psalms\t121\t1\t(121:2) Je lève mes yeux.\tIch hebe.",
+    "John\t1\t1\t(1:2) Au commencement.\tIm Anfang war.",
+    "Jude\t1\t1\tPas d'anglais.\t",
+]
+
+
+def test_another_language_has_the_same_verses_held_out(
+    files: tuple[Path, Path], tmp_path: Path
+) -> None:
+    french = tmp_path / "french.tsv"
+    french.write_text("\n".join(FRENCH) + "\n", encoding="utf-8")
+
+    split = corpora.load_other(files[0], french, "fr")
+
+    assert [(p.en, p.target) for p in split.held_out_books] == [
+        ("There was a famine.", "Il y eut une famine."),
+        ("God is love.", "Dieu est amour."),
+    ]
+    # What is held out in one version is trained on in none; the number of another edition is gone.
+    assert [p.target for p in split.training["nheb"]] == ["Au commencement, Dieu créa."]
+    assert [p.target for p in split.training["asv"]][-1] == "Au commencement."
+    assert split.training["sermon"]
+    assert len(split.sermon_test) == 60
+    assert split.target == "fr"
+
+
+def test_a_bible_without_the_language_is_named(files: tuple[Path, Path]) -> None:
+    with pytest.raises(ValueError, match="no column begins with fr_"):
+        corpora.load_other(files[0], files[0], "fr")
+
+
+@pytest.mark.parametrize(
+    ("given", "code"),
+    [
+        (["--target", "fr", "--bible", "b.tsv"], "corpora-missing"),
+        (["--bible", "b.tsv"], "corpora-missing"),
+        (["--target", "es", "fr"], "targets-several"),
+        (["--target", "xx", "--mix", "mix"], "preaching-missing"),
+    ],
+)
+def test_what_is_missing_or_too_much_is_said(given: list[str], code: str) -> None:
+    options = argparse.ArgumentParser()
+    corpora.add_options(options)
+    with pytest.raises(ModelError) as error:
+        corpora.split_of(options.parse_args(given))
+    assert error.value.code == code
 
 
 @pytest.mark.parametrize(
