@@ -21,6 +21,10 @@ WORD = re.compile(f"(?=[{UNSPACED}])[^\\W_][{MARKS}]*|{_LETTERS}(?:['’]{_LETTE
 """Letters and digits, with apostrophes inside."""
 
 
+ELIDED = r"(?:[cdjlmnst]|(?:jusqu|lorsqu|puisqu|quoiqu|qu))'"
+"""What French writes at one with a word that begins with a vowel: "l'alliance", "qu'elle"."""
+
+
 def words(text: str) -> list[str]:
     """Return the words of a text as they are compared: no case, no punctuation, straight
     apostrophes.
