@@ -20,6 +20,11 @@ _TAGS = {
         r"|\bsay no\b|\bno[,.!]|\bin no time\b|\bmore often than not\b|\bno see\b|\bn['’]t you\b",
         re.IGNORECASE,
     ),
+    "fr": re.compile(
+        r"\bn['’]est[- ]ce pas\b|\bpas seulement\b|\bpourquoi (?:ne |n['’])\S+(?: \S+)? pas\b"
+        r"|\b(?:ne|n['’])\s?(?:\S+ ){1,2}(?:aucun doute|pas de doute)\b|\bn['’]oubli\S+ pas\b",
+        re.IGNORECASE,
+    ),
 }
 _STRONG = {
     "en": re.compile(
@@ -28,6 +33,13 @@ _STRONG = {
     ),
     "es": re.compile(
         r"\b(?:no|nunca|jam[áa]s|nada|nadie|ning[úu]n\w*|ni|tampoco)\b", re.IGNORECASE
+    ),
+    # Both halves: "un pas" is a step, "personne" may be a person, and a lone "ne" denies nothing.
+    "fr": re.compile(
+        r"\b(?:ne |n['’])(?:\S+ ){1,3}?(?:pas|jamais|rien|personne|aucune?|point|ni)\b"
+        r"|\b(?:ne|n['’]) ?(?:pas|jamais|rien)\b"
+        r"|\b(?:personne|rien|aucune?|nul) (?:\S+ ){0,4}?(?:ne |n['’])",
+        re.IGNORECASE,
     ),
 }
 # Wide on purpose: whatever might stand for a "not" keeps the alarm silent.
@@ -46,6 +58,15 @@ _ANY: Mapping[str, re.Pattern[str]] = {
         r"(?:im|in|des|ir|il)\w{4,}|dif[íi]cil\w*|mal|poc[oa]s?|ojal[áa]|vaya|menos|lejos|"
         r"par\w+ de|basta|cuidado|sol[oa]|s[óo]lo|solamente|antes|hasta|en vez|en lugar|libre|"
         r"demasiado|ausente|vac[íi]\w+|odi\w+|detest\w+|incapa\w+|contra\w*|prohib\w+)\b",
+        re.IGNORECASE,
+    ),
+    "fr": re.compile(
+        r"\b(?:ne|pas|jamais|rien|personne|aucun\w*|nul\w*|ni|non|point|guère|sans|à peine|"
+        r"sauf|sinon|hormis|excepté|cess\w+|arrêt\w+|évit\w+|refus\w+|manqu\w+|échou\w+|"
+        r"perd\w*|oubli\w+|empêch\w+|interdi\w+|défen\w+|prohib\w+|laiss\w+|quitt\w+|"
+        r"(?:im|in|ir|il|dés|mal|mé)\w{4,}|difficile\w*|mal|peu|moins|loin|seul\w*|plutôt|"
+        r"au lieu|avant|jusqu|libre\w*|trop|absent\w*|vides?|haï\w*|hai\w+|détest\w+|contre|"
+        r"attention|gare|dépourv\w+|non plus)\b|\bn['’]",
         re.IGNORECASE,
     ),
 }

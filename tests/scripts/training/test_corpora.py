@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import lzma
+import re
 from pathlib import Path
 
 import pytest
 
 from pipeline.core.errors import ModelError
+from pipeline.evaluation import sentences as gate
 from scripts.training.data import corpora
 
 HEADER = "book\tchapter\tverse\tes_rv1909\ten_kjv\ten_asv\ten_nheb\ten_bbe\n"
@@ -166,3 +168,45 @@ def test_spanish_of_1909_becomes_modern(old: str, modern: str) -> None:
 )
 def test_quotes_that_do_not_pair_up_are_dropped(verse: str, plain: str) -> None:
     assert corpora.balanced(verse) == plain
+
+
+FRENCH = {
+    "sermon_phrases_fr.tsv": corpora.SERMON_PHRASES,
+    "sermon_test_fr.tsv": corpora.SERMON_TEST,
+}
+"""French texts, and the Spanish ones whose English they have, line for line."""
+EVERYDAY = corpora.SERMON_TEST.with_name("everyday_fr.tsv")
+
+
+def cells(path: Path) -> list[list[str]]:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return [line.split("\t") for line in lines if not line.startswith("#")]
+
+
+@pytest.mark.parametrize("name", FRENCH)
+def test_french_texts_have_the_english_of_the_spanish_ones(name: str) -> None:
+    spanish = FRENCH[name]
+    french = spanish.with_name(name)
+    assert [line[0] for line in cells(french)] == [line[0] for line in cells(spanish)]
+
+
+@pytest.mark.parametrize("name", [*FRENCH, EVERYDAY.name])
+def test_french_texts_are_whole_and_written_one_way(name: str) -> None:
+    lines = cells(EVERYDAY.with_name(name))
+    assert {len(line) for line in lines} == {2}
+    for english, french in lines:
+        assert english.strip() == english != ""
+        assert french.strip() == french != ""
+        # As our pages put it: plain apostrophes, and no space before what ends a sentence.
+        assert not re.search(r"  |[’“”«»¿¡]| [?!:;,.]", french), french
+        assert english.count('"') % 2 == french.count('"') % 2 == 0
+        assert french[-1] in '.?!"', french
+    assert len({corpora.words(english) for english, _ in lines}) == len(lines)
+
+
+def test_everyday_sentences_are_many_and_none_is_measured_with() -> None:
+    english = {corpora.words(line[0]) for line in cells(EVERYDAY)}
+    assert len(english) == 400
+    measured = [line[0] for line in cells(corpora.SERMON_TEST)]
+    measured += [sentence.source for sentence in gate.read()]
+    assert not english & {corpora.words(text) for text in measured}

@@ -90,7 +90,7 @@ def test_a_language_that_is_not_in_the_file_has_spaces_and_goes_from_left_to_rig
 def test_what_all_languages_share_with_their_pages() -> None:
     pages = for_pages()
     assert pages.keys() == LANGUAGES.keys()
-    assert pages["fr"] == {"own": "Français"}
+    assert pages["pl"] == {"own": "Polski"}
     assert pages["ar"] == {"own": "العربية", "direction": "rtl"}
     assert pages["zh"] == {"own": "中文", "spaces": "nowhere"}
     assert {"the", "of", "so"} <= set(pages["en"]["leaning"])  # type: ignore[call-overload]

@@ -59,6 +59,17 @@ def test_the_church_is_measured_with_what_it_held_out(data: DataFolder, tmp_path
     assert {each.set for each in sound_sets(data, "de")} == {OWN_SOUND}
 
 
+def test_french_is_measured_with_the_french_sentences(data: DataFolder) -> None:
+    sets = {each.name: each.sentences for each in sentence_sets(data, ("en", "fr"))}
+    assert {name: len(each) for name, each in sets.items()} == {
+        "gate, general": 50,
+        "gate, theological": 50,
+        "preaching": 60,
+    }
+    assert sets["gate, theological"][9].target == "La croix n'était pas un plan B."
+    assert sets["preaching"][45].target == "La mort n'a pas le dernier mot."
+
+
 def test_without_sound_of_ones_own_voices_alone_say_nothing(tmp_path: Path) -> None:
     assert sound_sets(DataFolder(tmp_path), "en") == []
 
