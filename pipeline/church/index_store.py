@@ -1,4 +1,4 @@
-"""The indexes of verses in the user's cache: one a spoken language, as old as its Bibles at most."""
+"""The indexes of verses in the user's cache: one a spoken language, none in use that is old."""
 
 from __future__ import annotations
 
