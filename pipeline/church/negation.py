@@ -50,8 +50,7 @@ _NOT_A_PERSON = "".join(
     for word in ["une", "la", "cette", "chaque", "par", "de", "quelle", "première", "autre"]
 )
 _ONLY_FR = re.compile(
-    rf"(?<!personne ){_NE}(?:(?!\b{_PARTNERS})[^.,;:!?])*?\bqu(?:e\b|['’])"
-    rf"|{_NE}[^.,;:!?]{{0,40}}?\bplus\s+qu(?:e\b|['’])",
+    rf"(?<!personne ){_NE}(?:(?!\b{_PARTNERS})[^.,;:!?])*?\b(?:plus\s+)?qu(?:e\b|['’])",
     re.IGNORECASE,
 )
 """What only limits: "il n'a que deux fils", "il ne reste plus que deux jours"."""
@@ -77,6 +76,7 @@ _TAGS = {
         r"|\bpourquoi (?:ne )?pas\b|\bou (?:pas|non)\b|\bpas mal de\b|\bpas à pas\b"
         r"|\bsi ce n['’]est\b|\b[àa] (?:tout )?jamais\b|\b(?:si|que|pour) jamais\b|\bde rien\b"
         r"|\brien qu(?:e\b|['’])|\bni plus ni moins\b|\bpas (?:plus|moins) (?:de|que|tard)\b"
+        rf"|\b(?:plus|moins|mieux)\b[^.;!?]*?\bqu(?:e\b|['’])[^.;!?]*?{_NE}[^.;!?]{{0,30}}?\bjamais\b"
         rf"|{_NE}oubli\w+ (?:pas|jamais)\b|\bpersonne d['’]autre que\b"
         rf"|{_NE}[^.,;:!?]*?s['’]emp[êe]cher\b|{_NE}[^.,;!?]*\bpas\b[^.,;!]*\?",
         re.IGNORECASE,
@@ -125,7 +125,8 @@ _ANY: Mapping[str, re.Pattern[str]] = {
         r"détest\w+|ha[iï]\w*|absen\w+|faux|failli|quitt\w+|laiss\w+|"
         r"défen\w+|empêch\w+|personne d['’]autre|"
         r"(?:in(?!t[ée]r|st|vit|di[qv]|form|fin)|im(?!port|ag|mens|pos[ae]r?\b)|ir|illé|illi|dés|"
-        r"mécon)\w{3,})\b|(?:^|[.!?…»])\s*personne\b",
+        r"mécon)\w{3,})\b|(?:^|[.!?…»])\s*personne\b"
+        r"|(?:^|[.!?:;…«])\s*plus d(?:e\s|['’])|\bsilence\b|\bdispar\w+",
         re.IGNORECASE,
     ),
 }

@@ -41,7 +41,8 @@ WORDS: Mapping[str, NumberContext] = {
         after_time=word_set("o'clock oclock am pm a.m p.m"),
         meaning={
             2: word_set(
-                "both twice double couple pair either two-thirds half twin twins second other"
+                "both twice double couple pair either neither two-thirds half twin twins second "
+                "other"
             ),
             3: word_set("triple thrice threefold triplets trinity"),
             4: word_set("quarter fourfold"),

@@ -54,6 +54,7 @@ def test_other_languages_are_left_alone() -> None:
         ("I am not greater than you.", "Je suis plus grand que vous."),
         ("God does not forget you.", "Dieu pense à vous à jamais."),
         ("Nobody saw the person.", "Il a vu la personne."),
+        ("They have no bread left.", "Ils ont encore du pain."),
     ],
 )
 def test_a_negation_that_french_lost_is_found(said: str, written: str) -> None:
@@ -79,6 +80,8 @@ def test_a_negation_that_french_lost_is_found(said: str, written: str) -> None:
         ("He is good.", "Il n'est pas mauvais."),
         ("She has never lied.", "Elle a jamais menti."),
         ("Neither of them came.", "Aucun des deux n'est venu."),
+        ("There is no hope left.", "C'est fini. Plus d'espoir."),
+        ("You cannot outgive God.", "On ne peut pas donner plus que Dieu."),
     ],
 )
 def test_what_french_only_says_otherwise_is_not(said: str, written: str) -> None:
@@ -123,6 +126,7 @@ def test_a_negation_that_was_said_in_french_and_lost_is_found(said: str, written
         ("Avant qu'il ne vienne.", "As he comes."),
         ("Il n'est pas venu.", "He stayed away, he did not come."),
         ("N'importe qui peut venir.", "Anybody can come."),
+        ("Elles comptent plus que vous ne le saurez jamais.", "They matter more than you know."),
     ],
 )
 def test_what_denies_nothing_in_french_is_left_alone(said: str, written: str) -> None:

@@ -148,6 +148,7 @@ FRENCH = ("en", "fr")
         ("Three quarters of the earth.", "Les trois quarts de la terre."),
         ("The four corners of the earth.", "Les quatre coins de la terre."),
         ("A hundred percent.", "Cent pour cent."),
+        ("Neither of us spoke.", "Aucun de nous deux n'a parlé."),
         ("Two billion people.", "Deux milliards de personnes."),
     ],
 )
