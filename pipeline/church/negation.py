@@ -9,6 +9,57 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+_NE = r"\bn(?:e\s|['’])"
+_PARTNERS = r"(?:pas|jamais|rien|personne|plus|aucune?|nulle?|gu[èe]re|point|ni)\b"
+_NOT_A_STEP = "".join(
+    rf"(?<!\b{word} )"
+    for word in [
+        "un",
+        "le",
+        "les",
+        "des",
+        "mes",
+        "tes",
+        "ses",
+        "nos",
+        "vos",
+        "ces",
+        "ce",
+        "au",
+        "à",
+        "de",
+        "leurs",
+        "notre",
+        "votre",
+        "leur",
+        "deux",
+        "trois",
+        "quelques",
+        "chaque",
+        "premier",
+        "premiers",
+        "faux",
+        "grands",
+        "petit",
+        "petits",
+    ]
+)
+"""A "pas" behind one of these is a step."""
+_NOT_A_PERSON = "".join(
+    rf"(?<!\b{word} )"
+    for word in ["une", "la", "cette", "chaque", "par", "de", "quelle", "première", "autre"]
+)
+_ONLY_FR = re.compile(
+    rf"(?<!personne ){_NE}(?:(?!\b{_PARTNERS})[^.,;:!?])*?\b(?:plus\s+)?qu(?:e\b|['’])",
+    re.IGNORECASE,
+)
+"""What only limits: "il n'a que deux fils", "il ne reste plus que deux jours"."""
+_LIMITED = re.compile(
+    r"\b(?:but|only|just|merely|until|except|besides|else|more than|other than|solo|sólo|"
+    r"solamente|sino|más que|hasta|excepto|salvo)\b",
+    re.IGNORECASE,
+)
+
 _TAGS = {
     "en": re.compile(
         r",\s*(?:is|are|was|were|do|does|did|have|has|had|wo|ca|could|would|should)n['’]t "
@@ -21,8 +72,13 @@ _TAGS = {
         re.IGNORECASE,
     ),
     "fr": re.compile(
-        r"\bn['’]est[- ]ce pas\b|\bpas seulement\b|\bpourquoi (?:ne |n['’])\S+(?: \S+)? pas\b"
-        r"|\b(?:ne|n['’])\s?(?:\S+ ){1,2}(?:aucun doute|pas de doute)\b|\bn['’]oubli\S+ pas\b",
+        r"\bn['’]est-ce pas\b|\bpas vrai\s*\?|\b(?:non|pas) (?:seulement|uniquement|simplement)\b"
+        r"|\bpourquoi (?:ne )?pas\b|\bou (?:pas|non)\b|\bpas mal de\b|\bpas à pas\b"
+        r"|\bsi ce n['’]est\b|\b[àa] (?:tout )?jamais\b|\b(?:si|que|pour) jamais\b|\bde rien\b"
+        r"|\brien qu(?:e\b|['’])|\bni plus ni moins\b|\bpas (?:plus|moins) (?:de|que|tard)\b"
+        rf"|\b(?:plus|moins|mieux)\b[^.;!?]*?\bqu(?:e\b|['’])[^.;!?]*?{_NE}[^.;!?]{{0,30}}?\bjamais\b"
+        rf"|{_NE}oubli\w+ (?:pas|jamais)\b|\bpersonne d['’]autre que\b"
+        rf"|{_NE}[^.,;:!?]*?s['’]emp[êe]cher\b|{_NE}[^.,;!?]*\bpas\b[^.,;!]*\?",
         re.IGNORECASE,
     ),
 }
@@ -34,11 +90,10 @@ _STRONG = {
     "es": re.compile(
         r"\b(?:no|nunca|jam[áa]s|nada|nadie|ning[úu]n\w*|ni|tampoco)\b", re.IGNORECASE
     ),
-    # Both halves: "un pas" is a step, "personne" may be a person, and a lone "ne" denies nothing.
+    # Who speaks leaves "ne" out; "plus" and "personne" deny nothing without it.
     "fr": re.compile(
-        r"\b(?:ne |n['’])(?:\S+ ){1,3}?(?:pas|jamais|rien|personne|aucune?|point|ni)\b"
-        r"|\b(?:ne|n['’]) ?(?:pas|jamais|rien)\b"
-        r"|\b(?:personne|rien|aucune?|nul) (?:\S+ ){0,4}?(?:ne |n['’])",
+        rf"{_NE}[^.;:!?]{{0,60}}?\b{_PARTNERS}|{_NOT_A_PERSON}\bpersonne {_NE}"
+        rf"|{_NOT_A_STEP}\bpas\b|\b(?:jamais|rien|aucune?|nulle part|non plus)\b",
         re.IGNORECASE,
     ),
 }
@@ -61,12 +116,17 @@ _ANY: Mapping[str, re.Pattern[str]] = {
         re.IGNORECASE,
     ),
     "fr": re.compile(
-        r"\b(?:ne|pas|jamais|rien|personne|aucun\w*|nul\w*|ni|non|point|guère|sans|à peine|"
-        r"sauf|sinon|hormis|excepté|cess\w+|arrêt\w+|évit\w+|refus\w+|manqu\w+|échou\w+|"
-        r"perd\w*|oubli\w+|empêch\w+|interdi\w+|défen\w+|prohib\w+|laiss\w+|quitt\w+|"
-        r"(?:im|in|ir|il|dés|mal|mé)\w{4,}|difficile\w*|mal|peu|moins|loin|seul\w*|plutôt|"
-        r"au lieu|avant|jusqu|libre\w*|trop|absent\w*|vides?|haï\w*|hai\w+|détest\w+|contre|"
-        r"attention|gare|dépourv\w+|non plus)\b|\bn['’]",
+        rf"{_NE}|{_NOT_A_STEP}\bpas\b|\b(?:non|(?<!\bà )(?<!\btout )jamais|"
+        r"rien|aucun\w*|nul(?:le)?s?|nullement|ni|"
+        r"sans|gu[èe]re|à peine|refus\w+|manqu\w+|échou\w+|cess\w+|arr[êe]t\w*|évit\w+|sauf|"
+        r"excepté|hormis|peu|loin|trop|plutôt|au lieu|avant|jusqu\w*|seul\w*|libre|faute|vide|"
+        r"dépourvu\w*|priv\w+|interdi\w+|oubli\w+|perd\w+|ignor\w+|nie|nier|nia|niait|"
+        r"rejet\w+|difficil\w*|mal|moins|prene[zr] garde|prends garde|attention|contr\w+|"
+        r"détest\w+|ha[iï]\w*|absen\w+|faux|failli|quitt\w+|laiss\w+|"
+        r"défen\w+|empêch\w+|personne d['’]autre|"
+        r"(?:in(?!t[ée]r|st|vit|di[qv]|form|fin)|im(?!port|ag|mens|pos[ae]r?\b)|ir|illé|illi|dés|"
+        r"mécon)\w{3,})\b|(?:^|[.!?…»])\s*personne\b"
+        r"|(?:^|[.!?:;…«])\s*plus d(?:e\s|['’])|\bsilence\b|\bdispar\w+",
         re.IGNORECASE,
     ),
 }
@@ -83,5 +143,11 @@ def lost(said: str, written: str, langs: tuple[str, str]) -> str:
         return ""
     # "It is good, isn't it?" denies nothing.
     bare = _TAGS[langs[0]].sub(" ", said) if langs[0] in _TAGS else said
-    found = _STRONG[langs[0]].search(bare)
-    return found.group() if found and not _ANY[langs[1]].search(written) else ""
+    found = _STRONG[langs[0]].search(_without_only(bare, langs[0]))
+    # Who said "nothing but" is well translated with "ne ... que", which denies nothing by itself.
+    there = written if _LIMITED.search(said) else _without_only(written, langs[1])
+    return found.group() if found and not _ANY[langs[1]].search(there) else ""
+
+
+def _without_only(text: str, lang: str) -> str:
+    return _ONLY_FR.sub(" ", text) if lang == "fr" else text
