@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 from pipeline.church import editions, index_store, verse_index
@@ -13,6 +14,7 @@ BOOKS = {19, 43, 57}
 """Psalms, John, Philemon."""
 
 
+@cache
 def some_of(name: str) -> Edition:
     """Return an edition that ships, with few of its books."""
     whole = editions.load(name)
