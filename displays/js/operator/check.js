@@ -55,9 +55,8 @@ export function showCheck(check) {
 }
 
 function item({ test, verdict, line, fix }) {
-  const element = make("li", "", make("span", "verdict", VERDICTS[verdict] ?? verdict), " ", make("strong", "", test), ` ${line}`);
+  const element = make("li", "", make("span", "verdict", VERDICTS[verdict] ?? verdict), " ", make("strong", "", test), " ", make("bdi", "", line));
   element.dataset.verdict = verdict;
-  element.dir = "auto"; // what the check found out is told in English
-  if (fix) element.append(make("p", "fix", fix));
+  if (fix) element.append(make("p", "fix", make("bdi", "", fix)));
   return element;
 }

@@ -1,6 +1,6 @@
 // Which models the engines run on. A service on those that ship is a mistake that must be seen.
 
-import { wording } from "./wording.js";
+import { isolate, wording } from "./wording.js";
 
 const ENGINES = { whisper: wording.engine_whisper, marian: wording.engine_marian, gemma: wording.engine_gemma };
 const HASH_DIGITS = 8;
@@ -10,7 +10,7 @@ export function showModels(models, list, band) {
   band.hidden = !models.some(({ setting }) => setting === "starter");
   list.replaceChildren(...models.flatMap(({ engine, setting, file, sha256 }) => [
     tag("dt", ENGINES[engine] ?? engine),
-    tag("dd", [setting, file, sha256.slice(0, HASH_DIGITS)].filter(Boolean).join(", ")),
+    tag("dd", isolate([setting, file, sha256.slice(0, HASH_DIGITS)].filter(Boolean).join(", "))),
   ]));
 }
 

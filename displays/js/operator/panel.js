@@ -41,7 +41,7 @@ export function facts({ lag_s, rung, setback, queues, dropped, memory_mb, uptime
   return [
     [wording.fact_lag, span(lag_s), lag_s > 4],
     [wording.fact_rung, RUNGS[rung] ?? rung, rung !== "full"],
-    ...(setback ? [[wording.engine_gemma, setback, true]] : []),
+    ...(setback ? [[wording.engine_gemma, isolate(setback), true]] : []),
     [wording.fact_waiting, waiting, false, true],
     [wording.fact_dropped, drops.map(dropWords).join(", ") || wording.dropped_none, lost, true],
     [wording.fact_memory, isolate(`${Math.round(memory_mb)} MB`), false, true],

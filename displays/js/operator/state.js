@@ -1,7 +1,7 @@
 // What the operator's page says about how it goes, so that one glance is enough: a word, an icon, a tone, a reason.
 
 import { statusTone } from "../shared/status.js";
-import { fill, wording } from "./wording.js";
+import { fill, isolate, wording } from "./wording.js";
 
 const GLANCES = {
   connecting: [wording.state_connecting, "wait", ""],
@@ -48,7 +48,7 @@ export function glance({ link, state, reason, offRecord = false }) {
   const name = link === "open" || over ? shown : link;
   const [word, icon, help] = GLANCES[name] ?? [name, "wait", ""];
   if (name === "lost") return { word, icon, tone: "bad", reason: help };
-  const told = link === "open" && reason !== OFF_RECORD ? sentence(reason) : "";
+  const told = link === "open" && reason !== OFF_RECORD ? isolate(sentence(reason)) : "";
   return { word, icon, tone: glanceTone(name, told), reason: [told, help].filter(Boolean).join(" ") };
 }
 
@@ -86,7 +86,7 @@ const HINTS = {
 
 /** One line about a refusal or a fault, with what to do where the server does not say. */
 export function refusal({ code, message }) {
-  return [ended(message), HINTS[code]].filter(Boolean).join(" ");
+  return [isolate(ended(message)), HINTS[code]].filter(Boolean).join(" ");
 }
 
 /** What a rule that was added or taken back means. */

@@ -23,7 +23,7 @@ export const wording = TABLE[LANG];
 
 /** A piece of any language such that it keeps its order in a line from right to left: "6.4 s" is not to become "s 6.4". */
 export function isolate(text) {
-  return direction(LANG) === "rtl" ? `\u2068${text}\u2069` : String(text);
+  return direction(LANG) === "rtl" && text !== "" ? `\u2068${text}\u2069` : String(text);
 }
 
 /** A text with a value for each `{name}` in it. */

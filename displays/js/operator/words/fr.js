@@ -53,7 +53,7 @@ export const FR = {
   blank: "Masquer tout",
   unblank: "Rétablir",
   off_record_hold: "Maintenir : confidentiel",
-  off_record_removes: "Maintenir : confidentiel, efface les {seconds} dernières secondes",
+  off_record_removes: "Maintenir : confidentiel, efface {seconds} s",
   off_record_back: "Fin du confidentiel",
   off_record_short: "Maintenez une seconde pour passer en confidentiel.",
   undo: "Annuler",

@@ -53,7 +53,7 @@ export const PT = {
   blank: "Ocultar tudo",
   unblank: "Mostrar tudo",
   off_record_hold: "Segurar: confidencial",
-  off_record_removes: "Segurar: confidencial, apaga os últimos {seconds} s",
+  off_record_removes: "Segurar: confidencial, apaga últimos {seconds} s",
   off_record_back: "Fim do confidencial",
   off_record_short: "Segure por um segundo para passar a confidencial.",
   undo: "Desfazer",
