@@ -34,6 +34,7 @@ class ForgottenHold:
         if song is not None:
             self._song = song
         is_spoken = speech >= VOICED and self._song < ENDED
+        # A running count: else each block would have half a minute of them counted.
         if len(self._spoken) == _WITHIN:
             self._count -= self._spoken[0]
         self._spoken.append(is_spoken)

@@ -73,6 +73,7 @@ class BlockResampler:
         self._start = self.position
         self._held = self._held[:0]
         if self._resampler is not None:
+            # What it still holds is of before the gap, and would get into what follows.
             self._resampler.clear()
         return lost
 

@@ -283,6 +283,7 @@ class Segmenter:
             # Perhaps a very short word: what follows decides.
             self._closed.size = len(self._closed.stretch)
         self._pre_roll.clear()
+        # What was not handed out may be the beginning of the next utterance.
         self._pre_roll.extend(opened.blocks[kept:])
         self._open = self._eager = None
         self._continues = False

@@ -117,6 +117,7 @@ class CaptionBoard:
             return None
         revision = old.revision + 1
         resumed = replace(old, seq=self.seq + 1, revision=revision, final=False, status="resumed")
+        # Judged anew with its next final: a mark that stayed would speak of another text.
         return self._put(replace(resumed, doubtful=False))
 
     def edit(self, caption_id: int, text: str) -> CaptionMessage | None:
@@ -178,6 +179,7 @@ class CaptionBoard:
     def put_verse(self, caption_id: int, verse: Verse) -> CaptionMessage:
         """Show a printed verse with a caption, for its translation. Raises ProtocolError."""
         old = self.message(caption_id)
+        # A printed verse is no guess any more, so the mark goes.
         revision = old.revision + 1
         new = replace(old, seq=self.seq + 1, revision=revision, verse=verse, doubtful=False)
         return self._put(new)
@@ -331,6 +333,7 @@ class CaptionBoard:
             for key in sorted(ids)[: max(0, len(ids) - most)]:
                 gone = self._messages.pop(key)
                 self._passed_over.pop(gone.id, None)
+                # Without its text: it is kept only so that it can be taken off displays later.
                 self._left.append(self._withdrawn(gone, ""))
                 self._forgotten_id = max(self._forgotten_id, gone.id)
                 self._forgotten_seq = max(self._forgotten_seq, gone.seq)

@@ -48,6 +48,7 @@ _STYLES = (
     + _style(
         "Normal",
         '<w:pPr><w:spacing w:after="160" w:line="300" w:lineRule="auto"/></w:pPr>'
+        # Half points; `szCs` is the size of Arabic and Hebrew, which Word keeps apart.
         '<w:rPr><w:sz w:val="24"/><w:szCs w:val="24"/></w:rPr>',
         is_default=True,
     )
@@ -57,6 +58,7 @@ _STYLES = (
     )
     + _style(
         "Quote",
+        # keepNext: no page ends between what was said and its translation.
         '<w:basedOn w:val="Normal"/><w:pPr><w:keepNext/><w:ind w:left="567"/></w:pPr>'
         '<w:rPr><w:i/><w:color w:val="404040"/></w:rPr>',
     )
@@ -93,6 +95,7 @@ def _of(paragraph: Paragraph) -> str:
 
 
 def _paragraph(text: str, lang: str, style: str) -> str:
+    # Word turns neither paragraph nor run by itself: `bidi` is for the one, `rtl` for the other.
     is_rtl = language(lang).direction == "rtl"
     styled = f'<w:pStyle w:val="{style}"/>' if style else ""
     about = f"<w:pPr>{styled}{'<w:bidi/>' if is_rtl else ''}</w:pPr>"

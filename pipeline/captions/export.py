@@ -189,6 +189,7 @@ def _row(message: CaptionMessage, sides: Sequence[Side]) -> dict[str, Any]:
 
 def _texts(message: CaptionMessage, sides: Sequence[Side]) -> list[tuple[str, str]]:
     """Return (lang, text) of each side that has text; equal texts are returned once."""
+    # By the text: where the spoken words stand in for a translation both sides are the same.
     texts = {
         plain(getattr(message, side).text): (getattr(message, side).lang, subtitle(message, side))
         for side in sides

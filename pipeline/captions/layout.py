@@ -21,6 +21,7 @@ SHORTEST_S = 5 / 6
 GAP_S = 0.08
 """The gap between two cues, two frames, by which the eye sees the change."""
 
+# Points as those of `break_cost`, whose worst break costs 30.
 _PART = 25.0  # cost of one more cue
 _LONE_WORD = 40.0  # cost of a single word by itself
 _CUE_BREAK = 2.0  # weight of a break between cues against one between lines

@@ -81,6 +81,7 @@ class RedactionFilter:
                 gone = self._takes_at(record["at_s"])
         except (ValueError, TypeError, KeyError, AttributeError):
             return b""
+        # A caption has a line for each version: counted by id.
         if gone and record.get("type") == "caption":
             self._captions.add(key)
         return b"" if gone else line

@@ -18,9 +18,11 @@ Side = Literal["source", "target"]
 SIDES: tuple[Side, ...] = get_args(Side)
 
 VTT_HEADER = "WEBVTT\n\n"
+# A cue ends after it begins (WebVTT), and one of no length is never seen.
 _SHORTEST_S = 0.1
 # SubRip has no escapes: what looks like a tag is swallowed, what looks like a time ends the cue.
 _SRT_LOOKALIKES = str.maketrans({"<": "‹", ">": "›"})
+# ">" as well: `-->` must not stand in a cue's text.
 _VTT_ESCAPES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 
@@ -63,6 +65,7 @@ def languages(messages: Iterable[CaptionMessage]) -> dict[Side, str]:
     Captions that have no translation do not count for the target, unless none has one.
     """
     kept = list(messages)
+    # A service whose translator was gone for most of it is still one in its target language.
     translated = [message for message in kept if message.target.engine != "source"] or kept
     counts: dict[Side, Counter[str]] = {
         "source": Counter(message.source.lang for message in kept),
@@ -102,7 +105,7 @@ def srt(all_cues: Iterable[Cue]) -> str:
 def srt_cue(number: int, cue: Cue) -> str:
     """Return one cue of a SubRip file; the first has number 1."""
     text = cue.text.translate(_SRT_LOOKALIKES)
-    return f"{number}\n{_time(cue.start_s, ',')} --> {_time(cue.end_s, ',')}\n{text}\n\n"
+    return f"{number}\n{clock_time(cue.start_s, ',')} --> {clock_time(cue.end_s, ',')}\n{text}\n\n"
 
 
 def vtt(all_cues: Iterable[Cue]) -> str:
@@ -113,7 +116,7 @@ def vtt(all_cues: Iterable[Cue]) -> str:
 def vtt_cue(cue: Cue) -> str:
     """Return one cue of a WebVTT file."""
     text = cue.text.translate(_VTT_ESCAPES)
-    return f"{_time(cue.start_s, '.')} --> {_time(cue.end_s, '.')}\n{text}\n\n"
+    return f"{clock_time(cue.start_s, '.')} --> {clock_time(cue.end_s, '.')}\n{text}\n\n"
 
 
 def txt(all_cues: Iterable[Cue]) -> str:
@@ -126,7 +129,8 @@ def txt_cue(cue: Cue) -> str:
     return f"{cue.text}\n"
 
 
-def _time(seconds: float, point: str) -> str:
+def clock_time(seconds: float, point: str) -> str:
+    """Return a time as hours, minutes, seconds and, behind `point`, milliseconds."""
     whole_s, ms = divmod(round(seconds * 1000), 1000)
     minutes, s = divmod(whole_s, 60)
     hours, minutes = divmod(minutes, 60)

@@ -5,6 +5,7 @@ Notes and headings are left out: only what is read aloud counts.
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterator, Mapping
 from xml.etree import ElementTree as ET
@@ -31,6 +32,12 @@ _CODES: Mapping[str, int] = {
     code.casefold(): n for codes in (_OSIS, _USFM) for n, code in enumerate(codes.split(), 1)
 }
 _NOT_READ = {"note", "title", "reference", "rdg", "header"}
+# What stands on a line of its own: words before and after it are two words.
+_LINES = {"br", "cell", "chapter", "div", "item", "l", "lb", "lg", "milestone", "p", "verse"}
+_TAGS = re.compile(r"(<[^<>]*>)")
+# Where words that the translators added begin or end: some publishers leave out the space there.
+_ADDED = "\0"
+_GLUED = re.compile(rf"(?<=\w){_ADDED}(?=\w)")
 _NOTES = re.compile(r"\\(f|x|fe|rq)\b.*?\\\1\*", re.DOTALL)
 _HEADINGS = re.compile(r"\\(?:s\d?|r|d|mt\d?|ms\d?|h|toc\d?|rem|cl|cd)\b[^\n]*")
 _ATTRIBUTES = re.compile(r"\|[^\\\n]*(?=\\)")
@@ -50,7 +57,7 @@ def parse(text: str, name: str) -> dict[VerseId, str]:
         verses = dict(_usfm(text))
     else:
         verses = dict(_tabs(text, name))
-    whole = {place: " ".join(words.split()) for place, words in verses.items()}
+    whole = {place: tidy(words) for place, words in verses.items()}
     found = {place: words for place, words in whole.items() if words}
     if not found:
         raise VersesError(
@@ -59,6 +66,11 @@ def parse(text: str, name: str) -> dict[VerseId, str]:
             "Known are OSIS, Zefania, USFM, and lines of book, chapter, verse, text with tabs.",
         )
     return found
+
+
+def tidy(words: str) -> str:
+    """Return a verse on one line, without the signs that a paragraph begins."""
+    return " ".join(words.replace("¶", " ").split())
 
 
 def _xml(text: str, name: str) -> Iterator[tuple[VerseId, str]]:
@@ -96,18 +108,43 @@ def _osis(root: ET.Element) -> Iterator[tuple[VerseId, str]]:
         if is_verse:
             named = element.get("sID") or element.get("osisID") or ""
             current = None if element.get("eID") else _osis_place(named)
-        if current and element.text:
-            found.setdefault(current, []).append(element.text)
+        gap = " " if _tag(element) in _LINES else ""
+        if current:
+            found.setdefault(current, []).append(gap + (element.text or ""))
         for child in element:
             walk(child)
             if current and child.tail:
-                found.setdefault(current, []).append(child.tail)
+                gap = " " if _tag(child) in _LINES else ""
+                found.setdefault(current, []).append(gap + child.tail)
         # A verse that is marked by two empty elements goes on behind the first.
         if is_verse and not element.get("sID"):
             current = None
 
     walk(root)
-    return ((place, " ".join(texts)) for place, texts in found.items())
+    return ((place, "".join(texts)) for place, texts in found.items())
+
+
+def osis_words(markup: str) -> str:
+    """Return what is read aloud of a piece of OSIS, which need not be whole: tags may be left open.
+
+    "" where a note does not end: better no verse than half of one.
+    """
+    words: list[str] = []
+    depth = 0  # of notes and headings
+    for part in _TAGS.split(markup):
+        if not (part.startswith("<") and part.endswith(">")):
+            if not depth:
+                words.append(html.unescape(part))
+            continue
+        name = part[1:-1].strip("/").split(maxsplit=1)[:1]
+        tag = name[0].rpartition(":")[2].casefold() if name else ""
+        if tag in _LINES:
+            words.append(" ")
+        elif tag == "transchange" and not depth:
+            words.append(_ADDED)
+        if tag in _NOT_READ and not part.endswith("/>"):
+            depth = max(0, depth + (-1 if part.startswith("</") else 1))
+    return "" if depth else _GLUED.sub(" ", "".join(words)).replace(_ADDED, "")
 
 
 def _osis_place(named: str) -> VerseId | None:
@@ -180,6 +217,7 @@ def _read_aloud(element: ET.Element) -> Iterator[str]:
     for child in element:
         if _tag(child) not in _NOT_READ:
             yield from _read_aloud(child)
+        yield " " if _tag(child) in _LINES else ""
         yield child.tail or ""
 
 

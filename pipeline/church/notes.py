@@ -92,6 +92,7 @@ def _names(text: str, small: set[str], lang: str) -> list[str]:
     for sentence in _SENTENCE.split(text):
         # Not the first word: it has its capital from the sentence.
         for word in _WORD.findall(sentence or "")[1:]:
+            # "Boaz's" is the name Boaz.
             inside[re.sub(r"['’]s$", "", word)] += 1
     return [
         word

@@ -65,6 +65,7 @@ def _too_long(name: str, what: str) -> NotesError:
 def _plain(content: bytes, name: str) -> str:
     if b"\0" in content[:4096] and not content.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise NotesError("notes-unreadable", f"{name} is not a text file.", _FIX)
+    # cp1252 is what older editors on Windows write; latin-1 below takes any byte.
     for encoding in (
         "utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig",
         "cp1252",

@@ -78,6 +78,7 @@ class VerseIndex:
 
     def candidates(self, words: Sequence[int], most: int) -> list[int]:
         """Return the texts that share the most telling pairs of words, the best first."""
+        # -1 is a word that no Bible has: no pair with it is in the index.
         pairs = {a * _WORDS + b for a, b in pairwise(words) if a >= 0 <= b}
         wanted = np.array(sorted(pairs), np.int64)
         at = np.searchsorted(self.keys, wanted)

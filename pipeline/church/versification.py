@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-# A line a book, from Genesis to Revelation: the verses of its chapters in order (numbering of the
-# King James Version; the Reina-Valera has the same).
+# A line a book, from Genesis to Revelation: the verses of its chapters in order, in the numbering
+# of the King James Version. The Reina-Valera of 1909 counts otherwise in print in a dozen chapters;
+# what ships of it has these numbers (verses/README.md).
 _COUNTS = """
 31 25 24 26 32 22 24 22 29 32 32 20 18 24 21 16 27 33 38 18 34 24 20 67 34 35 46 22 35 43 55\
  32 20 31 29 43 36 30 23 23 57 38 34 34 28 34 31 22 33 26

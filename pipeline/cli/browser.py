@@ -15,6 +15,7 @@ def add_browser(parser: argparse.ArgumentParser) -> None:
 
 def is_wanted(flag: bool | None) -> bool:
     """Return whether a page is to be opened; without the flag: where there is a terminal."""
+    # Without a terminal a script or a service runs it, and nobody looks.
     return sys.stdout.isatty() if flag is None else flag
 
 

@@ -184,6 +184,7 @@ class RichScreen(Screen):
             self._console.print(*waiting, sep="\n", soft_wrap=True)
 
     def _render(self) -> RenderableType:
+        # Four lines stand below, and an open caption takes four: two of each language.
         shown = max(1, min(_OPEN_CAPTIONS, (self._console.height - 5) // 4))
         texts = [text for each in list(self._open.values())[-shown:] for text in _partial(each)]
         return Group(

@@ -23,6 +23,7 @@ class Parser(argparse.ArgumentParser):
         self, args: Sequence[str] | None = None, namespace: None = None
     ) -> argparse.Namespace:
         """Parse; what is unknown is refused by the parser of the command that it was given to."""
+        # By itself the top parser would refuse it, which knows no options of the command.
         found, unknown = self.parse_known_args(args, namespace)
         if unknown:
             getattr(found, "parser", self).error(f"unrecognized arguments: {' '.join(unknown)}")
@@ -31,6 +32,7 @@ class Parser(argparse.ArgumentParser):
 
 def _hint(message: str, help_text: str) -> str:
     """Return the end of a refusal: what was probably meant, or nothing."""
+    # By argparse's words: it tells in no other way what was wrong.
     if wrong := re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", message):
         word, known = wrong[1], re.findall(r"[\w.-]+", wrong[2])
     elif wrong := re.search(r"unrecognized arguments: .*?(--[\w-]+)", message):

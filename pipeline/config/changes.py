@@ -22,6 +22,8 @@ def _effects(section: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, 
         if isinstance(inner, type) and issubclass(inner, BaseModel):
             yield from _effects(inner, f"{prefix}{name}.")
         else:
+            # Without a mark a key needs a restart: a forgotten one costs a restart, and never half
+            # a change.
             marks = (mark.effect for mark in field.metadata if isinstance(mark, Applies))
             yield f"{prefix}{name}", next(marks, "restart")
 

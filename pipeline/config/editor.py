@@ -43,6 +43,7 @@ def edit(text: str, changes: Mapping[str, Value]) -> str:
         _set(lines, table, key, toml(value))
     end = "\r\n" if "\r\n" in text else "\n"  # a file from Windows keeps its line ends
     edited = end.join([*lines, ""])
+    # Lines are matched by patterns, which inline tables and long strings deceive: this finds out.
     if not _says(edited, _changed(tomllib.loads(text), changes)):
         wanted = ", ".join(f"{path} = {toml(value)}" for path, value in changes.items())
         raise ConfigError(
@@ -76,6 +77,7 @@ def write(file: Path, changes: Mapping[str, Value], now: datetime) -> tuple[str,
     )
     if not diff:
         return "", None
+    # With its time: the copy of a later change must not take the place of an earlier one.
     copy = file.with_name(f"{file.name}.{now:%Y%m%d-%H%M%S}.bak") if old else None
     try:
         if copy is not None:
@@ -121,6 +123,7 @@ def _set(lines: list[str], table: str, key: str, value: str) -> None:
     if last is None:
         lines += [*([""] if lines else []), f"[{table}]"]
         last = len(lines) - 1
+    # Right behind the table's last key: comments further down are those of the next table.
     lines.insert(last + 1, f"{key} = {value}")
 
 

@@ -17,7 +17,9 @@ class Session(Section):
 
     directory: Annotated[str, Field(min_length=1)] = "sessions"
     drain_s: Annotated[float, Field(ge=0, le=600), LIVE] = 10.0
+    # Short: a machine that is off after the first service must not show it to those of the second.
     resume_s: Annotated[float, Field(ge=0, le=86_400)] = 1800.0
+    # 0, for ever: nobody's sermon is deleted unasked.
     keep_days: Annotated[int, Field(ge=0, le=36_500), LIVE] = 0
     keep_mb: Annotated[int, Field(ge=0, le=10_000_000), LIVE] = 0
     keep_audio: Annotated[Literal["none", "doubtful", "all"], LIVE] = "none"

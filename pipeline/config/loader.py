@@ -155,6 +155,8 @@ def _environment() -> dict[str, Any]:
             )
         if name.upper().startswith(PREFIX):
             section = name[len(PREFIX) :].split("__")[0].lower()
+            # pydantic checks the keys of a section that it knows, and takes no notice of other
+            # variables.
             if section not in known:
                 raise ConfigError(
                     "config-unknown-key",
@@ -162,6 +164,7 @@ def _environment() -> dict[str, Any]:
                     _nearest(section, known),
                 )
     try:
+        # The one source of pydantic's that is asked: types of lists and numbers are its knowledge.
         return EnvSettingsSource(Settings)()
     except (SettingsError, RecursionError) as error:  # a section in one variable, and not JSON
         reason = str(error).removesuffix(' from source "EnvSettingsSource"')
@@ -212,6 +215,7 @@ def _explain(error: ValidationError, origins: Mapping[str, str]) -> ConfigError:
     lines = []
     code = "config-bad-value"
     details = error.errors(include_url=False)
+    # All at once: who mends one line at a time starts the program as often.
     for detail in details[:_MOST_NAMED]:
         path = ".".join(str(part) for part in detail["loc"])
         # What lies below comes first: a later layer has put a table where a value belongs.

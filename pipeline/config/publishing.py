@@ -14,6 +14,7 @@ class Publish(Section):
     """[publish]"""
 
     nats: Text = ""
+    # One token of NATS' subjects: dots would part it, `*` and `>` are wildcards.
     church: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")] = "church"
     credentials: Text = ""
     keep_hours: Annotated[float, Field(ge=0.1, le=24 * 366)] = 24.0
@@ -38,8 +39,11 @@ class Outputs(Section):
     vmix_title: Annotated[str, Field(min_length=1)] = "1, Message.Text"
     propresenter: Text = ""
     propresenter_message: Annotated[str, Field(min_length=1)] = "Captions, Text"
+    freeshow: Text = ""
+    freeshow_variable: Annotated[str, Field(min_length=1)] = "Captions"
+    hls: bool = False
 
-    @field_validator("youtube", "vmix", "propresenter")
+    @field_validator("youtube", "vmix", "propresenter", "freeshow")
     @classmethod
     def _web_address(cls, url: str) -> str:
         parts = urlsplit(url)  # raises ValueError for what it cannot parse, `port` too

@@ -34,6 +34,7 @@ from pipeline.config.targets import Target, refuse_doubled, refuse_incomplete
 PREFIX = "STARK_TRANSLATE__"
 
 _SHORTEST_WINDOW_S = 4.0
+# Two of Silero's blocks of 32 ms.
 _SHORTEST_SILENCE_MS = 64
 
 
@@ -52,11 +53,13 @@ class Vad(Section):
     threshold: Annotated[Share, NEXT_UTTERANCE] = 0.5
     # Below the threshold (hysteresis): a voice that wavers around one limit is not cut up.
     end_threshold: Annotated[Share, NEXT_UTTERANCE] = 0.35
+    # 160, 64 and 256: measured to cut where a pause of 400 ms did, 64 ms sooner (ARCHITECTURE.md).
     silence_ms: Annotated[int, Field(ge=_SHORTEST_SILENCE_MS, le=5000), NEXT_UTTERANCE] = 160
     eager_ms: Annotated[int, Field(ge=0, le=5000), NEXT_UTTERANCE] = 64
     reopen_ms: Annotated[int, Field(ge=0, le=5000), NEXT_UTTERANCE] = 256
     fragment_ms: Annotated[int, Field(ge=0, le=5000), NEXT_UTTERANCE] = 800
     join_ms: Annotated[int, Field(ge=0, le=5000), NEXT_UTTERANCE] = 1200
+    # For coughs and knocks: what is left after a cut at the length limit is kept however short.
     min_speech_ms: Annotated[int, Field(ge=32, le=2000), NEXT_UTTERANCE] = 250
     pre_roll_ms: Annotated[int, Field(ge=0, le=2000), NEXT_UTTERANCE] = 250
     # Whisper hears 30 s at once, and pre-roll and trailing silence need room in it.
@@ -84,9 +87,11 @@ class Stt(Section):
     engine: Literal["whisper", "moonshine", "sherpa-onnx"] = "whisper"
     model: Annotated[str, Field(min_length=1)] = "auto"
     device: Literal["cpu", "cuda", "auto"] = "cpu"
+    # No list: CTranslate2 says which types a machine has, and refuses the others by name.
     compute_type: Annotated[str, Field(min_length=1)] = "int8"
     threads: Threads = 2
     window_s: Annotated[float, Field(ge=0, le=30)] = 0.0
+    # Off: with real voices they cost two full stops of three, and other words (BENCHMARKS.md).
     hotwords: Annotated[bool, NEXT_UTTERANCE] = False
     commit: Annotated[Literal["alignatt", "agreement"], NEXT_UTTERANCE] = "alignatt"
     commit_s: Annotated[float, Field(ge=0, le=5), NEXT_UTTERANCE] = 0.5
@@ -149,6 +154,7 @@ class Final(OnServer):
     threads: Threads = 1
     context: Annotated[int, Field(ge=256, le=131_072)] = 2048
     batch: Annotated[int, Field(ge=32, le=4096)] = 128
+    # Off: on a slow CPU several tokens at once take nearly as long as one after the other.
     draft: Annotated[int, Field(ge=0, le=16)] = 0
     requests: Annotated[int, Field(ge=1, le=100)] = 5
     flash_attention: bool = True
@@ -200,6 +206,7 @@ class Translate(Section):
         refuse_doubled(self.source, self.target, self.targets)
         for target in self.targets:
             alone = self.into(target)
+            # `into` copies without validation: what is inherited comes together only here.
             refuse_incomplete(target.lang, alone.partial, alone.final)
         return self
 
@@ -207,6 +214,7 @@ class Translate(Section):
         """Return the section as it were if a further target were the only one."""
         own = target.model_dump(include={"partial", "final"}, exclude_none=True)
         sections = {name: getattr(self, name).model_copy(update=own[name]) for name in own}
+        # A second final is made in the first language only, so this one has none.
         alone = {"target": target.lang, "targets": (), "compare": Compare(), **sections}
         return self.model_copy(update=alone)
 
@@ -214,6 +222,7 @@ class Translate(Section):
 class Server(Section):
     """[server]"""
 
+    # Phones are let in by decision, not by default.
     host: Annotated[str, Field(min_length=1)] = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65_535)] = 8765
     address: Annotated[WebAddress, LIVE] = ""

@@ -24,6 +24,7 @@ def _web_address(address: str) -> str:
 Text = Annotated[str, Field(min_length=0)]  # with a length, pydantic refuses text that is not UTF-8
 Threads = Annotated[int, Field(ge=1, le=256)]
 Share = Annotated[float, Field(ge=0, le=1)]
+# Small letters only: the codes are parts of file names and subjects, compared as they are.
 Lang = Annotated[str, Field(pattern=r"^[a-z]{2,3}$")]
 WebAddress = Annotated[Text, AfterValidator(_web_address)]
 """Where a browser finds something, with a slash at its end; "" for nowhere."""

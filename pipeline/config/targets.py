@@ -14,6 +14,7 @@ from pipeline.config.section import Lang, Section, Text, Threads
 class TargetPartial(Section):
     """`partial` of a further target; what is None is as in [translate.partial]."""
 
+    # None everywhere: a default here would hide what [translate.partial] says.
     engine: Literal["marian", "none", "openai"] | None = None
     url: ServerUrl | None = None
     key_file: Text | None = None
@@ -60,6 +61,7 @@ class Target(Section):
 def refuse_doubled(source: str, first: str, targets: Sequence[Target]) -> None:
     """Raise ValueError where a language is listed twice, or is the one that is spoken."""
     langs = [first, *(target.lang for target in targets)]
+    # Of the first one the section itself says so, with a sentence of its own.
     if source in langs[1:]:
         msg = (
             f"translate.targets has {source!r}, which is translate.source: what is spoken "

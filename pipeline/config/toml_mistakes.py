@@ -21,6 +21,7 @@ def _quoted(found: re.Match[str]) -> str:
     return f"write `{key} = {plain}`." if plain else f'text has quotes: `{key} = "{value}"`.'
 
 
+# Curly quotes first: to the patterns below a text in them has no quotes at all.
 _CORRECTIONS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
     (_CURLY, _straight),
     (
@@ -49,6 +50,7 @@ def hint(content: str, problem: str) -> str:
 
     "" where none of the usual mistakes is seen in it.
     """
+    # Before Python 3.14 tomllib names the line in its sentence only.
     number = _LINE.search(problem)
     lines = content.splitlines()
     if number is None or not 0 < int(number[1]) <= len(lines):

@@ -47,6 +47,7 @@ class StarkError(Exception):
 class ConfigError(StarkError):
     """A setting is unknown, of the wrong type or out of range."""
 
+    # EX_CONFIG of sysexits.h; systemd's unit names it, so that a wrong key is no endless restart.
     exit_code = 78
 
 
@@ -71,6 +72,7 @@ class ModelError(StarkError):
 class ModelCrashError(ModelError):
     """The engine's process dies whenever it loads the model: trying again mends nothing."""
 
+    # EX_SOFTWARE; named in the unit as well.
     exit_code = 70
 
 

@@ -13,6 +13,7 @@ def require_extra(module: str, extra: str, key: str) -> Path:
 
     `key` is the setting that needs it. Raises ConfigError that names the extra.
     """
+    # Looked for and not imported: that takes seconds, and loads native code into the daemon.
     spec = importlib.util.find_spec(module)
     if spec is None or not spec.submodule_search_locations:
         raise ConfigError(

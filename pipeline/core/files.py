@@ -83,6 +83,8 @@ class GrowingFile:
                 raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self._path))
             _write(self._fd, piece)
             if self._sync:
+                # Not fsync: content and length are what counts, and the time of change would cost a
+                # second write.
                 os.fdatasync(self._fd)
         except OSError:
             with suppress(OSError):
@@ -198,6 +200,7 @@ class LineFile:
 
 
 def _open(path: Path, *, keep: bool = False) -> int:
+    # O_APPEND: after a write that was undone the next one begins at the new end, without a hole.
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
     return os.open(path, flags if keep else flags | os.O_TRUNC, 0o644)
 
@@ -226,6 +229,7 @@ def _replace(
     try:
         fd = _open(temporary)
         if lock:
+            # Nobody else can have it: the file is new.
             try_lock(fd)
         if like is not None:  # before the content: it may be a secret
             os.fchown(fd, like.st_uid, like.st_gid)

@@ -86,6 +86,7 @@ def for_pages() -> dict[str, dict[str, object]]:
     """Return what displays need, as JSON values: of most languages their own name only."""
     pages: dict[str, dict[str, object]] = {}
     for code, each in LANGUAGES.items():
+        # Defaults are left out: every page's script has this in it, on slow phones too.
         pages[code] = {"own": each.own}
         if each.direction != "ltr":
             pages[code]["direction"] = each.direction

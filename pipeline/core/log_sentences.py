@@ -112,6 +112,7 @@ def sentence(name: str, fields: Mapping[str, Any]) -> str:
         return ""
     said = {key: _said(value) for key, value in fields.items()}
     for template in SENTENCES.get(name, ()):
+        # A precision of 0 (`{held:.0}`) leaves no character of a text: asked for, and not said.
         if all(said.get(key) for key in keys_of(template)):
             return _begun(template.format_map(said))
     brought = ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in said.items() if value)

@@ -60,6 +60,7 @@ def configure(level: Level, format: Format) -> None:  # noqa: A002 - the setting
     if form == "sentences" and level == "debug":
         form = "console"
     colors = terminal and not os.environ.get("NO_COLOR")
+    # People read the clock on the wall, programs compare machines.
     stamper = structlog.processors.TimeStamper
     shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
@@ -93,6 +94,7 @@ def configure(level: Level, format: Format) -> None:  # noqa: A002 - the setting
     root.setLevel(number if level == "debug" else max(number, logging.WARNING))
     if _handler not in root.handlers:  # a reload of the settings comes here again
         root.addHandler(_handler)
+    # Python's warnings, too: past the handler they would be written into a screen of the terminal.
     logging.captureWarnings(capture=True)
 
 
@@ -147,4 +149,5 @@ _RENDERED: dict[str, Callable[[bool], list[Processor]]] = {
 
 
 def _dumps(event: Any, **_: Any) -> str:
+    # Any value, any key: a line that cannot be written would hide what it tells of.
     return orjson.dumps(event, default=str, option=orjson.OPT_NON_STR_KEYS).decode()

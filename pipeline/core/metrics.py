@@ -57,6 +57,7 @@ class _EngineMetrics:
             elif self._before.get((name, key)) is not None:
                 gauge.remove(name)  # no figure is better than one of a while ago
         for key, counter in self._counters.items():
+            # Engines tell totals, a Prometheus counter takes what is new.
             counter.labels(name).inc((figures[key] or 0) - (self._before.get((name, key)) or 0))
         self._before.update({(name, key): value for key, value in figures.items()})
 

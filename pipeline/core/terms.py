@@ -33,6 +33,8 @@ def by_part(
     """Yield each part of a text, where it begins, and the terms that stand in it, as they do."""
     end = 0
     for part in parts:
+        # Where cutting has changed white space a part is not found as it is, and begins behind the
+        # last one.
         start = max(text.find(part, end), end)
         end = start + len(part)
         yield part, start, [term.moved(-start) for term in wanted if start <= term.start < end]

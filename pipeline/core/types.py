@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from pipeline.core.standing import TargetPart, Token
 from pipeline.core.terms import TermRepair
 
+# Whisper's and Silero's: what comes in otherwise is resampled once, at the door.
 SAMPLE_RATE = 16_000
 """Samples a second, everywhere after capture."""
 
@@ -99,6 +100,7 @@ class Utterance:
 class Span:
     """Time that an engine took, monotonic seconds."""
 
+    # 0.0 throughout stands for work that was not done: `end_s` is asked for it.
     start_s: float = 0.0
     end_s: float = 0.0
     busy_s: float = 0.0

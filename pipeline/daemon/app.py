@@ -239,6 +239,7 @@ class App:
             self._context.facts.has_begun = True
             self._context.announcer.announce()
             self._context.notifier.ready()
+        # Also where a stop came first: a worker that waits for this could not end.
         self._group.begin()
 
     def _start_hashing(self) -> None:
@@ -268,6 +269,7 @@ class App:
     async def _until(self, reached: Callable[[], bool]) -> None:
         """Wait until `reached`, a stop is asked for, or a worker has broken."""
         while not (reached() or self._stops or self._group.is_broken):
+            # Nothing is lost between look and clear: whoever sets it is on this loop.
             self._changed.clear()
             await self._changed.wait()
 

@@ -34,6 +34,7 @@ class Coalesced(Generic[T]):
         return asyncio.shield(self._next)
 
     async def _follow(self, earlier: asyncio.Task[T]) -> T:
+        # Not `await earlier`: whoever cancelled this would cancel that as well.
         await asyncio.wait([earlier])
         self._running, self._next = self._next, None
         return await self._work()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -17,11 +18,13 @@ from pipeline.daemon.outputs import (
     LanguagePageSink,
     LanguagePublishSink,
     LanguageRecordSink,
+    LanguageSubtitleSink,
     MetricsSink,
     OutputSink,
     PageSink,
     PublishSink,
     RecordSink,
+    SubtitleSink,
 )
 from pipeline.daemon.sinks import Screen, Sink
 from pipeline.daemon.state import DaemonState, StateAnnouncer
@@ -33,6 +36,7 @@ from pipeline.protocol.caption import CaptionMessage
 from pipeline.publish.publisher import Publisher
 from pipeline.publish.stream import ServiceStatus
 from pipeline.server.hub import Hub
+from pipeline.server.live_subtitles import LiveSubtitles
 from pipeline.server.operator_token import token_in_force
 from pipeline.server.volunteers import Volunteers
 from pipeline.session.past_services import PastServices
@@ -58,6 +62,8 @@ class DaemonContext:
     """None where nothing is published: the settings do not say so, or it is a rehearsal."""
     outputs: OutputFeed | None
     """None where no other program is named, or it is a rehearsal."""
+    subtitles: LiveSubtitles | None
+    """Those for streams; None where the settings do not ask for them, or it is a rehearsal."""
     doubts: DoubtDesk
     sinks: tuple[Sink, ...]
     """The first is the record: what was shown must outlive us."""
@@ -78,11 +84,13 @@ class DaemonContext:
         return replace(
             self,
             board=self.further[lang],
+            # Operators are asked about the first target's verses only.
             verses=open_verse_desk(alone, lambda _: None),
             doubts=open_doubt_desk(self.facts, self.hub),
             sinks=(
                 LanguageRecordSink(self.recorder, lang),
                 LanguagePageSink(self.hub, lang),
+                *([LanguageSubtitleSink(self.subtitles, lang)] if self.subtitles else []),
                 *([LanguagePublishSink(self.publisher, lang)] if self.publisher else []),
             ),
         )
@@ -100,6 +108,7 @@ def make_context(
     )
     metrics, degradation = Metrics(), Degradation()
     token = token_in_force(settings.operator.token, Path(settings.session.directory))
+    subtitles = _subtitles(settings, session, mode)
     hub = Hub(
         session.board,
         settings.server,
@@ -109,6 +118,7 @@ def make_context(
         metrics=metrics,
         further=session.further,
         past=PastServices(Path(settings.session.directory), running=session.board.session),
+        subtitles=subtitles,
     )
     publisher = _publisher(settings, session, mode)
     sinks: tuple[Sink, ...] = (RecordSink(session.recorder), PageSink(hub), MetricsSink(metrics))
@@ -116,6 +126,7 @@ def make_context(
     sinks += (
         screen,
         *([OutputSink(outputs)] if outputs else []),
+        *([SubtitleSink(subtitles, session.board.target)] if subtitles else []),
         *([PublishSink(publisher, session.board.target)] if publisher else []),
     )
     return DaemonContext(
@@ -131,6 +142,7 @@ def make_context(
         verses=open_verse_desk(settings, hub.operators.suggest),
         publisher=publisher,
         outputs=outputs,
+        subtitles=subtitles,
         doubts=open_doubt_desk(facts, hub),
         sinks=sinks,
         further=session.further,
@@ -152,9 +164,20 @@ def _publisher(settings: Settings, session: OpenSession, mode: Mode) -> Publishe
     return Publisher(settings.publish, status)
 
 
+def _subtitles(settings: Settings, session: OpenSession, mode: Mode) -> LiveSubtitles | None:
+    """Return the subtitles for streams."""
+    if mode == "dry-run" or not settings.outputs.hls:
+        return None
+    # Numbers of segments must not go back, as the computer's clock may when it is set.
+    ahead_s = time.time() - time.monotonic()
+    boards = (session.board, *session.further.values())
+    return LiveSubtitles(boards, lambda: ahead_s + time.monotonic())
+
+
 def _outputs(settings: Settings, mode: Mode) -> OutputFeed | None:
     """Return what shows captions in other programs."""
     named = settings.outputs
-    if mode == "dry-run" or not (named.youtube or named.vmix or named.propresenter):
+    programs = (named.youtube, named.vmix, named.propresenter, named.freeshow)
+    if mode == "dry-run" or not any(programs):
         return None
     return OutputFeed(named, lambda: datetime.now(UTC))

@@ -33,6 +33,7 @@ def ask(server: Server, token: str, message: dict[str, Any], answer: str) -> dic
         raise UsageError("port-unknown", told, "Give it with --port; the daemon has printed it.")
     host = _host(server.host)
     tls = _tls(server)
+    # history=0: no captions, only the answer is wanted.
     uri = f"{'wss' if tls else 'ws'}://{host}:{server.port}/ws?kind=operator&history=0"
     try:
         return asyncio.run(_converse(uri, tls, token, message, answer))

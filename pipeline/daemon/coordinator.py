@@ -154,6 +154,7 @@ class CaptionCoordinator:
         try:
             yield
         finally:
+            # By identity: whatever changes a caption makes a new message of it.
             if self._board.message(caption_id) is before:
                 self.publish(before)
 
@@ -255,6 +256,7 @@ class CaptionCoordinator:
 
     def redact(self, redaction: Redaction) -> set[int]:
         """Take what was said in a stretch of time off every screen; return the ids that go."""
+        # Else the records of finals from before that stretch would go with the tracks.
         self.settle()
         self._verses.forget()
         for key in self._doubts.ids:

@@ -80,6 +80,7 @@ class DoubtDesk:
     def messages(self, now_s: float) -> tuple[DoubtfulMessage, ...]:
         """Return what a page needs that comes late."""
         return tuple(
+            # Above 0, which would tell the page that it is kept back no longer.
             _told(held.caption, max(0.01, held.since_s + self._hold_s - now_s))
             for held in self._held.values()
         )

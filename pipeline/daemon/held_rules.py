@@ -148,6 +148,7 @@ class HeldRules:
             text = applied(rule, old.target.text)
             if text == old.target.text or not glossary.find(old.source.text):
                 continue
+            # However many there are: nothing is translated again for it.
             new = self._board.edit(old.id, text)
             if new is not None:
                 rewritten.append(partial(self._put_back, old))

@@ -6,7 +6,7 @@ does; when somebody comes, what was said last is filled in. Belongs to the event
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -50,6 +50,7 @@ class Languages:
     ) -> None:
         """Take the parts, in the order of `settings.translate.targets`."""
         self._hub = context.hub
+        self._subtitles = context.subtitles
         self._settled: deque[Transcript] = deque(maxlen=_FILLED)
         self._languages: dict[str, Language] = {}
         targets = settings.translate.targets
@@ -72,7 +73,9 @@ class Languages:
 
     def look(self, now_s: float) -> None:
         """See who watches, and how each language keeps up."""
-        watchers = self._hub.watchers() if self._languages else {}
+        watchers = self._hub.watchers() if self._languages else Counter()
+        if self._subtitles:
+            watchers += self._subtitles.watchers()
         for each in self._languages.values():
             each.coordinator.release_due(now_s)
             self._set_watchers(each, watchers, now_s)
@@ -254,6 +257,7 @@ class Languages:
 
 def without_samples(utterance: Utterance) -> Utterance:
     """Return an utterance that holds no sound in memory: the first target's has it."""
+    # A copy: an empty view would keep all the samples that it is a view of.
     return replace(utterance, pcm=utterance.pcm[:0].copy())
 
 

@@ -47,6 +47,7 @@ class Notices:
 
         def translated(made: Caption) -> None:
             nonlocal shown
+            # By identity: a later notice may say the very same.
             if self.texts is shown:
                 shown = {**shown, made.lang: made.text}
                 self.show(shown, at_s)

@@ -266,6 +266,7 @@ class OperatorCommands:
             self._note(_SONG_COMMAND[before])
 
         if wanted == "auto":
+            # That has taken both back: an undo must not do it once more.
             for other in ("song-hold", "song-caption"):
                 self._undo.forget(other)
         elif wanted != before:

@@ -20,6 +20,7 @@ from pipeline.records.events import FaultEvent, SongEvent, SourceEvent
 from pipeline.records.translation import translation_record
 from pipeline.records.utterance import UtteranceRecord
 from pipeline.server.hub import Hub
+from pipeline.server.live_subtitles import LiveSubtitles
 from pipeline.session.recorder import SessionRecorder
 
 
@@ -192,6 +193,31 @@ class OutputSink(Sink):
     def on_redaction(self, redaction: Redaction, removed: Sequence[CaptionMessage]) -> None:  # noqa: ARG002
         """Take it off their screens."""
         self._feed.on_redaction(removed)
+
+
+class LanguageSubtitleSink(Sink):
+    """Puts the captions of one target language into the subtitles for streams."""
+
+    def __init__(self, subtitles: LiveSubtitles, lang: str) -> None:
+        self._subtitles = subtitles
+        self._lang = lang
+
+    def on_caption(self, message: CaptionMessage) -> None:
+        """Put it there; it is seen when it is final."""
+        self._subtitles.put(message, self._lang)
+
+    def on_redaction(self, _: Redaction, removed: Sequence[CaptionMessage]) -> None:
+        """Take the captions out of all segments."""
+        for message in removed:
+            self._subtitles.put(message, self._lang)
+
+
+class SubtitleSink(LanguageSubtitleSink):
+    """Puts the first target's captions there, and the state of all."""
+
+    def on_state(self, state: State, reason: str) -> None:  # noqa: ARG002 - for operators
+        """Leave out what is said while the displays are blank."""
+        self._subtitles.set_blank(is_blank=state == "blank")
 
 
 class MetricsSink(Sink):

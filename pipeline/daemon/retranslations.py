@@ -51,6 +51,7 @@ class Retranslations:
             if now.seq == seq and now.target != target:
                 revised = self._board.retranslate(message.id, target)
                 self._coordinator.publish(revised)
+                # The final translation comes behind the quick one, and may replace just that.
                 seq = revised.seq
 
         self.of_text(message.source, show, message)

@@ -34,6 +34,7 @@ def take_notes(directory: Path, session: Path, mode: Mode) -> Notes:
     waiting, own = directory / NOTES, session / NOTES
     try:
         if mode == "live" and waiting.exists() and not own.exists():
+            # Moved, not copied: they are for one service only.
             waiting.replace(own)
         place = own if own.exists() or mode == "live" else waiting
         return read_notes(place) if place.exists() else Notes()
@@ -86,6 +87,7 @@ class ServiceNotes:
 
         Raises ProtocolError.
         """
+        # A page that was closed in the middle has left a beginning.
         if part.at == 0:
             self._upload = bytearray()
         if part.at != len(self._upload):

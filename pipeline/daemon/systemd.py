@@ -50,12 +50,14 @@ class Notifier:
         if not self._address:
             return
         with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as out:
+            # On the event loop: captions must not wait for systemd.
             out.setblocking(False)
             out.sendto(message.encode(), self._address)
 
 
 def _watchdog_s(environment: Mapping[str, str]) -> float:
     """Return a third of the time after which systemd takes us for dead."""
+    # A parent's variable is inherited, and its watchdog is not ours.
     meant_for = environment.get("WATCHDOG_PID", str(os.getpid()))
     every_us = environment.get("WATCHDOG_USEC", "")
     if meant_for != str(os.getpid()) or not every_us.isdecimal():

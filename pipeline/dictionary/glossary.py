@@ -80,6 +80,7 @@ class Glossary:
             entry = self.entries[found.rule.id]
             if entry.term.name and _is_name(text, found):
                 continue
+            # "the covenant's" is one covenant.
             is_singular = found.write in {found.rule.write, f"{found.rule.write}'s"}
             forms = entry.singular if is_singular else entry.plural
             name, place = entry.term.id, (found.start, found.end)
@@ -97,6 +98,7 @@ def shown_all(text: str, wanted: WantedTerm) -> list[tuple[int, int]]:
     return list(_spans(text, wanted.pattern))
 
 
+# Cached: one entry that is held has the glossaries of all languages compiled again.
 @lru_cache(maxsize=16)
 def compile_glossary(terms: tuple[Term, ...], lang: str) -> Glossary:
     """Compile entries, shipped ones first, for the target language `lang`.
@@ -112,6 +114,7 @@ def compile_glossary(terms: tuple[Term, ...], lang: str) -> Glossary:
         if not say:
             continue
         kept.append(term)
+        # By number: two files may have an entry for the same word.
         name = f"{number}"
         entries[name] = _entry(term, lang)
         near, not_near, within = term.near, term.not_near, term.within_words
@@ -206,6 +209,7 @@ def _require_word(phrase: str, at: str, where: str) -> None:
 
 def _entry(term: Term, lang: str) -> _Entry:
     many = term.plural or tuple(filter(None, (inflection.plural(f, lang) for f in term.write)))
+    # The longest first: an alternation takes the first one that fits.
     known = sorted({*term.write, *term.also, *many}, key=len, reverse=True)
     pattern = "|".join(dict.fromkeys(inflection.pattern(form, lang) for form in known))
     return _Entry(term, term.write[:_MOST_FORMS], many[:_MOST_FORMS], pattern)

@@ -198,6 +198,7 @@ def _put_in_place(file: Path, content: str) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         whole.flush()
+        # Another file is in its place now, with the mode of a new one.
         if mode is not None:
             path.chmod(mode)
     except OSError as error:

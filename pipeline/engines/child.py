@@ -71,6 +71,7 @@ def _step_back(parent: int, name: str) -> None:
         signal.signal(number, signal.SIG_IGN)
     libc = ctypes.CDLL(None)
     libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    # The kernel keeps 15 bytes of a name.
     libc.prctl(_PR_SET_NAME, name.encode()[:15])
     if os.getppid() != parent:  # it was quicker
         os._exit(0)

@@ -80,6 +80,7 @@ class ChildProcess:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
+                # It is polled and read by its descriptor: no buffer may stand in between.
                 bufsize=0,
                 pass_fds=(its.fileno(),),
                 env={k: v for k, v in os.environ.items() if k not in _OWN_NOTICES},

@@ -51,6 +51,7 @@ class Completions:
     @property
     def place(self) -> str:
         """Host and port, for people."""
+        # Without a name and a password, which may stand before it.
         return self._base.netloc.rpartition("@")[2]
 
     @property
@@ -75,6 +76,7 @@ class Completions:
         call = HttpCall(self._base, "models", headers=self._headers, until_s=until_s, tls=self._tls)
         with closing(call):
             head, body = self._whole(call, check)
+            # Not every server lists its models; it may well have the one that is wanted.
             if head.status in {404, 405, 501}:
                 return []
             self._expect(head, body, _JSON)
@@ -172,6 +174,7 @@ class Completions:
                     f"{self.place} refuses the key{because}.",
                     f"{setting(self._section, 'key_file')} names the file with it.",
                 )
+            # Without words about it any web server may have answered.
             case 404 if said:
                 raise self._other_model(said)
             case 429 | 503:

@@ -44,6 +44,7 @@ class Embedder:
         if not self._context:
             c.llama_model_free(model)
             raise self._broken(llama.error_lines())
+        # Not at exit, for the reason that `llama.Llama` gives.
         weakref.finalize(self, llama.free, self._context, model).atexit = False
         self._vocab = c.llama_model_get_vocab(model)
         # Some models end in layers of their own, after which a vector has another length.

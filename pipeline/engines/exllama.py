@@ -6,21 +6,20 @@ imports it. Its interface as of 0.3: examples/inference_stream.py there.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from pipeline.core.errors import EngineCancelledError, EngineError, ModelError
+from pipeline.core.errors import EngineError, ModelError
 from pipeline.core.standing import Standing
 from pipeline.core.terms import WantedTerm
 from pipeline.core.types import Translation
 from pipeline.engines import prompts
 from pipeline.engines.answer import Piece, read_answer
-from pipeline.engines.output import join
-from pipeline.engines.protocols import never
+from pipeline.engines.output import growing, join
+from pipeline.engines.protocols import never, until_deadline
 from pipeline.engines.specification import setting
 from pipeline.text import sentences
 
@@ -71,6 +70,7 @@ class ExLlama:
 
         Raises ModelError, or ConfigError for a language that the prompt cannot name.
         """
+        # Only to fail here, not at the first caption, where the languages have no prompt.
         prompts.render(self._style, "", self._source, self.target, self._section)
         key = setting(self._section, "model")
         if not (self._path / "config.json").is_file():
@@ -105,20 +105,8 @@ class ExLlama:
         not fit into the context, `exllama-failed` for what the runtime refuses;
         EngineCancelledError.
         """
-        allowed_s = self.deadline_s
-        until_s = time.monotonic() + allowed_s
         parts: list[Translation] = []
-
-        def check() -> None:
-            if self.is_cancelled():
-                raise EngineCancelledError("engine-cancelled", "The translation is not wanted.")
-            if time.monotonic() > until_s:
-                raise EngineError("final-late", f"No translation within {allowed_s:g} s.")
-
-        def grow(part: str) -> None:
-            if on_text is not None:
-                on_text(" ".join([*(before.text for before in parts), part]))
-
+        check, grow = until_deadline(self), growing(on_text, parts)
         if not text.strip():
             return Translation("", self.name)
         try:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal, TypedDict
 
 import structlog
 
-from pipeline.core.errors import EngineCancelledError, EngineError, ModelError
+from pipeline.core.errors import EngineError, ModelError
 from pipeline.core.standing import Standing
 from pipeline.core.terms import WantedTerm, by_part
 from pipeline.core.types import Translation
@@ -17,8 +16,8 @@ from pipeline.engines import llama, prompts
 from pipeline.engines import speculative as drafting
 from pipeline.engines.gemma_terms import Answer, repair_answer
 from pipeline.engines.gpu_steps import gpu_steps, in_words
-from pipeline.engines.output import WholeWords, join, one_line
-from pipeline.engines.protocols import never
+from pipeline.engines.output import WholeWords, growing, join, one_line
+from pipeline.engines.protocols import never, until_deadline
 from pipeline.engines.specification import setting
 from pipeline.engines.speculative import Bias, Draft
 from pipeline.text import repetition, sentences
@@ -27,6 +26,7 @@ log = structlog.get_logger()
 
 _WARM_UP = "Grace to you and peace."
 _NOTHING = Draft()
+# Measured: docs/ARCHITECTURE.md, "A final keeps what stands".
 _STANDS = Bias(standing=0.4, tail=0.2, final=0.5)
 
 
@@ -153,20 +153,8 @@ class Gemma:
         Raises EngineError: `final-late` after `deadline_s`, `text-too-long` for a word that does
         not fit into the context, `gemma-failed` for what llama.cpp refuses; EngineCancelledError.
         """
-        allowed_s = self.deadline_s
-        until_s = time.monotonic() + allowed_s
         parts: list[Translation] = []
-
-        def check() -> None:
-            if self.is_cancelled():
-                raise EngineCancelledError("engine-cancelled", "The translation is not wanted.")
-            if time.monotonic() > until_s:
-                raise EngineError("final-late", f"No translation within {allowed_s:g} s.")
-
-        def grow(part: str) -> None:
-            if on_text is not None:
-                on_text(" ".join([*(before.text for before in parts), part]))
-
+        check, grow = until_deadline(self), growing(on_text, parts)
         if not text.strip():
             return Translation("", self.name)
         try:

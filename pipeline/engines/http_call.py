@@ -66,6 +66,7 @@ class HttpCall:
         """Start it. `until_s` is monotonic; `body` makes it a POST; `tls` is for https."""
         self._base = base
         self._path = path
+        # A kept connection that the server has closed meanwhile would cost the retry.
         self._headers = {**headers, "Connection": "close"}
         self._body = body
         self._until_s = until_s
@@ -73,6 +74,7 @@ class HttpCall:
         self._said: queue.SimpleQueue[_Said] = queue.SimpleQueue()
         self._is_closed = False
         self._connection: http.client.HTTPConnection | None = None
+        # Without a name and a password: it stands in messages.
         self._where = base.netloc.rpartition("@")[2]
         threading.Thread(target=self._run, name="http call", daemon=True).start()
 

@@ -71,6 +71,7 @@ class Llama:
     def tokenize(self, text: str, *, special: bool) -> list[int]:
         """Return the tokens of `text`; control tokens are recognized in it only if `special`."""
         data = text.encode(errors="replace")
+        # A token has a byte at least; the few more are for what a vocabulary puts before a text.
         size = len(data) + 8
         tokens = (ctypes.c_int32 * size)()
         count = self._c.llama_tokenize(self._vocab, data, len(data), tokens, size, False, special)
@@ -100,6 +101,7 @@ class Llama:
         `check` is called between batches and may raise. Raises LlamaError.
         """
         reused = self._known(tokens)
+        # Another language's prompt: it would overwrite a head that is soon wanted again.
         if reused < self._head <= len(self._evaluated):
             self._keep_head()
             self._take_up_head(tokens)
@@ -195,6 +197,7 @@ class Llama:
             raise LlamaError("nothing has been evaluated")
         logits = np.ctypeslib.as_array(pointer, shape=(self._vocab_size,))
         token = int(logits.argmax())
+        # Less the highest: exp of a logit itself may overflow.
         logprob = -float(np.log(np.exp(logits - logits[token]).sum()))
         if not np.isfinite(logprob):
             self.reset()

@@ -81,6 +81,7 @@ class Marian:
                 str(self._path),
                 device="cpu",
                 compute_type=self._compute_type,
+                # One request at a time: only threads within it are of use.
                 inter_threads=1,
                 intra_threads=self._threads,
             )

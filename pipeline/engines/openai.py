@@ -18,7 +18,7 @@ from pipeline.engines import prompts
 from pipeline.engines.answer import read_answer
 from pipeline.engines.completions import Completions
 from pipeline.engines.http_call import LOOK_S
-from pipeline.engines.output import join
+from pipeline.engines.output import growing, join
 from pipeline.engines.protocols import never
 from pipeline.text import sentences
 
@@ -72,6 +72,7 @@ class OpenAi:
 
     def open(self) -> None:
         """Read what the server needs to be asked. Raises ModelError, ConfigError."""
+        # Only to fail here, not at the first caption, where the languages have no prompt.
         prompts.render(self._style, "", self._source, self.target, self._section)
         self.server.open()
 
@@ -103,11 +104,7 @@ class OpenAi:
         """
         until_s = time.monotonic() + self.deadline_s
         parts: list[Translation] = []
-
-        def grow(part: str) -> None:
-            if on_text is not None:
-                on_text(" ".join([*(before.text for before in parts), part]))
-
+        grow = growing(on_text, parts)
         if not text.strip():
             return Translation("", self.name)
         try:
@@ -152,6 +149,7 @@ class OpenAi:
             "max_tokens": self._cap(part),
             "temperature": 0,
             "stop": [prompt.end],
+            # Without it a stream does not tell how many tokens there were.
             "stream_options": {"include_usage": True},
         }
         with closing(self.server.complete(request, until_s=until_s, check=check)) as pieces:

@@ -40,6 +40,21 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
+def growing(
+    on_text: Callable[[str], None] | None, parts: Sequence[Translation]
+) -> Callable[[str], None]:
+    """Return what is told of a part as it grows, and tells `on_text` of all so far.
+
+    `parts` are those before it; the caller adds each when it is done.
+    """
+
+    def grow(part: str) -> None:
+        if on_text is not None:
+            on_text(" ".join([*(before.text for before in parts), part]))
+
+    return grow
+
+
 def join(engine: str, parts: Sequence[Translation]) -> Translation:
     """Return the whole: texts joined by spaces, counts summed, confidence weighted by tokens.
 

@@ -30,6 +30,7 @@ class PromptHeads:
         """
         for head, state in self._states.items():
             if len(head) < len(tokens) and tuple(tokens[: len(head)]) == head:
+                # To the end of the row: the first is the next to go.
                 self._states[head] = self._states.pop(head)
                 return list(head), state
         return None

@@ -6,9 +6,11 @@ costs nothing. An engine belongs to one thread; nothing here is safe to share.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from typing import Protocol, runtime_checkable
 
+from pipeline.core.errors import EngineCancelledError, EngineError
 from pipeline.core.standing import Standing
 from pipeline.core.terms import WantedTerm
 from pipeline.core.types import Pcm, Recognition, Translation
@@ -93,3 +95,19 @@ class Scorer(Protocol):
         """Return the mean log-probability of `target` as a translation of `text`, and that of its
         least likely token. Raises EngineError.
         """
+
+
+def until_deadline(engine: Translator) -> Callable[[], None]:
+    """Return what raises EngineError once the engine's time, from now on, is over (`final-late`)
+    and EngineCancelledError once it is cancelled.
+    """
+    allowed_s = engine.deadline_s
+    until_s = time.monotonic() + allowed_s
+
+    def check() -> None:
+        if engine.is_cancelled():
+            raise EngineCancelledError("engine-cancelled", "The translation is not wanted.")
+        if time.monotonic() > until_s:
+            raise EngineError("final-late", f"No translation within {allowed_s:g} s.")
+
+    return check

@@ -68,6 +68,7 @@ class StandIn:
         except EngineCancelledError:
             raise
         except EngineError:
+            # Twice 0 is 0: then it is the first wait.
             self._rest_s = min(_MOST_S, 2 * self._rest_s or _FIRST_S)
             self._until_s = time.monotonic() + self._rest_s
             return self._local.translate(*rest)

@@ -160,6 +160,7 @@ def _middle_s(piece: Piece) -> float | None:
 
 def piece_id(text: str) -> int:
     """Return an id for a piece of a recognizer that gives none."""
+    # Not `hash`, which is another one in every process.
     return zlib.crc32(text.encode())
 
 

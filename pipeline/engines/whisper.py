@@ -135,6 +135,7 @@ class Whisper:
         self._model = model
         multilingual = model.model.is_multilingual
         self._tokenizer = Tokenizer(model.hf_tokenizer, multilingual, "transcribe", self._lang)
+        # -1 stands for Whisper's own list: signs that nobody speaks.
         self._suppressed = list(get_suppressed_tokens(self._tokenizer, [-1]))
         try:
             self.recognize(np.zeros(SAMPLE_RATE, np.float32), final=True)

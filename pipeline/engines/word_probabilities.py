@@ -61,5 +61,6 @@ def _logprob(step: Any, token: int) -> float:
     if step.device != "cpu":
         step = step.to_device(ctranslate2.Device.cpu)
     scores = np.asarray(step.to(ctranslate2.DataType.float32)).ravel()
+    # Less the highest: exp of the others cannot overflow.
     scores = scores - scores.max()
     return float(scores[token] - np.log(np.exp(scores).sum()))

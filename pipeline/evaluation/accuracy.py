@@ -67,6 +67,7 @@ def terms(sentences: Iterable[Sentence], captions: Sequence[Cue], side: Side) ->
     """Count the sentences' terms that are in the captions shown while they were spoken."""
     found = of = 0
     for sentence in sentences:
+        # Only near its sentence: a term that is said again later makes up for none that was lost.
         near = [cue.text for cue in captions if sentence.overlap_s(cue.start_s, cue.end_s) > 0]
         # With spaces on both sides, "sin" is not found in "single".
         text = f" {' '.join(words(' '.join(near)))} "

@@ -58,6 +58,7 @@ class CometKiwi:
             made = self._model.predict(
                 samples, batch_size=_BATCH, gpus=0, num_workers=0, progress_bar=False
             )
+            # A regression may go a little beyond both ends.
             return [min(1.0, max(0.0, float(score))) for score in made["scores"]]
         except Exception as error:
             raise EngineError("comet-failed", f"CometKiwi failed: {error}.") from error

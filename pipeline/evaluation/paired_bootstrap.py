@@ -23,6 +23,7 @@ Statistics = npt.NDArray[np.float64]
 """One row for each sentence; a corpus is the sum of its rows."""
 
 RESAMPLES = 2000
+# Fixed, so that the same translations get the same verdict each time.
 SEED = 20241120
 TERMS = "terms, %"
 LIMITS = {"BLEU": 2.0, "chrF++": 2.0, TERMS: 5.0}
@@ -185,6 +186,7 @@ def _terms(texts: Sequence[str], sentences: Sequence[Sentence]) -> Statistics:
 
 
 def _right(total: Statistics) -> float:
+    # A draw may hold utterances without a word.
     return float(100 - 100 * total[0] / max(1.0, total[1]))
 
 

@@ -60,6 +60,7 @@ def judge_again(
         # Where it cannot tell, the log-probability stands in, with that one's limits.
         by = LogProbability.name if told is None else estimator.name
         measuring = Measuring(estimate_by=by, agreement_by=agreement_by, limits=limits)
+        # By the same function as live, so that both judge alike but for who measures.
         again = judged(_compared(each, meaning), told, measuring)
         on_caption()
         if again.quality is not None:

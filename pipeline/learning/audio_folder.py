@@ -31,6 +31,7 @@ def drop_sound(data: Path, session: str) -> None:
     """Delete a session's recordings, and what the metadata says of them. Raises OSError."""
     for path in (data / FOLDER).glob(f"{session}-*.flac"):
         path.unlink(missing_ok=True)
+    # At once, not with the next collection: it holds the words that were said.
     metadata = data / FOLDER / METADATA
     if metadata.exists():
         kept = [line for line in metadata.read_bytes().splitlines(True) if not _of(line, session)]

@@ -47,6 +47,7 @@ def as_heard(example: Example, sounds: Mapping[str, str], share: float, rng: ran
     text, done = example.source, 0
     places = list(_places(text, sounds))
     rng.shuffle(places)
+    # From the end: a replacement moves no place that is still to come.
     for start, end, heard in sorted(places[:room], reverse=True):
         if done + len(heard.split()) <= room + 1:
             text = f"{text[:start]}{heard}{text[end:]}"
@@ -75,6 +76,7 @@ def prefix(example: Example, rng: random.Random) -> Example | None:
     made = max(1, round(count / len(source) * len(target)))
     return replace(
         example,
+        # As a partial is translated: without a full stop at its end.
         source=_END.sub("", " ".join(source[:count])),
         target=_END.sub("", " ".join(target[:made])),
         heard="",

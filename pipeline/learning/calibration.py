@@ -17,6 +17,7 @@ ENOUGH = 200
 """Reviewed pairs from which on they decide."""
 PRECISION = 0.95
 _SHARES = (0.4, 0.6)
+# Rounded, so that START and its two neighbours are found among them as they are written.
 _THRESHOLDS = tuple(round(0.60 + 0.01 * step, 2) for step in range(39))
 
 

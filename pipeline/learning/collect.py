@@ -37,6 +37,7 @@ from pipeline.session.reader import JOURNAL, RECORDS
 from pipeline.session.resume import in_use
 from pipeline.text.words import words
 
+# What a session's pairs depend on: if these are the same it need not be read again.
 _INPUTS = (JOURNAL, RECORDS, REVIEWED, SCORED)
 
 
@@ -120,6 +121,7 @@ def collect(
             continue
         speaker = settings.speaker or (before.speaker if before else "")
         inputs = {f: sha256(folder / f) for f in _INPUTS if (folder / f).exists()}
+        # The speaker as well: a session that is told who spoke is read again.
         if before and name in stored and (before.inputs, before.speaker) == (inputs, speaker):
             unchanged += 1
             continue
@@ -189,6 +191,7 @@ def _sum_up(
     dry_run: bool,
 ) -> Collected:
     """Make what all sessions together give."""
+    # By name: the files are the same whichever session was read first.
     ordered = [stored[name] for name in sorted(stored)]
     scores = [score for each in ordered for score in each.scores]
     calibration = calibrate(scores, [judged for each in ordered for judged in each.reviewed])

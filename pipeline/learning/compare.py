@@ -45,6 +45,7 @@ from pipeline.text.words import words
 
 COMPARISONS = "comparisons.jsonl"
 Advice: TypeAlias = Literal["deploy", "keep"]
+# Not the gate's limits: there a smaller file is worth a little, here nothing may be lost.
 _EXACT = dict.fromkeys(LIMITS, 0.0)
 
 
@@ -110,6 +111,7 @@ def compare_translators(
     for each in sets:
         texts: tuple[list[str], list[str]] = ([], [])
         for number, sentence in enumerate(each.sentences):
+            # Each goes first every other time: what slows the machine slows both alike.
             for side in (0, 1) if number % 2 else (1, 0):
                 text, ms = _timed(engines[side], sentence.source)
                 texts[side].append(text)
@@ -247,6 +249,7 @@ def _with(loaded: Loaded, role: Role, model: str, prompt: str = "") -> Settings:
     """Return the settings with another model for a role. Raises ConfigError."""
     flags: dict[str, Any] = {**loaded.flags, KEYS[role]: model}
     if role == "gemma":
+        # A late answer would count as none; here the quality is judged, and the pace beside it.
         flags |= {"translate.final.engine": "gemma", "translate.final.deadline_s": 60}
     if prompt:
         flags["translate.final.prompt"] = prompt

@@ -61,6 +61,7 @@ def read_bible(path: Path, source_column: str, target_column: str) -> list[Verse
 
     Verses that lack a text are left out. Raises LearningError (corpus-unreadable).
     """
+    # Quotation marks are the verse's own: a verse may open one that another one closes.
     rows = csv.DictReader(_lines(path), delimiter="\t", quoting=csv.QUOTE_NONE)
     needed = ("book", "chapter", "verse", source_column, target_column)
     missing = [name for name in needed if name not in (rows.fieldnames or ())]

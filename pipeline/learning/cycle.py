@@ -148,6 +148,7 @@ def _run(command: Sequence[str], directory: Path) -> int:
     """Run a command at the lowest priority until it ends or a service begins; return its code."""
     process = subprocess.Popen(  # noqa: S603 - ourselves
         ["nice", "-n", "19", *command],  # noqa: S607 - of every Linux
+        # A group of its own: whatever a command has started ends with it.
         start_new_session=True,
         env=os.environ | {"PYTHONUNBUFFERED": "1"},
     )
@@ -164,6 +165,7 @@ def _run(command: Sequence[str], directory: Path) -> int:
 def _end(process: subprocess.Popen[bytes]) -> None:
     """End a command and what it has started, which save what they have."""
     if process.poll() is None:
+        # Its number is its group's too, since it began one.
         os.killpg(process.pid, signal.SIGTERM)
         process.wait()
 

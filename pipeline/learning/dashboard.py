@@ -127,6 +127,7 @@ def _charts(services: Sequence[ServiceFigures]) -> list[tuple[str, str, object]]
             100.0,
         ),
     ]
+    # A session's name begins with its day.
     names = [each.name[:10] for each in services]
     made: list[tuple[str, str, object]] = [
         (title, says, columns(list(zip(names, values, strict=True)), top, title))

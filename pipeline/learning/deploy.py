@@ -161,6 +161,7 @@ def _copy(
         with store.lock(name):
             store.require_place(name)
             place = store.partial(name) / "new"
+            # What an attempt left there that was cut off.
             shutil.rmtree(place, ignore_errors=True)
             place.mkdir(parents=True)
             wanted = sum(file.stat().st_size for file in files)
@@ -232,6 +233,7 @@ def _switch(
         after=after,
         rollback=taken_back,
     )
+    # Before anything is written: what is overridden elsewhere would change nothing.
     for key in after:
         if loaded.origins[key] in ("environment", "command line"):
             raise LearningError(

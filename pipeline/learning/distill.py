@@ -93,6 +93,7 @@ def teach(
     path = order.out / TAUGHT
     try:
         order.out.mkdir(parents=True, exist_ok=True)
+        # Before the file is made: without it this is a first teaching.
         _require_same(order)
         # No fsync: what a power cut takes of the end is taught once more.
         file = GrowingFile(path, sync=False, keep=True)
@@ -212,6 +213,7 @@ def _mix_lines(order: TeachingOrder) -> list[dict[str, Any]]:
         lines = [orjson.loads(line) for line in path.read_bytes().splitlines()]
         chosen = [each for each in lines if not order.parts or each["part"] in order.parts]
         for each in chosen:
+            # A field that is missing is found here, and not in the middle of the teaching.
             _ = [each[name] for name in (*order.langs, "weight")]
     except FileNotFoundError:
         raise LearningError(

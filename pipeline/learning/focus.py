@@ -96,6 +96,7 @@ def _candidates(alone: Sequence[LearningPair]) -> tuple[Candidate, ...]:
     """Return the captions with the lowest scores: those that wait for a review, within limits."""
     waiting = sum(pair.status == "review" for pair in alone)
     least, most = (round(share * len(alone)) for share in (LEAST_SHARE, MOST_SHARE))
+    # 15 % of a few captions are none: one is looked at in any case.
     count = min(max(waiting, least), max(most, 1 if alone else 0))
     ranked = sorted(alone, key=lambda pair: (pair.quality_score or 0.0, pair.session_id, pair.id))
     return tuple(

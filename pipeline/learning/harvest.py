@@ -213,6 +213,7 @@ def _judged(
 ) -> Iterable[tuple[float, bool]]:
     for key, decided in decisions.items():
         if key in clean and decided.outcome != "open":
+            # What had to be corrected was not good as it was.
             yield clean[key], decided.outcome == "approved"
 
 

@@ -66,6 +66,7 @@ def evidence_of_record(record: UtteranceRecord) -> Evidence:
         quick_least=opinion.least if opinion else None,
         final_mean=final.avg_logprob if final else None,
         agreement=opinion.agreement if opinion else None,
+        # A probability of 0 has no logarithm (as in `church.doubt`).
         heard=None if least is None else math.log(max(1e-4, least)),
         **of_texts(record.text, final.text if final else "", record.checks),
     )

@@ -57,6 +57,7 @@ def sentence_sets(
     """
     held_out = [pair for pair in data.pairs() if is_held_out(pair)]
     sets = [SentenceSet("own sermons", _sentences("sermon", held_out, langs))]
+    # The sentences that ship are of this pair alone.
     if langs == ("en", "es"):
         gate = read_gate()
         sets += [

@@ -108,6 +108,7 @@ def make_mix(given: Ingredients, settings: MixSettings) -> Mix:
     chosen["bible"] = _bible(given.bibles, wanted["bible"], settings, rng, unseen)
     treatments = _Treatments(given, settings, rng)
     examples = [treatments.treat(each) for part in chosen.values() for each in part]
+    # Else training would see one part after the other.
     rng.shuffle(examples)
     parts = Counter(each.part for each in examples)
     lacking = {part: wanted[part] - len(each) for part, each in chosen.items()}
@@ -142,6 +143,7 @@ def _several(pool: Sequence[Example], share: float, rng: random.Random) -> list[
     Pairs of one session are joined only where they followed each other; others as they come.
     """
     ordered = sorted(pool, key=lambda each: (each.session, each.id)) if pool else []
+    # Pairs of no session have no number either: 0 follows 0.
     follows = {
         id(a): b for a, b in pairwise(ordered) if a.session == b.session and b.id in (a.id + 1, 0)
     }
@@ -214,6 +216,7 @@ class _Treatments:
     def treat(self, example: Example) -> Example:
         """Return a pair as it is learnt from."""
         settings, rng = self._settings, self._rng
+        # A bare term: too short to be cut, and there is nothing around it to be told.
         if example.part == "glossary":
             return example
         if rng.random() < settings.prefixes and (cut := prefix(example, rng)):

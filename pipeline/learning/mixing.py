@@ -127,6 +127,7 @@ def _ingredients(
     learnt = [pair for pair in pairs if (pair.source_lang, pair.target_lang) == langs]
     return Ingredients(
         bibles=bibles,
+        # Of general pairs the mix takes its own share, from their file.
         sermon=[_example(pair, "sermon") for pair in learnt if pair.tier != "general"],
         glossary=read_glossary(sources.glossary, langs) if sources.glossary else {},
         general=[_example(pair, "general") for pair in general],

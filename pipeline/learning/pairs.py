@@ -96,6 +96,7 @@ def parse_line(line: bytes) -> LearningPair:
         fields |= {"text": fields.pop(source), "translation": fields.pop(target)}
     except (ValueError, KeyError, TypeError) as error:
         raise ProtocolError("bad-json", f"This is no pair: {error}.") from None
+    # Once more as JSON: of Python's own values a list is no tuple.
     return parse_json(_PAIR, orjson.dumps(fields))
 
 

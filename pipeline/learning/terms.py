@@ -92,6 +92,7 @@ def _differences(heard: Sequence[str], said: Sequence[str]) -> list[tuple[str, s
     a, b = [key(word) for word in heard], [key(word) for word in said]
     return [
         (" ".join(said[k:m]), " ".join(heard[i:j]))
+        # autojunk would leave out frequent words of long texts, and find differences that are none.
         for what, i, j, k, m in SequenceMatcher(None, a, b, autojunk=False).get_opcodes()
         if what == "replace" and j - i <= _LONGEST and m - k <= _LONGEST
     ]

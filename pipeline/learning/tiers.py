@@ -18,6 +18,7 @@ from pipeline.learning.pairs import LearningPair
 from pipeline.text.words import words
 
 _TRUST = {"review": 2, "operator": 1, "auto": 0, "general": -1}
+# Fixed: the next collection draws the same pairs again.
 _SEED = 20261122
 _LEAST_WEIGHT, _MOST_WEIGHT = 0.25, 2.0
 
@@ -50,6 +51,7 @@ def select(
     chosen = _weighted(accepted, "accepted") + _weighted(diverse, "diversity")
     known |= {pair.key for pair in diverse}
     more = [pair for pair in general if pair.key not in known]
+    # Their share is of all pairs, themselves included.
     wanted = round(shares.general / (1 - shares.general) * len(chosen))
     drawn = random.Random(_SEED).sample(more, min(wanted, len(more)))  # noqa: S311 - no secret
     return chosen + [replace(pair, tier="general") for pair in drawn]
@@ -84,6 +86,7 @@ def _novel(
         best = max(left, key=lambda pair: len(set(words(pair.text)) - seen))
         left.remove(best)
         new = set(words(best.text)) - seen
+        # The best brings nothing new, so none of the others does.
         if not new:
             break
         if by_speaker[best.speaker] < cap:

@@ -121,6 +121,7 @@ def train(
 
 def require_trainers(checkout: Path = _CHECKOUT) -> None:
     """Check that the trainers and what they need are here. Raises LearningError."""
+    # Looked for, not imported: nothing of torch comes into this process.
     missing = [name for name in _PACKAGES if importlib.util.find_spec(name) is None]
     if missing or not (checkout / "scripts" / "training").is_dir():
         why = f"{', '.join(missing)} is not installed" if missing else "this is no checkout"
@@ -143,6 +144,7 @@ def _run(command: Sequence[str], checkout: Path, on_line: Callable[[str], None])
         ["nice", "-n", "19", *command],  # noqa: S607 - of every Linux
         cwd=checkout,
         stdout=subprocess.PIPE,
+        # In one stream with the rest: the last line of either says why it ended.
         stderr=subprocess.STDOUT,
         text=True,
         env=os.environ | {"PYTHONUNBUFFERED": "1"},

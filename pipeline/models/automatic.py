@@ -51,6 +51,7 @@ def recognizer_name(settings: Settings) -> str:
     here = list(_here(store, settings))
     tuned = [model for model in here if kept_up.get(model.name)]
     if tuned:
+        # Of one family the larger one hears better; that it keeps up is what `tune` has said.
         return max(tuned, key=lambda model: model.size_bytes).name
     # Not measured yet is no reason against it; found too slow is.
     untried = FIRST in {model.name for model in here} and kept_up.get(FIRST, True)
@@ -99,6 +100,7 @@ def names_in_use(settings: Settings) -> dict[str, str]:
 def remember(settings: Settings, name: str, *, keeps_up: bool) -> None:
     """Keep what `tune` has said of a recognizer, for `auto`. Raises OSError."""
     store = Store(directory_of(settings.models.directory))
+    # `auto` chooses among the registry's names: what is said of a folder would never be asked for.
     if name in read_registry(store.directory):
         results = {**_read(store), name: keeps_up}
         store.directory.mkdir(parents=True, exist_ok=True)

@@ -22,6 +22,8 @@ def explain(error: Exception, repository: str, revision: str) -> ModelError | No
 
     page = f"{endpoint()}/{repository}"
     match error:
+        # Narrow ones first: a gated repository is a missing one by inheritance, and both are
+        # OSErrors.
         case hub.GatedRepoError():
             code = "model-gated"
             message = f"{repository} is given only to those who have accepted its terms."

@@ -21,6 +21,7 @@ SHIPPED = "files.json"
 
 _FILES: TypeAdapter[tuple[StoredFile, ...]] = TypeAdapter(tuple[StoredFile, ...])
 _LEAST_URGENT = 19
+# 600 is TimeoutStartSec of systemd's unit.
 _KNOWN_S, _UNKNOWN_S = 600.0, 120.0
 _SLOW_DISK = 10e6
 """Bytes a second that a slow disk reads: 2.5 GB in four minutes."""
@@ -66,6 +67,7 @@ class BackgroundHashing:
 
     def __init__(self, models: Iterable[Path], tell: Callable[[str], None]) -> None:
         """`tell` is called in that thread, with a sentence for each file that is wrong."""
+        # Once each: several engines may run on one model.
         self._models = tuple(dict.fromkeys(models))
         self._tell = tell
         self._is_stopped = threading.Event()
@@ -83,6 +85,7 @@ class BackgroundHashing:
 
     def _hash(self) -> None:
         with suppress(OSError):  # Linux has a priority for each thread
+            # It reads gigabytes while captions are made: these go first.
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _LEAST_URGENT)
         with suppress(_StoppedError):
             for model in self._models:

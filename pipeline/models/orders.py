@@ -173,6 +173,7 @@ def _of_wheels(model: Model) -> Order:
 def _choose(repository: str, file: str, there: Iterable[str]) -> tuple[Role, tuple[str, ...]]:
     """Return the role of a repository, guessed from its files, and the files needed."""
     names = set(there)
+    # A .gguf file is named by itself: one repository has many levels of the same model.
     if file:
         return "gemma", (file,)
     if "model.bin" in names and "source.spm" in names:

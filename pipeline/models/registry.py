@@ -37,6 +37,7 @@ GGUF_ROLES: frozenset[Role] = frozenset({"gemma", "embedding"})
 """Those whose model is one .gguf file and no folder."""
 _REPOSITORY = r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*"
 _HUB_ID = re.compile(rf"({_REPOSITORY})(?:/(.+\.gguf))?")
+# No part begins with a dot or is empty: none leads out of the model's folder.
 _PathInModel = Annotated[str, Field(pattern=r"^[\w-][\w.-]*(/[\w-][\w.-]*)*$")]
 _TERMS: Mapping[str, str] = {"gemma": "https://ai.google.dev/gemma/terms"}
 
@@ -70,6 +71,7 @@ class Wheel(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    # Name and version become arguments of pip's: neither may begin with a hyphen.
     name: str = Field(pattern=r"^[A-Za-z0-9]([\w.-]*[A-Za-z0-9])?$")
     version: str = Field(pattern=r"^[0-9][\w.+!-]*$")
     size_bytes: int = Field(gt=0)

@@ -267,6 +267,7 @@ def _size(file: Path) -> int:
 
 
 def _folder_name(name: str) -> str:
+    # `..` would lead out, and `.partial` is where pulls are at work.
     if not name or name.startswith("."):
         raise ModelError("model-unknown", f"{name!r} is no name of a model.")
     return name.replace("/", "--")

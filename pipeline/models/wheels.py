@@ -86,6 +86,7 @@ def _join(
             raise _corrupt(f"{file.path}, joined from {_names(sources)}, has another hash.")
         half.replace(target)
     except ModelError:
+        # Nobody knows which of them is wrong, and kept they would make the same mistake for ever.
         for _, downloaded in sources:
             downloaded.unlink(missing_ok=True)
         raise

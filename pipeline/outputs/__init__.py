@@ -1,1 +1,1 @@
-"""Final captions handed to other programs: YouTube, vMix, ProPresenter."""
+"""Final captions handed to other programs: YouTube, vMix, ProPresenter, FreeShow."""

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from pipeline.config.publishing import Outputs
 from pipeline.core.reports import Emit
 from pipeline.outputs.outlet import Outlet
-from pipeline.outputs.requests import Shown, propresenter, vmix, youtube
+from pipeline.outputs.requests import Shown, freeshow, propresenter, vmix, youtube
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.records.utterance import UtteranceRecord
 
@@ -39,6 +39,9 @@ class OutputFeed:
         if given.propresenter:
             make = propresenter(given.propresenter, given.propresenter_message)
             self._screens.append(Outlet("ProPresenter", make, emit))
+        if given.freeshow:
+            make = freeshow(given.freeshow, given.freeshow_variable)
+            self._screens.append(Outlet("FreeShow", make, emit))
         if given.youtube:
             self._streams.append(Outlet("YouTube", youtube(given.youtube), emit))
         for each in (*self._screens, *self._streams):
@@ -51,6 +54,7 @@ class OutputFeed:
 
     def on_caption(self, message: CaptionMessage) -> None:
         """Show a final on screens: a new one, or another version of the one that is there."""
+        # A late change of an earlier caption stays away: a screen has room for the newest only.
         if message.final and message.id >= self._last:
             self._last, self._text = message.id, message.target.text
             self._refresh()
@@ -74,6 +78,7 @@ class OutputFeed:
         """Send an utterance's final to streams: it will not change any more."""
         if record.final is None or not record.final.text or self._is_blank:
             return
+        # YouTube puts a caption where it was spoken in the stream, whenever it comes.
         late_ms = record.last_syllable_to_final_ms or 0.0
         ended = datetime.fromisoformat(record.utc) - timedelta(milliseconds=late_ms)
         began = ended - timedelta(seconds=record.end_s - record.start_s)

@@ -42,6 +42,7 @@ class Outlet:
         """Grows whenever all that waits is given up."""
         self._number = 0
         self._told = ""
+        # A daemon thread: a program that hangs in a request must not hold up the end.
         self._thread = threading.Thread(target=self._run, name=f"output {name}", daemon=True)
 
     def start(self) -> None:
@@ -64,6 +65,7 @@ class Outlet:
     def close(self) -> None:
         """End; what still waits has two seconds, where the program answers."""
         until_s = time.monotonic() + _END_S
+        # A program that does not answer, which was told, is not waited for.
         while self._waiting and not self._told and time.monotonic() < until_s:
             time.sleep(0.02)
         with self._changed:
@@ -75,6 +77,7 @@ class Outlet:
     def _run(self) -> None:
         while (taken := self._take()) is not None:
             put_s, shown, epoch = taken
+            # Once a caption and not a try: so YouTube knows what it gets a second time.
             self._number += 1
             self._deliver(self._make(shown, self._number), put_s + _STALE_S, epoch)
 
@@ -109,6 +112,7 @@ class Outlet:
                 self._changed.wait(left_s)
 
     def _tell(self, problem: PublishError) -> None:
+        # Once: an uplink that is down all morning must not fill the desk.
         if problem.code != self._told:
             self._told = problem.code
             self._emit(Fault("output", problem.code, str(problem)))
@@ -129,6 +133,7 @@ def _send(name: str, request: HttpRequest) -> None:
             answer.read(4096)
     except urllib.error.HTTPError as error:
         error.close()
+        # In trouble, so it is asked again; a 4xx has understood, and would say the same again.
         if error.code >= 500:
             raise _unreachable(name, place, f"HTTP {error.code}") from None
         message = f"{name} at {place} refuses captions: HTTP {error.code}."

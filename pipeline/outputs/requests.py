@@ -4,6 +4,8 @@
   text; `seq` counts the requests, so that what comes twice or late is known as such.
 - vMix, its web API: the function SetText, of an input and a field of its title.
 - ProPresenter 7.9 and later, its API: a message's trigger, with the text in a token.
+- FreeShow, its REST API: the action change_variable, of a text variable. It never says that there
+  is no such variable.
 """
 
 from __future__ import annotations
@@ -79,6 +81,7 @@ def propresenter(address: str, message: str) -> MakeRequest:
     def make(shown: Shown, number: int) -> HttpRequest:  # noqa: ARG001
         tokens = [{"name": token.strip() or "Message", "text": {"text": shown.text}}]
         return HttpRequest(
+            # A slash in a message's name would end it there.
             f"{address.rstrip('/')}/v1/message/{quote(name.strip(), safe='')}/trigger",
             orjson.dumps(tokens),
             {"Content-Type": "application/json"},
@@ -87,7 +90,19 @@ def propresenter(address: str, message: str) -> MakeRequest:
     return make
 
 
+def freeshow(address: str, variable: str) -> MakeRequest:
+    """Return what sets a text variable; FreeShow takes the one whose name is the most like it."""
+    asked = {"action": "change_variable", "name": variable.strip(), "key": "text"}
+
+    def make(shown: Shown, number: int) -> HttpRequest:  # noqa: ARG001
+        body = orjson.dumps({**asked, "value": shown.text})
+        return HttpRequest(f"{address.rstrip('/')}/", body, {"Content-Type": "application/json"})
+
+    return make
+
+
 def _with_query(url: str, **more: str) -> str:
     parts = urlsplit(url)
+    # The address has the stream's key in its query: that stays, but for a `seq` of its own.
     given = [each for each in parse_qsl(parts.query, keep_blank_values=True) if each[0] not in more]
     return urlunsplit(parts._replace(query=urlencode([*given, *more.items()], quote_via=quote)))

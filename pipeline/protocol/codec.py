@@ -85,6 +85,7 @@ def parse_json(kind: TypeAdapter[T], data: str | bytes, says: Mapping[str, str] 
 
 def _refusal(error: ValidationError, says: Mapping[str, str]) -> ProtocolError:
     """Return the first of pydantic's complaints as our error."""
+    # One alone: the answer is a single code and a sentence.
     problem: Mapping[str, Any] = error.errors(include_url=False)[0]
     kind, place, given = problem["type"], problem["loc"], problem["input"]
     if kind == "json_invalid":
@@ -93,6 +94,7 @@ def _refusal(error: ValidationError, says: Mapping[str, str]) -> ProtocolError:
         tag = str(problem["ctx"]["discriminator"]).strip("'")
         code = _CODES.get(tag, "unknown-type")
         return ProtocolError(code, f"{quoted(given.get(tag))} {says.get(tag, _UNKNOWN)}.")
+    # Where one type alone is expected its `type` is a field like others, and no discriminator.
     if place[-1:] == ("type",):
         return ProtocolError("unknown-type", f"{quoted(given)} {_UNKNOWN}.")
     if not place:

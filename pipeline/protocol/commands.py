@@ -32,6 +32,7 @@ def one_line(most: int) -> Callable[[Any, ValidationInfo], Any]:
         printable = "".join(" " if unicodedata.category(sign) == "Cc" else sign for sign in value)
         text = " ".join(printable.split())
         if not 0 < len(text) <= most:
+            # No ValueError: pydantic wraps those; this one passes through with its code.
             raise ProtocolError("bad-field", f"{info.field_name} has 1 to {most} characters.")
         return text
 
@@ -74,6 +75,7 @@ class PairMessage:
     """A code that was shown at the desk, for a token of this device's own."""
 
     type: Literal["pair"] = "pair"
+    # Six digits, and room for what people put between them: only digits are compared.
     code: Annotated[str, Field(min_length=1, max_length=20)]
     name: Name
     """The volunteer's."""

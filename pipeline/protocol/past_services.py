@@ -51,6 +51,7 @@ class Download:
     content: bytes
 
 
+# A protocol, since `server` must not import `session`: what serves does not read folders.
 class Archive(Protocol):
     """Knows the services that are over. Every method may read files."""
 

@@ -32,6 +32,7 @@ class Backlog:
         """
         with self._lock:
             waiting = self._waiting.pop(message.subject, None)
+            # It may never have gone out: what it was to overwrite is still on the server's disk.
             if waiting is not None and waiting.erases and not message.erases:
                 message = replace(message, erases=True)
             self._waiting[message.subject] = message
@@ -50,7 +51,9 @@ class Backlog:
                 del self._waiting[message.subject]
 
     def _drop(self) -> None:
+        # Never the one that has just come: it is the newest of all.
         *older, _ = self._waiting.values()
+        # A partial is replaced soon anyway; a final that is dropped is missed.
         for is_final in (False, True):
             for each in older:
                 if each.is_final is is_final and not each.erases:

@@ -94,9 +94,12 @@ class Broker:
                         settings.nats,
                         **_credentials(settings),
                         name="stark-translate",
+                        # Nothing waits inside the client: who uses this makes a new connection, and
+                        # says so.
                         allow_reconnect=False,
                         max_reconnect_attempts=1,
                         connect_timeout=_CONNECT_S,
+                        # A line that is cut says nothing by itself: pings without an answer tell.
                         ping_interval=_PING_S,
                         max_outstanding_pings=2,
                         error_cb=_quiet,
@@ -118,8 +121,10 @@ class Broker:
             subjects=[all_subjects(self._church)],
             max_age=keep_hours * 3600,
             max_msgs_per_subject=1,
+            # When it is full the oldest captions go: new ones are what viewers wait for.
             discard=DiscardPolicy.OLD,
             storage=StorageType.FILE,
+            # JetStream refuses a window that is longer than it keeps messages.
             duplicate_window=min(_DUPLICATES_S, keep_hours * 3600),
         )
         with _explained(self._place):
@@ -138,12 +143,15 @@ class Broker:
     async def publish(self, message: StreamMessage) -> None:
         """Publish, and wait until the server has it on its disk. Raises PublishError."""
         with _explained(self._place):
+            # The limit of one message a subject only unlinks the old one; its bytes would stay on
+            # the disk.
             if message.erases:
                 await self._erase(message.subject)
             await self._stream.publish(
                 message.subject,
                 message.data,
                 timeout=_ANSWER_S,
+                # The server refuses it if the subject has come to belong to another stream.
                 stream=self._name,
                 headers={"Nats-Msg-Id": message.id},
             )
@@ -174,6 +182,8 @@ class Broker:
         config = ConsumerConfig(
             deliver_policy=DeliverPolicy.BY_START_SEQUENCE,
             opt_start_seq=max(1, start),
+            # A relay keeps its place by itself: after a break it asks for what follows the last
+            # number.
             ack_policy=AckPolicy.NONE,
         )
         with _explained(self._place):
@@ -219,6 +229,7 @@ def explain(error: Exception, place: str) -> PublishError:
     """Return what the client says as an error of ours."""
     if isinstance(error, PublishError):
         return error
+    # By its number where it has one; words are looked through for the rest.
     number = getattr(error, "err_code", None)
     text = f"{type(error).__name__} {error}"
     if number in _FULL:

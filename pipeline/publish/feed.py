@@ -53,12 +53,14 @@ class Feed:
         if isinstance(item, ServiceStatus):
             self._on_status(item)
         elif self._status is None or not is_of(item, self._status.session):
+            # The status is published anew every 15 s, and so stands behind captions in the stream.
             self._early.setdefault(item.lang, deque(maxlen=self._history)).append(item)
         else:
             self._on_caption(item)
 
     def lose(self) -> None:
         """Say on the displays that nothing comes."""
+        # After the end nothing comes, and nothing is wrong.
         if self._status and self._status.state not in ("ended", "starting"):
             self._is_lost = True
             self._hub.set_state("fault", _LEFT)

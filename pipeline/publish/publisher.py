@@ -54,6 +54,7 @@ class Publisher:
         self._is_closing = False
         self._is_cleared = False
         self._told = ""
+        # A loop of its own, so that no wait for the uplink is one of the loop that serves the hall.
         self._thread = threading.Thread(target=self._run, name="publish", daemon=True)
 
     def start(
@@ -61,6 +62,7 @@ class Publisher:
     ) -> None:
         """Begin. `emit` is told of troubles; `captions`, by language, are of an earlier run."""
         self._emit = emit
+        # First: by it relays know which session the captions are of.
         self._offer_status()
         for lang, messages in (captions or {}).items():
             for message in messages:
@@ -90,6 +92,7 @@ class Publisher:
         if not self._thread.is_alive():
             return
         until_s = time.monotonic() + patience_s
+        # With the line down, which was told, waiting would be in vain.
         while self.waiting and not self._told and time.monotonic() < until_s:
             time.sleep(0.02)
         self._is_closing = True
@@ -113,6 +116,7 @@ class Publisher:
         loop = self._loop
         if loop is not None:
             try:
+                # Events of asyncio belong to the loop's thread.
                 loop.call_soon_threadsafe(act)
             except RuntimeError:  # it has just been closed
                 return
@@ -131,6 +135,7 @@ class Publisher:
                 self._tell(problem)
                 if problem.code in _HOPELESS:
                     return
+            # A little at random, so that many churches do not come back to one server in step.
             wait_s = _AGAIN_S[min(tries, len(_AGAIN_S) - 1)] * random.uniform(0.8, 1.2)  # noqa: S311
             tries = 0 if not self._told else tries + 1
             self._wake.clear()
@@ -141,6 +146,7 @@ class Publisher:
         broker = await Broker.connect(self._settings)
         try:
             await broker.ensure_stream(self._settings.keep_hours)
+            # Once a run: after a broken line the stream's captions are this service's own.
             if not self._is_cleared:
                 # What an earlier service left: this one takes its place on every display.
                 await broker.clear()

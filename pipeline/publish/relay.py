@@ -57,6 +57,7 @@ class Relay:
             mode="live",
             token=secrets.token_urlsafe(32),
             metrics=self._metrics,
+            # Whatever becomes of the church, the relay itself is of use: its /healthz stays 200.
             down=frozenset(),
             ack_every=_ACK_EVERY,
         )
@@ -94,6 +95,7 @@ class Relay:
                 self._tell(problem)
             if time.monotonic() - self._heard_s > SILENT_S:
                 self.feed.lose()
+            # A connection that brought something was a good one, however it ended.
             tries = 0 if self._read != read else tries + 1
             wait_s = _AGAIN_S[min(tries, len(_AGAIN_S) - 1)]
             # Spread out, so that a server that is back is not met by all relays at once.

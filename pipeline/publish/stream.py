@@ -85,6 +85,7 @@ def caption_out(church: str, session: str, lang: str, message: CaptionMessage) -
         f"{_ROOT}.{church}.{session}.{lang}.{message.id}",
         f"{session},{message.id},{message.revision},{lang}",
         encode(message),
+        # Versions of a growing caption are not erased: that takes the server two more requests.
         erases=message.revision > 1 and (by_operator or is_gone),
         is_final=message.final,
     )

@@ -229,6 +229,7 @@ Record: TypeAlias = UtteranceRecord | TranslationRecord | CompareRecord | Health
 
 def held_rules(records: Iterable[object]) -> tuple[RuleEvent, ...]:
     """Return what operators held for a service and did not take back."""
+    # By its words: what is held again after it was taken back is the same rule.
     held: dict[tuple[str, str, str], RuleEvent] = {}
     for event in records:
         if isinstance(event, RuleEvent) and event.held:

@@ -124,6 +124,8 @@ class HealthRecord:
     dropped: Dropped
     memory_mb: float
     """Memory of the process, megabytes (10^6 bytes) resident."""
+    # From here on with defaults: sessions of earlier versions lack these fields and are read all
+    # the same.
     engines: tuple[EngineHealth, ...] = ()
     """Of each engine in a process of its own."""
     utc_offset_min: int = 0

@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 
 from pipeline.records.utterance import UtteranceRecord
 
+# In Silero's blocks of 32 ms where eager_ms and silence_ms lie, then wider.
 BINS_MS = (64, 96, 128, 160, 200, 300, 400, 600, 1000, 2000)
 """Where the bins begin; each ends where the next begins, the last has no end."""
 
@@ -42,4 +43,6 @@ class PauseHistogram:
 
     def _count(self, place: Place, pause_ms: int) -> None:
         at = bisect_right(BINS_MS, pause_ms) - 1
+        # A pause before an utterance may be shorter than the first bin, where speech was cut for
+        # its length.
         self._counts[place][BINS_MS[max(at, 0)]] += 1

@@ -196,6 +196,7 @@ class LogProbability:
 
 def probability(avg_logprob: float | None) -> float | None:
     """Return the geometric mean of the tokens' probabilities, 0..1."""
+    # A mean that rounding has put above 0 would be a probability above 1.
     return None if avg_logprob is None else math.exp(min(avg_logprob, 0.0))
 
 
@@ -221,6 +222,7 @@ def flags(measures: Measures, measuring: Measuring = LIVE) -> tuple[Flag, ...]:
         "estimate": (measuring.estimate, measures.estimate),
         "agreement": (measuring.agreement, measures.agreement),
     }
+    # "name:None" of a measure within its limits is in no list of flags, and falls out below.
     passed = {f"{name}:{limit.passed(value)}" for name, (limit, value) in limits.items()}
     if measures.is_doubtful:
         passed.add("doubt:flag")
@@ -256,6 +258,7 @@ def _score(parts: Parts) -> float | None:
     known = [(weight, part) for weight, part in weighted if part is not None]
     if not known:
         return None
+    # Over the weights of the parts that are known: what nobody measured counts neither way.
     return _rounded(sum(w * part for w, part in known) / sum(w for w, _ in known))
 
 
@@ -272,6 +275,7 @@ def _decision(score: float | None) -> Decision:
 def _excluded(measures: Measures) -> tuple[Exclusion, ...]:
     source = words(measures.source)
     low, high = THRESHOLDS.length_ratio
+    # In characters: words of one language are several of another, or have no spaces between them.
     ratio = len(measures.target) / max(1, len(measures.source))
     signs: dict[Exclusion, bool] = {
         "compression-ratio": _rejects(THRESHOLDS.compression_ratio, measures.compression_ratio),
@@ -285,6 +289,7 @@ def _excluded(measures: Measures) -> tuple[Exclusion, ...]:
 
 def _is_copied(source: str, target: str) -> bool:
     """Whether a target repeats its source, or a good part of it."""
+    # Of texts of names alone, too, which count as no copies below.
     if words(source) == words(target):
         return True
     given, made = set(WORD.findall(source)), WORD.findall(target)

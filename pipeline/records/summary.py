@@ -149,6 +149,7 @@ class SummaryBuilder:
                 self._dropped = asdict(record.dropped)
                 self._utc_offset_min = record.utc_offset_min
             case SongEvent():
+                # Each song is two events: held, and no longer, which alone knows how long it was.
                 self._songs += record.held
                 self._song_s += 0.0 if record.held else record.to_s - record.from_s
             case FaultEvent():
@@ -184,6 +185,7 @@ class SummaryBuilder:
             corrected_share=self._share(),
             latencies={name: _latency(known) for name, known in self._times.items() if known},
             faults=dict(self._faults),
+            # The last health record may be ten seconds old; the recorder counts to the end.
             dropped={**self._dropped, "records": dropped_records},
             pairs=pairs,
             review=review,

@@ -36,6 +36,7 @@ class TermTally:
     def add(self, checks: Iterable[Check], lang: str) -> None:
         """Count what was found in one caption in the language `lang`."""
         for check in checks:
+            # References, numbers and negations are checks, too, and no church words.
             if not check.term:
                 continue
             self._outcomes.setdefault(check.term, Counter())[check.outcome] += 1

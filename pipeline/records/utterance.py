@@ -231,6 +231,7 @@ def utterance_record(
             last_syllable_to_partial_ms=_ms(ready_s - utterance.spoken_s),
         )
     outside_s = published_s - utterance.closed_s
+    # From closing on only: what an eager run did in the pause is no part of the wait.
     outside_s -= _covered_s(spans, utterance.closed_s, published_s) + held_s
     return judged(replace(record, overhead_ms=_ms(outside_s)))
 
@@ -319,6 +320,7 @@ def _final(caption: Caption, span: Span) -> FinalRecord:
 def _covered_s(spans: Sequence[Span], from_s: float, to_s: float) -> float:
     """Return the part of a time range that the spans and their waits cover, counted once."""
     covered_s, reached_s = 0.0, from_s
+    # In order of time, so that what two engines did at once is not taken off twice.
     for span in sorted(spans, key=lambda span: span.start_s - span.busy_s):
         end_s = min(span.end_s, to_s)
         covered_s += max(0.0, end_s - max(span.start_s - span.busy_s, reached_s))
@@ -331,4 +333,5 @@ def _ms(seconds: float) -> float:
 
 
 def _rounded(value: float | None, digits: int) -> float | None:
+    # JSON has no nan and no infinity, and a line with one would be refused as damaged later.
     return round(value, digits) if value is not None and math.isfinite(value) else None

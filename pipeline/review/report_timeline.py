@@ -81,6 +81,7 @@ class ReportedSession(Session):
             known = [(r.utc, r.audio_s) for r in self.health]
         else:
             known = [(r.utc, r.end_s) for r in self.utterances]
+        # In order, as np.interp takes for granted: the machine's clock may have been set back.
         pairs = sorted((_wall(utc), at_s) for utc, at_s in known) or [(0.0, 0.0)]
         return [wall for wall, _ in pairs], [at_s for _, at_s in pairs]
 

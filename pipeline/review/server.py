@@ -187,6 +187,7 @@ class ReviewServer:
     def _sound(self, path: str) -> Response:
         """Return the sound of an utterance, as it was kept."""
         key = path.removeprefix(_SOUND).removesuffix(".flac")
+        # Of a limited length: of thousands of digits `int` makes a ValueError.
         if not (key.isascii() and key.isdecimal() and len(key) < _DIGITS):
             return refuse(HTTPStatus.NOT_FOUND, "There is no such sound.")
         try:

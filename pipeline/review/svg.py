@@ -118,6 +118,7 @@ def columns(
         content.append(_label(_LEFT - 10, y + 4, f"{share * top:.3g}", "end"))
     pitch = _PLOT / max(1, len(values))
     width = min(60.0, pitch * 0.8)
+    # Ten names fit beside each other.
     every = math.ceil(len(values) / 10)
     for number, (label, value) in enumerate(values):
         x = _LEFT + (number + 0.5) * pitch
@@ -232,4 +233,5 @@ def _svg(height: float, says: str, content: Iterable[Markup]) -> Markup:
 def _nice(rough: float) -> float:
     """Return the next of 1, 2, 5, 10, 20 ... from `rough` on."""
     power: float = 10.0 ** math.floor(math.log10(max(rough, 1e-6)))
+    # A hair less: what is such a number already must not be missed by a rounding error.
     return next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough * (1 - 1e-9))

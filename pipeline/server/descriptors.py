@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import resource
+from typing import TYPE_CHECKING
 
 import structlog
 
-from pipeline.config import schema
-from pipeline.server.rate_limits import ConnectionLimiter
+if TYPE_CHECKING:  # the settings take half a second to import, for two numbers
+    from pipeline.config import schema
+    from pipeline.server.rate_limits import ConnectionLimiter
 
 log = structlog.get_logger()
 

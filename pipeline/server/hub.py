@@ -47,6 +47,7 @@ from pipeline.server.descriptors import take_limits
 from pipeline.server.display_latency import DisplayLatency
 from pipeline.server.event_stream import EventStream, EventWriter
 from pipeline.server.inbound import Incoming, OnCommand
+from pipeline.server.live_subtitles import LiveSubtitles
 from pipeline.server.operator_feed import OperatorFeed
 from pipeline.server.pages import refuse, shipped_pages
 from pipeline.server.past_routes import PastRoutes
@@ -83,13 +84,14 @@ class Hub:
         down: frozenset[State] = DOWN,
         ack_every: int = 1,
         past: Archive | None = None,
+        subtitles: LiveSubtitles | None = None,
     ) -> None:
         """Read the pages. Raises ServerError.
 
         `board` is that of the first target, `further` are those of the other ones. `down`: in
         these states /healthz says that this server is of no use. One of `ack_every` displays is
-        asked to tell what it has painted. `past` are the services that are over, to be read and
-        downloaded: without it none are.
+        asked to tell what it has painted. Without `past` no services that are over can be read and
+        downloaded, without `subtitles` no stream's.
         """
         self._boards = Boards(board, further or {})
         self._settings = settings
@@ -102,6 +104,7 @@ class Hub:
             address=lambda: self.audience_address,
             boards=lambda: self._boards,
             down=down,
+            subtitles=subtitles,
         )
         self._state: State = "starting"
         self._reason = ""
@@ -314,6 +317,7 @@ class Hub:
         has_more = history.earlier is not None
         earlier = encode(EarlierMessage(captions=history.earlier or ())) if has_more else b""
         client.acked = board.seq
+        # A long history is no sign that a display is slow.
         client.backlog += len(hello) + len(earlier)
         for message in filter(None, (hello, earlier)):
             self._clients.send([client], message)

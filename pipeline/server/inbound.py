@@ -206,6 +206,7 @@ class Incoming:
 
     async def _fail(self, address: str) -> None:
         self._attempts.failed(address, time.monotonic())
+        # Only whoever guesses waits: each connection is served by a task of its own.
         await asyncio.sleep(_WRONG_TOKEN_S)
 
     def _let_in(self, client: Client, device: str) -> None:

@@ -118,11 +118,12 @@ class Pages:
         packed = page.packed if _takes_gzip(request) else None
         etag = f'"{page.etag}-gzip"' if packed else f'"{page.etag}"'
         extra = {"ETag": etag, "Cache-Control": "no-cache", "Vary": "Accept-Encoding"}
-        if etag in _header(request, "If-None-Match"):
+        if etag in items_of(request, "If-None-Match"):
             response = respond(HTTPStatus.NOT_MODIFIED, b"", page.content_type, extra)
             del response.headers["Content-Length"]  # it would have to be the page's
             return response
         wanted = _range(request, len(page.body))
+        # A range counts the bytes of the file itself, not of its packed form.
         if wanted and not packed:
             first, last = wanted
             extra["Content-Range"] = f"bytes {first}-{last}/{len(page.body)}"
@@ -185,7 +186,7 @@ def _page(suffix: str, body: bytes) -> Page:
     )
 
 
-def _header(request: Request, name: str) -> list[str]:
+def items_of(request: Request, name: str) -> list[str]:
     """Return the items of a list header, weak ETags as strong ones."""
     values = ",".join(request.headers.get_all(name)).split(",")
     return [value.strip().removeprefix("W/") for value in values]
@@ -206,7 +207,7 @@ def _range(request: Request, size: int) -> tuple[int, int] | None:
 
 
 def _takes_gzip(request: Request) -> bool:
-    for item in _header(request, "Accept-Encoding"):
+    for item in items_of(request, "Accept-Encoding"):
         name, _, weight = item.replace(" ", "").partition(";q=")
         if name == "gzip":
             return not weight or weight.strip("0.") != ""  # "0.000" is a refusal

@@ -16,6 +16,8 @@ from pipeline.server.addresses import qr_svg
 from pipeline.server.boards import Boards
 from pipeline.server.event_stream import CONTENT_TYPE as EVENTS
 from pipeline.server.event_stream import open_stream
+from pipeline.server.live_subtitles import PREFIX as SUBTITLES
+from pipeline.server.live_subtitles import LiveSubtitles
 from pipeline.server.pages import Pages, refuse, respond
 
 DOWN: frozenset[State] = frozenset({"no-audio", "fault", "ended"})
@@ -34,11 +36,13 @@ class Endpoints:
         address: Callable[[], str],
         boards: Callable[[], Boards],
         down: frozenset[State] = DOWN,
+        subtitles: LiveSubtitles | None = None,
     ) -> None:
         """Take the pages.
 
         `health` gives the fields of /healthz, `state` among them: in one of `down` it answers 503.
-        `address` gives the audience page's address, `boards` what can be read there.
+        `address` gives the audience page's address, `boards` what can be read there. Without
+        `subtitles` there are none for streams.
         """
         self._pages = pages
         self._metrics = metrics
@@ -46,6 +50,7 @@ class Endpoints:
         self._address = address
         self._boards = boards
         self._down = down
+        self._subtitles = subtitles
 
     def answer(self, request: Request, *, full: bool) -> Response | None:
         """Answer a request; None lets the socket open, unless the hall is `full`."""
@@ -73,11 +78,18 @@ class Endpoints:
                 response = respond(HTTPStatus.OK, body, "application/json")
             case "/qr.svg":
                 response = respond(HTTPStatus.OK, qr_svg(self._address()), "image/svg+xml")
+            case path if path.startswith(SUBTITLES):
+                response = self._answer_subtitles(request)
             case _:
                 response = self._pages.answer(request)
         if request.method == "HEAD":
             response.body = b""
         return response
+
+    def _answer_subtitles(self, request: Request) -> Response:
+        if self._subtitles is None:
+            return refuse(HTTPStatus.NOT_FOUND, "Subtitles for streams are off (outputs.hls).")
+        return self._subtitles.answer(request)
 
     def _open_stream(self, request: Request) -> Response:
         try:

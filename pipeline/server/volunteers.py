@@ -136,6 +136,7 @@ class PairingCodes:
     def issue(self, now_s: float) -> str:
         """Return a new code; the oldest of too many holds no more."""
         self._expire(now_s)
+        # Wrong guesses count against codes that hold: with a new one they begin anew.
         if not self._codes:
             self._wrong = 0
         code = f"{secrets.randbelow(10**_DIGITS):0{_DIGITS}}"

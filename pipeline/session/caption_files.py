@@ -26,6 +26,7 @@ class CaptionFiles:
 
         `lang` is the further target language, "" for the first; `langs` are those of transcripts.
         """
+        # Each line is forced to the disk: what people have read is not lost by a power cut.
         self.journal = LineFile(folder / journal_name(lang), sync=True, keep=keep)
         # One lock for the folder is enough: who has the first journal has the session.
         if not lang:
@@ -63,6 +64,7 @@ class CaptionFiles:
         try:
             self.journal.flush()
         finally:
+            # Even then: what a transcript only appends needs no journal.
             self._transcripts.flush()
 
     def close(self) -> None:

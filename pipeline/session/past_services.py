@@ -99,6 +99,8 @@ class PastServices:
         if form == DOCX:
             content = export_docx(messages, which, title_of(folder.name))
         else:
+            # A lone half of a surrogate pair, which JSON can hold, must not cost the whole
+            # download.
             content = export(messages, form, which).encode(errors="replace")
         langs = languages(captions)
         spoken = "-".join(langs.values()) if which == "both" else langs[which]
@@ -129,6 +131,8 @@ class PastServices:
         stamp = found.st_mtime_ns, found.st_size
         known = self._known.get(folder.name)
         if known is None or known[0] != stamp:
+            # By time and size: what is off the record, or edited, changes both, and no file is read
+            # in vain.
             known = self._known[folder.name] = stamp, _described(folder)
         return known[1]
 
@@ -159,6 +163,7 @@ def _described(folder: Path) -> PastService | None:
     return PastService(
         name=folder.name,
         began=began.isoformat() if began else "",
+        # Not of the last line: an edit writes an early caption again, at the end.
         length_s=round(max(caption.end_s for caption in captions), 1),
         source=captions[0].source.lang,
         target=captions[0].target.lang,
@@ -184,6 +189,7 @@ def _tail(file: Path, parse: Callable[[bytes], T]) -> Iterator[T]:
             lines = opened.read(_TAIL_BYTES).split(b"\n")
     except OSError:
         return
+    # The first line was cut in two by the reading.
     whole = lines[1:] if size > _TAIL_BYTES else lines
     for line in reversed(whole):
         try:

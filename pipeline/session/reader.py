@@ -267,6 +267,7 @@ def read_lines(path: Path, parse: Callable[[bytes], T]) -> list[T]:
         lines = path.read_bytes().split(b"\n")
     except OSError as error:
         raise SessionError("session-unreadable", f"{path}: {error.strerror}.") from None
+    # Counted before empty lines are left out: who mends a file looks for the line by its number.
     numbered = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
     parsed: list[T] = []
     for number, line in numbered:

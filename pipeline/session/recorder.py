@@ -124,6 +124,7 @@ class SessionRecorder:
         self._queue: queue.Queue[_Item | None] = queue.Queue(_QUEUE)
         self._keeping = keeping
         self._recordings = Recordings(self.folder, keeping.keep_audio)
+        # A daemon thread: a disk that never answers must not hold up the end.
         self._thread = threading.Thread(target=self._run, name="diagnostics", daemon=True)
         self._lock = threading.Lock()
         self._full = 0
@@ -238,6 +239,7 @@ class SessionRecorder:
                 self._full += 1
 
     def _run(self) -> None:
+        # In this thread: deleting years of sessions must not hold up the start.
         prune_older(self._keeping, self.folder)
         while (item := self._queue.get()) is not None:
             self._busy_since_s = time.monotonic()
@@ -325,6 +327,7 @@ class SessionRecorder:
 
     def _note(self, sweep: RedactionFilter) -> None:
         self._captions.remake()
+        # The transcripts are on the disk before the event says that the words are gone.
         self._captions.flush()
         self._diagnostics.add(_line(event_of(sweep)))
         self._diagnostics.flush()

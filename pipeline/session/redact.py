@@ -104,12 +104,16 @@ class Purges:
             return False
         self._mark.content = orjson.dumps([asdict(sweep.purge) for sweep in self._pending])
         self._mark.flush()
+        # One that was asked for meanwhile is not in the mark that was just written.
         if not self._asked:
             self.marked.set()
         for sweep in self._pending:
             _sweep(self._folder, sweep, self._files)
         for sweep in self._pending:
+            # Only now: transcripts are made of the journals, and these must have lost all of it
+            # first.
             note(sweep)
+        # Last of all: a kill before it makes the next start do everything again.
         (self._folder / MARK).unlink(missing_ok=True)
         self._pending.clear()
         return True

@@ -134,6 +134,7 @@ def is_empty(folder: Path, records: Sequence[Record]) -> bool:
 def _fits(folder: Path, records: Sequence[Record], settings: Settings, now_utc: datetime) -> bool:
     """Whether a session is of these languages and of this source, and is to go on."""
     languages = (settings.translate.source, settings.translate.target)
+    # The names of the transcripts tell a session's languages, before anything was said as well.
     if not all((folder / f"transcript.{lang}.srt").is_file() for lang in languages):
         return False
     # Health records name the microphone, or the file that was played.

@@ -94,6 +94,7 @@ def _held(folder: Path) -> bool:
     try:
         return in_use(folder / JOURNAL)
     except OSError:
+        # Nobody can tell whether a daemon writes it: it stays.
         return True
 
 
@@ -104,6 +105,7 @@ def _size(folder: Path) -> int:
 def _sizes(folder: Path) -> Iterator[int]:
     for path in folder.rglob("*"):
         try:
+            # A link counts as itself: what it points at is not ours and would not be deleted.
             yield path.lstat().st_size
         except OSError:  # gone meanwhile
             continue

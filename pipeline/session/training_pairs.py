@@ -129,6 +129,7 @@ def file_pair(pair: Pair) -> Filed:
     written. For review are those of the decision `review`, and `accept` or `moderate` ones with a
     flag.
     """
+    # Before the decision, which was about the translator's text.
     if pair.engine == OPERATOR:
         return PAIRS, pair
     if pair.decision == "reject":
@@ -297,6 +298,7 @@ class Pairs:
         leaving: dict[int, Filed] = {}
 
         def change(line: bytes) -> bytes:
+            # Only the id is looked at: of hundreds of lines one or two have changed.
             if orjson.loads(line)["id"] not in self._changed:
                 return line
             pair = parse_pair(line)

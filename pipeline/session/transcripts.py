@@ -120,6 +120,7 @@ class Transcripts:
 
     def remake(self) -> None:
         """Make the files anew from the journal as it is, whatever was taken in before."""
+        # What was held is in the journal, and so in the new files: its next version is a change.
         self._newest_id = max(self._newest_id, *self._held, -1)
         self._held.clear()
         self._newest_seq = -1

@@ -70,6 +70,7 @@ class CommitPolicy:
         # read.
         if same < len(self.committed):
             return Commit(self.committed, tokens[same:], "the text does not begin as committed")
+        # Times that say nothing would commit everything at once, or never: then agreement decides.
         reason = "" if self._policy == "agreement" else _unusable(tokens, ends_s, audio_s)
         if self._policy == "agreement" or reason:
             count = _common(before, tokens)

@@ -42,6 +42,7 @@ _LOOP_COUNT = 4
 _WORD_COUNT = 6  # "no, no, no, no" is emphasis
 _WORSHIP_COUNT = 10
 _LOOP_SHARE = 0.6
+# "[Music]", "(applause)", "*laughs*": what subtitles, which models learnt from, say of sounds.
 _ANNOTATION = re.compile(r"\[[^]]{0,40}\]|\([^)]{0,40}\)|\*[^*]{0,40}\*|[♪♫]")
 _WORSHIP = words_of_all(language.worship for language in LANGUAGES.values())
 _STOCK = re.compile("|".join(phrase for each in LANGUAGES.values() for phrase in each.stock))
@@ -67,6 +68,7 @@ def reason(
     # Where each letter is a word nothing is known of worship, and one word said again looks longer.
     patient = worship or is_unspaced(text)
     repetitive = _above(recognition.compression_ratio, settings.compression_ratio)
+    # "Amen", "Hosanna": words of worship are alike in all languages, and pass below.
     foreign = _below(recognition.lang_prob, OTHER_LANG_PROB) and duration_s >= _LANG_S
     signs = {
         "empty": not found,
@@ -90,6 +92,7 @@ def _spoken(found: Sequence[str]) -> float:
 def _loops(words: list[str], count: int) -> bool:
     loop = repetition.longest(words)
     needed = max(count, _WORD_COUNT) if loop.period == 1 else count
+    # Of a long text a loop that is a small part stays: the rest was said.
     return loop.count >= needed and loop.length >= _LOOP_SHARE * len(words)
 
 

@@ -35,6 +35,7 @@ def gibberish(text: str, lang: str) -> str:
     own = language(lang).script
     letters = Counter(_script(sign) for sign in text if sign.isalpha())
     foreign = sum(count for script, count in letters.items() if script not in own)
+    # Of a language that is not in languages.toml no script is known, and nothing is said.
     if own and foreign >= _MIN_LETTERS and 2 * foreign > letters.total():
         return "wrong-script"
     return ""

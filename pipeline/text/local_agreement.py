@@ -32,6 +32,7 @@ def revised_words(standing: str, text: str) -> int:
     Case and punctuation do not count.
     """
     before, now = words(standing), words(text)
+    # autojunk would take the commonest words of a long text for noise, and count them as revised.
     same = SequenceMatcher(None, before, now, autojunk=False).get_matching_blocks()
     return len(before) - sum(block.size for block in same)
 

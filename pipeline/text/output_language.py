@@ -31,6 +31,7 @@ class OutputLanguage:
         self._others = [
             each
             for each in LANGUAGES.values()
+            # Those of another script `language_check` tells by their letters, at the first caption.
             if each.common and each.code != lang and each.script & self._own.script
         ]
         self._said: deque[str] = deque(maxlen=WINDOW)
@@ -51,6 +52,7 @@ class OutputLanguage:
         best = max(shares, key=shares.__getitem__, default="")
         ahead = shares.get(best, 0.0) - self._share(self._own.common)
         told, found = self._told, best if ahead > MARGIN else ""
+        # Between the two it stays as it was: a share that wavers around the margin is told once.
         if found or ahead < 0:
             self._told = found
         return found if found != told else ""

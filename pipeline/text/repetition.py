@@ -87,4 +87,5 @@ def cut(items: Sequence[T], loop: Loop, keep: int) -> list[T]:
 
 
 def _runs_away(loop: Loop, allowed: int) -> bool:
+    # Both: "holy, holy, holy" is short, and a litany goes round as often as its source.
     return loop.length >= _MIN_ITEMS and loop.count >= max(_MIN_COUNT, allowed + 2)

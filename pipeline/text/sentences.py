@@ -79,6 +79,8 @@ def _pack(
         return [text]
     pieces: list[str] = []
     for unit in ways[0](text):
+        # As full as may be: each piece is a run of the translator, without what stands in the
+        # others.
         if pieces and fits(f"{pieces[-1]} {unit}"):
             pieces[-1] += f" {unit}"
         else:
@@ -95,4 +97,5 @@ def _ends(before: str, mark: str, after: str) -> bool:
     word = before.rpartition(" ")[2].lstrip("\"'“‘(").lower()
     if word in _TITLES or (word in _NUMBERED and after.isdigit()):
         return False
+    # A single letter is an initial ("C. S. Lewis"), but for the pronoun: "So do I."
     return len(word) != 1 or not word.isalpha() or word == "i"

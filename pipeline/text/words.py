@@ -16,6 +16,7 @@ MARKS = "".join(
 
 _UNSPACED_LETTER = re.compile(f"(?=[{UNSPACED}])[^\\W_]")
 _LETTERS = f"(?:(?![{UNSPACED}])[^\\W_][{MARKS}]*)+"
+# An apostrophe inside belongs to the word (don't, l'Église); hyphens part words.
 WORD = re.compile(f"(?=[{UNSPACED}])[^\\W_][{MARKS}]*|{_LETTERS}(?:['’]{_LETTERS})*")
 """Letters and digits, with apostrophes inside."""
 

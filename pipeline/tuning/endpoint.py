@@ -18,6 +18,7 @@ SERVICES = 10
 ENOUGH = 200
 """Utterances. A service has several hundred."""
 
+# Whole blocks of 32 ms, as silence is counted.
 _SILENCES_MS = (160, 192, 224, 256, 320, 416)
 _EAGER_MS = (64, 96, 128)
 _MOST_TAKEN_BACK = 0.2
@@ -58,6 +59,7 @@ def read_pauses(directory: Path) -> Pauses:
             found = list(_spoken(Session(folder).utterances))
         except SessionError:
             continue
+        # A rehearsal has no such records, and must not take a service's place.
         services += bool(found)
         utterances += len(found)
         inside += (ms for record in found for ms in record.pauses_ms)

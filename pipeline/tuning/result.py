@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pipeline.config.loader import leaves
 from pipeline.config.schema import Settings
-from pipeline.models.registry import Role, read_registry
+from pipeline.models.registry import CAPTION_ROLES, Role, read_registry
 from pipeline.models.store import directory_of
 from pipeline.tuning.endpoint import Pauses, propose
 from pipeline.tuning.plan import Machine, Trial, Values
@@ -101,7 +101,7 @@ def conclude(
         changes={key: value for key, value in chosen.items() if value != flat[key]},
         verdicts=verdicts,
         in_use=in_use,
-        known=memory_needs(models, machine),
+        known=memory_needs([each for each in models if each.role in CAPTION_ROLES], machine),
     )
 
 

@@ -24,6 +24,7 @@ class Worker(threading.Thread):
     """A daemon thread with a load step and a report of its end."""
 
     def __init__(self, name: str, emit: Emit) -> None:
+        # A daemon thread: one that is stuck in an engine must not keep the program from ending.
         super().__init__(name=name, daemon=True)
         self.emit = emit
         self._begun = threading.Event()

@@ -106,6 +106,7 @@ class Commitments:
             )
             stands = len(tokens) - len(commit.tail)
             raw = tokens[stands - 1].until if stands else 0
+            # Once for each reason: every partial would say it again.
             if commit.reason and commit.reason not in self._reasons:
                 self._reasons.add(commit.reason)
                 log.info("commit by agreement", why=commit.reason)
@@ -134,6 +135,7 @@ class Commitments:
             stable = agreed(self._stood, text)
         elif caption.engine != "source" and (parts or lead):
             rest = self._target.push(parts)
+            # 1 for the space between the two.
             stable = lead + 1 + rest if lead and rest else lead + rest
             standing = Standing(0, 0, self._target.committed, self._target.closed)
             self._history.append((words(self._settled), standing))

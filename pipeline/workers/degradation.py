@@ -65,5 +65,6 @@ class Degradation:
             self._calm_since = now_s
         elif now_s - self._calm_since >= CALM_S:
             self.rung = Rung(self.rung - 1)
+            # Every rung is earned by calm of its own.
             self._calm_since = now_s
         return self.rung != before

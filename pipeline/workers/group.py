@@ -134,6 +134,7 @@ class WorkerGroup:
                 translator=engines.compare,
                 model=settings.translate.compare.model,
                 emit=emit,
+                # Where nothing may be shed, any number of finals waits to be compared.
                 limit=LIMIT if self.may_shed else 0,
             )
         self.ready: set[str] = set()

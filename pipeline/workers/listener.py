@@ -22,6 +22,7 @@ from pipeline.workers.base import Worker
 from pipeline.workers.degradation import Degradation, Rung
 from pipeline.workers.queues import UtteranceQueue
 
+# Blocks of 32 ms: four readings a second.
 _LEVEL_BLOCKS = 8
 _REOPEN_S = (0.5, 1.0, 2.0, 5.0)
 _STUCK = 2
@@ -258,6 +259,7 @@ class Listen(Worker):
     def _send(self, utterances: list[Utterance], now_at_zero: float) -> None:
         """Stamp and pass on. `now_at_zero` is the monotonic time of sample 0, 0.0 if unknown."""
         for utterance in utterances:
+            # It may have been set since this block was taken.
             if self._off_record:
                 return
             if self._is_held(utterance):
@@ -265,6 +267,7 @@ class Listen(Worker):
             closed_s = time.monotonic()
             spoken_s = utterance.end_s + now_at_zero if now_at_zero else closed_s
             stamped = replace(utterance, spoken_s=spoken_s, closed_s=closed_s)
+            # Before it is queued: the main thread hears of it earlier than of anything made of it.
             if stamped.final or stamped.cause == "resumed":
                 self.emit(stamped)
             self._utterances.put(stamped)

@@ -275,6 +275,7 @@ class TranscriptQueue:
             while not (self._whole or self._asked or self._partial or self._closed):
                 if self._fills and self._may_fill():
                     return self._fills.pop()
+                # With a limit: nobody tells when there is time, that depends on another queue.
                 self._changed.wait(_LOOK_S if self._fills else None)
             if self._whole:
                 return self._whole.popleft()
@@ -300,6 +301,7 @@ class TranscriptQueue:
     def _drop(self) -> None:
         self._whole.clear()
         self._fills.clear()
+        # Else what is dropped here could never be filled in.
         self._handed.clear()
         self._partial = None
 

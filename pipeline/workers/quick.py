@@ -177,6 +177,7 @@ class QuickPass:
             return
         self._emit(caption)
         try:
+            # Only a file that is played fast can wait for room.
             self._drafts.put((caption, time.monotonic()), block=not self._shed)
         except queue.Full:
             self.full_drafts += 1

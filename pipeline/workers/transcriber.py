@@ -156,6 +156,7 @@ class Transcribe(Worker):
             raise
         except EngineError as error:
             self.fault(error)
+            # The recognizer is gone: this ends the daemon, and systemd starts another.
             if self.too_many_failures:
                 raise
             if last := self._heard_before(utterance):

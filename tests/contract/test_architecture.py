@@ -39,7 +39,7 @@ PURE = {
     *("church/term_slots", "engines/term_repair"),
     *("audio/level", "audio/resampler"),
     *("audio/segmenter", "audio/song_features", "audio/song_gate", "audio/stretch"),
-    *("captions/board", "captions/layout", "captions/line_breaks"),
+    *("captions/board", "captions/hls", "captions/layout", "captions/line_breaks"),
     "daemon/tracks",
     *(
         "captions/redaction",

@@ -43,6 +43,7 @@ at("login").addEventListener("submit", (event) => {
 });
 onToken((token) => {
   archive.use(token);
+  // Once the page of services is shown, this one and its form are gone.
   if (at("login")) open();
 });
 open();

@@ -31,6 +31,7 @@ class Hold {
     button.addEventListener("keyup", () => this.end());
     button.addEventListener("contextmenu", (event) => event.preventDefault()); // What a long touch brings up.
     button.addEventListener("click", (event) => this.#onClick(event));
+    // Who goes to another window lets go there, and no other event tells.
     addEventListener("blur", () => this.end());
   }
 

@@ -9,6 +9,7 @@ const MOST_WORDS = 4; // More is another sentence, and no word that is misheard 
 /** What a correction of one stretch of words says: `{heard, write}`; null where it says nothing that could hold. */
 export function ruleOf(before, after) {
   const [old, now] = [before, after].map((text) => text.split(/\s+/).filter(Boolean));
+  // From both ends: what is left between them is what was changed.
   let start = 0;
   while (start < Math.min(old.length, now.length) && bare(old[start]) === bare(now[start])) start += 1;
   let end = 0;

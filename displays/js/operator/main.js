@@ -252,6 +252,7 @@ const connection = new Connection({
     // A line that was silent has come back by itself.
     if (server.link === "lost") server.link = "open";
     RECEIVE[message.type]?.(message);
+    // Levels come several times a second, and change the meter only.
     if (message.type !== "level") renderStatus();
   },
   onLink,

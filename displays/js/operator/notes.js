@@ -30,10 +30,12 @@ export class SermonNotes {
     this.#command = command;
     this.#file.addEventListener("change", () => {
       this.#add(this.#file.files);
+      // Else the same file, chosen once more, would be no change.
       this.#file.value = "";
     });
     for (const name of ["dragover", "dragleave", "drop"]) {
       this.#drop.addEventListener(name, (event) => {
+        // Else the browser would open the file in place of this page.
         event.preventDefault();
         this.#drop.classList.toggle("over", name === "dragover");
       });
@@ -81,6 +83,7 @@ export class SermonNotes {
     const answer = new Promise((resolve) => {
       this.#awaits = resolve;
     });
+    // Nothing is awaited any more once a part was refused.
     for (let at = 0; at < bytes.length && this.#awaits; at += PART_BYTES) {
       const data = btoa(String.fromCharCode(...bytes.subarray(at, at + PART_BYTES)));
       if (!this.#command("add-notes", { file: name, size: bytes.length, at, data })) return "";

@@ -4,6 +4,7 @@ import { setLanguage } from "../shared/i18n.js";
 import { make } from "./row.js";
 import { fill, wording } from "./wording.js";
 
+// Letters: words as short as these stand in many sentences, and a rule changes all of them.
 const SHORT = 3;
 const RULE = {
   "rule-title": wording.rule_title,

@@ -33,6 +33,7 @@ export function listenForKeys(toggle) {
     const key = keyOf(event);
     const button = key && document.querySelector(`button[data-key="${CSS.escape(key)}"]`);
     if (!button || button.disabled || button.checkVisibility?.() === false) return;
+    // Else the letter would be typed into the field that the button brings up.
     event.preventDefault();
     held = holdOf(button);
     if (held) held.start();

@@ -14,8 +14,10 @@ class Tooltip {
     root.addEventListener("pointerover", (event) => this.#show(note(event)));
     root.addEventListener("focusin", (event) => this.#show(note(event)));
     root.addEventListener("click", (event) => this.#show(note(event)));
+    // A finger leaves as it is lifted, and has asked for it just now.
     root.addEventListener("pointerout", (event) => event.pointerType === "mouse" && this.#hide());
     root.addEventListener("focusout", () => this.#hide());
+    // Captured, since scrolling does not bubble.
     root.addEventListener("scroll", () => this.#hide(), { capture: true, passive: true });
     document.addEventListener("keydown", (event) => event.key === "Escape" && this.#hide());
     document.addEventListener("pointerdown", (event) => note(event) === null && this.#hide());
@@ -29,6 +31,7 @@ class Tooltip {
     this.#of = element;
     this.#tip.textContent = element.dataset.note;
     this.#tip.hidden = false;
+    // Its first line: a mark may go over two.
     const box = element.getClientRects()[0];
     const { offsetWidth: width, offsetHeight: height } = this.#tip;
     const above = box.top - height - GAP_PX;

@@ -36,6 +36,7 @@ export class Typing {
     this.#dialog.querySelector(".cancel").addEventListener("click", () => this.#dialog.close());
     this.#langs.addEventListener("change", () => this.#followLanguage());
     this.#text.addEventListener("keydown", (event) => {
+      // A caption is one paragraph, so Enter is free to send; not while an input method composes.
       if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
       event.preventDefault();
       this.#form.requestSubmit();
@@ -46,6 +47,7 @@ export class Typing {
   onHello({ source, targets, notice }) {
     const [before, now] = [[this.#source, ...this.#targets], [source, ...targets]].map((langs) => langs.join());
     [this.#source, this.#targets, this.#texts] = [source, targets, notice?.texts ?? {}];
+    // Only then: a language that was chosen must outlive a lost connection.
     if (before !== now) this.#langs.replaceChildren(...[source, ...targets].map((lang) => choice(lang, lang === source)));
   }
 

@@ -16,6 +16,7 @@ export class Utterances {
 
   /** Take a `hello`: what changed since we left, or all captions there are. */
   onHello({ session, resumed, captions }) {
+    // The ids of another session are of other captions.
     if (session !== this.#session) this.#entries.clear();
     this.#session = session;
     if (!resumed) this.#forgetCaptions();
@@ -75,6 +76,7 @@ export class Utterances {
   }
 
   #prune() {
+    // By the id and not by the map's order: the record of an old one may come last.
     while (this.#entries.size > this.#limit) this.#entries.delete(Math.min(...this.#entries.keys()));
   }
 }
@@ -106,6 +108,7 @@ export function versions(entry) {
   const found = [];
   const twoSpoke = partial && (partial.engine !== final.engine || partial.text !== final.text);
   if (twoSpoke) found.push(version(partial, record.partial_ms, record.last_syllable_to_partial_ms));
+  // Where the quick translation became the final, its time is the final's.
   found.push(version(final, record.final_ms ?? record.partial_ms, record.last_syllable_to_final_ms));
   if (shown && standing(entry) !== "edited") found.at(-1).onScreen = true;
   if (compare) found.push({ ...version(compare, compare.ms), alike: compare.agreement });

@@ -47,6 +47,7 @@ function advance() {
   if (waitMs !== Infinity) advanceTimer = setTimeout(advance, waitMs);
   render();
   const newest = Math.max(0, ...pacer.shown.map((item) => item.seq));
+  // On a blank screen nobody has seen it.
   if (newest > painted && !session.isBlank) connection.painted(newest);
   painted = Math.max(painted, newest);
 }

@@ -1,5 +1,6 @@
 // One caption of the review list: its texts, why it is here, and the buttons.
 
+// As on the operator's page: below it a word is as likely wrong as right.
 const DOUBTFUL = 0.5;
 const OUTCOMES = { open: "", approved: "Approved", corrected: "Corrected", rejected: "Rejected" };
 const ENGINES = { marian: "Marian", gemma: "Gemma", openai: "Server", exllamav2: "ExLlamaV2" };

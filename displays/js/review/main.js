@@ -20,6 +20,7 @@ const LOGIN = {
 };
 
 const list = new ReviewList(at("items"), at("item"), act);
+// Decisions that were sent and not answered: they go out again when the line is back.
 const unconfirmed = new Map();
 const connection = new ReviewConnection({
   onMessage: take,
@@ -46,6 +47,7 @@ function take(message) {
   } else if (message.type === "item") {
     const own = unconfirmed.delete(message.item.id);
     list.update(message.item);
+    // What others decide is shown, and not read out.
     if (own) say(`${SAID[message.item.outcome]}. ${message.left} left.`);
   }
   count(message);
@@ -116,6 +118,7 @@ function say(text) {
 
 async function letIn(given = "") {
   let token = given;
+  // At first without a token: the cookie of an earlier visit may still hold.
   let how = await enter(token);
   if (how === "needed" && !token) {
     token = loadToken();

@@ -12,6 +12,7 @@ function make(tag, className, text) {
 /** When a service was, by the church's clock and not the reader's: "Sunday, 22 November 2026 at 09:30". */
 export function day({ began, name }, lang) {
   if (!began) return name;
+  // Its zone is cut off: the clock's time is printed as it stood on the wall.
   const here = new Date(`${began.slice(0, "2026-11-22T09:30:00".length)}Z`);
   return new Intl.DateTimeFormat(lang, { dateStyle: "full", timeStyle: "short", timeZone: "UTC" }).format(here);
 }

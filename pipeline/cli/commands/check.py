@@ -75,6 +75,7 @@ def _check(arguments: argparse.Namespace) -> int:
         last_check.keep(directory, outcomes, loaded.settings)
     left_out = [check.name for check in planned if check.name not in {r.name for r in outcomes}]
     _conclude(console, outcomes, left_out, as_json=arguments.json)
+    # The first check is that of the settings, which have an exit code of their own.
     if not outcomes[0].ok:
         return ConfigError.exit_code
     return 0 if all(result.ok for result in outcomes) else 1

@@ -59,6 +59,7 @@ def _list(arguments: argparse.Namespace) -> int:
     for term in terms:
         place = "the church" if term.source == own else "the program"
         facts = (", ".join(term.say), ", ".join(term.write), ", ".join(term.also), place)
+        # A phrase may hold brackets, which Rich would take for markup.
         table.add_row(*map(escape, facts))
     Console(soft_wrap=True).print(table)
     pair = f"{settings.translate.source} to {settings.translate.target}"

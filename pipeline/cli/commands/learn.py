@@ -127,6 +127,7 @@ def _collect(arguments: argparse.Namespace) -> int:
         rules=Dictionary(settings).lexicon.rules,
         general=read_general(Path(general), translate.source, translate.target) if general else (),
         speaker=arguments.speaker,
+        # Who names a demo wants it.
         demos=arguments.demos or bool(named),
     )
     with progress() as bars:
@@ -135,6 +136,7 @@ def _collect(arguments: argparse.Namespace) -> int:
         def looked(name: str) -> None:
             bars.update(task, advance=1, description=name)
 
+        # Nothing is written, so no other step has to be kept out.
         if arguments.dry_run:
             made = collect(data, folders, given, dry_run=True, on_session=looked)
         else:
@@ -190,6 +192,7 @@ def _tell(made: Collected, data: DataFolder, *, dry_run: bool) -> None:
     told = f"{len(made.new)} sessions read, {made.unchanged} unchanged, {made.sessions} in all"
     console.print(f"{told}{'. Nothing is written (--dry-run).' if dry_run else '.'}")
     for each in made.skipped:
+        # No markup: what people said or named may have brackets of its own.
         console.print(f"  {each.session} was left out: {each.why}", markup=False)
     table = Table(show_header=False, box=None, pad_edge=False)
     rate = f" ({made.pairs_per_hour:g} an hour of speech)" if made.pairs_per_hour else ""

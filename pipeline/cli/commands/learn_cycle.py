@@ -65,6 +65,7 @@ def _cycle(arguments: argparse.Namespace) -> int:
         due,
         options,
         directory=directory,
+        # At once: what follows is printed by another process.
         on_step=lambda step: print(f"{' '.join(step.words)}", flush=True),
     )
     for step in failed:

@@ -137,6 +137,7 @@ def _hear(arguments: argparse.Namespace) -> int:
         threads=arguments.threads,
         more=(
             *("--lang", settings.translate.source, "--window-s", f"{window_s:g}"),
+            # It learns with the words before it that a service gives it to listen for.
             *(("--context", engine.hotwords) if engine.hotwords else ()),
             *("--batch", str(arguments.batch), "--device", arguments.device),
             *(("--steps", str(arguments.steps)) if arguments.steps else ()),
@@ -187,6 +188,7 @@ def _distill(arguments: argparse.Namespace) -> int:
     if arguments.dry_run:
         print(f"{named} would teach {teaching.mix}; then:")
         return _train(training, dry_run=True)
+    # Before the teaching, which takes long and would be of no use without them.
     require_trainers()
     teacher = _teacher(loaded, role, named)
     teacher.load()

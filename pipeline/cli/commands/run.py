@@ -193,6 +193,7 @@ def _serve(
 ) -> int:
     """Run the daemon to its end, and `then` if that was a good one; return the exit code."""
     ended = _caption(loaded, mode, loop=loop, source=source)
+    # What crashed is remembered, so that each turn takes another one: there are few.
     while ended.has_other_recognizer:
         log.warning("recognizer given up", goes_on_with=recognizer_name(loaded.settings))
         ended = _caption(loaded, mode, loop=loop, source=source)

@@ -34,7 +34,9 @@ On each other machine, in config.toml:
 docs/REMOTE.md says more. Ctrl-C ends it.
 """
 _SERVER = "llama-server"
+# What the extra `server` of llama-cpp-python brings along.
 _PACKAGES = ("fastapi", "uvicorn", "sse_starlette", "starlette_context", "yaml")
+# More than any model has, which llama-server takes for all of them.
 _ALL_LAYERS = 999
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from pipeline.church import edition_formats, editions, verse_index
+from pipeline.church import edition_formats, editions, sword, verse_index
 from pipeline.church.editions import Edition
 from pipeline.cli import streams
 from pipeline.cli.options import Commands, add_command
@@ -23,7 +23,8 @@ examples:
   stark-translate verses add rvr1960.xml --name rvr1960 --lang es --title "Reina-Valera 1960" \\
       --licence "by permission of ..."               one that you may show
 
-Formats: OSIS, Zefania, USFM, or lines of book, chapter, verse, text with tabs between.
+Formats: OSIS, Zefania, USFM, or lines of book, chapter, verse, text with tabs between; or a
+SWORD module (zip archive, folder, or its mods.d/NAME.conf) that is not enciphered.
 """
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 _LANG = re.compile(r"[a-z]{2,3}")
@@ -103,7 +104,7 @@ def _add(arguments: argparse.Namespace) -> int:
         raise UsageError("verses-no-licence", "--title and --licence must say something.")
     verses: dict[editions.VerseId, str] = {}
     for file in map(Path, arguments.files):
-        verses |= edition_formats.parse(_text(file), str(file))
+        verses |= _verses(file)
     edition = Edition(name, lang, title, licence, verses)
     file = editions.write(edition, editions.own_directory())
     print(f"{len(verses)} verses of {title} are in {file}.")
@@ -112,6 +113,12 @@ def _add(arguments: argparse.Namespace) -> int:
     print("Restart the service to show it.")
     print(f"Where {lang} is spoken, run `stark-translate verses build --lang {lang}` as well.")
     return 0
+
+
+def _verses(file: Path) -> dict[editions.VerseId, str]:
+    if sword.is_module(file):
+        return sword.read(file)
+    return edition_formats.parse(_text(file), str(file))
 
 
 def _text(file: Path) -> str:

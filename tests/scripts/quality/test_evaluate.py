@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -35,7 +36,7 @@ class Scripted:
     name: str = "scripted"
     degraded_reason: str = ""
     deadline_s: float = 8.0
-    kept: list[bytearray] = field(default_factory=list)
+    kept: list[mmap.mmap] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.is_cancelled = never
@@ -51,7 +52,10 @@ class Scripted:
         wanted: Sequence[WantedTerm] = (),
     ) -> Translation:
         if self.leak_mb:
-            self.kept.append(bytearray(b"x" * (self.leak_mb * 1_000_000)))
+            # From the system and never from what this process has freed: it is to grow.
+            leaked = mmap.mmap(-1, self.leak_mb * 1_000_000)
+            leaked.write(b"x" * len(leaked))
+            self.kept.append(leaked)
         said = self.says(next(s for s in SENTENCES if s.source == text))
         if said == "fail":
             raise EngineError("scripted", "Told to fail.")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.church.edition_formats import parse
+from pipeline.church.edition_formats import osis_words, parse, tidy
 from pipeline.core.errors import VersesError
 
 WANTED = {(43, 3, 16): "For God so loved the world,", (46, 13, 13): "And now abideth faith"}
@@ -44,6 +44,28 @@ TABS = (
 def test_every_format_gives_the_same_verses(text: str) -> None:
     assert parse(text, "file") == WANTED
     assert parse("\ufeff" + text.replace("\n", "\r\n"), "file") == WANTED
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        '<w lemma="G3779">For</w> <w>God</w> so <w>l</w>oved<lb/>the <w>world</w>,',
+        "<title>Nicodemus</title>¶ For God<note>a <hi>note</hi></note> so loved the world,",
+        "<lg><l>For God so</l><l>loved</l></lg> the world,",
+    ],
+)
+def test_words_of_osis_are_neither_glued_nor_torn(markup: str) -> None:
+    whole = f'<osis><verse osisID="John.3.16">{markup}</verse></osis>'
+    wanted = "For God so loved the world,"
+    assert parse(whole, "file") == {(43, 3, 16): wanted}
+    assert tidy(osis_words(markup)) == wanted
+
+
+def test_a_piece_of_osis_with_open_tags_is_read() -> None:
+    markup = '<q who="Jesus">su alabanza</w><transChange type="added">será</transChange><w>siempre'
+    assert tidy(osis_words(markup)) == "su alabanza será siempre"
+    assert osis_words("For God<note>a note so loved the world") == ""
+    assert tidy(osis_words("his<transChange>own</transChange>, &amp; a < b")) == "his own, & a < b"
 
 
 @pytest.mark.parametrize("name", ["I Corinthians", "1Cor", "1CO", "1 Corintios", "46"])

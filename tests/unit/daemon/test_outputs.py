@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import cast
 
 import pytest
+from websockets.datastructures import Headers
+from websockets.http11 import Request
 
 from pipeline.captions.board import CaptionBoard
+from pipeline.captions.redaction import Redaction
 from pipeline.config.loader import load
 from pipeline.config.publishing import Publish
 from pipeline.core.reports import Fault, SourceChanged
 from pipeline.core.types import Mode
 from pipeline.daemon.context import make_context
+from pipeline.daemon.coordinator import CaptionCoordinator
 from pipeline.daemon.opening import OpenSession
-from pipeline.daemon.outputs import MetricsSink, OutputSink, PageSink, PublishSink, RecordSink
+from pipeline.daemon.outputs import (
+    MetricsSink,
+    OutputSink,
+    PageSink,
+    PublishSink,
+    RecordSink,
+    SubtitleSink,
+)
 from pipeline.daemon.sinks import Screen
 from pipeline.dictionary.store import Dictionary
 from pipeline.publish.publisher import Publisher
@@ -59,15 +72,20 @@ def test_edits_are_shown_but_only_engines_captions_are_counted(setting: Coordina
 
 
 def test_a_rehearsal_tells_nobody_outside(tmp_path: Path) -> None:
-    outside = {"publish.nats": "nats://127.0.0.1:1", "outputs.vmix": "http://127.0.0.1:1"}
+    outside = {
+        "publish.nats": "nats://127.0.0.1:1",
+        "outputs.freeshow": "http://127.0.0.1:1",
+        "outputs.hls": True,
+    }
+    told = {PublishSink, OutputSink, SubtitleSink}
     settings = load(flags={"operator.token": "secret", **outside}).settings
-    for mode, kinds in (("live", {PublishSink, OutputSink}), ("dry-run", set())):
+    for mode, kinds in (("live", told), ("dry-run", set())):
         folder = tmp_path / mode
         recorder = SessionRecorder(folder, source="en", target="es", on_fault=print)
         session = OpenSession(recorder, CaptionBoard("test", "en", "es", 10), None)
         dictionary = Dictionary(settings)
         context = make_context(settings, session, dictionary, cast("Mode", mode), Screen())
-        assert {type(sink) for sink in context.sinks} & {PublishSink, OutputSink} == kinds
+        assert {type(sink) for sink in context.sinks} & told == kinds
         recorder.close(5)
 
 
@@ -82,3 +100,39 @@ def test_what_every_display_is_sent_is_published(setting: CoordinatorFixture) ->
     sink.on_caption(setting.screen.messages[-1])
     sink.on_notice({"es": "A las diez."})
     assert publisher.waiting == 2  # a caption, and the newest status
+
+
+def test_each_language_reaches_the_subtitles_for_streams_and_can_be_taken_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    past_s = [0.0]
+    clock = SimpleNamespace(time=lambda: 1_795_343_400.0, monotonic=lambda: past_s[0])
+    monkeypatch.setattr("pipeline.daemon.context.time", clock)
+    flags = {"outputs.hls": True, "translate.targets": [{"lang": "fr"}]}
+    setting = CoordinatorFixture(tmp_path, flags)
+    french = setting.context.of(load(flags=flags).settings.by_target()[0])
+    subtitles = setting.context.subtitles
+    assert subtitles
+
+    def read(lang: str) -> bytes:
+        playlist = subtitles.answer(Request(f"/live/{lang}.m3u8", Headers())).body.decode()
+        paths = re.findall(r"^[^#].*", playlist, re.MULTILINE)
+        return b"".join(
+            subtitles.answer(Request(f"/live/{path}", Headers())).body for path in paths
+        )
+
+    setting.coordinator.show(caption("gracia", final=True))
+    CaptionCoordinator(french, lang="fr").show(caption("grâce", final=True))
+    past_s[0] += 20
+    assert b"gracia" in read("es")
+    assert "grâce".encode() in read("fr")
+    for context in (setting.context, french):
+        removed = context.board.purge(Redaction(0, 100))
+        for sink in context.sinks:
+            sink.on_redaction(Redaction(0, 100), removed)
+    assert b"gracia" not in read("es")
+    assert "grâce".encode() not in read("fr")
+    # A language that is only read in a stream is translated into all the same.
+    setting.languages.look(past_s[0])
+    assert [each.watchers for each in setting.languages.health(past_s[0])] == [1]
+    setting.recorder.close(5)

@@ -198,12 +198,14 @@ def test_all_that_is_live_reaches_its_part(tmp_path: Path) -> None:
         history = 2
         max_clients = 1
         max_per_address = 77
+        past_services = "everyone"
         [session]
         drain_s = 1.0
         keep_days = 30
         new_at = "05:00"
         [church]
         song = "manual"
+        hold_doubtful = true
         [log]
         level = "error"
         format = "json"
@@ -232,7 +234,9 @@ def test_all_that_is_live_reaches_its_part(tmp_path: Path) -> None:
             assert service.app._context.hub.audience_address == "https://captions.example.org/"
             assert service.app._context.facts.song_mode == "manual"
             assert service.app._reload.settings.session.new_at == "05:00"
+            assert service.app._context.facts.hold_doubtful
             hub = service.app._context.hub
+            assert hub._past.readers == "everyone"
             assert hub._limiter.per_address == 77
             assert len(hub._boards.first.snapshot().messages) <= 2 + 1
             with pytest.raises(Exception, match="503"):

@@ -5,6 +5,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from urllib.parse import parse_qs, urlsplit
 
+import orjson
+
 from pipeline.captions.board import CaptionBoard
 from pipeline.captions.redaction import Redaction
 from pipeline.config.publishing import Outputs
@@ -89,3 +91,19 @@ def test_what_is_off_the_record_leaves_the_screen() -> None:
         until(lambda: len(server.sent) == 2)
         feed.close()
     assert values(server) == ["uno", ""]
+
+
+def test_freeshow_has_the_newest_final_and_is_cleared() -> None:
+    board = CaptionBoard("s", "en", "es", 10)
+    with WebRecorder() as server:
+        feed = OutputFeed(Outputs(freeshow=server.url, freeshow_variable="Texto"), lambda: NOON)
+        feed.start(print)
+        message = board.show(caption(1, "uno", "uno", final=True))
+        assert message
+        feed.on_caption(message)
+        until(lambda: server.sent)
+        feed.on_redaction(board.purge(Redaction(0.0, 10.0)))
+        until(lambda: len(server.sent) == 2)
+        feed.close()
+    sent = [orjson.loads(each.body) for each in server.sent]
+    assert [(each["name"], each["value"]) for each in sent] == [("Texto", "uno"), ("Texto", "")]

@@ -5,7 +5,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import orjson
 
-from pipeline.outputs.requests import Shown, propresenter, vmix, youtube
+from pipeline.outputs.requests import Shown, freeshow, propresenter, vmix, youtube
 
 SHOWN = Shown("El Señor\nes mi pastor & guía.", datetime(2026, 11, 22, 9, 30, 2, 118_900, UTC))
 
@@ -42,3 +42,18 @@ def test_propresenter_is_told_message_token_and_text() -> None:
     assert urlsplit(request.url).path == "/v1/message/Live%20%2F%20captions/trigger"
     assert request.body is not None
     assert orjson.loads(request.body) == [{"name": "Text", "text": {"text": SHOWN.text}}]
+
+
+def test_freeshow_is_told_action_variable_and_text() -> None:
+    for text in (SHOWN.text, ""):
+        shown = Shown(text, SHOWN.spoken_utc)
+        request = freeshow("http://127.0.0.1:5506/", " Captions ")(shown, 1)
+        assert request.url == "http://127.0.0.1:5506/"
+        assert request.headers["Content-Type"] == "application/json"  # it reads no other body
+        assert request.body is not None
+        assert orjson.loads(request.body) == {
+            "action": "change_variable",
+            "name": "Captions",
+            "key": "text",
+            "value": text,
+        }

@@ -47,8 +47,8 @@ def test_every_message_has_its_schema() -> None:
 @pytest.mark.slow
 def test_an_operator_gets_what_the_schemas_say(tmp_path: Path) -> None:
     session = eventful(tmp_path / "a")
-    # No rehearsal, no short hello, no second device, and over before a sign of life is due.
-    assert {m["type"] for m in session.sent} == TO_DISPLAYS - {
+    # No rehearsal, no short hello, no second device; a sign of life where it takes ten seconds.
+    assert {m["type"] for m in session.sent} - {"alive"} == TO_DISPLAYS - {
         "alive",
         "check",
         "compare",

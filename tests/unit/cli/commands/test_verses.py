@@ -9,6 +9,7 @@ import pytest
 from pipeline.church import editions, verse_index
 from pipeline.church.mention import Reference
 from pipeline.cli.main import main
+from tests.support.sword_module import Module, zipped
 
 TABS = "John\t3\t16\tFor God so loved the world\nJohn\t3\t99\tno such verse\n"
 
@@ -41,6 +42,21 @@ def test_an_added_bible_is_listed_indexed_and_used(
     out = capsys.readouterr().out
     assert "Index for spoken sw: mine" in out
     assert "Reina-Valera 1909" in out
+
+
+@pytest.mark.slow
+def test_a_sword_module_is_added_like_any_other_bible(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Module().write(tmp_path / "folder", {(43, 3, 16): "Porque de tal manera amó Dios"})
+    archive = zipped(tmp_path / "folder")
+    options = ["--name", "rv", "--lang", "es", "--title", "RV", "--licence", "by permission"]
+    assert main(["verses", "add", str(archive), *options]) == 0
+    shown = editions.for_language("es").text(Reference(43, 3, 16))
+    assert shown == "Porque de tal manera amó Dios"
+    archive.write_bytes(b"no archive")
+    assert main(["verses", "add", str(archive), *options]) == 1
+    assert "Unpack it" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

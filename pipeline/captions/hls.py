@@ -1,0 +1,157 @@
+"""Subtitles of a live stream in one language: a rolling HLS playlist of WebVTT (RFC 8216).
+
+Pure. Times are UTC, in seconds since 1970; a segment's number is its beginning divided by its
+length, so that numbers go on after a restart and nothing has to be remembered for it.
+
+A segment is listed DELAY_S after its end. What is final by then stands where it was said; what
+comes later begins in the first segment that is not listed yet. So nothing is lost, and a listed
+segment stays as it is, unless a caption in it is changed, hidden or taken off the record.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from pipeline.captions.layout import CHARS_PER_S, SHORTEST_S, Spoken, arrange
+from pipeline.captions.subtitles import Cue, Side, clock_time, subtitle, vtt_cue
+from pipeline.protocol.caption import CaptionMessage
+
+SEGMENT_S = 4
+DELAY_S = 8.0
+"""How long a segment waits for finals. Players stay three segments or more behind its end."""
+LISTED = 15
+"""Segments in a playlist."""
+KEPT = 2 * LISTED + 1
+"""Segments that can be had: one that has left a playlist, for as long as that was (6.2.2)."""
+
+_QUEUE_S = 4.0
+"""A caption waits so long for the one before it to end; then both are shown."""
+_STALE_S = 60.0
+_LONGER_S = 5.0  # than its place, a caption may take in cues of readable length; at most
+_MOST = 200
+"""Captions that are remembered, so that a new version takes the place of the old one."""
+_TICKS_A_SECOND, _TICKS = 90_000, 2**33
+"""The clock of MPEG-2 transport streams, and where it begins anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """A caption in the stream's time; without a text it is not final yet, or hidden."""
+
+    spoken_s: float
+    start_s: float | None = None
+    end_s: float = 0.0
+    text: str = ""
+
+
+class RollingSubtitles:
+    """The newest subtitles of one language. `now_s` is never less than it was before."""
+
+    def __init__(self, lang: str, side: Side, now_s: float) -> None:
+        """Begin at `now_s`, with one segment listed: a playlist without any is of no use."""
+        self._lang = lang
+        self._side: Side = side
+        self._first = _end(now_s) - 1
+        self._origin_s = float(self._first * SEGMENT_S)
+        """Zero of the cues' clock: WebVTT has no dates."""
+        self._placed: dict[int, _Placed] = {}
+        self._cues: dict[int, tuple[Cue, ...]] = {}
+        self._ended_s = self._origin_s
+
+    def put(
+        self, message: CaptionMessage, now_s: float, heard_s: float, *, is_shown: bool = True
+    ) -> None:
+        """Take a version of a caption; one that is not `is_shown` takes its time without a text.
+
+        `heard_s` is the newest time of the sound that any caption has told of. That clock stands
+        still in pauses, so each caption is placed anew: by how long before `heard_s` it was said.
+        """
+        old = self._placed.get(message.id)
+        if old is None:
+            # An edit of what was said an hour ago, or what is filled in for a language that rested.
+            if message.revision > 1 or heard_s - message.end_s > _STALE_S:
+                return
+            old = _Placed(now_s - max(0.0, heard_s - message.start_s))
+        new = self._final(old, message, now_s, is_shown=is_shown) if message.final else old
+        self._placed[message.id] = new
+        self._cues.pop(message.id, None)
+        while len(self._placed) > _MOST:
+            oldest = next(iter(self._placed))
+            del self._placed[oldest]
+            self._cues.pop(oldest, None)
+
+    def playlist(self, now_s: float) -> str:
+        """Return the media playlist; its segments are at `LANG/NUMBER.vtt`, seen from it."""
+        end = _end(now_s)
+        first = max(self._first, end - LISTED)
+        lines = [
+            "#EXTM3U",
+            "#EXT-X-VERSION:3",
+            f"#EXT-X-TARGETDURATION:{SEGMENT_S}",
+            f"#EXT-X-MEDIA-SEQUENCE:{first}",
+        ]
+        for number in range(first, end):
+            began = datetime.fromtimestamp(number * SEGMENT_S, UTC)
+            lines += [
+                f"#EXT-X-PROGRAM-DATE-TIME:{began:%Y-%m-%dT%H:%M:%S}.000Z",
+                f"#EXTINF:{SEGMENT_S}.000,",
+                f"{self._lang}/{number}.vtt",
+            ]
+        return "\n".join([*lines, ""])
+
+    def segment(self, number: int, now_s: float) -> str | None:
+        """Return a WebVTT file with each cue that overlaps a segment; None if it is not there."""
+        end = _end(now_s)
+        if not max(self._first, end - KEPT) <= number < end:
+            return None
+        start_s = number * SEGMENT_S - self._origin_s
+        cues = [
+            cue
+            for key in self._placed
+            for cue in self._cues_of(key, start_s)
+            if cue.start_s < start_s + SEGMENT_S and cue.end_s > start_s
+        ]
+        cues.sort(key=lambda cue: cue.start_s)
+        # Of each segment anew: from one of the first, players would count over the clock's end.
+        ticks = number * SEGMENT_S * _TICKS_A_SECOND % _TICKS
+        local = clock_time(start_s, ".")
+        head = f"WEBVTT\nX-TIMESTAMP-MAP=MPEGTS:{ticks},LOCAL:{local}\n\n"
+        return head + "".join(map(vtt_cue, cues))
+
+    def _final(
+        self, old: _Placed, message: CaptionMessage, now_s: float, *, is_shown: bool
+    ) -> _Placed:
+        """Return the place of a final; a later version begins where the one before it did."""
+        start_s = old.start_s
+        if start_s is None:
+            queued_s = min(self._ended_s, old.spoken_s + _QUEUE_S)
+            start_s = max(round(old.spoken_s, 3), round(queued_s, 3), _end(now_s) * SEGMENT_S)
+        text = subtitle(message, self._side) if is_shown else ""
+        length_s = max(message.end_s - message.start_s, len(text) / CHARS_PER_S, SHORTEST_S)
+        if text:
+            self._ended_s = max(self._ended_s, start_s + length_s)
+        return replace(old, start_s=start_s, end_s=start_s + length_s, text=text)
+
+    def _cues_of(self, key: int, from_s: float) -> tuple[Cue, ...]:
+        """Return a caption's cues if any may be in the segment that begins at `from_s`.
+
+        They are laid out when they are first asked for: that takes some milliseconds, and captions
+        on their way to displays must not wait for it.
+        """
+        placed = self._placed[key]
+        if placed.start_s is None or not placed.text:
+            return ()
+        start_s, end_s = placed.start_s - self._origin_s, placed.end_s - self._origin_s
+        if start_s >= from_s + SEGMENT_S or end_s + _LONGER_S < from_s:
+            return ()
+        if key not in self._cues:
+            laid = arrange([Spoken(start_s, end_s, ((self._lang, placed.text),))])
+            cues = (Cue(round(each.start_s, 3), round(each.end_s, 3), each.text) for each in laid)
+            self._cues[key] = tuple(cues)
+        return self._cues[key]
+
+
+def _end(now_s: float) -> int:
+    """Return the first segment that is not listed yet."""
+    return int((now_s - DELAY_S) // SEGMENT_S)

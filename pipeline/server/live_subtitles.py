@@ -1,0 +1,97 @@
+"""Subtitles for streams, over HTTP: `GET /live/LANG.m3u8` and its segments (docs/PROTOCOL.md)."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable
+from http import HTTPStatus
+
+from websockets.http11 import Request, Response
+
+from pipeline.captions.board import CaptionBoard, is_by_operator
+from pipeline.captions.hls import SEGMENT_S, RollingSubtitles
+from pipeline.protocol.caption import CaptionMessage
+from pipeline.server.pages import items_of, refuse, respond
+
+PREFIX = "/live/"
+_PLAYLIST_TYPE = "application/vnd.apple.mpegurl"
+_SEGMENT_TYPE = "text/vtt; charset=utf-8"
+_PATH = re.compile(r"/live/([A-Za-z0-9-]{1,35})(?:\.m3u8|/([0-9]{1,12})\.vtt)")
+_WATCHED_S = 30.0
+"""A player asks for its playlist every few seconds; after so long, it has left."""
+
+
+class LiveSubtitles:
+    """The subtitles of a session in all of its languages. Belongs to the event loop's thread."""
+
+    def __init__(self, boards: Iterable[CaptionBoard], clock: Callable[[], float]) -> None:
+        """`boards`: the first target's, then the others'.
+
+        `clock` tells UTC in seconds since 1970, and never goes back.
+        """
+        first, *further = boards
+        now_s = clock()
+        self._clock = clock
+        self._source = RollingSubtitles(first.source, "source", now_s)
+        # A service that is only transcribed has one language; then its captions are the target's.
+        self._by_lang = {first.source: self._source} | {
+            board.target: RollingSubtitles(board.target, "target", now_s)
+            for board in (first, *further)
+        }
+        self._first = first.target
+        self._asked_s: dict[str, float] = {}
+        self._heard_s = 0.0
+        self._is_blank = False
+
+    def set_blank(self, *, is_blank: bool) -> None:
+        """Leave out what is said while the displays are blank."""
+        self._is_blank = is_blank
+
+    def put(self, message: CaptionMessage, lang: str) -> None:
+        """Take a version of a caption of the board of a target language."""
+        if not is_by_operator(message):  # what is typed has a time, but was not heard
+            self._heard_s = max(self._heard_s, message.end_s)
+        tracks = {self._by_lang[lang], *([self._source] if lang == self._first else [])}
+        for track in tracks:
+            track.put(message, self._clock(), self._heard_s, is_shown=not self._is_blank)
+
+    def watchers(self) -> Counter[str]:
+        """Count a language whose playlist is being read as one display: it must not rest."""
+        since_s = self._clock() - _WATCHED_S
+        return Counter(lang for lang, asked_s in self._asked_s.items() if asked_s >= since_s)
+
+    def answer(self, request: Request) -> Response:
+        """Answer a GET or HEAD request whose path begins with PREFIX."""
+        match = _PATH.fullmatch(request.path.partition("?")[0])
+        lang, number = match.groups() if match else ("", None)
+        if lang not in self._by_lang:
+            shown = ", ".join(self._by_lang)
+            return refuse(HTTPStatus.NOT_FOUND, f"There is no such file; languages: {shown}.")
+        subtitles, now_s = self._by_lang[lang], self._clock()
+        if number is None:
+            self._asked_s[lang] = now_s
+            return _revalidated(request, subtitles.playlist(now_s), _PLAYLIST_TYPE)
+        text = subtitles.segment(int(number), now_s)
+        if text is None:
+            later = {"Retry-After": str(SEGMENT_S)}
+            return refuse(HTTPStatus.NOT_FOUND, "This segment is gone, or not there yet.", later)
+        return _revalidated(request, text, _SEGMENT_TYPE)
+
+
+def _revalidated(request: Request, text: str, content_type: str) -> Response:
+    """Return a text, or that it has not changed since the player had it."""
+    body = text.encode()
+    headers = {
+        "ETag": f'"{hashlib.sha256(body).hexdigest()[:16]}"',
+        # Not kept without asking: what goes off the record must leave caches, too.
+        "Cache-Control": "no-cache",
+        # As with sockets and events: pages of any origin may read.
+        "Access-Control-Allow-Origin": "*",
+    }
+    if headers["ETag"] not in items_of(request, "If-None-Match"):
+        return respond(HTTPStatus.OK, body, content_type, headers)
+    response = respond(HTTPStatus.NOT_MODIFIED, b"", content_type, headers)
+    del response.headers["Content-Length"]  # it would have to be the text's
+    return response

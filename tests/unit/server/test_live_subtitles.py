@@ -1,0 +1,186 @@
+"""Subtitles for streams over the real port: playlists, segments, what players are told."""
+
+from __future__ import annotations
+
+import re
+
+import pysubs2
+from websockets.datastructures import Headers
+from websockets.http11 import Request, Response
+
+from pipeline.captions.board import CaptionBoard
+from pipeline.captions.redaction import Redaction
+from pipeline.config.schema import Server
+from pipeline.core.metrics import Metrics
+from pipeline.protocol.caption import CaptionMessage
+from pipeline.server.hub import Hub
+from pipeline.server.live_subtitles import LiveSubtitles
+from scripts.support.captions import caption
+from scripts.support.records import health_record
+from tests.support.hub import TOKEN, in_loop, serving
+
+
+class Streamed:
+    """The subtitles of a service in two languages, with a clock that is set by hand."""
+
+    def __init__(self) -> None:
+        self.now_s = 1_795_343_400.0
+        self.spanish = CaptionBoard("session", "en", "es", 200)
+        self.french = CaptionBoard("session", "en", "fr", 200)
+        self.subtitles = LiveSubtitles((self.spanish, self.french), lambda: self.now_s)
+
+    def say(self, key: int, source: str, spanish: str, french: str) -> None:
+        for board, text in ((self.spanish, spanish), (self.french, french)):
+            made = caption(key, source, text, final=True, lang=board.target)
+            self.put(board, board.show(made))
+
+    def put(self, board: CaptionBoard, message: CaptionMessage | None) -> None:
+        assert message
+        self.subtitles.put(message, board.target)
+
+    def get(self, path: str, **headers: str) -> Response:
+        named = Headers({name.replace("_", "-"): value for name, value in headers.items()})
+        return self.subtitles.answer(Request(path, named))
+
+    def texts(self, lang: str) -> list[str]:
+        """Return what a player shows that reads all segments of a playlist."""
+        playlist = self.get(f"/live/{lang}.m3u8").body.decode()
+        found: list[str] = []
+        for uri in re.findall(r"^[^#].*", playlist, re.MULTILINE):
+            segment = self.get(f"/live/{uri}")
+            assert segment.status_code == 200
+            assert segment.headers["Content-Type"] == "text/vtt; charset=utf-8"
+            for event in pysubs2.SSAFile.from_string(segment.body.decode(), format_="vtt"):
+                found += [] if event.plaintext in found else [event.plaintext]
+        return found
+
+
+def test_each_language_has_its_text_and_the_spoken_one_its_words() -> None:
+    streamed = Streamed()
+    streamed.say(1, "peace", "paz", "paix")
+    streamed.now_s += 20
+    assert streamed.texts("es") == ["paz"]
+    assert streamed.texts("fr") == ["paix"]
+    assert streamed.texts("en") == ["peace"]
+
+
+def test_the_first_board_alone_tells_what_was_said() -> None:
+    """Whoever edits one language's translation does not change the spoken words of the others."""
+    streamed = Streamed()
+    streamed.say(1, "peace", "paz", "paix")
+    streamed.put(streamed.french, streamed.french.hide(1))
+    streamed.now_s += 20
+    assert (streamed.texts("fr"), streamed.texts("en")) == ([], ["peace"])
+
+
+def test_off_the_record_reaches_the_spoken_words_too() -> None:
+    streamed = Streamed()
+    streamed.say(1, "secret", "secreto", "secret")
+    streamed.now_s += 15
+    assert streamed.texts("en") == ["secret"]
+    for board in (streamed.spanish, streamed.french):
+        for message in board.purge(Redaction(0, 100)):
+            streamed.put(board, message)
+    assert [streamed.texts(lang) for lang in ("es", "fr", "en")] == [[], [], []]
+
+
+def test_nothing_is_added_while_the_displays_are_blank() -> None:
+    streamed = Streamed()
+    streamed.subtitles.set_blank(is_blank=True)
+    streamed.say(1, "peace", "paz", "paix")
+    streamed.subtitles.set_blank(is_blank=False)
+    streamed.say(2, "grace", "gracia", "grâce")
+    streamed.now_s += 20
+    assert streamed.texts("es") == ["gracia"]
+
+
+def test_a_typed_caption_does_not_move_what_is_said_after_it() -> None:
+    streamed, other = Streamed(), Streamed()
+    streamed.put(streamed.spanish, streamed.spanish.add_typed(1, 1000.0, "x" * 300, "es"))
+    for each in (streamed, other):
+        each.say(2, "grace", "gracia", "grâce")
+        each.now_s += 20
+    assert "gracia" in streamed.texts("es")
+    # The French board has no typed caption: its segments are the same with and without it.
+    playlist = other.get("/live/fr.m3u8").body.decode()
+    for uri in re.findall(r"^[^#].*", playlist, re.MULTILINE):
+        assert streamed.get(f"/live/{uri}").body == other.get(f"/live/{uri}").body
+
+
+def test_a_language_whose_playlist_is_read_has_a_viewer() -> None:
+    streamed = Streamed()
+    assert streamed.subtitles.watchers() == {}
+    streamed.get("/live/fr.m3u8")
+    streamed.now_s += 20
+    streamed.get("/live/es.m3u8")
+    assert streamed.subtitles.watchers() == {"fr": 1, "es": 1}
+    streamed.now_s += 20
+    assert streamed.subtitles.watchers() == {"es": 1}
+
+
+def test_a_file_that_has_not_changed_is_not_sent_again() -> None:
+    streamed = Streamed()
+    first = streamed.get("/live/es.m3u8")
+    assert first.headers["Cache-Control"] == "no-cache"
+    assert first.headers["Access-Control-Allow-Origin"] == "*"
+    etag = first.headers["ETag"]
+    same = streamed.get("/live/es.m3u8", If_None_Match=f'"other", W/{etag}')
+    assert (same.status_code, same.body, "Content-Length" in same.headers) == (304, b"", False)
+    assert same.headers["ETag"] == etag
+    streamed.now_s += 4
+    assert streamed.get("/live/es.m3u8", If_None_Match=etag).status_code == 200
+
+
+def test_an_edit_changes_the_tag_of_its_segments_only() -> None:
+    streamed = Streamed()
+    streamed.say(1, "peace", "pas", "paix")
+    streamed.now_s += 20
+    playlist = streamed.get("/live/es.m3u8").body.decode()
+    uris = re.findall(r"^[^#].*", playlist, re.MULTILINE)
+    before = {uri: streamed.get(f"/live/{uri}") for uri in uris}
+    streamed.put(streamed.spanish, streamed.spanish.edit(1, "paz"))
+    for uri, old in before.items():
+        new = streamed.get(f"/live/{uri}", If_None_Match=old.headers["ETag"])
+        assert new.status_code == (200 if b"pas" in old.body else 304)
+
+
+def test_what_is_not_there_is_refused_in_a_sentence() -> None:
+    streamed = Streamed()
+    for path in ("/live/xx.m3u8", "/live/", "/live/es", "/live/es/x.vtt", "/live/es/../fr.m3u8"):
+        refused = streamed.get(path)
+        assert refused.status_code == 404
+        assert refused.body == b"There is no such file; languages: en, es, fr.\n"
+    later = streamed.get("/live/es/999999999999.vtt")
+    assert (later.status_code, later.headers["Retry-After"]) == (404, "4")
+
+
+@in_loop
+async def test_the_port_serves_them_with_its_other_pages() -> None:
+    streamed = Streamed()
+    hub = Hub(
+        streamed.spanish,
+        Server(port=0),
+        mode="live",
+        token=TOKEN,
+        metrics=Metrics(),
+        further={"fr": streamed.french},
+        subtitles=streamed.subtitles,
+    )
+    async with serving() as service:
+        off = await service.get("/live/es.m3u8")
+        assert (off.status, b"outputs.hls" in off.body) == (404, True)
+        await hub.start(on_command=service.obey, health=health_record)
+        try:
+            service.hub, closing = hub, service.hub
+            got = await service.get("/live/fr.m3u8?session=1")
+            assert (got.status, got.body[:8]) == (200, b"#EXTM3U\n")
+            assert got.headers["content-type"] == "application/vnd.apple.mpegurl"
+            assert got.headers["x-content-type-options"] == "nosniff"
+            head = await service.get("/live/fr.m3u8", "HEAD")
+            assert (head.status, head.body) == (200, b"")
+            again = await service.get("/live/fr.m3u8", If_None_Match=got.headers["etag"])
+            assert (again.status, again.body) == (304, b"")
+            assert (await service.get("/live/fr.m3u8", "POST")).status == 405
+        finally:
+            await hub.close()
+            service.hub = closing
