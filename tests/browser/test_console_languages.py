@@ -23,6 +23,12 @@ CUT_OFF = """[...document.querySelectorAll("button, .word, th, h2, label")]
 """What is wider than its place."""
 
 
+def said(lang: str, key: str, **values: str) -> str:
+    """Return a text as a page shows it, with its values."""
+    isolated = {name: f"\u2068{value}\u2069" for name, value in values.items()}
+    return texts(lang)[key].format(**(isolated if lang == "ar" else values))
+
+
 @pytest.fixture
 def hall(tmp_path: Path) -> Iterator[OperatorServer]:
     with OperatorServer(tmp_path) as running:
@@ -42,6 +48,31 @@ def test_the_desk_speaks_the_browser_s_language_and_has_room_for_it(
     expect(page.locator("#machine dt").first).to_have_text(texts(lang)["fact_lag"])
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.evaluate(CUT_OFF) == []
+
+
+@pytest.mark.parametrize("lang", LANGS)
+def test_dialogs_and_figures_have_room(hall: OperatorServer, visit: Visit, lang: str) -> None:
+    page = opened(visit, locale=lang, viewport={"width": 390, "height": 844})
+    hall.hear(1, "So wrote Paul to a fro diet us.", "Así escribió.", unsure={"fro": 0.2})
+    row(page, 1).click()
+    expect(row(page, 1).locator(".number")).to_have_text(said(lang, "number", id="1"))
+    page.locator("#details").check()
+    words = "[...document.querySelectorAll('#machine dd')].map((one) => one.clientWidth)"
+    assert min(page.evaluate(words)) > 100, "figures have half of the panel"
+    for way in ("#edit", "#add-rule", "#type"):
+        page.locator(way).click()
+        assert page.evaluate(CUT_OFF) == [], way
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, way
+        page.keyboard.press("Escape")
+
+
+@pytest.mark.parametrize("lang", LANGS[1:])
+def test_why_it_rests_is_said_in_the_page_s_language(visit: Visit, lang: str) -> None:
+    page = opened(visit, locale=lang)
+    page.locator("#pause").click()
+    expect(page.locator("#state")).to_have_text(texts(lang)["state_paused"])
+    told = texts(lang)["reason_paused"]
+    expect(page.locator("#reason")).to_have_text(f"{told} {texts(lang)['help_paused']}")
 
 
 def test_a_language_that_is_chosen_is_kept_on_the_device(visit: Visit) -> None:
@@ -68,6 +99,13 @@ def test_in_arabic_the_desk_runs_from_right_to_left_and_what_was_heard_does_not(
     assert transcript is not None
     assert panel is not None
     assert panel["x"] + panel["width"] <= transcript["x"] + 1
+    hall.level(-21)
+    number = page.locator("#level-number")
+    expect(number).to_have_text("\u2068-21 dBFS\u2069")
+    page.locator("#pause").click()
+    expect(page.locator("#reason")).to_contain_text(texts("ar")["help_paused"])
+    reason = page.locator("#reason").evaluate("one => getComputedStyle(one).direction")
+    assert reason == "rtl"
     page.locator("#add-rule").click()
     first, second = (page.locator(".chip").nth(at).bounding_box() for at in (0, 1))
     assert first is not None

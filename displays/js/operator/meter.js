@@ -1,6 +1,6 @@
 // The input level: a bar, the loudest of the last seconds, and a warning when it is too loud or nothing is heard.
 
-import { fill, wording } from "./wording.js";
+import { fill, isolate, wording } from "./wording.js";
 
 const FLOOR_DBFS = -60;
 // As `stark-translate check` judges: nobody speaks below the first, and the second is quiet.
@@ -90,7 +90,7 @@ export class Meter {
     const dbfs = stale ? FLOOR_DBFS : Math.round(this.#level.dbfs);
     this.#box.dataset.tone = tone;
     if (this.#words.textContent !== words) this.#words.textContent = words;
-    this.#number.textContent = stale ? "" : `${dbfs} dBFS`;
+    this.#number.textContent = stale ? "" : isolate(`${dbfs} dBFS`);
     this.#meter.setAttribute("aria-valuenow", Math.min(0, Math.max(FLOOR_DBFS, dbfs)));
     this.#meter.setAttribute("aria-valuetext", stale ? words : `${dbfs} dBFS. ${words}`);
     this.#meter.style.setProperty("--level", share(dbfs));

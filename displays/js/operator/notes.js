@@ -1,7 +1,7 @@
 // The notes of the sermon: dropped here as a file, drawn out on the server, corrected one by one.
 
 import { make } from "./row.js";
-import { fill, wording } from "./wording.js";
+import { fill, isolate, wording } from "./wording.js";
 
 const MOST_BYTES = 4_000_000;
 const PART_BYTES = 10_200; // In Base64 below the limit of a message, and whole groups of three.
@@ -87,7 +87,7 @@ export class SermonNotes {
     for (let at = 0; at < bytes.length && this.#awaits; at += PART_BYTES) {
       const data = btoa(String.fromCharCode(...bytes.subarray(at, at + PART_BYTES)));
       if (!this.#command("add-notes", { file: name, size: bytes.length, at, data })) return "";
-      this.#say(`${file.name}: ${Math.floor((100 * at) / bytes.length)} %`);
+      this.#say(isolate(`${file.name}: ${Math.floor((100 * at) / bytes.length)} %`));
       await pause();
     }
     if (this.#awaits) this.#say(fill(wording.note_reading, { file: file.name }));

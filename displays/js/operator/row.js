@@ -77,7 +77,7 @@ export class Row {
     this.id = id;
     this.element = make("li", "row", make("p", "when", this.#when, this.#number), make("div", "body", this.#heard, this.#versions, this.#remarks));
     this.element.dataset.id = id;
-    this.#number.textContent = id; // as `undo` names it
+    this.#number.textContent = fill(wording.number, { id }); // as `undo` names it
     this.element.tabIndex = -1;
   }
 

@@ -23,6 +23,15 @@ const GLANCES = {
 
 const OFF_RECORD = "off the record"; // The reason where there is no more to say.
 
+// Why the server is in a state, where that is one of a few.
+const REASONS = {
+  "paused by the operator": wording.reason_paused,
+  "blanked by the operator": wording.reason_blank,
+  "blanked and paused by the operator": wording.reason_both,
+  "held by the operator": wording.reason_held,
+  "captions go on by themselves when somebody speaks": wording.reason_song,
+};
+
 /** What the button for it says: what it will do, or that it ends what it did. */
 export function offRecordWords(on, seconds) {
   if (on) return wording.off_record_back;
@@ -48,7 +57,7 @@ export function glance({ link, state, reason, offRecord = false }) {
   const name = link === "open" || over ? shown : link;
   const [word, icon, help] = GLANCES[name] ?? [name, "wait", ""];
   if (name === "lost") return { word, icon, tone: "bad", reason: help };
-  const told = link === "open" && reason !== OFF_RECORD ? isolate(sentence(reason)) : "";
+  const told = link === "open" && reason !== OFF_RECORD ? (REASONS[reason] ?? isolate(sentence(reason))) : "";
   return { word, icon, tone: glanceTone(name, told), reason: [told, help].filter(Boolean).join(" ") };
 }
 
