@@ -17,10 +17,11 @@ from tests.support.console import OPEN, opened, row
 pytestmark = pytest.mark.browser
 
 CUT_OFF = """[...document.querySelectorAll("button, .word, th, h2, label")]
-    .filter((one) => one.checkVisibility() && one.scrollWidth > one.clientWidth + 1)
-    .filter((one) => getComputedStyle(one).display !== "inline")
+    .filter((one) => one.checkVisibility() && getComputedStyle(one).display !== "inline")
+    .filter((one) => one.scrollWidth > one.clientWidth + 1
+        || (one.matches(".word") && one.scrollHeight > one.clientHeight + 4))
     .map((one) => one.textContent.trim())"""
-"""What is wider than its place."""
+"""What is wider than its place, or a button's words that need more lines than it has."""
 
 
 def said(lang: str, key: str, **values: str) -> str:

@@ -39,7 +39,6 @@ const server = { link: "connecting", mode: "", state: "", reason: "" };
 const operator = { token: loadToken(), asked: false, authorized: false, paused: false, blank: false, undo: "", dictionary: "", offRecord: false, offRecordS: 0, song: "off" };
 let silenceTimer = 0;
 let drawing = false;
-
 const list = new List({ onChoose: () => renderChosen(), onOpen: () => element.edit.click() });
 const editDialog = new EditDialog({
   onCorrect(id, text, before) {

@@ -58,7 +58,7 @@ export const AR = {
   blank: "إخلاء الشاشات",
   unblank: "إعادة الشاشات",
   off_record_hold: "ضغط مطوّل: خارج التسجيل",
-  off_record_removes: "ضغط مطوّل: خارج التسجيل، حذف آخر {seconds} ث",
+  off_record_removes: "ضغط مطوّل: خارج التسجيل، حذف {seconds} ث",
   off_record_back: "العودة إلى التسجيل",
   off_record_short: "اضغط الزر مدة ثانية للخروج من التسجيل.",
   undo: "تراجع",
