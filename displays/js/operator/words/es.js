@@ -58,7 +58,7 @@ export const ES = {
   blank: "Ocultar todo",
   unblank: "Mostrar todo",
   off_record_hold: "Mantener: confidencial",
-  off_record_removes: "Mantener: confidencial, borra {seconds} s",
+  off_record_removes: "Pulsar: confidencial, borra {seconds} s",
   off_record_back: "Fin de lo confidencial",
   off_record_short: "Manténgalo pulsado un segundo para pasar a confidencial.",
   undo: "Deshacer",
