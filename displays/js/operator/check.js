@@ -1,17 +1,18 @@
 // The check before a service: started here, and what it or `stark-translate check` said last, with what to do about it.
 
 import { make } from "./row.js";
+import { fill, wording } from "./wording.js";
 
-const WORDS = { ok: "ok", look: "look", failed: "FAILED" };
+const VERDICTS = { ok: wording.verdict_ok, look: wording.verdict_look, failed: wording.verdict_failed };
 const OLD_H = 24;
 const HOUR_MS = 3_600_000;
 
 /** When the check was made, in words for people. */
 export function age(utc, nowMs = Date.now()) {
   const hours = (nowMs - Date.parse(utc)) / HOUR_MS;
-  if (hours < 1) return "Within the last hour.";
-  if (hours < OLD_H) return `${Math.floor(hours)} h ago.`;
-  return `${Math.floor(hours / OLD_H)} days ago: check again before the next service.`;
+  if (hours < 1) return wording.check_hour;
+  if (hours < OLD_H) return fill(wording.check_hours, { hours: Math.floor(hours) });
+  return fill(wording.check_days, { days: Math.floor(hours / OLD_H) });
 }
 
 /** `command(name)` asks the server for a check. */
@@ -41,21 +42,21 @@ export function showCheck(check) {
   const wrong = results.filter(({ verdict }) => verdict !== "ok");
   const fine = results.filter(({ verdict }) => verdict === "ok");
   when.textContent = check
-    ? `${age(check.utc)} ${check.ok && !wrong.length && !check.differs?.length ? "All is well." : ""}`
-    : "None was made yet.";
+    ? `${age(check.utc)} ${check.ok && !wrong.length && !check.differs?.length ? wording.check_well : ""}`
+    : wording.check_none;
   const differs = check?.differs ?? [];
   document.getElementById("check-differs").hidden = differs.length === 0;
-  document.getElementById("check-differs").textContent = `Made with other settings (${differs.join(", ")}): it says nothing of what runs now. Check again.`;
+  document.getElementById("check-differs").textContent = fill(wording.check_differs, { settings: differs.join(", ") });
   for (const element of [list, passed]) element.classList.toggle("stale", differs.length > 0);
   list.replaceChildren(...wrong.map(item));
   passed.hidden = fine.length === 0;
-  passed.querySelector("summary").textContent = `${fine.length} passed`;
+  passed.querySelector("summary").textContent = fill(wording.check_passed, { count: fine.length });
   passed.querySelector("ul").replaceChildren(...fine.map(item));
 }
 
 function item({ test, verdict, line, fix }) {
-  const element = make("li", "", make("span", "verdict", WORDS[verdict] ?? verdict), " ", make("strong", "", test), ` ${line}`);
+  const element = make("li", "", make("span", "verdict", VERDICTS[verdict] ?? verdict), " ", make("strong", "", test), " ", make("bdi", "", line));
   element.dataset.verdict = verdict;
-  if (fix) element.append(make("p", "fix", fix));
+  if (fix) element.append(make("p", "fix", make("bdi", "", fix)));
   return element;
 }

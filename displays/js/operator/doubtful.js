@@ -2,6 +2,7 @@
 // changes it or removes it.
 
 import { setLanguage } from "../shared/i18n.js";
+import { fill, wording } from "./wording.js";
 
 const TICK_MS = 100;
 
@@ -83,7 +84,7 @@ export class Doubtful {
 }
 
 function words({ untilMs }) {
-  if (untilMs === undefined) return "On the screens, marked (?):";
+  if (untilMs === undefined) return wording.doubt_marked;
   const seconds = Math.max(0, untilMs - performance.now()) / 1000;
-  return `Kept back for ${seconds.toFixed(1)} s:`;
+  return fill(wording.doubt_held, { seconds: seconds.toFixed(1) });
 }

@@ -3,6 +3,7 @@
 import { setLanguage } from "../shared/i18n.js";
 import { make } from "./row.js";
 import { heardText, shownText, versions } from "./utterances.js";
+import { fill, wording } from "./wording.js";
 
 /** `onCorrect(id, heard, before)` where the text that was heard is another, `onEdit(id, text, before, lang)` where only the translation is, or is too. */
 export class EditDialog {
@@ -57,8 +58,8 @@ export class EditDialog {
 
   #choice({ by, lang, text }) {
     const words = make("span", "text", text);
-    words.lang = lang;
-    const button = make("button", "choice", make("span", "by", `Take ${by}:`), " ", words);
+    setLanguage(words, lang);
+    const button = make("button", "choice", make("span", "by", fill(wording.edit_take, { by })), " ", words);
     button.type = "button";
     button.addEventListener("click", () => {
       this.#text.value = text;

@@ -1,6 +1,7 @@
 // After a correction: may what was put right hold for the rest of the service? One key says yes.
 
 import { bare } from "./rule_dialog.js";
+import { fill, wording } from "./wording.js";
 
 const OFFER_MS = 30_000;
 const MOST_WORDS = 4; // More is another sentence, and no word that is misheard again.
@@ -61,7 +62,7 @@ export class HoldOffer {
     this.#bar.hidden = rule === null;
     if (rule === null) return;
     this.#take = () => take(rule);
-    this.#text.textContent = `“${rule.heard}” is “${rule.write}” for the rest of the service?`;
+    this.#text.textContent = fill(wording.hold_offer, rule);
     this.#timer = setTimeout(() => this.#close(), OFFER_MS);
   }
 

@@ -1,6 +1,7 @@
 // The buttons that have to be held: what they do cannot be taken back.
 
 import { needHold } from "./hold.js";
+import { wording } from "./wording.js";
 
 const at = (id) => document.getElementById(id);
 
@@ -9,14 +10,14 @@ export function listenForHolds(operator, command, notify) {
   needHold(at("off-record"), {
     needed: () => !operator.offRecord, // The way back is a press.
     act: () => command(operator.offRecord ? "on-record" : "off-record"),
-    tooShort: () => notify("Hold it for a second to go off the record."),
+    tooShort: () => notify(wording.off_record_short),
   });
   needHold(at("new-session"), {
     needed: () => true,
     act() {
-      notify("A new session begins as soon as nobody speaks."); // Unless it is refused, which is told then.
+      notify(wording.session_begins); // Unless it is refused, which is told then.
       command("new-session");
     },
-    tooShort: () => notify("Hold it for a second to begin a new session."),
+    tooShort: () => notify(wording.session_short),
   });
 }

@@ -1,5 +1,7 @@
 // The form that lets a device in: by a code once, or by a token. Its fields are those that password managers look for.
 
+import { wording } from "./wording.js";
+
 const [form, name, code, token, problem, enter, byToken] = ["login", "volunteer", "code", "token", "login-problem", "enter", "by-token"].map((id) =>
   document.getElementById(id),
 );
@@ -9,7 +11,7 @@ export function listenForLogin({ onToken, onCode }) {
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     const typed = code.value.trim();
-    if (typed && !token.value.trim()) onCode(typed, name.value.trim() || "Volunteer");
+    if (typed && !token.value.trim()) onCode(typed, name.value.trim() || wording.volunteer);
     else onToken(token.value.trim());
   });
 }

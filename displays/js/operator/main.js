@@ -20,12 +20,13 @@ import { notify } from "./notify.js";
 import { listenForDetails, Panel } from "./panel.js";
 import { RuleDialog } from "./rule_dialog.js";
 import { listenForKeys } from "./shortcuts.js";
-import { banner, glance, offRecordWords, refusal, reloaded, ruleWords, songButton } from "./state.js";
+import { addressWords, banner, dictionaryWords, glance, offRecordWords, refusal, reloaded, ruleWords, songButton } from "./state.js";
 import { Suggestion } from "./suggestion.js";
 import { explainMarks } from "./tooltip.js";
 import { Typing } from "./typing.js";
 import { heardText, recognized, shownText, standing, Utterances } from "./utterances.js";
 import { VolunteerList } from "./volunteers.js";
+import { fill, translateDesk, wording } from "./wording.js";
 
 const HISTORY = 200;
 const SILENCE_MS = 8000; // `health` comes every two seconds
@@ -38,7 +39,6 @@ const server = { link: "connecting", mode: "", state: "", reason: "" };
 const operator = { token: loadToken(), asked: false, authorized: false, paused: false, blank: false, undo: "", dictionary: "", offRecord: false, offRecordS: 0, song: "off" };
 let silenceTimer = 0;
 let drawing = false;
-
 const list = new List({ onChoose: () => renderChosen(), onOpen: () => element.edit.click() });
 const editDialog = new EditDialog({
   onCorrect(id, text, before) {
@@ -62,6 +62,7 @@ const ruleDialog = new RuleDialog({
   onHold: (say, write, instead) => command("hold-term", { say, write, instead }),
 });
 const holdOffer = new HoldOffer(command, ruleDialog);
+translateDesk(element.language);
 explainMarks(element.rows);
 listenForKeys(element.keys);
 listenForDetails(element.details);
@@ -77,7 +78,7 @@ function renderStatus() {
   // Speech comes and goes with every sentence: nobody wants that read out.
   if (server.state !== "speech" || server.link !== "open") setText(element.said, `${word}. ${reason}`);
   const up = server.link === "open" || server.state === "ended";
-  document.title = up ? `${word}: captions` : `⚠ ${word}: captions`;
+  document.title = `${up ? "" : "⚠ "}${fill(wording.window_title, { state: word })}`;
   document.body.classList.toggle("down", !up);
   setText(element.banner, banner(server.mode));
   element.banner.hidden = element.banner.textContent === "";
@@ -88,9 +89,9 @@ function renderStatus() {
 
 function renderControls() {
   const able = server.link === "open" && operator.authorized;
-  button(element.pause, able, operator.paused ? "Resume" : "Pause", operator.paused ? "play" : "paused");
-  button(element.blank, able, operator.blank ? "Unblank" : "Blank", operator.blank ? "screen" : "blank");
-  button(element.undo, able && operator.undo !== "", operator.undo ? `Undo: ${operator.undo}` : "Undo", "undo");
+  button(element.pause, able, operator.paused ? wording.resume : wording.pause, operator.paused ? "play" : "paused");
+  button(element.blank, able, operator.blank ? wording.unblank : wording.blank, operator.blank ? "screen" : "blank");
+  button(element.undo, able && operator.undo !== "", operator.undo ? fill(wording.undo_what, { what: operator.undo }) : wording.undo, "undo");
   const words = offRecordWords(operator.offRecord, operator.offRecordS);
   button(element["off-record"], able, words, operator.offRecord ? "play" : "off-record");
   const song = songButton(operator.song, server.state === "song");
@@ -114,10 +115,9 @@ function renderChosen() {
   const now = entry && standing(entry);
   // What is still being said would never get its end.
   element.edit.disabled = !able || now === "filtered" || now === "partial";
-  button(element.hide, able && now !== "filtered", now === "hidden" ? "Bring back" : "Hide");
-  const words = list.words.length > 24 ? `${list.words.slice(0, 24)}…` : list.words;
-  button(element["add-rule"], able && operator.dictionary !== "", words ? `Dictionary: “${words}”` : "Dictionary");
-  setText(element.chosen, entry ? heardText(entry).text || shownText(entry).text : "No caption is selected");
+  button(element.hide, able && now !== "filtered", now === "hidden" ? wording.bring_back : wording.hide);
+  button(element["add-rule"], able && operator.dictionary !== "", dictionaryWords(list.words));
+  setText(element.chosen, entry ? heardText(entry).text || shownText(entry).text : wording.none_chosen);
 }
 
 /** Bring the list up to date with the next frame: once, however much has come until then. */
@@ -182,7 +182,7 @@ const RECEIVE = {
     for (const compare of compares) utterances.compare(compare);
     render();
     showProgress({ doing: "", problem: "", check });
-    showAddress(address, { link: element.address, image: element.qr, problem: element["address-problem"] });
+    showAddress(address, { link: element.address, image: element.qr, problem: element["address-problem"] }, addressWords(address));
   },
   suggestion: (message) => suggestion.put(message),
   check: (message) => showProgress(message),
@@ -271,7 +271,7 @@ function authorize() {
 /** Send a command; return whether it is on its way. */
 function command(name, fields = {}) {
   const isSent = connection.send({ type: "command", name, ...fields });
-  if (!isSent) notify("Not done: the connection is lost.", "bad");
+  if (!isSent) notify(wording.not_done, "bad");
   return isSent;
 }
 

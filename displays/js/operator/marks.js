@@ -1,6 +1,7 @@
 // The source text of an utterance in pieces: what the recognizer doubted, what the dictionary corrected.
 
 import { splitAt } from "../render/caption_text.js";
+import { fill, wording } from "./wording.js";
 
 /** Below this probability a word is as likely wrong as right. */
 export const DOUBTFUL = 0.5;
@@ -33,7 +34,7 @@ export function pieces({ raw_text: raw, corrections, words }) {
 function* fixed(raw, corrections) {
   for (const { start, found, replacement, rule } of corrections) {
     const from = splitAt(raw, start)[0].length; // the server counts code points
-    const note = `Heard “${found}”; the rule “${rule}” of the dictionary writes “${replacement}”.`;
+    const note = fill(wording.mark_fixed, { found, rule, replacement });
     yield { from, to: from + found.length, text: replacement, kind: "fixed", note };
   }
 }
@@ -46,6 +47,6 @@ function* doubted(raw, words) {
     if (from < 0) continue;
     done = from + text.length;
     if (probability >= DOUBTFUL) continue;
-    yield { from, to: done, text, kind: "doubt", note: `The recognizer is ${Math.round(probability * 100)} % sure of this.` };
+    yield { from, to: done, text, kind: "doubt", note: fill(wording.mark_doubt, { percent: Math.round(probability * 100) }) };
   }
 }

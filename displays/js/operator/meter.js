@@ -1,5 +1,7 @@
 // The input level: a bar, the loudest of the last seconds, and a warning when it is too loud or nothing is heard.
 
+import { fill, isolate, wording } from "./wording.js";
+
 const FLOOR_DBFS = -60;
 // As `stark-translate check` judges: nobody speaks below the first, and the second is quiet.
 const SILENT_DBFS = -50;
@@ -40,13 +42,13 @@ export class Level {
 
   /** `{tone, words}`: "bad" too loud, "wait" quiet or silent for long, "good". */
   verdict(nowMs) {
-    if (nowMs - this.#clippedAt < CLIPPED_MS) return { tone: "bad", words: "Too loud: turn the gain down" };
+    if (nowMs - this.#clippedAt < CLIPPED_MS) return { tone: "bad", words: wording.level_loud };
     const silentMs = this.#heardAt === null ? 0 : nowMs - this.#heardAt;
     if (silentMs >= SILENT_MS) {
-      return { tone: "wait", words: `Silent for ${duration(silentMs)}: is the microphone on?` };
+      return { tone: "wait", words: fill(wording.level_silent, { time: duration(silentMs) }) };
     }
     const quiet = this.peak(nowMs) < QUIET_DBFS && this.dbfs > SILENT_DBFS;
-    return quiet ? { tone: "wait", words: "Quiet: turn the gain up" } : { tone: "good", words: "Input level" };
+    return quiet ? { tone: "wait", words: wording.level_quiet } : { tone: "good", words: wording.level_good };
   }
 }
 
@@ -84,11 +86,11 @@ export class Meter {
     const nowMs = performance.now();
     const stale = nowMs - this.#receivedMs > STALE_MS;
     if (stale) this.#level.rest();
-    const { tone, words } = stale ? { tone: "off", words: "No sound comes in" } : this.#level.verdict(nowMs);
+    const { tone, words } = stale ? { tone: "off", words: wording.level_none } : this.#level.verdict(nowMs);
     const dbfs = stale ? FLOOR_DBFS : Math.round(this.#level.dbfs);
     this.#box.dataset.tone = tone;
     if (this.#words.textContent !== words) this.#words.textContent = words;
-    this.#number.textContent = stale ? "" : `${dbfs} dBFS`;
+    this.#number.textContent = stale ? "" : isolate(`${dbfs} dBFS`);
     this.#meter.setAttribute("aria-valuenow", Math.min(0, Math.max(FLOOR_DBFS, dbfs)));
     this.#meter.setAttribute("aria-valuetext", stale ? words : `${dbfs} dBFS. ${words}`);
     this.#meter.style.setProperty("--level", share(dbfs));

@@ -1,6 +1,8 @@
 // Which models the engines run on. A service on those that ship is a mistake that must be seen.
 
-const ENGINES = { whisper: "Recognizer", marian: "Quick translator", gemma: "Final translator" };
+import { isolate, wording } from "./wording.js";
+
+const ENGINES = { whisper: wording.engine_whisper, marian: wording.engine_marian, gemma: wording.engine_gemma };
 const HASH_DIGITS = 8;
 
 /** Show the models in a list of facts, and the band if any of them is a starter. */
@@ -8,7 +10,7 @@ export function showModels(models, list, band) {
   band.hidden = !models.some(({ setting }) => setting === "starter");
   list.replaceChildren(...models.flatMap(({ engine, setting, file, sha256 }) => [
     tag("dt", ENGINES[engine] ?? engine),
-    tag("dd", [setting, file, sha256.slice(0, HASH_DIGITS)].filter(Boolean).join(", ")),
+    tag("dd", isolate([setting, file, sha256.slice(0, HASH_DIGITS)].filter(Boolean).join(", "))),
   ]));
 }
 
@@ -20,7 +22,7 @@ function tag(name, text) {
 
 /** Say whose sound is kept, if any is. */
 export function showKeptSound(kept, element) {
-  const says = { doubtful: "Sound of doubtful captions is kept to learn from.", all: "All speech is kept to learn from." }[kept];
+  const says = { doubtful: wording.kept_doubtful, all: wording.kept_all }[kept];
   element.hidden = !says;
   element.textContent = says ?? "";
 }

@@ -1,6 +1,7 @@
 // The notes of the sermon: dropped here as a file, drawn out on the server, corrected one by one.
 
 import { make } from "./row.js";
+import { fill, isolate, wording } from "./wording.js";
 
 const MOST_BYTES = 4_000_000;
 const PART_BYTES = 10_200; // In Base64 below the limit of a message, and whole groups of three.
@@ -58,7 +59,7 @@ export class SermonNotes {
   #entry(entry) {
     const button = make("button", "", `${entry} ×`);
     button.type = "button";
-    button.setAttribute("aria-label", `Take out ${entry}`);
+    button.setAttribute("aria-label", fill(wording.note_take_out, { entry }));
     button.addEventListener("click", () => this.#command("drop-note", { entry }));
     return make("li", "", button);
   }
@@ -75,8 +76,8 @@ export class SermonNotes {
 
   /** Send a file, and wait for what comes of it; return why not, "" if all went well. */
   async #send(file) {
-    if (file.size === 0) return `${file.name} is empty.`;
-    if (file.size > MOST_BYTES) return `${file.name} has ${(file.size / 1e6).toFixed(1)} MB; notes have 4 at most.`;
+    if (file.size === 0) return fill(wording.note_empty, { file: file.name });
+    if (file.size > MOST_BYTES) return fill(wording.note_large, { file: file.name, size: (file.size / 1e6).toFixed(1) });
     const bytes = new Uint8Array(await file.arrayBuffer());
     const name = file.name.slice(-80); // Its end says what it is.
     const answer = new Promise((resolve) => {
@@ -86,10 +87,10 @@ export class SermonNotes {
     for (let at = 0; at < bytes.length && this.#awaits; at += PART_BYTES) {
       const data = btoa(String.fromCharCode(...bytes.subarray(at, at + PART_BYTES)));
       if (!this.#command("add-notes", { file: name, size: bytes.length, at, data })) return "";
-      this.#say(`${file.name}: ${Math.floor((100 * at) / bytes.length)} %`);
+      this.#say(isolate(`${file.name}: ${Math.floor((100 * at) / bytes.length)} %`));
       await pause();
     }
-    if (this.#awaits) this.#say(`${file.name}: being read`);
+    if (this.#awaits) this.#say(fill(wording.note_reading, { file: file.name }));
     return answer;
   }
 

@@ -2,40 +2,56 @@
 
 import { recall, remember } from "../shared/storage.js";
 import { make, time } from "./row.js";
+import { fill, isolate, wording } from "./wording.js";
 
 const DETAILS = "operator-details";
-const KINDS = { audience: "Phones", projector: "Projector", obs: "Overlay", operator: "Operator" };
-const RUNGS = {
-  full: "nothing",
-  "fewer-partials": "some partial captions",
-  "no-partials": "partial captions",
-  "partial-engine-finals": "the final translator",
-  "source-captions": "translation",
-  behind: "all it can",
+const KINDS = {
+  audience: wording.kind_audience,
+  projector: wording.kind_projector,
+  obs: wording.kind_obs,
+  operator: wording.kind_operator,
 };
-const DROPS = { blocks: "audio blocks", records: "records", partials: "partials", drafts: "finals left as drafts" };
+const RUNGS = {
+  full: wording.rung_full,
+  "fewer-partials": wording.rung_fewer_partials,
+  "no-partials": wording.rung_no_partials,
+  "partial-engine-finals": wording.rung_partial_finals,
+  "source-captions": wording.rung_source,
+  behind: wording.rung_behind,
+};
+const DROPS = {
+  blocks: wording.drop_blocks,
+  records: wording.drop_records,
+  partials: wording.drop_partials,
+  drafts: wording.drop_drafts,
+};
 
 /** Seconds for people: "0.8 s", "12 min", "2 h 5 min". */
 export function span(seconds) {
-  if (seconds < 60) return `${seconds.toFixed(seconds < 10 ? 1 : 0)} s`;
+  if (seconds < 60) return isolate(`${seconds.toFixed(seconds < 10 ? 1 : 0)} s`);
   const min = Math.floor(seconds / 60);
-  return min < 60 ? `${min} min` : `${Math.floor(min / 60)} h ${min % 60} min`;
+  return isolate(min < 60 ? `${min} min` : `${Math.floor(min / 60)} h ${min % 60} min`);
 }
 
 /** `[term, description, troubling, forKeepers]` for each fact about the machine. */
 export function facts({ lag_s, rung, setback, queues, dropped, memory_mb, uptime_s, source }) {
   const drops = Object.entries(dropped).filter(([, count]) => count > 0);
+  const waiting = fill(wording.waiting_counts, { hear: queues.mailbox ?? 0, translate: queues.drafts ?? 0 });
   const lost = (dropped.blocks ?? 0) + (dropped.records ?? 0) > 0;
   return [
-    ["Behind the speaker", span(lag_s), lag_s > 4],
-    ["Left out to keep up", RUNGS[rung] ?? rung, rung !== "full"],
-    ...(setback ? [["Final translator", setback, true]] : []),
-    ["Waiting", `${queues.mailbox ?? 0} to hear, ${queues.drafts ?? 0} to translate`, false, true],
-    ["Dropped", drops.map(([name, count]) => `${count} ${DROPS[name] ?? name}`).join(", ") || "nothing", lost, true],
-    ["Memory", `${Math.round(memory_mb)} MB`, false, true],
-    ["Running for", span(uptime_s), false],
-    ["Input", source, false],
+    [wording.fact_lag, span(lag_s), lag_s > 4],
+    [wording.fact_rung, RUNGS[rung] ?? rung, rung !== "full"],
+    ...(setback ? [[wording.engine_gemma, isolate(setback), true]] : []),
+    [wording.fact_waiting, waiting, false, true],
+    [wording.fact_dropped, drops.map(dropWords).join(", ") || wording.dropped_none, lost, true],
+    [wording.fact_memory, isolate(`${Math.round(memory_mb)} MB`), false, true],
+    [wording.fact_uptime, span(uptime_s), false],
+    [wording.fact_input, isolate(source), false],
   ];
+}
+
+function dropWords([name, count]) {
+  return fill(DROPS[name] ?? `{count} ${name}`, { count });
 }
 
 /** Let the checkbox `toggle` show what only those need who look after the machine. */
@@ -78,7 +94,7 @@ function delay(ms) {
 }
 
 function single({ name, kind, lang, glass_ms, behind }) {
-  const late = behind > 0 ? `, ${behind} behind` : "";
+  const late = behind > 0 ? `, ${fill(wording.display_behind, { count: behind })}` : "";
   return make("li", "", `${KINDS[kind] ?? kind} ${name}, ${lang}: ${delay(glass_ms)}${late}`);
 }
 

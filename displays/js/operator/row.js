@@ -4,6 +4,7 @@ import { splitAt } from "../render/caption_text.js";
 import { setLanguage } from "../shared/i18n.js";
 import { pieces } from "./marks.js";
 import { remarks, standing, versions } from "./utterances.js";
+import { fill, isolate, wording } from "./wording.js";
 
 /** A new element with a class, a text and children. */
 export function make(tag, className = "", ...children) {
@@ -15,7 +16,7 @@ export function make(tag, className = "", ...children) {
 
 /** Milliseconds for people: "84 ms", "1.2 s". */
 export function time(ms) {
-  return ms < 995 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
+  return isolate(ms < 995 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`);
 }
 
 /** Seconds of audio as a clock: "12:05", "1:02:05". */
@@ -49,13 +50,13 @@ function target(text, caption) {
 function cell({ by, lang, text, workMs, afterMs, alike, onScreen }, caption) {
   const figures = [
     workMs === null ? "" : time(workMs),
-    afterMs === null ? "" : `ready after ${time(afterMs)}`,
-    alike === null ? "" : `${Math.round(alike * 100)} % alike`,
+    afterMs === null ? "" : fill(wording.ready_after, { time: time(afterMs) }),
+    alike === null ? "" : fill(wording.alike, { percent: Math.round(alike * 100) }),
   ];
   const line = make("p", "by", make("span", "engine", by), " ");
-  if (onScreen) line.append(make("span", "badge", "on screen"), " ");
+  if (onScreen) line.append(make("span", "badge", wording.on_screen), " ");
   line.append(make("span", "figures", figures.filter(Boolean).join(" · ")));
-  line.title = "How long it took · from the last syllable until it was ready";
+  line.title = wording.times_mean;
   const body = make("p", "text", ...target(text, onScreen ? caption : null));
   setLanguage(body, lang);
   return make("div", onScreen ? "version shown" : "version", line, body);
@@ -76,7 +77,7 @@ export class Row {
     this.id = id;
     this.element = make("li", "row", make("p", "when", this.#when, this.#number), make("div", "body", this.#heard, this.#versions, this.#remarks));
     this.element.dataset.id = id;
-    this.#number.textContent = id; // as `undo` names it
+    this.#number.textContent = fill(wording.number, { id }); // as `undo` names it
     this.element.tabIndex = -1;
   }
 

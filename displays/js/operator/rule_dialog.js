@@ -1,29 +1,31 @@
 // The dialog that adds a rule to the church's dictionary: "when ... is heard, write ...".
 
+import { setLanguage } from "../shared/i18n.js";
 import { make } from "./row.js";
+import { fill, wording } from "./wording.js";
 
 // Letters: words as short as these stand in many sentences, and a rule changes all of them.
 const SHORT = 3;
 const RULE = {
-  "rule-title": "Add to the church dictionary",
-  "rule-help": "Touch the words that were heard wrong, from the first to the last, or type them.",
-  "rule-heard-label": "When this is heard",
-  "rule-write-label": "write",
+  "rule-title": wording.rule_title,
+  "rule-help": wording.rule_help,
+  "rule-heard-label": wording.rule_heard,
+  "rule-write-label": wording.rule_write,
 };
 const TERM = {
-  "rule-title": "For the rest of the service",
-  "rule-help": "Touch the word that is translated so, or type it.",
-  "rule-heard-label": "When this is said",
-  "rule-write-label": "the screens show",
+  "rule-title": wording.term_title,
+  "rule-help": wording.term_help,
+  "rule-heard-label": wording.term_heard,
+  "rule-write-label": wording.term_write,
 };
 
 /** What keeps these two from being a rule, or what to mind; `{text, stops}`. */
 export function objection(heard, write) {
   if (!heard || !write) return { text: "", stops: true };
-  if (![heard, write].every((words) => /[\p{L}\p{N}]/u.test(words))) return { text: "Write words.", stops: true };
-  if (heard === write) return { text: "Both are the same.", stops: true };
+  if (![heard, write].every((words) => /[\p{L}\p{N}]/u.test(words))) return { text: wording.rule_no_words, stops: true };
+  if (heard === write) return { text: wording.rule_same, stops: true };
   if (!heard.includes(" ") && heard.length <= SHORT) {
-    return { text: `Every “${heard}” will become “${write}”, also where it is right.`, stops: false };
+    return { text: fill(wording.rule_short, { heard, write }), stops: false };
   }
   return { text: "", stops: false };
 }
@@ -70,7 +72,7 @@ export class RuleDialog {
   open({ lang, text: raw }, words, file) {
     document.getElementById("rule-file").textContent = file;
     this.#show(false, raw, words);
-    this.#chips.lang = this.#heard.lang = this.#write.lang = lang;
+    for (const field of [this.#chips, this.#heard, this.#write]) setLanguage(field, lang);
     (words ? this.#write : this.#heard).focus();
   }
 
@@ -78,7 +80,7 @@ export class RuleDialog {
   openTerm({ lang, text }, guess, { heard: instead, write: written }) {
     this.#instead = instead;
     this.#show(true, text, guess);
-    this.#chips.lang = this.#heard.lang = lang;
+    for (const field of [this.#chips, this.#heard]) setLanguage(field, lang);
     this.#write.value = written;
     this.#judge();
     this.#heard.focus();

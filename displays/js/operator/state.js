@@ -1,39 +1,49 @@
 // What the operator's page says about how it goes, so that one glance is enough: a word, an icon, a tone, a reason.
 
 import { statusTone } from "../shared/status.js";
+import { fill, isolate, wording } from "./wording.js";
 
 const GLANCES = {
-  connecting: ["Connecting", "wait", ""],
-  lost: ["Connection lost", "lost", "Trying again. What stands below is old, and no button works until it is back."],
-  outdated: ["Reload this page", "fault", "The program was updated while this page was open."],
-  starting: ["Starting", "wait", "The models are being loaded; seconds to a minute."],
-  listening: ["Listening", "listening", ""],
-  speech: ["Speech", "speech", ""],
-  paused: ["Paused", "paused", "Nothing is heard until you resume."],
-  song: ["Song", "song", "Captions are held while there is music or singing."],
-  "off-record": ["Off the record", "off-record", "Nothing is heard, shown or kept until you press Back on the record."],
-  blank: ["Screens blank", "blank", "The displays show no captions until you unblank them."],
-  behind: ["Behind", "behind", "The machine is too slow for what is said."],
-  muted: ["No sound", "no-audio", "The microphone is muted, at the mixer or at itself. Readers see “In a moment”."],
-  "no-audio": ["Microphone lost", "no-audio", "Plug it in again; captions go on by themselves."],
-  fault: ["Fault", "fault", "The service restarts by itself. If it does not, start it again."],
-  ended: ["Ended", "ended", "The service is over, and so is the program."],
+  connecting: [wording.state_connecting, "wait", ""],
+  lost: [wording.state_lost, "lost", wording.help_lost],
+  outdated: [wording.state_outdated, "fault", wording.help_outdated],
+  starting: [wording.state_starting, "wait", wording.help_starting],
+  listening: [wording.state_listening, "listening", ""],
+  speech: [wording.state_speech, "speech", ""],
+  paused: [wording.state_paused, "paused", wording.help_paused],
+  song: [wording.state_song, "song", wording.help_song],
+  "off-record": [wording.state_off_record, "off-record", wording.help_off_record],
+  blank: [wording.state_blank, "blank", wording.help_blank],
+  behind: [wording.state_behind, "behind", wording.help_behind],
+  muted: [wording.state_muted, "no-audio", wording.help_muted],
+  "no-audio": [wording.state_no_audio, "no-audio", wording.help_no_audio],
+  fault: [wording.state_fault, "fault", wording.help_fault],
+  ended: [wording.state_ended, "ended", wording.help_ended],
 };
 
 const OFF_RECORD = "off the record"; // The reason where there is no more to say.
 
+// Why the server is in a state, where that is one of a few.
+const REASONS = {
+  "paused by the operator": wording.reason_paused,
+  "blanked by the operator": wording.reason_blank,
+  "blanked and paused by the operator": wording.reason_both,
+  "held by the operator": wording.reason_held,
+  "captions go on by themselves when somebody speaks": wording.reason_song,
+};
+
 /** What the button for it says: what it will do, or that it ends what it did. */
 export function offRecordWords(on, seconds) {
-  if (on) return "Back on the record";
-  return seconds > 0 ? `Hold: off the record, removes the last ${Math.round(seconds)} s` : "Hold: off the record";
+  if (on) return wording.off_record_back;
+  return seconds > 0 ? fill(wording.off_record_removes, { seconds: Math.round(seconds) }) : wording.off_record_hold;
 }
 
 /** What the button for song says, which command it gives and what it shows, with what operators want and whether captions are held. */
 export function songButton(wanted, held) {
-  if (wanted === "hold") return { word: "Captions again", command: "song-auto", icon: "play" };
-  if (wanted === "caption") return { word: "Hold songs again", command: "song-auto", icon: "song" };
-  if (held) return { word: "Caption anyway", command: "song-caption", icon: "play" };
-  return { word: "Hold for a song", command: "song-hold", icon: "song" };
+  if (wanted === "hold") return { word: wording.captions_again, command: "song-auto", icon: "play" };
+  if (wanted === "caption") return { word: wording.hold_songs_again, command: "song-auto", icon: "song" };
+  if (held) return { word: wording.caption_anyway, command: "song-caption", icon: "play" };
+  return { word: wording.hold_song, command: "song-hold", icon: "song" };
 }
 
 /**
@@ -47,7 +57,7 @@ export function glance({ link, state, reason, offRecord = false }) {
   const name = link === "open" || over ? shown : link;
   const [word, icon, help] = GLANCES[name] ?? [name, "wait", ""];
   if (name === "lost") return { word, icon, tone: "bad", reason: help };
-  const told = link === "open" && reason !== OFF_RECORD ? sentence(reason) : "";
+  const told = link === "open" && reason !== OFF_RECORD ? (REASONS[reason] ?? isolate(sentence(reason))) : "";
   return { word, icon, tone: glanceTone(name, told), reason: [told, help].filter(Boolean).join(" ") };
 }
 
@@ -58,41 +68,52 @@ function glanceTone(name, told) {
   return name === "speech" ? "good" : statusTone(name);
 }
 
+/** What the button for the dictionary says, with the beginning of the words that it is about. */
+export function dictionaryWords(words) {
+  if (!words) return wording.dictionary;
+  return fill(wording.dictionary_of, { words: words.length > 24 ? `${words.slice(0, 24)}…` : words });
+}
+
+/** What js/shared/address.js has to say of the audience's address. */
+export function addressWords(address) {
+  return { qrCode: fill(wording.qr_code, { address }), onlyHere: wording.only_here };
+}
+
 /** What `mode` means for the audience, or "" in a service. */
 export function banner(mode) {
-  if (mode === "dry-run") return "Rehearsal: nothing of this reaches the audience. Its pages say “standby”.";
-  if (mode === "demo") return "Demo: the displays show the demo sermon or a past session.";
+  if (mode === "dry-run") return wording.banner_rehearsal;
+  if (mode === "demo") return wording.banner_demo;
   return "";
 }
 
 const HINTS = {
-  "unknown-caption": "It is too old to be changed.",
-  "too-large": "Make the text shorter.",
-  "unknown-command": "This page is newer than the program that runs; restart it.",
-  "rule-exists": "Change it in the file, or undo it if you have just added it.",
+  "unknown-caption": wording.hint_unknown_caption,
+  "too-large": wording.hint_too_large,
+  "unknown-command": wording.hint_unknown_command,
+  "rule-exists": wording.hint_rule_exists,
 };
 
 /** One line about a refusal or a fault, with what to do where the server does not say. */
 export function refusal({ code, message }) {
-  return [ended(message), HINTS[code]].filter(Boolean).join(" ");
+  return [isolate(ended(message)), HINTS[code]].filter(Boolean).join(" ");
 }
 
 /** What a rule that was added or taken back means. */
 export function ruleWords({ heard, write, removed, held, lang }) {
-  if (removed) return `“${heard}” is left alone again.`;
-  if (lang) return `“${heard}” is “${write}” until the service ends.`;
-  return held ? `“${heard}” is written “${write}” until the service ends.` : `From now on “${heard}” is written “${write}”.`;
+  if (removed) return fill(wording.rule_removed, { heard });
+  if (lang) return fill(wording.rule_term, { heard, write });
+  return fill(held ? wording.rule_held : wording.rule_added, { heard, write });
 }
 
 /** What came of reading the settings again. */
 export function reloaded({ live, next_utterance, restart }) {
   const parts = [
-    [live, "in force"],
-    [next_utterance, "from the next sentence on"],
-    [restart, "only after a restart"],
+    [live, wording.settings_live],
+    [next_utterance, wording.settings_next],
+    [restart, wording.settings_restart],
   ];
-  const told = parts.filter(([keys]) => keys.length > 0).map(([keys, when]) => `${keys.join(", ")}: ${when}.`);
-  return ["The settings were read again.", ...(told.length ? told : ["Nothing has changed."])].join(" ");
+  const told = parts.filter(([keys]) => keys.length > 0).map(([keys, text]) => fill(text, { settings: keys.join(", ") }));
+  return [wording.settings_read, ...(told.length ? told : [wording.settings_same])].join(" ");
 }
 
 /** The server's phrases as sentences: "paused by the operator" is "Paused by the operator." */

@@ -3,8 +3,9 @@
 import { setLanguage } from "../shared/i18n.js";
 import { noticeFor } from "../shared/notice.js";
 import { make } from "./row.js";
+import { fill, LANG, wording } from "./wording.js";
 
-const NAMES = new Intl.DisplayNames(["en"], { type: "language" });
+const NAMES = new Intl.DisplayNames([LANG], { type: "language" });
 
 /** The dialog for both, and the line that shows the notice that stands. `command(name, fields)` sends one. */
 export class Typing {
@@ -77,6 +78,6 @@ export class Typing {
 function choice(lang, isSource) {
   const input = make("input");
   Object.assign(input, { type: "radio", name: "lang", value: lang, defaultChecked: isSource });
-  const says = isSource ? `${NAMES.of(lang)}, to be translated` : `${NAMES.of(lang)}, shown as it is`;
+  const says = fill(isSource ? wording.type_source : wording.type_target, { language: NAMES.of(lang) });
   return make("label", "switch", input, says);
 }

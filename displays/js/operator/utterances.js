@@ -1,6 +1,7 @@
 // What was said, as an operator sees it: each caption together with its record. No document in here.
 
 import { DoubtScale } from "./doubt.js";
+import { fill, wording } from "./wording.js";
 
 /** The newest `limit` utterances of a session, by id: `{id, caption, record, compare}`, of which each may be null. */
 export class Utterances {
@@ -131,7 +132,7 @@ export function recognized({ caption, record }) {
   return record ? { lang: record.lang, text: record.raw_text } : caption.source;
 }
 
-const NAMES = { marian: "Marian", gemma: "Gemma", openai: "Server", exllamav2: "ExLlamaV2", operator: "Operator", source: "Not translated" };
+const NAMES = { marian: "Marian", gemma: "Gemma", openai: wording.by_server, exllamav2: "ExLlamaV2", operator: wording.kind_operator, source: wording.by_source };
 
 function version({ engine, model, lang, text }, workMs = null, afterMs = null) {
   const name = NAMES[engine] ?? engine;
@@ -139,35 +140,34 @@ function version({ engine, model, lang, text }, workMs = null, afterMs = null) {
 }
 
 const DOUBTS = {
-  "avg-logprob": "some words may be misheard",
-  "no-speech-prob": "perhaps nobody spoke",
-  "compression-ratio": "it repeats itself",
-  estimate: "the translation may be wrong",
-  agreement: "the two translators disagree",
-  doubt: "it is probably not what was said",
+  "avg-logprob": wording.doubt_words,
+  "no-speech-prob": wording.doubt_nobody,
+  "compression-ratio": wording.repeats,
+  estimate: wording.doubt_estimate,
+  agreement: wording.doubt_agreement,
+  doubt: wording.doubt_other,
 };
 const FILTERED = {
-  empty: "no words in it",
-  "no-speech": "not speech",
-  repetition: "it repeats itself",
-  compression: "it repeats itself",
-  "stock-phrase": "a phrase that recognizers make up",
-  guess: "the recognizer only guessed",
-  "other-language": "another language was spoken",
-  "too-fast": "more words than anybody speaks in that time",
-  "control-tokens": "the recognizer's own signs",
-  "wrong-script": "letters of another language",
+  empty: wording.filtered_empty,
+  "no-speech": wording.filtered_no_speech,
+  repetition: wording.repeats,
+  compression: wording.repeats,
+  "stock-phrase": wording.filtered_stock,
+  guess: wording.filtered_guess,
+  "other-language": wording.filtered_language,
+  "too-fast": wording.filtered_fast,
+  "control-tokens": wording.filtered_tokens,
+  "wrong-script": wording.filtered_script,
 };
-
 
 /** What was found out by comparing a final with what was said, "" if there is nothing to do. */
 function checkWords({ kind, outcome, said, found, written }) {
-  if (outcome === "repaired") return `Put right: “${found}” is now “${written}”`;
+  if (outcome === "repaired") return fill(wording.check_repaired, { found, written });
   if (outcome !== "doubtful") return "";
-  if (kind === "term") return `“${said}” is not translated as “${written}”`;
-  if (kind === "negation") return `“${said}” may be lost in the translation`;
-  if (said === "") return `“${found}” was not said`;
-  return written ? `“${said}” (${written}) is not in the translation` : `“${said}” is not in the translation`;
+  if (kind === "term") return fill(wording.check_term, { said, written });
+  if (kind === "negation") return fill(wording.check_negation, { said });
+  if (said === "") return fill(wording.check_not_said, { found });
+  return fill(written ? wording.check_missing_as : wording.check_missing, { said, written });
 }
 
 /** What the operator should know about an utterance, in words: `{text, strong}`. */
@@ -176,7 +176,7 @@ export function remarks(entry) {
   // What the program found holds of a text that is no longer there.
   const isCorrected = caption?.corrected && caption.source.text !== "";
   if (!isCorrected) return findings(entry);
-  return record?.text ? [{ text: `Corrected; heard was “${record.text}”`, strong: false }] : [];
+  return record?.text ? [{ text: fill(wording.corrected, { text: record.text }), strong: false }] : [];
 }
 
 function findings(entry) {
@@ -184,14 +184,14 @@ function findings(entry) {
   const found = [];
   const put = (text, strong) => found.push({ text, strong });
   const now = standing(entry);
-  if (now === "hidden") put("Not on the screens", true);
-  if (now === "filtered") put(`Not shown: ${FILTERED[record.filtered] ?? record.filtered}`, true);
-  if (caption?.verse && caption.target.text) put(`On the screens: ${caption.verse.ref} (${caption.verse.edition})`, false);
+  if (now === "hidden") put(wording.not_on_screens, true);
+  if (now === "filtered") put(fill(wording.not_shown, { why: FILTERED[record.filtered] ?? record.filtered }), true);
+  if (caption?.verse && caption.target.text) put(fill(wording.verse_on_screens, caption.verse), false);
   for (const check of record?.checks ?? []) {
     const text = checkWords(check);
     if (text) put(text, check.outcome === "doubtful");
   }
-  if (entry.isDoubtful && now !== "filtered") put(`Look at it: ${reason(record.flags)}`, false);
+  if (entry.isDoubtful && now !== "filtered") put(fill(wording.look_at, { why: reason(record.flags) }), false);
   return found;
 }
 

@@ -1,6 +1,7 @@
 // Whose devices may command: add one by a code, sign one out.
 
 import { make } from "./row.js";
+import { fill, wording } from "./wording.js";
 
 /** "123 456": digits as people read them out. */
 export function spaced(code) {
@@ -36,7 +37,7 @@ export class VolunteerList {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#hide(), forS * 1000);
     this.#code.textContent = spaced(code);
-    this.#for.textContent = `within ${Math.round(forS / 60)} minutes. It lets one device in.`;
+    this.#for.textContent = fill(wording.invitation_for, { minutes: Math.round(forS / 60) });
     this.#invitation.hidden = false;
   }
 
@@ -47,9 +48,9 @@ export class VolunteerList {
   }
 
   #row(name) {
-    const button = make("button", "", "Sign out");
+    const button = make("button", "", wording.sign_out);
     button.type = "button";
-    button.setAttribute("aria-label", `Sign ${name} out`);
+    button.setAttribute("aria-label", fill(wording.sign_out_name, { name }));
     button.addEventListener("click", () => this.#send({ type: "revoke", name }));
     return make("li", "", make("span", "", name), button);
   }

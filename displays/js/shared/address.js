@@ -2,19 +2,20 @@
 
 const OWN_MACHINE = /^(localhost|127\..*|\[::1\])$/;
 
+const ONLY_HERE = "Only this computer can open this address. For phones start the captions with --host 0.0.0.0.";
+
 /** Why phones cannot open this address, or "". */
-export function unreachable(address) {
-  if (!OWN_MACHINE.test(new URL(address).hostname)) return "";
-  return "Only this computer can open this address. For phones start the captions with --host 0.0.0.0.";
+export function unreachable(address, onlyHere = ONLY_HERE) {
+  return OWN_MACHINE.test(new URL(address).hostname) ? onlyHere : "";
 }
 
-/** Put the address into a link, its QR code into an image, and what is wrong with it into a paragraph. */
-export function showAddress(address, { link, image, problem }) {
+/** Put the address into a link, its QR code into an image, and what is wrong with it into a paragraph; in English by default. */
+export function showAddress(address, { link, image, problem }, { qrCode = `QR code of ${address}`, onlyHere } = {}) {
   link.textContent = address.replace(/^http:\/\//, "").replace(/\/$/, "");
   link.href = address;
-  image.alt = `QR code of ${address}`;
+  image.alt = qrCode;
   image.src = "/qr.svg";
   image.hidden = false;
-  problem.textContent = unreachable(address);
+  problem.textContent = unreachable(address, onlyHere);
   problem.hidden = problem.textContent === "";
 }

@@ -1,0 +1,114 @@
+"""The operator's console in each of its languages, before the real hub and desk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from scripts.support.operator_server import OperatorServer
+from tests.browser.conftest import Visit
+from tests.contract.test_console_words import texts
+from tests.contract.test_page_words import LANGS
+from tests.support.console import OPEN, opened, row
+
+pytestmark = pytest.mark.browser
+
+CUT_OFF = """[...document.querySelectorAll("button, .word, th, h2, label")]
+    .filter((one) => one.checkVisibility() && getComputedStyle(one).display !== "inline")
+    .filter((one) => one.scrollWidth > one.clientWidth + 1
+        || (one.matches(".word") && one.scrollHeight > one.clientHeight + 4))
+    .map((one) => one.textContent.trim())"""
+"""What is wider than its place, or a button's words that need more lines than it has."""
+
+
+def said(lang: str, key: str, **values: str) -> str:
+    """Return a text as a page shows it, with its values."""
+    isolated = {name: f"\u2068{value}\u2069" for name, value in values.items()}
+    return texts(lang)[key].format(**(isolated if lang == "ar" else values))
+
+
+@pytest.fixture
+def hall(tmp_path: Path) -> Iterator[OperatorServer]:
+    with OperatorServer(tmp_path) as running:
+        yield running
+
+
+@pytest.mark.parametrize("size", [(390, 844), (768, 1024), (1280, 800)], ids=str)
+@pytest.mark.parametrize("lang", LANGS)
+def test_the_desk_speaks_the_browser_s_language_and_has_room_for_it(
+    visit: Visit, lang: str, size: tuple[int, int]
+) -> None:
+    width, height = size
+    page = opened(visit, locale=lang, viewport={"width": width, "height": height})
+    expect(page.locator("html")).to_have_attribute("lang", lang)
+    expect(page.locator("#pause .word")).to_have_text(texts(lang)["pause"])
+    expect(page.locator("#state")).to_have_text(texts(lang)["state_listening"])
+    expect(page.locator("#machine dt").first).to_have_text(texts(lang)["fact_lag"])
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate(CUT_OFF) == []
+
+
+@pytest.mark.parametrize("lang", LANGS)
+def test_dialogs_and_figures_have_room(hall: OperatorServer, visit: Visit, lang: str) -> None:
+    page = opened(visit, locale=lang, viewport={"width": 390, "height": 844})
+    hall.hear(1, "So wrote Paul to a fro diet us.", "Así escribió.", unsure={"fro": 0.2})
+    row(page, 1).click()
+    expect(row(page, 1).locator(".number")).to_have_text(said(lang, "number", id="1"))
+    page.locator("#details").check()
+    words = "[...document.querySelectorAll('#machine dd')].map((one) => one.clientWidth)"
+    assert min(page.evaluate(words)) > 100, "figures have half of the panel"
+    for way in ("#edit", "#add-rule", "#type"):
+        page.locator(way).click()
+        assert page.evaluate(CUT_OFF) == [], way
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, way
+        page.keyboard.press("Escape")
+
+
+@pytest.mark.parametrize("lang", LANGS[1:])
+def test_why_it_rests_is_said_in_the_page_s_language(visit: Visit, lang: str) -> None:
+    page = opened(visit, locale=lang)
+    page.locator("#pause").click()
+    expect(page.locator("#state")).to_have_text(texts(lang)["state_paused"])
+    told = texts(lang)["reason_paused"]
+    expect(page.locator("#reason")).to_have_text(f"{told} {texts(lang)['help_paused']}")
+
+
+def test_a_language_that_is_chosen_is_kept_on_the_device(visit: Visit) -> None:
+    page = opened(visit, locale="ko-KR")
+    page.locator("#language").select_option("de")
+    expect(page.locator("#pause .word")).to_have_text(texts("de")["pause"])
+    expect(page.locator("#pause")).to_be_enabled()  # the tab is let in still
+    expect(page.locator("#language")).to_have_value("de")
+    other = page.context.new_page()
+    other.goto(page.url)
+    expect(other.locator("#enter")).to_have_text(texts("de")["enter"])
+
+
+def test_in_arabic_the_desk_runs_from_right_to_left_and_what_was_heard_does_not(
+    hall: OperatorServer, visit: Visit
+) -> None:
+    page = opened(visit, OPEN, locale="ar-EG")
+    expect(page.locator("html")).to_have_attribute("dir", "rtl")
+    hall.hear(1, "the first of two", "La primera.")
+    heard = row(page, 1).locator(".heard")
+    expect(heard).to_have_text("the first of two")
+    assert heard.evaluate("one => getComputedStyle(one).direction") == "ltr"
+    transcript, panel = (page.locator(each).bounding_box() for each in (".transcript", ".panel"))
+    assert transcript is not None
+    assert panel is not None
+    assert panel["x"] + panel["width"] <= transcript["x"] + 1
+    hall.level(-21)
+    number = page.locator("#level-number")
+    expect(number).to_have_text("\u2068-21 dBFS\u2069")
+    page.locator("#pause").click()
+    expect(page.locator("#reason")).to_contain_text(texts("ar")["help_paused"])
+    reason = page.locator("#reason").evaluate("one => getComputedStyle(one).direction")
+    assert reason == "rtl"
+    page.locator("#add-rule").click()
+    first, second = (page.locator(".chip").nth(at).bounding_box() for at in (0, 1))
+    assert first is not None
+    assert second is not None
+    assert first["x"] < second["x"], "English words stand in their own order"

@@ -1,0 +1,176 @@
+"""The operator console's texts: each in every language, and nothing of the page beside them."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from pipeline.core.languages import language
+from pipeline.daemon import state
+from tests.contract.test_page_words import LANGS
+
+DISPLAYS = Path(__file__).parents[2] / "displays"
+CONSOLE = DISPLAYS / "js/operator"
+_TEXT = re.compile(r'^  (\w+): "([^"\\]+)",$', re.MULTILINE)
+_PLACE = re.compile(r"\{\w+\}|`[^`]+`")
+_NAMES = re.compile(r"--host|(?<![A-Za-z])(?:Word|PDF|QR|MB)(?![A-Za-z])")
+_LITERAL = re.compile(r'"([^"\n]*)"|`([^`]*)`')
+_EMPTY_TAGS = {"meta", "link", "input", "img", "use", "path"}
+_KEYS = "data-word", "data-label", "data-title"
+_SPOKEN = {"aria-label": "data-label", "title": "data-title"}
+"""What is read out or shown of a tag, and the mark that says which text it is."""
+_UNTRANSLATED = {"title", "kbd", "noscript", "abbr"}
+"""The title is written anew; letters of keys, and `p50`, are the same everywhere."""
+
+
+def texts(lang: str) -> dict[str, str]:
+    found = _TEXT.findall((CONSOLE / f"words/{lang}.js").read_text("utf-8"))
+    assert len(found) == len(dict(found)), f"{lang} has a text twice"
+    return dict(found)
+
+
+def modules() -> dict[str, str]:
+    return {path.stem: path.read_text("utf-8") for path in sorted(CONSOLE.glob("*.js"))}
+
+
+class Marked(HTMLParser):
+    """What a page says: each text with the key that it is marked with, and those with none."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self._open: list[tuple[str, dict[str, str]]] = []
+        self.marks: set[str] = set()
+        self.said: list[tuple[str, str]] = []
+        self.unmarked: list[str] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        have = {name: value or "" for name, value in attrs}
+        if "data-word" in have:
+            self.said.append((have["data-word"], ""))
+        self.marks |= {have[key] for key in _KEYS if key in have}
+        for name, mark in _SPOKEN.items():
+            if name in have:
+                self._say(have.get(mark, ""), have[name])
+        if tag not in _EMPTY_TAGS:
+            self._open.append((tag, have))
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in _EMPTY_TAGS:
+            while self._open.pop()[0] != tag:
+                pass
+
+    def handle_data(self, data: str) -> None:
+        tags = {tag for tag, _ in self._open}
+        key = next((have["data-word"] for _, have in self._open if "data-word" in have), "")
+        if key:
+            code = self._open[-1][0] in ("code", "kbd")
+            before, text = self.said[-1]
+            assert key == before, "a marked element in a marked element"
+            self.said[-1] = key, text + (f"`{data}`" if code else data)
+        elif not tags & _UNTRANSLATED and re.search(r"[^\W\d_]", data):
+            self.unmarked.append(data)
+
+    def _say(self, key: str, text: str) -> None:
+        if key:
+            self.said.append((key, text))
+        else:
+            self.unmarked.append(text)
+
+
+@pytest.fixture(scope="module")
+def page() -> Marked:
+    return Marked((DISPLAYS / "operator.html").read_text("utf-8"))
+
+
+def test_the_console_speaks_the_languages_of_the_audience_s_page() -> None:
+    (table,) = re.findall(r"^const TABLE = \{ (.+) \};$", modules()["wording"], re.MULTILINE)
+    assert table == ", ".join(f"{lang}: {lang.upper()}" for lang in LANGS)
+    assert {path.stem for path in (CONSOLE / "words").iterdir()} == set(LANGS)
+
+
+@pytest.mark.parametrize("lang", LANGS)
+def test_every_language_has_every_text(lang: str) -> None:
+    found = texts(lang)
+    assert list(found) == list(texts("en"))
+    assert len(found) > 200
+    # A line of another form would be in the page, and in none of these tests.
+    source = (CONSOLE / f"words/{lang}.js").read_text("utf-8")
+    assert len(re.findall(r"^  ", source, re.MULTILINE)) == len(found)
+
+
+@pytest.mark.parametrize("lang", LANGS[1:])
+def test_a_translation_has_the_values_and_the_code_of_its_text(lang: str) -> None:
+    found = texts(lang)
+    for key, text in texts("en").items():
+        assert sorted(_PLACE.findall(found[key])) == sorted(_PLACE.findall(text)), key
+
+
+@pytest.mark.parametrize("lang", LANGS)
+def test_texts_are_in_the_script_of_their_language(lang: str) -> None:
+    scripts = language(lang).script
+    for key, text in texts(lang).items():
+        bare = _NAMES.sub("", _PLACE.sub("", text))
+        names = [unicodedata.name(sign) for sign in bare if sign.isalpha()]
+        assert names, (key, text)
+        assert all(any(script in name for script in scripts) for name in names), (key, text)
+
+
+def test_no_text_was_left_in_english() -> None:
+    english = texts("en")
+    same = {
+        (lang, key)
+        for lang in LANGS[1:]
+        for key, text in texts(lang).items()
+        if text.casefold() == english[key].casefold()
+    }
+    assert same == set()
+
+
+def test_all_that_the_page_says_is_marked(page: Marked) -> None:
+    assert page.unmarked == []
+    assert len(page.said) > 80
+
+
+def test_what_the_page_says_until_its_script_runs_is_the_english_text(page: Marked) -> None:
+    english = texts("en")
+    assert page.said == [(key, english[key]) for key, _ in page.said]
+
+
+def test_each_text_is_used_and_each_that_is_asked_for_is_there(page: Marked) -> None:
+    asked = set(page.marks)
+    for source in modules().values():
+        asked |= set(re.findall(r"\bwording\.(\w+)", source))
+    assert asked - {"js"} == set(texts("en"))
+
+
+def test_the_console_s_modules_have_no_texts_of_their_own() -> None:
+    """Three words in a row are a sentence, and so are two of which the first has a capital."""
+    sentences = re.compile(r"[A-Za-z]+ [a-z]+ [a-z]+|[A-Z][a-z]+ [a-z]+")
+    found = []
+    for name, source in modules().items():
+        code = re.sub(r"^ *(?://|/?\*).*$|(?<=[;{},]) // .*$", "", source, flags=re.MULTILINE)
+        for plain, template in _LITERAL.findall(code):
+            said = re.sub(r"\$\{[^}]*\}", "", plain or template)
+            if sentences.search(said):
+                found.append((name, said))
+    # What the server says, to know it by: word for word, or it would be shown in English.
+    server = Path(state.__file__).read_text("utf-8")
+    assert len(found) == 6
+    assert [one for one in found if one[0] != "state" or f'"{one[1]}"' not in server] == []
+
+
+def test_only_the_console_loads_its_texts() -> None:
+    """Phones are to wait for their own words only."""
+    scripts = DISPLAYS / "js"
+    importers = {
+        path.relative_to(scripts).parts[0]
+        for path in scripts.rglob("*.js")
+        for other in re.findall(r'(?:from |import\()"(\.[^"]+)"', path.read_text("utf-8"))
+        if (path.parent / other).resolve().is_relative_to(CONSOLE)
+    }
+    assert importers == {"operator"}
