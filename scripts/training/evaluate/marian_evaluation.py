@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import random
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise, takewhile
 from pathlib import Path
 
 import ctranslate2
@@ -10,7 +12,12 @@ import sentencepiece
 
 from scripts.training.data import corpora
 from scripts.training.evaluate.evaluate import Row, size_of
-from scripts.training.evaluate.translation_score import score
+from scripts.training.evaluate.translation_score import held_out, score
+
+_CUTS = 3
+_SHORTEST = 3
+_SENTENCES = 150
+_SEED = 4
 
 
 def rows(directory: Path, split: corpora.Split, threads: int) -> Iterator[Row]:
@@ -27,4 +34,34 @@ def rows(directory: Path, split: corpora.Split, threads: int) -> Iterator[Row]:
         return target.decode(made), len(made)
 
     yield from score("marian", translate, split)
+    back = taken_back(lambda text: translate(text)[0], begun(split))
+    yield "marian", "words taken back as a sentence grows, for each in the end", f"{back:.3f}"
     yield "marian", "size", size_of(directory)
+
+
+def begun(split: corpora.Split) -> Iterator[list[str]]:
+    """Yield held-out sentences as they grow: three beginnings of each, then the whole."""
+    rng = random.Random(_SEED)
+    for pairs in held_out(split).values():
+        for pair in pairs[:_SENTENCES]:
+            words = pair.en.split()
+            if len(words) < _SHORTEST + _CUTS:
+                continue
+            cuts = sorted(rng.sample(range(_SHORTEST, len(words)), _CUTS))
+            yield [" ".join(words[:cut]) for cut in (*cuts, len(words))]
+
+
+def taken_back(translate: Callable[[str], str], growing: Iterator[Sequence[str]]) -> float:
+    """Return how many words that stood in a translation are gone in the next, for each that is
+    left: normalized erasure of plain retranslation (Arivazhagan et al., arXiv:1912.03393)."""
+    lost = left = 0
+    for texts in growing:
+        made = [translate(text).split() for text in texts]
+        lost += sum(len(a) - _same(a, b) for a, b in pairwise(made))
+        left += len(made[-1])
+    return lost / max(1, left)
+
+
+def _same(first: Sequence[str], second: Sequence[str]) -> int:
+    pairs = zip(first, second, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
