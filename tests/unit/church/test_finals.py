@@ -247,7 +247,7 @@ def french(said: str, text: str) -> Caption:
 @pytest.mark.parametrize(
     ("said", "text", "shown"),
     [
-        ("Twelve men came.", "Treize hommes sont venus.", "douze hommes sont venus."),
+        ("Twelve men came.", "Treize hommes sont venus.", "Douze hommes sont venus."),
         ("The roof costs $40,000.", "Le toit coûte 4 000 dollars.", None),
         ("In nineteen eighty-four.", "En 1948.", "En 1984."),
         ("He is ninety-five.", "Il a quatre-vingt-cinq ans.", "Il a 95 ans."),
