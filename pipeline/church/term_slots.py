@@ -23,6 +23,8 @@ _LEAST = 0.05
 """Least weight of a slot's best word: below it nobody knows where the term would belong."""
 _SHORT = 3
 """Articles and prepositions have so many letters; a term is not put in their place alone."""
+_LIKE = 3
+"""Letters by which a word is taken for a slip of another."""
 _MOST = 3
 """Ways to write one term that a translator is asked about: each costs it some milliseconds."""
 
@@ -103,23 +105,29 @@ def slots(
 
 
 def fillings(
-    text: str, places: Sequence[Place], term: WantedTerm, others: Sequence[Place] = ()
+    text: str,
+    places: Sequence[Place],
+    term: WantedTerm,
+    others: Sequence[Place] = (),
+    said: str = "",
 ) -> list[Filled]:
     """Return the ways to write a term into its slots: each form, its determiner in each gender.
 
-    What is in `others` stays untouched.
+    What is in `others` stays untouched. `said` is what the text translates.
     """
     found: list[Filled] = []
     term_is_name = any(form[0].isupper() for form in term.forms)
+    own = _own_words(term, said)
     for place in places:
         for form in term.forms:
-            found += _filled(text, place, form, term.lang)
+            wide = _widened(text, place, form)
+            found += _filled(text, wide if _is_free(wide, others) else place, form, term.lang)
     return [
         each
         for each in found
         if _is_free(each.slot, others)
         and not _stutters(each)
-        and (term_is_name or not _has_name(text, each.slot))
+        and (term_is_name or not _has_name(text, each.slot, own))
     ][:_MOST]
 
 
@@ -135,9 +143,14 @@ def _is_free(place: Place, others: Sequence[Place]) -> bool:
 
 def _filled(text: str, place: Place, form: str, lang: str) -> list[Filled]:
     start, end = place
+    # What begins like the form was meant to be it: its determiner is the form's ("el Leví"). In
+    # French it may have to change with the sound all the same.
+    is_like = plain(text[start:end])[:_LIKE] == plain(form)[:_LIKE]
+    ways = inflection.determiners(text, start, form, lang)
     return [
         _put(text, begins, end, f"{new}{form}" if new else _cased(text, begins, form))
-        for begins, new in inflection.determiners(text, start, form, lang)
+        for begins, new in ways
+        if not (is_like and new and lang != "fr")
     ]
 
 
@@ -156,10 +169,56 @@ def _begins_sentence(text: str, start: int) -> bool:
     return not before or before[-1] in ".!?…:"
 
 
-def _has_name(text: str, slot: Place) -> bool:
-    """Whether somebody's name stands in a slot, such as the Lord's: it was said as well."""
-    begins = (at.start() + elided(text, at.start()) for at in WORD.finditer(text, *slot))
-    return any(text[start].isupper() and not _begins_sentence(text, start) for start in begins)
+def _widened(text: str, place: Place, form: str) -> Place:
+    """Return a slot together with the words beside it that the form brings along itself.
+
+    "El brazo de Dios" becomes "la armadura de Dios", and not "... de Dios de Dios".
+    """
+    start, end = place
+    own = [plain(word) for word in form.split()]
+    before = [span for span in words_in(text) if span[1] <= start]
+    behind = [span for span in words_in(text) if span[0] >= end]
+    for count in range(len(own) - 1, 0, -1):
+        if _reads(text, before[-count:], own[:count]) and text[before[-1][1] : start].isspace():
+            start = before[-count][0]
+            break
+    for count in range(len(own) - 1, 0, -1):
+        if _reads(text, behind[:count], own[-count:]) and text[end : behind[0][0]].isspace():
+            end = behind[count - 1][1]
+            break
+    return start, end
+
+
+def _reads(text: str, places: Sequence[Place], words: Sequence[str]) -> bool:
+    """Whether these words stand in these places, with nothing but space between them."""
+    return [plain(text[a:b]) for a, b in places] == list(words) and all(
+        text[one[1] : other[0]].isspace() for one, other in pairwise(places)
+    )
+
+
+def _own_words(term: WantedTerm, said: str) -> frozenset[str]:
+    """Return the words of a term with a capital, as they were said and as they are written.
+
+    "Levite" and "Bible study" have one in English and none in Spanish.
+    """
+    phrases = (said[term.start : term.end], *term.forms)
+    return frozenset(plain(each[a:b]) for each in phrases for a, b in _capitals(each))
+
+
+def _has_name(text: str, slot: Place, own: frozenset[str]) -> bool:
+    """Whether somebody's name stands in a slot, such as the Lord's: it was said as well.
+
+    A word that begins as one of the term's own does was made of the term: "Leví" of "Levite".
+    """
+    beginnings = tuple(word[:2] for word in own)
+    spans = (match.span() for match in WORD.finditer(text, *slot))
+    places = ((start + elided(text, start), end) for start, end in spans)
+    return any(
+        text[start].isupper()
+        and not _begins_sentence(text, start)
+        and not plain(text[start:end]).startswith(beginnings)
+        for start, end in places
+    )
 
 
 def _stutters(filled: Filled) -> bool:

@@ -54,7 +54,7 @@ def repair(
     for term in missing:
         # What an earlier term was put into is taken as well: two terms would overwrite each other.
         places = [*others, *(filled.slot for filled, _ in done)]
-        ways = fillings(text, slots(text, weigh(term), places), term, places)
+        ways = fillings(text, slots(text, weigh(term), places), term, places, said)
         if not ways:
             continue
         scores = score([way.text for way in ways])

@@ -70,6 +70,35 @@ def test_a_name_gives_way_to_a_name_only() -> None:
     ]
 
 
+def test_a_word_with_a_capital_that_was_made_of_the_term_is_no_name() -> None:
+    said, text = "The Levite went by.", "El Leví pasó junto al Señor."
+    levite = WantedTerm("levite", 4, 10, ("levita",), "es", "levita")
+    # "La levita" is a coat: the article stands as it did before "Leví".
+    (way,) = fillings(text, [(3, 7)], levite, said=said)
+    assert way.text == "El levita pasó junto al Señor."
+    assert fillings(text, [(22, 27)], levite, said=said) == []
+    # Said without a capital, it has made no word with one.
+    assert fillings(text, [(3, 7)], levite, said=said.lower()) == []
+
+
+def test_words_that_the_rendering_has_stand_once() -> None:
+    armor = WantedTerm("armor of God", 0, 12, ("armadura de Dios",), "es", "armadura de dios")
+    text = "Vístete del brazo de Dios hoy."
+    ways = [way.text for way in fillings(text, [(12, 17)], armor, said="armor of God")]
+    assert ways == ["Vístete del armadura de Dios hoy.", "Vístete de la armadura de Dios hoy."]
+    bread = term("pan de vida")
+    (way,) = fillings("Yo soy el pan de la vida.", [(17, 24)], bread)[:1]
+    assert (way.text, way.found) == ("Yo soy el pan de vida.", "pan de la vida")
+
+
+def test_a_word_of_another_term_is_not_drawn_into_the_slot() -> None:
+    armor = WantedTerm("armor of God", 0, 12, ("armadura de Dios",), "es", "armadura de dios")
+    (way,) = fillings("El brazo de Dios.", [(3, 8)], armor, [(12, 16)], "armor of God")[:1]
+    assert way.slot == (3, 8)
+    (way,) = fillings("El brazo, de Dios.", [(3, 8)], armor, said="armor of God")[:1]
+    assert way.slot == (3, 8)
+
+
 def test_no_word_stands_twice_in_a_row() -> None:
     assert fillings("el pacto acuerdo", [(9, 16)], term("pacto")) == []
 
@@ -83,7 +112,7 @@ def test_no_word_stands_twice_in_a_row() -> None:
 def test_no_letter_outside_the_slot_changes(text: str, lang: str, data: st.DataObject) -> None:
     places = words_in(text)
     weights = [data.draw(st.floats(0, 1)) for _ in places]
-    for way in fillings(text, slots(text, weights, ()), term("pacto", "alianza", lang=lang)):
+    for way in fillings(text, slots(text, weights, ()), term("pacto de paz", "alianza", lang=lang)):
         start, end = way.slot
         assert text[start:end] == way.found
         assert way.text == text[:start] + way.written + text[end:]
