@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import threading
 import time
@@ -55,6 +56,17 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     if unwanted and collection_path.suffix == ".py":
         return not unwanted.isdisjoint(marks_of_all(collection_path.read_text("utf-8"))) or None
     return None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """Keep the garbage collector from going through what stays: modules and thousands of tests."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
