@@ -61,7 +61,8 @@ def test_a_term_that_operators_corrected_is_written_right(
     assert main([*trained, *few]) == 0
 
     new = "learning/gemma/model/starter-Q8_0.gguf"
-    code = main(["learn", "compare", "starter", new, "--role", "gemma", "--prompt", "starter"])
+    asked = ["learn", "compare", "starter", new, "--role", "gemma", "--prompt", "starter"]
+    code = main([*asked, "--sentences", "4"])
     (compared,) = read_comparisons(DataFolder(Path("learning")))
     assert code == (compared.verdict == "keep")
     asked = ["learn", "deploy", new, "ours", "--role", "gemma"]
