@@ -1,15 +1,19 @@
 """Distilling: a quick translator learns from what a better one makes of the same sentences.
 
 The teacher's translations are kept line by line (`taught.jsonl`: source, reference, teacher's), so
-that a teaching that was cut off goes on. Half of what the student learns is the teacher's, half the
-references: Kim and Rush 2016, "Sequence-Level Knowledge Distillation", EMNLP.
+that a teaching goes on where it was cut off, or where a server went away. Half of what the student
+learns is the teacher's, half the references: Kim and Rush 2016, "Sequence-Level Knowledge
+Distillation", EMNLP.
 """
 
 from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Callable, Collection, Mapping, Sequence
+import threading
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +23,7 @@ from pydantic import TypeAdapter
 
 from pipeline.core.errors import EngineError, LearningError, SessionError
 from pipeline.core.files import GrowingFile, write_whole
-from pipeline.engines.protocols import Translator
+from pipeline.engines.protocols import Translator, never
 from pipeline.evaluation.paired_bootstrap import scores
 from pipeline.learning.manifest import sha256, write_manifest
 from pipeline.learning.measuring import SentenceSet
@@ -30,15 +34,16 @@ from pipeline.session.reader import read_lines
 TAUGHT = "taught.jsonl"
 TEACHER = "teacher.json"
 MIX = "mix"
-BATCH = 8
-"""Sentences that are translated before they are written down."""
 BEAM = 4
 """Translations that a Marian teacher weighs; llama.cpp knows no beam, so that a Gemma takes the
 likeliest word each time."""
 SHARE = 0.5
 """Of what the student learns, the teacher's part."""
 MEASURE = "chrF++"
-
+_GONE = {"server-gone", "server-busy", "server-refuses", "server-other-model"}
+"""What no other sentence would fare better with."""
+_FAILURES = 3
+"""So many sentences in a row are the teacher's fault, fewer may be theirs."""
 
 _FIELDS = TypeAdapter(dict[str, str | float])
 
@@ -70,7 +75,8 @@ class TeachingOrder:
     out: Path
     teacher: str
     """As the settings name it."""
-    teacher_sha256: str
+    teacher_id: str
+    """The SHA-256 of its weights, or what stands for it where a server has them."""
     langs: tuple[str, str]
     parts: Collection[str] = ()
     """Parts of the mix; all without any."""
@@ -78,16 +84,17 @@ class TeachingOrder:
 
 def teach(
     order: TeachingOrder,
-    teacher: Translator,
+    teachers: Sequence[Translator],
     *,
     on_start: Callable[[int, int], None] = lambda *_: None,
     on_lesson: Callable[[], None] = lambda: None,
 ) -> list[Lesson]:
     """Have the teacher translate a mix, and go on where an earlier teaching was cut off.
 
-    `on_start` is told how many lessons are there already, and of how many. The teacher must have
-    been loaded. Raises LearningError (mix-missing, mix-unreadable, teacher-other,
-    taught-unreadable, learning-unwritable, teacher-silent).
+    Several `teachers` are the same one, asked so many sentences at a time. They must have been
+    loaded. `on_start` is told how many lessons are there already, and of how many. Raises
+    LearningError (mix-missing, mix-unreadable, teacher-other, taught-unreadable,
+    learning-unwritable, teacher-silent, teacher-gone).
     """
     lines = _mix_lines(order)
     path = order.out / TAUGHT
@@ -102,13 +109,11 @@ def teach(
     lessons = _read(path, order.langs)
     on_start(len(lessons), len(lines))
     try:
-        for first in range(len(lessons), len(lines), BATCH):
-            made = []
-            for line in lines[first : first + BATCH]:
-                made.append(_lesson(line, teacher, order.langs))
+        with closing(_certain(order, lines[len(lessons) :], teachers)) as certain:
+            for lesson in certain:
+                file.append(_line(lesson, order.langs))
+                lessons.append(lesson)
                 on_lesson()
-            file.append(b"".join(_line(each, order.langs) for each in made))
-            lessons += made
     except OSError as error:
         raise _unwritable(order.out, error) from None
     finally:
@@ -120,6 +125,51 @@ def teach(
             "Try it with `stark-translate check`, or name another --teacher.",
         )
     return lessons
+
+
+def _certain(
+    order: TeachingOrder, lines: Sequence[Mapping[str, Any]], teachers: Sequence[Translator]
+) -> Generator[Lesson, None, None]:
+    """Yield the lessons, failed ones only once a later one shows that the teacher is still there.
+
+    Raises LearningError (teacher-gone).
+    """
+    failed: list[Lesson] = []
+    with closing(_attempts(order, lines, teachers)) as attempts:
+        for lesson, error in attempts:
+            if error is None:
+                yield from failed
+                failed.clear()
+                yield lesson
+                continue
+            failed.append(lesson)
+            if error.code in _GONE or len(failed) == _FAILURES:
+                raise _gone(order.teacher, error, "What it has translated is kept")
+    yield from failed
+
+
+def _attempts(
+    order: TeachingOrder, lines: Sequence[Mapping[str, Any]], teachers: Sequence[Translator]
+) -> Generator[tuple[Lesson, EngineError | None], None, None]:
+    """Yield a lesson of each line, in their order, with the error where the teacher failed."""
+    stopped = threading.Event()
+
+    def attempt(line: Mapping[str, Any], teacher: Translator) -> tuple[Lesson, EngineError | None]:
+        teacher.is_cancelled = stopped.is_set
+        try:
+            return _lesson(line, _translated(teacher, str(line[order.langs[0]])), order), None
+        except EngineError as error:
+            return _lesson(line, "", order), error
+        finally:
+            teacher.is_cancelled = never
+
+    with ThreadPoolExecutor(len(teachers)) as pool:
+        try:
+            for first in range(0, len(lines), len(teachers)):
+                yield from pool.map(attempt, lines[first : first + len(teachers)], teachers)
+        finally:
+            # Whoever stops the teaching does not wait for the sentences that are under way.
+            stopped.set()
 
 
 def write_student_mix(order: TeachingOrder, lessons: Sequence[Lesson]) -> Mapping[str, int]:
@@ -164,12 +214,21 @@ def measure(
     sets: Sequence[SentenceSet],
     on_answer: Callable[[], None] = lambda: None,
 ) -> Row:
-    """Return one model's row; the translator must have been loaded."""
+    """Return one model's row; the translator must have been loaded.
+
+    A sentence that fails counts as none. Raises LearningError (teacher-gone) where a server is not
+    there any more, whose row would be of no worth.
+    """
     found = {}
     for each in sets:
         texts = []
         for sentence in each.sentences:
-            texts.append(_translated(translator, sentence.source))
+            try:
+                texts.append(_translated(translator, sentence.source))
+            except EngineError as error:
+                if error.code in _GONE:
+                    raise _gone(name, error, "What was taught and trained is kept") from None
+                texts.append("")
             on_answer()
         found[each.name] = scores(texts, each.sentences)
     return Row(name, found)
@@ -197,7 +256,7 @@ def write_rows(order: TeachingOrder, rows: Mapping[str, Row], inputs: Sequence[P
             order.out / "distilled.json",
             step="distill",
             inputs=inputs,
-            settings={"teacher": order.teacher, "teacher_sha256": order.teacher_sha256},
+            settings={"teacher": order.teacher, "teacher_id": order.teacher_id},
             figures={
                 "rows": [asdict(row) for row in rows.values()],
                 "gap closed": gap_closed(rows),
@@ -234,7 +293,7 @@ def _mix_lines(order: TeachingOrder) -> list[dict[str, Any]]:
 def _require_same(order: TeachingOrder) -> None:
     """Write who teaches what, or check that it is as before. Raises LearningError, OSError."""
     told = {
-        "teacher": order.teacher_sha256,
+        "teacher": order.teacher_id,
         "mix": sha256(order.mix / TRAIN),
         "parts": sorted(order.parts),
         "langs": list(order.langs),
@@ -255,18 +314,15 @@ def _require_same(order: TeachingOrder) -> None:
         )
 
 
-def _lesson(line: Mapping[str, Any], teacher: Translator, langs: tuple[str, str]) -> Lesson:
-    source = str(line[langs[0]])
-    translated = _translated(teacher, source)
-    return Lesson(source, str(line[langs[1]]), translated, str(line["part"]), float(line["weight"]))
+def _lesson(line: Mapping[str, Any], translated: str, order: TeachingOrder) -> Lesson:
+    source, target = order.langs
+    texts = str(line[source]), str(line[target]), translated
+    return Lesson(*texts, str(line["part"]), float(line["weight"]))
 
 
 def _translated(translator: Translator, source: str) -> str:
-    """Return a translation, "" where nothing came or it did not end by itself."""
-    try:
-        made = translator.translate(source)
-    except EngineError:
-        return ""
+    """Return a translation, "" for one that did not end by itself. Raises EngineError."""
+    made = translator.translate(source)
     return "" if made.stopped in ("loop", "length") else made.text.strip()
 
 
@@ -306,6 +362,14 @@ def _is_taught(source: str) -> bool:
     """Whether a pair has the teacher's translation: always the same half."""
     # By its text, not by chance: a teaching that goes on divides as the one before did.
     return hashlib.sha256(source.encode()).digest()[0] < 256 * SHARE
+
+
+def _gone(teacher: str, error: EngineError, kept: str) -> LearningError:
+    return LearningError(
+        "teacher-gone",
+        f"{teacher} does not translate any more: {error.message} {kept}.",
+        f"{error.fix} The same command goes on from there.".strip(),
+    )
 
 
 def _unwritable(place: Path, error: OSError) -> LearningError:
