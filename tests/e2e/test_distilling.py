@@ -45,7 +45,8 @@ def test_a_server_teaches_the_quick_translator(
         assert main([*asked, "--teacher-url", url]) == 0
     told = capsys.readouterr().out
     assert "of the gap" in told
-    lessons = [json.loads(line) for line in Path("learning/distill/taught.jsonl").open()]
+    kept = Path("learning/distill/taught.jsonl")
+    lessons = [json.loads(line) for line in kept.read_text().splitlines()]
     assert [each["en"] for each in lessons] == SAID
     assert "Dios" in lessons[0]["es_teacher"]
     compared = json.loads(Path("learning/distill/distilled.json").read_text())
@@ -57,7 +58,7 @@ def test_a_server_teaches_the_quick_translator(
     student.load()
     assert student.translate(SAID[0]).text
     # The rows need the server: without it nothing begins, and nothing is lost.
-    before = Path("learning/distill/taught.jsonl").read_bytes()
+    before = kept.read_bytes()
     assert main([*asked, "--teacher-url", url]) == 1
     assert "[teacher-gone]" in capsys.readouterr().err
-    assert Path("learning/distill/taught.jsonl").read_bytes() == before
+    assert kept.read_bytes() == before

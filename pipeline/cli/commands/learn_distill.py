@@ -21,18 +21,16 @@ from pipeline.learning.compare import weights_of
 from pipeline.learning.distill import (
     MEASURE,
     MIX,
-    Lesson,
     Row,
-    TeachingOrder,
     gap_closed,
     measure,
-    teach,
     write_rows,
     write_student_mix,
 )
 from pipeline.learning.folder import DataFolder
 from pipeline.learning.measuring import SentenceSet, few_sentences, sentence_sets
 from pipeline.learning.teacher import TEACHER_ENGINES, Asked, Teacher, choose_teacher
+from pipeline.learning.teaching import Lesson, TeachingOrder, teach
 from pipeline.learning.training import TrainingOrder, require_trainers, train
 from pipeline.models.resolve import resolve
 
