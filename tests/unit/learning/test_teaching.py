@@ -138,33 +138,32 @@ def taught(order: TeachingOrder) -> list[str]:
 @pytest.mark.slow
 @pytest.mark.parametrize("serve", [real_server, real_llama_server])
 def test_a_server_that_is_killed_loses_nothing_and_another_one_goes_on(
-    order: TeachingOrder, tmp_path: Path, serve: Callable[..., Any]
+    short: TeachingOrder, tmp_path: Path, serve: Callable[..., Any]
 ) -> None:
     said: list[int] = []
     with serve(tmp_path) as (url, process):
 
         def strike() -> None:
             said.append(1)
-            if len(said) == 12:
+            if len(said) == 3:
                 process.kill()
                 process.wait()
 
         with pytest.raises(LearningError) as told:
-            teach(order, asking(url, 3), on_lesson=strike)
+            teach(short, asking(url, 2), on_lesson=strike)
     assert told.value.code == "teacher-gone"
     assert "ours does not translate any more" in told.value.message
-    kept = taught(order)
-    # At most those that were under way when it was killed were still answered.
-    assert 12 <= len(kept) <= 15
+    kept = taught(short)
+    # The one that was under way when it was killed may have been answered still.
+    assert 3 <= len(kept) <= 4
     assert all(kept)
     begun: list[tuple[int, int]] = []
     with serve(tmp_path) as (elsewhere, _):
-        assert elsewhere != url
-        lessons = teach(order, asking(elsewhere, 3), on_start=lambda *at: begun.append(at))
-    assert begun == [(len(kept), len(SAID))]
-    assert taught(order)[: len(kept)] == kept
-    assert [each.source for each in lessons] == SAID, "in the mix's order, each once"
-    assert sum("lee" in each.teacher or "leí" in each.teacher for each in lessons) > 20
+        lessons = teach(short, asking(elsewhere, 2), on_start=lambda *at: begun.append(at))
+    assert begun == [(len(kept), 8)]
+    assert taught(short)[: len(kept)] == kept
+    assert [each.source for each in lessons] == SAID[:8], "in the mix's order, each once"
+    assert all(each.teacher for each in lessons)
 
 
 def test_a_sentence_that_a_server_refuses_is_left_out(short: TeachingOrder) -> None:
