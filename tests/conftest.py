@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.support.marks import left_out, marks_of_all
 from tests.support.real_models import real_model
 
 os.environ["TZ"] = "UTC"  # sessions have their names by the clock of the machine
@@ -41,8 +42,6 @@ WHOLE = "tests/contract/"
 """Here a test looks at every file there is, and runs before every commit all the same."""
 
 BROWSER = Path(__file__).parent / "browser"
-NEEDS_TRAIN = "\nneeds_train_extra()\n"
-"""Stands in a module before it imports torch."""
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -50,12 +49,11 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
     tests/contract/test_marks.py sees to it that such a module has no other test.
     """
-    chosen: str = config.option.markexpr
-    if "not browser" in chosen and collection_path == BROWSER:
+    unwanted = left_out(config.option.markexpr)
+    if "browser" in unwanted and collection_path == BROWSER:
         return True
-    is_module = "not train" in chosen and collection_path.suffix == ".py"
-    if is_module and NEEDS_TRAIN in collection_path.read_text("utf-8"):
-        return True
+    if unwanted and collection_path.suffix == ".py":
+        return not unwanted.isdisjoint(marks_of_all(collection_path.read_text("utf-8"))) or None
     return None
 
 

@@ -21,7 +21,7 @@ from websockets.http11 import Request
 from pipeline.check.audio import checks as audio_checks
 from pipeline.check.engines import EngineChecks
 from pipeline.check.result import Check, Passed
-from pipeline.church import editions, verse_index
+from pipeline.church import editions, index_store
 from pipeline.config.loader import Loaded
 from pipeline.config.schema import Server as ServerSettings
 from pipeline.config.schema import Settings
@@ -107,7 +107,7 @@ def _verses(settings: Settings) -> Passed:
         return Passed("Printed verses are switched off.")
     try:
         edition = editions.for_language(settings.translate.target, settings.church.edition)
-        verse_index.load(editions.cache_directory() / settings.translate.source)
+        index_store.load(settings.translate.source)
     except VersesError as error:
         if error.code == "verses-none":
             return Passed(f"{error.message} Verses are translated like all else.")

@@ -21,7 +21,8 @@ from pipeline.dictionary.glossary import Glossary, shown
 
 _MEASURES = re.compile(
     r"\b(?:feet|foot|inch\w*|miles?|yards?|pounds?|ounces?|gallons?|acres?|degrees|fahrenheit|"
-    r"cubits?|dollars?|pies|pulgadas?|millas?|yardas?|libras?|grados)\b",
+    r"cubits?|dollars?|pies|pulgadas?|millas?|yardas?|libras?|grados|"
+    r"pieds|pouces?|milles|livres?|onces?|degrés|coudées?|verges?)\b",
     re.IGNORECASE,
 )
 """Who says so many miles may be translated with so many kilometres."""

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pipeline.church.tokens import Tokens
+from pipeline.text.words import word_set
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +23,8 @@ class NumberWords:
     """Between tens and units; "" where nothing is said."""
     hundreds: Mapping[str, int]
     """Hundreds in one word."""
-    hundred: str
-    """The word behind how many hundreds; "" where there is none."""
+    hundred: frozenset[str]
+    """The word behind how many hundreds; none where hundreds are one word."""
     hundred_join: str
     scales: Mapping[str, int]
     bare_scales: frozenset[str]
@@ -36,6 +37,8 @@ class NumberWords:
     phrases: Mapping[tuple[str, ...], int] = field(default_factory=dict)
     """0 to 99 word by word, in place of `small` and `tens`: French counts in twenties."""
     ordinal_phrases: Mapping[tuple[str, ...], int] = field(default_factory=dict)
+    counts_hundreds: frozenset[int] = frozenset(range(1, 100))
+    """How many hundreds are said so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +113,10 @@ def _french_ordinals() -> dict[tuple[str, ...], int]:
     for words, value in _french().items():
         last = words[-1]
         stem = _FR_IRREGULAR.get(last, f"{last.removesuffix('e')}i")
-        made[*words[:-1], f"{stem}eme"] = value
-    first = {(word,): 1 for word in ("premier", "premiere")}
-    return made | first | {(word,): 2 for word in ("second", "seconde")}
+        for end in ("eme", "emes"):
+            made[*words[:-1], f"{stem}{end}"] = value
+    first = {(word,): 1 for word in ("premier", "premiere", "premiers", "premieres")}
+    return made | first | {(word,): 2 for word in ("second", "seconde", "seconds", "secondes")}
 
 
 def _gendered(stems: Mapping[str, int]) -> dict[str, int]:
@@ -133,7 +137,7 @@ WORDS: Mapping[str, NumberWords] = {
         tens=_counted(_EN_TENS, 20, 10),
         tens_join="",
         hundreds={},
-        hundred="hundred",
+        hundred=word_set("hundred"),
         hundred_join="and",
         scales={"thousand": 1000, "million": 10**6, "billion": 10**9},
         bare_scales=frozenset(),
@@ -147,7 +151,7 @@ WORDS: Mapping[str, NumberWords] = {
         tens_join="y",
         hundreds={"cien": 100, "ciento": 100}
         | {f"{s}{e}": v for s, v in _ES_HUNDRED_STEMS.items() if v > 100 for e in ("os", "as")},
-        hundred="",
+        hundred=frozenset(),
         hundred_join="",
         scales={"mil": 1000, "millon": 10**6, "millones": 10**6},
         bare_scales=frozenset({"mil"}),
@@ -160,15 +164,18 @@ WORDS: Mapping[str, NumberWords] = {
         tens={},
         tens_join="",
         hundreds={"cent": 100},
-        hundred="cent",
+        hundred=word_set("cent cents"),
         hundred_join="",
-        scales={"mille": 1000, "million": 10**6, "millions": 10**6},
-        bare_scales=frozenset({"mille"}),
+        scales={"mille": 1000, "mil": 1000, "million": 10**6, "millions": 10**6}
+        | {"milliard": 10**9, "milliards": 10**9},
+        bare_scales=word_set("mille mil"),
         article="",
         ordinals={},
         ordinal_signs=("e", "er", "ere", "re", "eme", "nd", "nde"),
         phrases=_french(),
         ordinal_phrases=_french_ordinals(),
+        # Up to "dix-neuf cent", as years are said; "dix cents" and "vingt cents" are money.
+        counts_hundreds=frozenset(range(2, 20)) - {10},
     ),
 }
 
@@ -211,15 +218,15 @@ def _part(  # noqa: PLR0911 - form by form
     if word in words.bare_scales and is_first:
         return Number(1, at)
     follows = tokens.word(at + 1) if tokens.is_joined(at) else ""
-    if word == words.article and follows in (words.hundred, *words.scales):
-        is_hundred = follows == words.hundred
+    if word == words.article and follows in (*words.hundred, *words.scales):
+        is_hundred = follows in words.hundred
         return _with_rest(tokens, 100, at + 2, words) if is_hundred else Number(1, at + 1)
     if word in words.hundreds:
         return _with_rest(tokens, words.hundreds[word], at + 1, words)
     part = _below_100(tokens, at, words)
-    if part is None or part.ordinal or not words.hundred or not part.value:
+    if part is None or part.ordinal or part.value not in words.counts_hundreds:
         return part
-    if tokens.is_joined(part.end - 1) and tokens.word(part.end) == words.hundred:
+    if tokens.is_joined(part.end - 1) and tokens.word(part.end) in words.hundred:
         return _with_rest(tokens, part.value * 100, part.end + 1, words)
     return part
 

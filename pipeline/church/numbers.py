@@ -11,9 +11,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from pipeline.church.number_context import WORDS, NumberContext
+from pipeline.church.number_context import WORDS
 from pipeline.church.number_words import WORDS as NUMBER_WORDS
 from pipeline.church.number_words import read
+from pipeline.church.times import read_time
 from pipeline.church.tokens import Tokens
 from pipeline.text.words import plain
 
@@ -46,10 +47,17 @@ class Difference:
 
 
 LANGS = frozenset(WORDS)
-_DECIMAL = re.compile(r"(?<![\d.,:])(\d+)[.,](\d{1,2})(?![\d.,])")
+_DECIMAL = re.compile(r"(?<![\d.,:])(\d{1,3}(?:[.,]\d{3})+|\d+)[.,](\d{1,2})(?!\d|[.,]\d)")
+_HALF_DAY = re.compile(r"(?<![\d:.,])(1[0-2]|0?[1-9])\s*[ap]\.?\s?m\b", re.IGNORECASE)
 _CLOCK = re.compile(
     r"(?<![\d:.])([01]?\d|2[0-4])[:.]([0-5]\d)(?![\d:])\s*(?:([ap])\.?\s?m\b)?", re.IGNORECASE
 )
+# In French spaces part thousands: "40 000", "1 234,5".
+_GROUPED = re.compile(
+    r"(?<![\d.,:])(\d{1,3}(?:[ \u00a0\u202f]\d{3})+)(?:,(\d{1,2}))?(?![\d.,]\d|\d)"
+)
+_HOURS = re.compile(r"(?<![\d:.,])([01]?\d|2[0-4])\s?h(?:\s?([0-5]\d))?(?!\w)", re.IGNORECASE)
+_CENTURY = re.compile(r"\b([IVX]+)(?:e|ème|ᵉ)(?=\s+siècle)")
 _YEARS = range(1100, 2100)
 
 
@@ -66,6 +74,9 @@ def find(text: str, lang: str, skip: Collection[Stretch] = ()) -> tuple[Quantity
             taken.append((quantity.start, quantity.end))
             found.append(quantity)
 
+    if lang == "fr":
+        for quantity in _french_digits(text):
+            take(quantity)
     # Times and decimals first: their digits would be numbers of their own.
     for match in _CLOCK.finditer(text):
         # A dot is a decimal sign unless am or pm follows.
@@ -73,12 +84,41 @@ def find(text: str, lang: str, skip: Collection[Stretch] = ()) -> tuple[Quantity
         if is_clock:
             minutes = int(match.group(1)) % 12 * 60 + int(match.group(2))
             take(Quantity("time", minutes, match.start(), match.end(2), in_digits=True))
+    for match in _HALF_DAY.finditer(text):
+        minutes = int(match.group(1)) % 12 * 60
+        take(Quantity("time", minutes, *match.span(1), in_digits=True))
     for match in _DECIMAL.finditer(text):
-        value, tenths = int(match.group(1)), match.group(2).rstrip("0")
+        value, tenths = _whole(match.group(1)), match.group(2).rstrip("0")
         take(Quantity("number", value, match.start(), match.end(), in_digits=True, tenths=tenths))
-    for quantity in _read(Tokens(text), lang, words):
+    for quantity in _read(Tokens(text), lang):
         take(quantity)
     return tuple(sorted(found, key=lambda quantity: quantity.start))
+
+
+def _french_digits(text: str) -> Iterator[Quantity]:
+    """Yield what French writes in signs of its own: "40 000", "15 h 30", "le XXe siècle"."""
+    for match in _GROUPED.finditer(text):
+        value, tenths = _whole(match[1]), (match[2] or "").rstrip("0")
+        yield Quantity("number", value, *match.span(), in_digits=True, tenths=tenths)
+    for match in _HOURS.finditer(text):
+        minutes = int(match[1]) % 12 * 60 + int(match[2] or 0)
+        yield Quantity("time", minutes, *match.span(), in_digits=True)
+    for match in _CENTURY.finditer(text):
+        yield Quantity("ordinal", _roman(match[1]), *match.span(), in_digits=False)
+
+
+def _whole(digits: str) -> int:
+    """Return a number in digits without the signs that part thousands."""
+    return int(re.sub(r"\D", "", digits))
+
+
+def _roman(numeral: str) -> int:
+    values = [{"I": 1, "V": 5, "X": 10}[sign] for sign in numeral]
+    # A smaller sign before a greater one is taken away: XIV.
+    return sum(
+        -value if any(later > value for later in values[at + 1 : at + 2]) else value
+        for at, value in enumerate(values)
+    )
 
 
 def compare(
@@ -125,7 +165,9 @@ def written_like(quantity: Quantity, other: Quantity, lang: str) -> str:
     if quantity.kind == "ordinal" or other.kind != "number":
         return ""
     if other.in_digits or quantity.value >= 30:
-        return str(quantity.value)
+        is_parted = lang == "fr" and quantity.value >= 10_000
+        digits = f"{quantity.value:,}" if is_parted else str(quantity.value)
+        return digits.replace(",", "\u00a0")
     return _IN_WORDS[lang].get(quantity.value, "")
 
 
@@ -133,8 +175,13 @@ _SPANISH = (
     "dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince dieciséis "
     "diecisiete dieciocho diecinueve veinte"
 )
+_FRENCH = (
+    "deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze seize "
+    "dix-sept dix-huit dix-neuf vingt"
+)
 _IN_WORDS: Mapping[str, Mapping[int, str]] = {
     "es": dict(enumerate(_SPANISH.split(), 2)),
+    "fr": dict(enumerate(_FRENCH.split(), 2)),
     "en": {value: word for word, value in NUMBER_WORDS["en"].small.items() if value > 1},
 }
 
@@ -161,12 +208,10 @@ def _is_free(start: int, end: int, taken: Collection[Stretch]) -> bool:
     return all(end <= first or start >= last for first, last in taken)
 
 
-def _read(tokens: Tokens, lang: str, words: NumberContext) -> Iterator[Quantity]:
+def _read(tokens: Tokens, lang: str) -> Iterator[Quantity]:
     at = 0
     while at < len(tokens):
-        quantity, end = (
-            _time(tokens, at, lang, words) or _number(tokens, at, lang) or (None, at + 1)
-        )
+        quantity, end = _time(tokens, at, lang) or _number(tokens, at, lang) or (None, at + 1)
         if quantity is not None:
             yield quantity
         at = end
@@ -202,62 +247,10 @@ def _year(tokens: Tokens, hundreds: int, end: int) -> tuple[int, int] | None:
     return (value, rest.end) if value in _YEARS else None
 
 
-def _time(tokens: Tokens, at: int, lang: str, words: NumberContext) -> tuple[Quantity, int] | None:
-    found = (_english_time if lang == "en" else _spanish_time)(tokens, at, words)
+def _time(tokens: Tokens, at: int, lang: str) -> tuple[Quantity, int] | None:
+    found = read_time(tokens, at, lang)
     if found is None:
         return None
     minutes, end = found
     start = tokens.spans[at][0]
     return Quantity("time", minutes % 720, start, tokens.spans[end - 1][1], in_digits=False), end
-
-
-def _english_time(tokens: Tokens, at: int, words: NumberContext) -> tuple[int, int] | None:
-    """Read "half past three", "a quarter to four", "three thirty" behind "at", "three o'clock"."""
-    word = tokens.word(at)
-    if word in words.half | words.quarter:
-        minutes, end = (30 if word in words.half else 15), at + 1
-    elif first := read(tokens, at, "en"):
-        minutes, end = first.value, first.end
-    else:
-        return None
-    joint = tokens.word(end)
-    if minutes < 60 and joint in words.past | words.to and (hour := read(tokens, end + 1, "en")):
-        # "Ten to three" may be a range as well; with "past" it is a time.
-        sure = word in words.half | words.quarter or joint == "past"
-        if sure and 1 <= hour.value <= 12 and not hour.ordinal:
-            sign = 1 if joint in words.past else -1
-            return hour.value * 60 + sign * minutes, hour.end
-    if word in words.half | words.quarter or not 1 <= minutes <= 12:
-        return None
-    if joint in words.after_time:
-        return minutes * 60, end
-    second = read(tokens, end, "en") if tokens.is_joined(end - 1) else None
-    if second is None or not 10 <= second.value < 60 or second.ordinal:
-        return None
-    # "Three thirty" alone may be a chapter and its verse.
-    is_cued = (
-        tokens.word(at - 1) in words.before_time or tokens.word(second.end) in words.after_time
-    )
-    return (minutes * 60 + second.value, second.end) if is_cued else None
-
-
-def _spanish_time(tokens: Tokens, at: int, words: NumberContext) -> tuple[int, int] | None:
-    """Read "las tres y media", "las cuatro menos cuarto", "las tres y diez"."""
-    hour = read(tokens, at, "es") if tokens.word(at - 1) in words.before_time else None
-    if hour is None or hour.ordinal or not 1 <= hour.value <= 12:
-        return None
-    joint = tokens.word(hour.end)
-    if joint not in words.past | words.to:
-        minutes_said = read(tokens, hour.end, "es") if tokens.is_joined(hour.end - 1) else None
-        if minutes_said is None or not 10 <= minutes_said.value < 60 or minutes_said.ordinal:
-            return None
-        return hour.value * 60 + minutes_said.value, minutes_said.end
-    after = tokens.word(hour.end + 1)
-    if after in words.half | words.quarter:
-        minutes, end = (30 if after in words.half else 15), hour.end + 2
-    else:
-        number = read(tokens, hour.end + 1, "es")
-        if number is None or not 1 <= number.value < 60:
-            return None
-        minutes, end = number.value, number.end
-    return hour.value * 60 + (minutes if joint in words.past else -minutes), end

@@ -13,7 +13,7 @@ from itertools import pairwise
 from pipeline.core.terms import WantedTerm
 from pipeline.dictionary import inflection
 from pipeline.dictionary.glossary import shown_all
-from pipeline.text.words import WORD, plain
+from pipeline.text.words import WORD, elided, plain
 
 _WIDEST = 4
 """Words in a slot: more were hardly made of one term."""
@@ -125,7 +125,8 @@ def fillings(
 
 def _capitals(text: str) -> list[Place]:
     """Return the words with a capital, but for those that are as short as an article."""
-    return [(a, b) for a, b in words_in(text) if text[a].isupper() and b - a > _SHORT]
+    bare = ((a + elided(text, a), b) for a, b in words_in(text))
+    return [(a, b) for a, b in bare if text[a].isupper() and b - a > _SHORT]
 
 
 def _is_free(place: Place, others: Sequence[Place]) -> bool:
@@ -134,14 +135,10 @@ def _is_free(place: Place, others: Sequence[Place]) -> bool:
 
 def _filled(text: str, place: Place, form: str, lang: str) -> list[Filled]:
     start, end = place
-    written = _cased(text, start, form)
-    as_it_is = [_put(text, start, end, written)]
-    if determiner := inflection.swapped(text[:start], lang):
-        old, new = determiner
-        # The determiner changes with the noun's gender, so the slot begins with it.
-        begins = text[:start].rstrip().rfind(old)
-        as_it_is.append(_put(text, begins, end, f"{new} {form}"))
-    return as_it_is
+    return [
+        _put(text, begins, end, f"{new}{form}" if new else _cased(text, begins, form))
+        for begins, new in inflection.determiners(text, start, form, lang)
+    ]
 
 
 def _put(text: str, start: int, end: int, written: str) -> Filled:
@@ -161,8 +158,8 @@ def _begins_sentence(text: str, start: int) -> bool:
 
 def _has_name(text: str, slot: Place) -> bool:
     """Whether somebody's name stands in a slot, such as the Lord's: it was said as well."""
-    places = (match.span() for match in WORD.finditer(text, *slot))
-    return any(text[start].isupper() and not _begins_sentence(text, start) for start, _ in places)
+    begins = (at.start() + elided(text, at.start()) for at in WORD.finditer(text, *slot))
+    return any(text[start].isupper() and not _begins_sentence(text, start) for start in begins)
 
 
 def _stutters(filled: Filled) -> bool:

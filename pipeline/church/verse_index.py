@@ -23,7 +23,8 @@ from pipeline.church.mention import Reference
 from pipeline.core.errors import VersesError
 from pipeline.text.words import plain
 
-_FORMAT = 1
+_FORMAT = 2
+"""Raised whenever the same Bibles make another index, or one of another form."""
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
 _WORDS = 1 << 20
 """More words than any language's Bibles have: keys are one number a pair."""
@@ -98,8 +99,14 @@ class VerseIndex:
         return texts
 
 
-def build(editions: Sequence[Edition], folder: Path) -> VerseIndex:
-    """Build the index of some editions into a folder, whole or not at all. Raises VersesError."""
+def build(
+    editions: Sequence[Edition], folder: Path, sources: Mapping[str, str] | None = None
+) -> VerseIndex:
+    """Build the index of some editions into a folder, whole or not at all. Raises VersesError.
+
+    `sources` are the fingerprints of the editions' files by name, by which `load` knows an index
+    that has become old.
+    """
     vocabulary: dict[str, int] = {}
     texts, verses = [], []
     for edition in editions:
@@ -126,20 +133,23 @@ def build(editions: Sequence[Edition], folder: Path) -> VerseIndex:
         "offsets": np.append(0, np.cumsum(lengths)).astype(np.int32),
         "verses": np.array(verses, np.int32),
     }
-    _write(folder, arrays, list(vocabulary), [edition.name for edition in editions])
+    facts = {
+        "format": _FORMAT,
+        "editions": [edition.name for edition in editions],
+        "sources": dict(sources or {}),
+        "words": list(vocabulary),
+    }
+    _write(folder, arrays, facts)
     return load(folder)
 
 
-def _write(
-    folder: Path, arrays: Mapping[str, NDArray[Any]], words: list[str], editions: list[str]
-) -> None:
+def _write(folder: Path, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, object]) -> None:
     partial = folder.with_name(f"{folder.name}.partial")
     try:
         shutil.rmtree(partial, ignore_errors=True)
         partial.mkdir(parents=True)
         for name, array in arrays.items():
             np.save(partial / f"{name}.npy", array)
-        facts = {"format": _FORMAT, "editions": editions, "words": words}
         (partial / "index.json").write_text(json.dumps(facts), encoding="utf-8")
         shutil.rmtree(folder, ignore_errors=True)
         partial.rename(folder)  # a kill leaves a partial folder, never half an index
@@ -150,24 +160,44 @@ def _write(
         ) from None
 
 
-def load(folder: Path) -> VerseIndex:
-    """Map an index that was built. Raises VersesError `verses-not-built` or `verses-broken`."""
+def load(folder: Path, sources: Mapping[str, str] | None = None) -> VerseIndex:
+    """Map an index that was built.
+
+    `sources`: the fingerprints that the editions' files have now; without them nobody asks whether
+    they have changed. Raises VersesError `verses-not-built`, `verses-broken` or `verses-outdated`.
+    """
     if not (folder / "index.json").is_file():
         message = "Quoted verses are not recognized: there is no index of verses."
         raise VersesError("verses-not-built", message, "Run `stark-translate verses build` once.")
     try:
         facts = json.loads((folder / "index.json").read_text(encoding="utf-8"))
+        # What else an index of another form has would be read wrongly.
+        if facts["format"] != _FORMAT:
+            raise _outdated("another version of the program made it")
         arrays = {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in _ARRAYS}
         vocabulary = {word: number for number, word in enumerate(facts["words"])}
-        is_ours = facts["format"] == _FORMAT
+        made_from = {str(name): str(mark) for name, mark in facts["sources"].items()}
         index = VerseIndex(vocabulary, **arrays, editions=tuple(facts["editions"]))
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise _broken(folder, str(error)) from None
-    if not is_ours:
-        raise _broken(folder, "another version made it")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        message = f"The index of verses in {folder} cannot be used: {error}."
+        fix = "Run `stark-translate verses build` again."
+        raise VersesError("verses-broken", message, fix) from None
+    if sources is not None and made_from != sources:
+        raise _outdated(_what_changed(made_from, sources))
     return index
 
 
-def _broken(folder: Path, why: str) -> VersesError:
-    message = f"The index of verses in {folder} cannot be used: {why}."
-    return VersesError("verses-broken", message, "Run `stark-translate verses build` again.")
+def _outdated(why: str) -> VersesError:
+    message = f"The index of verses is older than the Bibles: {why}."
+    fix = "It is built anew when a service starts; `stark-translate verses build` does it now."
+    return VersesError("verses-outdated", message, fix)
+
+
+def _what_changed(before: Mapping[str, str], now: Mapping[str, str]) -> str:
+    changes = {
+        "new": now.keys() - before.keys(),
+        "changed": {name for name in now.keys() & before.keys() if now[name] != before[name]},
+        "gone": before.keys() - now.keys(),
+    }
+    told = [f"{', '.join(sorted(names))} {how}" for how, names in changes.items() if names]
+    return "; ".join(told)

@@ -34,6 +34,8 @@ SENTENCES: Mapping[str, Sequence[str]] = {
     "following again": ("The captions come from {server} again.",),
     "gpu": ("The final translator: {step}.",),
     "incomplete": ("The record of {session} could not be written to its end. [{code}]",),
+    "index of verses built": ("Verses are recognized again, by {editions}.",),
+    "index of verses is old": ("{reason} It is built anew, which takes some seconds.",),
     "judge unreadable": ("{file} is not used: {error} It goes on with {instead}.",),
     "language": ("Somebody reads {language}: it is translated ({watchers} displays).",),
     "language rests": ("Nobody reads {language}: it rests.",),

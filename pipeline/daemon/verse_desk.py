@@ -5,12 +5,14 @@ Belongs to the event loop's thread; a look takes some milliseconds.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from dataclasses import replace
 
 import structlog
 
-from pipeline.church import editions, verse_index
+from pipeline.church import editions, index_store
 from pipeline.church.editions import Edition
 from pipeline.church.mention import Reference
 from pipeline.church.passages import Passages
@@ -36,19 +38,27 @@ class VerseDesk:
         self._edition = edition
         self._may_air = may_air
         self._tell = tell
+        self._later: Future[Passages] | None = None
+        self._expected: Sequence[Reference] = ()
         self._suggested: Reference | None = None
         self._at_s = 0.0
         self._last_id = -1
         self.suggestion = SuggestionMessage()
         """What operators are asked about now; without a `ref` nothing."""
 
+    def wait_for(self, later: Future[Passages]) -> None:
+        """Take over what is being made, once a final comes after it is done."""
+        self._later = later
+
     def expect(self, references: Sequence[Reference]) -> None:
         """Know of verses that are likely in this service."""
+        self._expected = references
         if self._passages is not None:
             self._passages.expect(references)
 
     def look(self, caption: Caption) -> Caption:
         """Return a final with the printed verse that it quotes, if that is sure enough."""
+        self._take_over()
         if self._passages is None:
             return caption
         if caption.id == self._last_id:  # it was reopened, and is final again
@@ -84,6 +94,14 @@ class VerseDesk:
             self._passages.forget()
             self._suggest(None, 0)
 
+    def _take_over(self) -> None:
+        if self._later is None or not self._later.done():
+            return
+        later, self._later = self._later, None
+        if later.exception() is None:
+            self._passages = later.result()
+            self._passages.expect(self._expected)
+
     def _current(self, caption_id: int) -> tuple[Reference, Verse]:
         verse = self._verse(self._suggested) if self._suggested else None
         if self._suggested is None or verse is None or self.suggestion.id != caption_id:
@@ -115,12 +133,43 @@ def open_verse_desk(settings: Settings, tell: Tell) -> VerseDesk:
     may_air = church.verses == "air"
     if church.verses == "off":
         return VerseDesk(None, None, may_air=False, tell=tell)
+    desk: VerseDesk | None = None
     try:
-        index = verse_index.load(editions.cache_directory() / translate.source)
         edition = editions.for_language(translate.target, church.edition)
+        desk = VerseDesk(None, edition, may_air=may_air, tell=tell)
+        index = index_store.load(translate.source)
     except VersesError as error:
-        # A start must not fail for it, and most churches will not have built the index yet.
-        say = log.info if error.code in ("verses-not-built", "verses-none") else log.warning
-        say("no verses", code=error.code, message=error.message, fix=error.fix)
+        if desk is not None and error.code == "verses-outdated":
+            log.info("index of verses is old", reason=error.message)
+            desk.wait_for(_renewed(translate.source))
+            return desk
+        _log_missing(error)
         return VerseDesk(None, None, may_air=False, tell=tell)
     return VerseDesk(Passages(index, translate.source), edition, may_air=may_air, tell=tell)
+
+
+def _log_missing(error: VersesError) -> None:
+    # A start must not fail for it, and most churches will not have built the index yet.
+    say = log.info if error.code in ("verses-not-built", "verses-none") else log.warning
+    say("no verses", code=error.code, message=error.message, fix=error.fix)
+
+
+def _renewed(lang: str) -> Future[Passages]:
+    """Build an index anew while the engines load; until it is there no verse is recognized.
+
+    An old index would name verses that the Bibles of today have elsewhere.
+    """
+    later: Future[Passages] = Future()
+
+    def run() -> None:
+        try:
+            index = index_store.renew(lang)
+        except VersesError as error:
+            _log_missing(error)
+            later.set_exception(error)
+            return
+        later.set_result(Passages(index, lang))
+        log.info("index of verses built", editions=", ".join(index.editions))
+
+    threading.Thread(target=run, name="verse index", daemon=True).start()
+    return later

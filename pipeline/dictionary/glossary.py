@@ -21,7 +21,7 @@ from pipeline.core.terms import WantedTerm
 from pipeline.dictionary import inflection
 from pipeline.dictionary.matcher import Found, Lexicon, compile_lexicon, find
 from pipeline.dictionary.rules import Rule, Table, context, key, lists_of, read_toml, tables_of
-from pipeline.text.words import WORD, plain
+from pipeline.text.words import WORD, elided, plain
 
 _MOST_FORMS = 4
 """Renderings that are tried; each costs the translator a look."""
@@ -226,10 +226,16 @@ def _spans(text: str, pattern: str) -> Iterator[tuple[int, int]]:
     starts: dict[int, int] = {}
     ends: dict[int, int] = {}
     told = ""
-    for start, end in spans:
+    # "l'alliance" are two words here: a church word is found behind any article.
+    for start, end in ((a, b) for word in spans for a, b in _parted(text, *word)):
         told += " " if told else ""
         starts[len(told)] = start
         told += plain(text[start:end])
         ends[len(told)] = end
     for found in re.finditer(rf"(?<!\S)(?:{pattern})(?!\S)", told):
         yield starts[found.start()], ends[found.end()]
+
+
+def _parted(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    cut = start + elided(text, start)
+    return [(start, cut), (cut, end)] if cut > start else [(start, end)]

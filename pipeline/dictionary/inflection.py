@@ -1,13 +1,14 @@
 """How words change with number and gender, as far as comparing them needs it. Pure.
 
-Spanish has rules here; of another language words count as they are written, with or without an s.
+Spanish and French have rules here; of another language words count as they are written, with or
+without an s.
 """
 
 from __future__ import annotations
 
 import re
 
-from pipeline.text.words import is_unspaced, plain, words
+from pipeline.text.words import elided, is_unspaced, plain, words
 
 _SHORT = 4
 """Words of so many letters keep their vowel: what is left would be in too many other words."""
@@ -20,12 +21,30 @@ _DETERMINERS = {
         *(("todo el", "toda la"), ("todos los", "todas las"), ("otro", "otra")),
     ),
 }
+_FRENCH = (
+    *(("tout le", "toute la", "tout l'", "toute l'"), ("tous les", "toutes les")),
+    *(("du", "de la", "de l'"), ("au", "à la", "à l'"), ("le", "la", "l'"), ("un", "une")),
+    *(("ce", "cette", "cet", "cette"), ("mon", "ma", "mon"), ("ton", "ta", "ton")),
+    *(("son", "sa", "son"), ("quel", "quelle"), ("quels", "quelles"), ("aucun", "aucune")),
+    *(("certains", "certaines"), ("de", "de", "d'"), ("que", "que", "qu'")),
+)
+"""Determiners in French: masculine, feminine, then those before a vowel where they differ."""
+_FRENCH_KINDS = {word: kind for kind in reversed(_FRENCH) for word in kind}
+# The longest first: "de la" and not "la".
+_FRENCH_DETERMINERS = sorted(_FRENCH_KINDS, key=len, reverse=True)
+# "hors", "honte" and the like keep their article: "la honte", not "l'honte".
+_KEPT_H = re.compile(r"h(?:a(?:ch|in|rp|ut)|ont|ors|uit|eros?\b)")
+_NO_PLURAL = {"foi"}
+"""French words whose plural would be another word: "fois" is "times"."""
 
 
 def plural(noun: str, lang: str) -> str:
     """Return the plural of a single word, "" where no rule is known."""
-    if lang != "es" or " " in noun or not noun:
-        return ""
+    rule = {"es": _spanish_plural, "fr": _french_plural}.get(lang)
+    return rule(noun) if rule and noun and " " not in noun else ""
+
+
+def _spanish_plural(noun: str) -> str:
     if noun[-1] in "aeoáéó":
         return f"{noun}s"
     if noun[-1] == "z":
@@ -38,6 +57,14 @@ def plural(noun: str, lang: str) -> str:
     return f"{noun}es"
 
 
+def _french_plural(noun: str) -> str:
+    if noun[-1] in "sxz" or noun in _NO_PLURAL:
+        return noun
+    if noun.endswith("al"):
+        return f"{noun[:-2]}aux"
+    return f"{noun}x" if noun.endswith(("au", "eu")) else f"{noun}s"
+
+
 def pattern(rendering: str, lang: str) -> str:
     """Return a regular expression of a rendering in all its forms, words parted by one space.
 
@@ -46,13 +73,24 @@ def pattern(rendering: str, lang: str) -> str:
     # Without spaces there are no endings to vary; each letter is matched by itself.
     if is_unspaced(rendering):
         return " ".join(map(re.escape, words(rendering)))
-    return " ".join(_word_pattern(word, lang) for word in rendering.split())
+    return " ".join(_word_pattern(word, lang) for word in parted(rendering))
+
+
+def parted(text: str) -> list[str]:
+    """Return the words of a text as renderings are compared: "Fils", "de", "l'", "homme"."""
+    found = []
+    for word in text.replace("-", " ").split():
+        cut = elided(word)
+        found += [part for part in (word[:cut], word[cut:]) if part]
+    return found
 
 
 def _word_pattern(word: str, lang: str) -> str:
     bare = plain(word)
     if bare.endswith("*"):
         return re.escape(bare.rstrip("*")) + (r"\w+" if bare == "*" else r"\w*")
+    if lang == "fr":
+        return _french_pattern(bare)
     if lang != "es":
         return re.escape(bare) + "s?"
     if bare.endswith("z"):
@@ -62,6 +100,62 @@ def _word_pattern(word: str, lang: str) -> str:
     stem = bare.removesuffix("s")
     stem = stem[:-1] if stem[-1] in "aeo" else stem
     return f"{re.escape(stem)}(?:[aeo]s?|s)?"
+
+
+def _french_pattern(bare: str) -> str:
+    if bare[-1] in "sxz'" or bare in _NO_PLURAL:
+        return re.escape(bare)
+    if bare.endswith("al"):
+        return f"{re.escape(bare[:-2])}(?:al(?:es?|s)?|aux)"
+    return re.escape(bare) + ("[sx]?" if len(bare) <= _SHORT else "(?:e?s?|x)")
+
+
+def determiners(text: str, start: int, form: str, lang: str) -> list[tuple[int, str]]:
+    """Return the determiners that a form may have in the place of the word at `start`.
+
+    Of each from where it is written, and itself; "" leaves what stands there. None fits where
+    French has elided a word that the form would need in full.
+    """
+    if lang == "fr":
+        return _french_determiners(text, start, form)
+    found = [(start, "")]
+    if determiner := swapped(text[:start], lang):
+        old, new = determiner
+        # The determiner changes with the noun's gender, so the slot begins with it.
+        found.append((text[:start].rstrip().rfind(old), f"{new} "))
+    return found
+
+
+def _french_determiners(text: str, start: int, form: str) -> list[tuple[int, str]]:
+    noun = start + elided(text, start)
+    bare = plain(form)
+    is_vowel = bare[0] in "aeiouh" and not _KEPT_H.match(bare)
+    if found := _determiner_before(text[:noun]):
+        begins, old, (masculine, feminine, *elisions) = found
+        fitting = elisions if is_vowel and elisions else (masculine, feminine)
+        return [
+            (noun, "") if new == old.casefold() else (begins, _written(new, like=old))
+            for new in sorted(dict.fromkeys(fitting), key=lambda new: new != old.casefold())
+        ]
+    if noun > start and not is_vowel:
+        return []
+    return [(noun, "")]
+
+
+def _determiner_before(text: str) -> tuple[int, str, tuple[str, ...]] | None:
+    """Return where a French determiner at a text's end begins, itself, and its kind."""
+    plain_text = text.replace("’", "'")
+    for word in _FRENCH_DETERMINERS:
+        gap = "" if word.endswith("'") else r"\s+"
+        found = re.search(rf"(?<![^\W_])({word}){gap}$", plain_text, re.IGNORECASE)
+        if found:
+            return found.start(1), found[1], _FRENCH_KINDS[word]
+    return None
+
+
+def _written(determiner: str, like: str) -> str:
+    cased = determiner[0].upper() + determiner[1:] if like[0].isupper() else determiner
+    return cased if cased.endswith("'") else f"{cased} "
 
 
 def swapped(text: str, lang: str) -> tuple[str, str] | None:

@@ -56,11 +56,16 @@ def render(style: Style, text: str, source: str, target: str, section: str = "")
     if style == "examples":
         return _by_examples(text, source, target, section)
     if style == "starter":
-        head = "<start_of_turn>user\n"
+        head, text = "<start_of_turn>user\n", starter_text(text.strip(), target)
     else:
         head = _TRANSLATEGEMMA.format(**names, source_code=source, target_code=target)
     # The text apart from the control tokens around it: it is tokenized as mere letters.
     return Prompt(head, text.strip(), f"{END_OF_TURN}\n<start_of_turn>model\n")
+
+
+def starter_text(text: str, target: str) -> str:
+    """Return what the starter is asked: a text for Spanish, its first language, stands alone."""
+    return text if target == "es" else f"{language(target)}: {text}"
 
 
 def _by_examples(text: str, source: str, target: str, section: str) -> Prompt:

@@ -11,9 +11,13 @@ from pathlib import Path
 
 from pipeline.core.errors import UsageError
 from pipeline.core.resources import bundled
-from pipeline.text.words import words
+from pipeline.text.words import ELIDED, words
 
-FILE = bundled("scripts", "quality", "sentences.toml")
+FILES = {
+    ("en", "es"): bundled("scripts", "quality", "sentences.toml"),
+    ("en", "fr"): bundled("scripts", "quality", "sentences_fr.toml"),
+}
+"""The sentences that ship, by their languages."""
 THEOLOGICAL = "theological"
 KINDS = ("general", THEOLOGICAL)
 
@@ -39,8 +43,18 @@ class Sentence:
         return [term for term in self.terms if not _pattern(term).search(plain)]
 
 
-def read(path: Path = FILE, source: str = "en", target: str = "es") -> tuple[Sentence, ...]:
-    """Read the sentences of all kinds, in the file's order. Raises UsageError."""
+def read(path: Path | None = None, source: str = "en", target: str = "es") -> tuple[Sentence, ...]:
+    """Read the sentences of all kinds, in the file's order; without a path those that ship.
+
+    Raises UsageError.
+    """
+    path = path or FILES.get((source, target))
+    if path is None:
+        raise UsageError(
+            "sentences-none",
+            f"No sentences from {source} to {target} ship with the program.",
+            f"Write your own with {source} and {target}, in the form of {FILES['en', 'es'].name}.",
+        )
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
         return tuple(
@@ -73,7 +87,7 @@ def few(sentences: Sequence[Sentence], count: int) -> tuple[Sentence, ...]:
 def _pattern(term: str) -> re.Pattern[str]:
     alternatives = [
         " ".join(
-            re.escape(word) + (r"\w*" if starred.endswith("*") else "")
+            f"(?:{ELIDED})?{re.escape(word)}" + (r"\w*" if starred.endswith("*") else "")
             for starred in alternative.split()
             for word in words(starred)
         )

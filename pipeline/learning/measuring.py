@@ -14,7 +14,7 @@ from pipeline.audio.file import AudioFile
 from pipeline.core.errors import LearningError
 from pipeline.core.resources import bundled
 from pipeline.core.types import Pcm
-from pipeline.evaluation.sentences import Sentence
+from pipeline.evaluation.sentences import FILES, Sentence
 from pipeline.evaluation.sentences import read as read_gate
 from pipeline.evaluation.voices import read_voices
 from pipeline.learning.audio_folder import FOLDER, METADATA
@@ -25,7 +25,9 @@ from pipeline.learning.pairs import LearningPair
 
 OWN_SOUND = "own sound"
 VOICES = ("demo", "voices")
-PREACHING = ("scripts", "training", "data", "sermon_test.tsv")
+_TEXTS = ("scripts", "training", "data")
+PREACHING = {"es": (*_TEXTS, "sermon_test.tsv"), "fr": (*_TEXTS, "sermon_test_fr.tsv")}
+"""Modern preaching in English with its translation, by the language of that."""
 
 _Item = TypeVar("_Item")
 
@@ -60,14 +62,13 @@ def sentence_sets(
     """
     held_out = [pair for pair in data.pairs() if is_held_out(pair)]
     sets = [SentenceSet("own sermons", _sentences("sermon", held_out, langs))]
-    # The sentences that ship are of this pair alone.
-    if langs == ("en", "es"):
-        gate = read_gate()
+    if langs in FILES:
+        gate = read_gate(None, *langs)
         sets += [
             SentenceSet(f"gate, {kind}", tuple(each for each in gate if each.kind == kind))
             for kind in dict.fromkeys(each.kind for each in gate)
         ]
-        preaching = read_general(bundled(*PREACHING), *langs)
+        preaching = read_general(bundled(*PREACHING[langs[1]]), *langs)
         sets.append(SentenceSet("preaching", _sentences("preaching", preaching, langs)))
     sets += [
         SentenceSet(name, _sentences(name, read_general(file, *langs), langs))

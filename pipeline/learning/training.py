@@ -53,6 +53,8 @@ class TrainingOrder:
     """Of a Gemma, as they are typed; all without any."""
     sentences: int = 0
     """Of each set that a Gemma's levels are measured with; 0 is all."""
+    target: str = "es"
+    """The code of the language that a translator learns."""
 
 
 def commands(order: TrainingOrder) -> list[list[str]]:
@@ -61,6 +63,7 @@ def commands(order: TrainingOrder) -> list[list[str]]:
     told = ["--sound" if order.role == "stt" else "--mix", str(mix), "--out", str(out)]
     told += ["--minutes", f"{order.minutes:g}", "--threads", str(order.threads), "--no-compile"]
     told += order.more
+    target = ("--target", order.target)
     if (out / "checkpoint.pt").exists():
         told.append("--resume")
     levels = ("--levels", order.levels) if order.levels else ()
@@ -75,26 +78,28 @@ def commands(order: TrainingOrder) -> list[list[str]]:
         ]
     if order.role == "gemma" and (base / "config.json").is_file():
         return [
-            _module("train.fine_tune_translategemma", "--base", str(base), *told),
+            _module("train.fine_tune_translategemma", "--base", str(base), *told, *target),
             [
                 *(sys.executable, "-m", "scripts.gguf_export.convert_translategemma"),
                 *("--base", str(base), "--adapter", str(out / "adapter")),
                 *("--out", str(out / "model"), "--threads", str(order.threads)),
+                *target,
                 *levels,
             ],
         ]
     if order.role == "gemma":
         return [
-            _module("train.fine_tune_gemma", "--base", str(base), *told),
+            _module("train.fine_tune_gemma", "--base", str(base), *told, *target),
             _module(
                 "export.export_gemma",
                 *("--model", str(out / "merged"), "--mix", str(mix), "--out", str(out / "model")),
+                *target,
                 *levels,
                 *(("--sentences", str(order.sentences)) if order.sentences else ()),
             ),
         ]
     return [
-        _module("train.train_marian", "--init", str(base), *told),
+        _module("train.train_marian", "--init", str(base), *told, *target),
         _module("export.export_marian", "--model", str(out), "--out", str(out / "model")),
     ]
 

@@ -21,6 +21,12 @@ WORD = re.compile(f"(?=[{UNSPACED}])[^\\W_][{MARKS}]*|{_LETTERS}(?:['’]{_LETTE
 """Letters and digits, with apostrophes inside."""
 
 
+ELIDED = r"(?:[cdjlmnst]|(?:jusqu|lorsqu|puisqu|quoiqu|qu))'"
+"""What French writes at one with a word that begins with a vowel: "l'alliance", "qu'elle"."""
+
+_ELISION = re.compile(ELIDED.replace("'", "['’]") + f"(?={_LETTERS})", re.IGNORECASE)
+
+
 def words(text: str) -> list[str]:
     """Return the words of a text as they are compared: no case, no punctuation, straight
     apostrophes.
@@ -39,6 +45,15 @@ def plain(word: str) -> str:
     parted = unicodedata.normalize("NFD", word.casefold().replace("’", "'"))
     bare = "".join(c for c in parted if c == "\u0303" or not unicodedata.combining(c))
     return unicodedata.normalize("NFC", bare)
+
+
+def elided(text: str, at: int = 0) -> int:
+    """Return how many characters of the word at a place French has put before another one.
+
+    2 of "l'alliance", 0 of most words.
+    """
+    found = _ELISION.match(text, at)
+    return found.end() - at if found else 0
 
 
 def behind(text: str, beginning: str) -> int | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -30,6 +30,8 @@ class Asking:
     target: str
     threads: int
     context: int
+    elsewhere: Mapping[str, str] = field(default_factory=dict)
+    """Of sets in another language than `target`: its code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,18 +88,18 @@ def measure(
     Returns chrF by set and the tokens per second over all, None where none was made. Raises
     ModelError for a model whose context is too short for any translation.
     """
-    engine = Gemma(
-        path,
-        prompt=asking.prompt,
-        source=asking.source,
-        target=asking.target,
-        threads=asking.threads,
-        context=asking.context,
-        deadline_s=_DEADLINE_S,
-    )
-    engine.load()
     chrf, tokens, spent_s = {}, 0, 0.0
     for name, pairs in sets.items():
+        engine = Gemma(
+            path,
+            prompt=asking.prompt,
+            source=asking.source,
+            target=asking.elsewhere.get(name, asking.target),
+            threads=asking.threads,
+            context=asking.context,
+            deadline_s=_DEADLINE_S,
+        )
+        engine.load()
         answers = []
         for source, _ in pairs:
             began_s = time.perf_counter()

@@ -7,6 +7,7 @@
     python -m scripts.quality.evaluate --a translate.final.model=old.gguf --json old.json
     python -m scripts.quality.evaluate --a old.json --b translate.final.model=new.gguf
     python -m scripts.quality.evaluate --a gemma --stress --rounds 10
+    python -m scripts.quality.evaluate --set translate.target=fr --a translate.partial.model=...
 
 A side is any number of KEY=VALUE as in config.toml, the words `marian` or `gemma` for
 translate.final.engine, or the .json file of an earlier run: its side B, or A where it has no other.
@@ -25,7 +26,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,7 @@ from scripts.quality.sides import Side
 from scripts.quality.stress import SAME_WORK, Stress, stress
 
 EXITS = {"same": 0, "better": 0, "worse": 1, "cannot tell": 3}
+_LANGS = ("source", "target")
 _FOUR_BITS = re.compile(r"q4_(k_m|k_s|0|1)", re.IGNORECASE)
 COLORS = {"same": "green", "better": "green", "worse": "bold red", "cannot tell": "yellow"}
 
@@ -67,7 +69,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _gate(arguments: argparse.Namespace) -> int:
-    sentences = data.read(arguments.sentences)
+    langs = _langs(arguments)
+    sentences = data.read(arguments.sentences, *langs)
     if arguments.few:
         sentences = data.few(sentences, arguments.few)
     limits = dict(
@@ -77,6 +80,7 @@ def _gate(arguments: argparse.Namespace) -> int:
     measured = {
         name: side(what, sentences, arguments) for name, what in asked.items() if what is not None
     }
+    _require_langs(measured.values(), langs)
     texts = {name: each.texts(sentences) for name, each in measured.items()}
     found = None
     if arguments.b is not None:
@@ -105,6 +109,25 @@ def _gate(arguments: argparse.Namespace) -> int:
     if complaints:
         return 1
     return EXITS[comparison.overall(found)] if found else 0
+
+
+def _langs(arguments: argparse.Namespace) -> tuple[str, str]:
+    """Return the languages that the settings translate from and into. Raises StarkError."""
+    own = [each for each in arguments.a if "=" in each]
+    translate = sides.settings_of([*arguments.set, *own], arguments.config).translate
+    return translate.source, translate.target
+
+
+def _require_langs(measured: Iterable[Side], langs: tuple[str, str]) -> None:
+    """Refuse a side of other languages: the English is the same in every file of sentences."""
+    for each in measured:
+        found = tuple(each.settings.get(at, lang) for at, lang in zip(_LANGS, langs, strict=True))
+        if found != langs:
+            raise UsageError(
+                "sides-differ",
+                f"{each.label} translates {'-'.join(found)}, the sentences are {'-'.join(langs)}.",
+                f"Add --set translate.source={found[0]} translate.target={found[1]}.",
+            )
 
 
 def advice(found: dict[str, Difference] | None, b: Side | None) -> str:
@@ -278,7 +301,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--b", nargs="+", metavar="SIDE", help="what is compared with it; without: A is scored")
     add("--set", nargs="+", default=[], metavar="KEY=VALUE", help="settings of both sides")
     add("--config", type=Path, metavar="FILE", help="settings, not ./config.toml")
-    add("--sentences", type=Path, metavar="FILE", default=data.FILE,
+    add("--sentences", type=Path, metavar="FILE",
         help="own sentences, in the form of scripts/quality/sentences.toml")  # fmt: skip
     add("--few", type=_count, metavar="N", help="only the first N sentences of each kind")
     add("--rounds", type=_count, default=1, metavar="N", help="all sentences N times (1)")

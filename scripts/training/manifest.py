@@ -39,4 +39,6 @@ def _input(path: Path) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
     return value.name if isinstance(value, Path) else value

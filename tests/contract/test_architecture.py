@@ -62,7 +62,7 @@ PURE = {
     *("tuning/budget", "tuning/verdicts"),
     *("church/notes", "dictionary/near_names"),
     *("church/finals", "church/mention", "church/negation", "church/number_context"),
-    *("church/number_words", "church/numbers", "church/reference_numbers"),
+    *("church/number_words", "church/numbers", "church/times", "church/reference_numbers"),
     *("church/reference_reader", "church/reference_slots", "church/reference_words"),
     *("church/references", "church/books", "church/tokens", "church/versification"),
     *("workers/backoff", "workers/degradation"),

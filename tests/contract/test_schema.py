@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import orjson
+import pytest
 from jsonschema import Draft202012Validator
 
 from scripts.docs.make_schema import DIALECT, schemas, text
@@ -16,6 +17,7 @@ def test_the_files_are_those_that_the_types_make() -> None:
     assert kept == made, "run: python -m scripts.docs.make_schema"
 
 
+@pytest.mark.slow
 def test_each_is_a_schema_of_its_dialect() -> None:
     files = sorted(SCHEMA.rglob("*.json"))
     assert len(files) > 30

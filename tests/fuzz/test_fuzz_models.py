@@ -71,6 +71,7 @@ def test_a_damaged_registry_is_taken_or_refused_by_its_name(tmp_path: Path, cont
     accepted(lambda: read_registry(tmp_path), str(own))
 
 
+@pytest.mark.slow
 @FUZZ
 @given(damaged(orjson.dumps(MANIFEST)) | MANIFESTS)
 def test_any_manifest_is_taken_or_refused(tmp_path: Path, content: bytes) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 
 from pipeline.core.errors import EngineGoneError
 from pipeline.core.resources import bundled
+from pipeline.core.types import Pcm
 from pipeline.engines.process import RecognizerProcess, TranslatorProcess
 from pipeline.engines.specification import FINAL, QUICK, RECOGNIZER, EngineSpec
 from pipeline.evaluation.golden_sentence import read_golden
@@ -20,7 +22,6 @@ from pipeline.models.resolve import resolve
 from tests.support.needs import needs_file
 
 TEXT = "Grace to you and peace."
-GOLDEN = read_golden(bundled("demo", "golden.json"))
 PATIENT_S = 120.0
 
 
@@ -34,6 +35,12 @@ def spec(part: str, **arguments: Any) -> EngineSpec:
             model = resolve("marian", "starter")
             return EngineSpec("marian", "marian", model, arguments, "translate.partial")
     return EngineSpec("gemma", "gemma", resolve("gemma", "starter"), arguments, "translate.final")
+
+
+@cache
+def golden_pcm() -> Pcm:
+    """Return the golden sentence as it was spoken."""
+    return read_golden(bundled("demo", "golden.json")).pcm
 
 
 class Kept:
@@ -56,7 +63,7 @@ class Kept:
 
     def ask(self) -> str:
         if isinstance(self.process, RecognizerProcess):
-            return self.process.recognize(GOLDEN.pcm, final=True).text
+            return self.process.recognize(golden_pcm(), final=True).text
         return self.process.translate(TEXT).text
 
     @property

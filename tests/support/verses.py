@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
-from pipeline.church import editions, verse_index
+from pipeline.church import editions, index_store, verse_index
 from pipeline.church.editions import Edition
 from pipeline.church.verse_index import VerseIndex
 
@@ -13,6 +14,7 @@ BOOKS = {19, 43, 57}
 """Psalms, John, Philemon."""
 
 
+@cache
 def some_of(name: str) -> Edition:
     """Return an edition that ships, with few of its books."""
     whole = editions.load(name)
@@ -21,5 +23,9 @@ def some_of(name: str) -> Edition:
 
 
 def small_index(folder: Path) -> VerseIndex:
-    """Build an index of these books where the program looks for the one of spoken English."""
-    return verse_index.build([some_of("kjv")], folder / "stark-translate" / "verses" / "en")
+    """Build an index of these books where the program looks for the one of spoken English.
+
+    It counts as made from the editions that there are, so that no service builds a whole one.
+    """
+    place = folder / "stark-translate" / "verses" / "en"
+    return verse_index.build([some_of("kjv")], place, index_store.sources("en"))

@@ -121,6 +121,7 @@ def _orders(
         minutes=arguments.minutes,
         threads=arguments.threads,
         more=("--steps", str(arguments.steps)) if arguments.steps else (),
+        target=translate.target,
     )
     return teaching, training
 

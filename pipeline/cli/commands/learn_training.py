@@ -75,6 +75,7 @@ def _translate(arguments: argparse.Namespace) -> int:
         more=("--steps", str(arguments.steps)) if arguments.steps else (),
         levels=arguments.levels,
         sentences=arguments.sentences,
+        target=settings.translate.target,
     )
     return run_training(order, dry_run=arguments.dry_run)
 

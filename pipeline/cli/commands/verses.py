@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from pipeline.church import edition_formats, editions, sword, verse_index
+from pipeline.church import edition_formats, editions, index_store, sword
 from pipeline.church.editions import Edition
 from pipeline.cli import streams
 from pipeline.cli.options import Commands, add_command
@@ -18,7 +18,7 @@ from pipeline.core.errors import UsageError, VersesError
 _SAYS = "Show printed verses for what is read: list, add and index Bibles."
 _EPILOG = """\
 examples:
-  stark-translate verses build                       once, and after every `add`
+  stark-translate verses build                       once for a spoken language
   stark-translate verses list
   stark-translate verses add rvr1960.xml --name rvr1960 --lang es --title "Reina-Valera 1960" \\
       --licence "by permission of ..."               one that you may show
@@ -68,31 +68,27 @@ def _list(_: argparse.Namespace) -> int:
         )
         table.add_row(*facts)
     Console(soft_wrap=True).print(table)
-    folder = editions.cache_directory()
-    built = sorted(path.parent for path in folder.glob("*/index.json"))
-    for index in built:
-        names = ", ".join(verse_index.load(index).editions)
-        print(f"\nIndex for spoken {index.name}: {names} ({index})")
+    built = sorted(path.parent for path in editions.cache_directory().glob("*/index.json"))
+    for folder in built:
+        print(f"\n{_described(folder)}")
     if not built:
         print("\nNo index yet: run `stark-translate verses build` once.")
     return 0
 
 
+def _described(folder: Path) -> str:
+    try:
+        names = ", ".join(index_store.load(folder.name).editions)
+    except VersesError as error:
+        return f"Index for spoken {folder.name}: {error.message} {error.fix}"
+    return f"Index for spoken {folder.name}: {names} ({folder})"
+
+
 def _build(arguments: argparse.Namespace) -> int:
     lang = _checked(_LANG, arguments.lang, "--lang")
-    chosen: list[Edition] = []
-    for name, file in sorted(editions.files().items()):
-        if editions.lang_of(file) == lang:
-            edition = editions.read(file, name)
-            streams.say(f"Reading {edition.title} ({len(edition.verses)} verses).")
-            chosen.append(edition)
-    if not chosen:
-        message = f"There is no Bible in {lang!r} to recognize verses by."
-        raise VersesError("verses-none", message, "Add one with `stark-translate verses add`.")
-    folder = editions.cache_directory() / lang
-    streams.say("Building the index: some seconds.")
-    index = verse_index.build(chosen, folder)
-    print(f"{len(index.verses)} verses of {', '.join(index.editions)} in {folder}.")
+    index = index_store.build(lang, streams.say)
+    names = ", ".join(index.editions)
+    print(f"{len(index.verses)} verses of {names} in {index_store.folder(lang)}.")
     return 0
 
 
@@ -111,7 +107,8 @@ def _add(arguments: argparse.Namespace) -> int:
     if strange := editions.outside_numbering(edition):
         print(f"{strange} of them are numbered as in no other Bible here and will not be shown.")
     print("Restart the service to show it.")
-    print(f"Where {lang} is spoken, run `stark-translate verses build --lang {lang}` as well.")
+    if not (index_store.folder(lang) / "index.json").is_file():
+        print(f"Where {lang} is spoken, run `stark-translate verses build --lang {lang}` as well.")
     return 0
 
 

@@ -1,9 +1,11 @@
-"""The two corpora of the starter models and their fixed split into training and held-out pairs.
+"""The corpora of the starter models and their fixed split into training and held-out pairs.
 
 The Bible is a TSV with the header `book chapter verse es_rv1909 en_kjv en_asv en_nheb en_bbe`;
 Tatoeba is `English TAB Spanish` without a header; the sermon phrases are like Tatoeba and may be
-absent. Files may be plain, .xz or .gz. Held out are whole books, so that no other English version
-of a verse leaks into training, and 500 Tatoeba pairs chosen with a fixed seed.
+absent. Another language than Spanish has a Bible of its own, with a column whose name begins with
+its code (`fr_lsg1910`) and the verses numbered as in the first; and phrases, no Tatoeba. Files may
+be plain, .xz or .gz. Held out are whole books, so that no other English version of a verse leaks
+into training, and 500 Tatoeba pairs chosen with a fixed seed.
 """
 
 from __future__ import annotations
@@ -31,10 +33,12 @@ SEED = 20240601
 BIBLE_VERSIONS = ("kjv", "asv", "nheb", "bbe")
 SERMON_PHRASES = Path(__file__).with_name("sermon_phrases.tsv")
 SERMON_TEST = Path(__file__).with_name("sermon_test.tsv")
+SPANISH = "es"
 
 _QUOTES = str.maketrans({"\u201c": '"', "\u201d": '"', "\u2018": "'", "\u2019": "'"})
 _SPANISH = _QUOTES | str.maketrans("âêîôûÂÊÎÔÛ", "áéíóúÁÉÍÓÚ")
 _CAPITALS = re.compile(r"^(\W*)((?:[A-ZÁÉÍÓÚÑ] )?[A-ZÁÉÍÓÚÑ]{2,})\b")
+_OTHER_NUMBER = re.compile(r"^\(\d+:\d+\) *")  # of a verse, in the edition that was printed
 _LONE_VOWEL = re.compile(r"\b[áéóúÁÉÓÚ]\b")
 _OLD_VERBS = re.compile(r"\b(fu|di|vi)(é|í|ó)\b", re.IGNORECASE)
 _MODERN_VERBS = {"fué": "fue", "fuí": "fui", "dió": "dio", "vió": "vio"}
@@ -43,10 +47,13 @@ _PLAIN_VOWEL = str.maketrans("áéíóúÁÉÍÓÚ", "aeiouAEIOU")
 
 @dataclass(frozen=True)
 class Pair:
-    """An English sentence or verse and its Spanish; `source` is a version, tatoeba or sermon."""
+    """An English sentence or verse and its translation.
+
+    `source` is a version, tatoeba, sermon or everyday.
+    """
 
     en: str
-    es: str
+    target: str
     source: str
 
 
@@ -63,6 +70,8 @@ class Split:
     held_out_books: tuple[Pair, ...]
     sermon_test: tuple[Pair, ...]
     is_mixed: bool = False
+    target: str = SPANISH
+    """The code of the language that is learnt."""
 
 
 def words(text: str) -> tuple[str, ...]:
@@ -106,26 +115,21 @@ def read_pairs(path: Path, source: str) -> Iterator[Pair]:
             if not line.strip() or line.startswith("#"):
                 continue
             if len(cells) < 2:
-                raise ValueError(f"{path}:{number}: expected English, a tab and Spanish")
+                raise ValueError(f"{path}:{number}: expected English, a tab and its translation")
             yield Pair(cells[0].translate(_QUOTES).strip(), cells[1].strip(), source)
 
 
 def _verses(path: Path) -> Iterator[tuple[str, Pair]]:
-    with _open(path) as file:
-        for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
-            if (row["book"], row["chapter"]) in EXCLUDED_CHAPTERS:
-                continue
-            spanish = modern_spanish(row["es_rv1909"])
-            for version in BIBLE_VERSIONS:
-                english = balanced(row[f"en_{version}"])
-                if english and spanish:
-                    yield row["book"], Pair(english, spanish, version)
+    spanish = {key: modern_spanish(text) for key, text in _target_verses(path, "es")}
+    for key, version, english in _english_verses(path):
+        if key in spanish:
+            yield key[0], Pair(english, spanish[key], version)
 
 
 def _hold_out(pairs: Iterable[Pair], count: int) -> tuple[Pair, ...]:
     # Sorted before drawing: the choice depends on the sentences, not on the order of the file.
     by_english: dict[tuple[str, ...], list[Pair]] = {}
-    for pair in sorted(pairs, key=lambda p: (p.en, p.es)):
+    for pair in sorted(pairs, key=lambda p: (p.en, p.target)):
         by_english.setdefault(words(pair.en), []).append(pair)
     draw = random.Random(SEED)
     chosen = draw.sample(sorted(by_english), min(count, len(by_english)))
@@ -135,52 +139,74 @@ def _hold_out(pairs: Iterable[Pair], count: int) -> tuple[Pair, ...]:
 def add_options(options: argparse.ArgumentParser) -> None:
     """Add what tells a trainer where its pairs are."""
     options.add_argument("--bible", type=Path, help="with --tatoeba, or else --mix")
-    options.add_argument("--tatoeba", type=Path)
+    options.add_argument("--tatoeba", type=Path, help="for Spanish")
     options.add_argument("--mix", type=Path, help="the --out of `stark-translate learn mix`")
+    options.add_argument("--target", nargs="+", default=[SPANISH], metavar="LANG",
+        help="code of the language to translate into (es)")  # fmt: skip
+    options.add_argument("--target-bible", type=Path, help="where a target is not Spanish")
 
 
 def split_of(options: argparse.Namespace) -> Split:
-    """Return the pairs that the options name. Raises ModelError (corpora-missing)."""
+    """Return the pairs of the one language that the options name. Raises ModelError."""
+    if len(options.target) > 1:
+        message = "This model learns one language."
+        raise ModelError("targets-several", message, "Give --target one code.")
+    return splits_of(options)[0]
+
+
+def splits_of(options: argparse.Namespace) -> list[Split]:
+    """Return the pairs that the options name, by language. Raises ModelError (corpora-missing)."""
     if options.mix is not None:
-        return load_mix(options.mix)
-    if options.bible is None or options.tatoeba is None:
-        message = "Nothing is named to train on."
-        raise ModelError("corpora-missing", message, "Give --mix, or --bible and --tatoeba.")
-    return load(options.bible, options.tatoeba)
+        return [load_mix(options.mix, target) for target in options.target]
+    return [_split(options, target) for target in options.target]
+
+
+def _split(options: argparse.Namespace, target: str) -> Split:
+    beside = "tatoeba" if target == SPANISH else "target_bible"
+    if options.bible is None or getattr(options, beside) is None:
+        wanted = f"--bible and --{beside.replace('_', '-')}"
+        raise ModelError("corpora-missing", f"Nothing is named to learn {target} from.",
+            f"Give --mix, or {wanted}.")  # fmt: skip
+    if target == SPANISH:
+        return load(options.bible, options.tatoeba)
+    return load_other(options.bible, options.target_bible, target)
 
 
 def inputs_of(options: argparse.Namespace) -> list[Path]:
     """Return the files that the pairs come from."""
     if options.mix is not None:
         return [options.mix / name for name in ("train.jsonl", "held_out.jsonl")]
-    return [options.bible, options.tatoeba, SERMON_PHRASES]
+    found = [options.bible, options.tatoeba, options.target_bible]
+    for target in options.target:
+        found += [SERMON_PHRASES, *_phrases(target)] if target == SPANISH else _phrases(target)
+    return [path for path in found if path is not None]
 
 
-def load_mix(folder: Path) -> Split:
-    """Read a training mix, English to Spanish. Raises ModelError (mix-unreadable).
+def load_mix(folder: Path, target: str = SPANISH) -> Split:
+    """Read a training mix from English. Raises ModelError (mix-unreadable).
 
     Its own held-out pairs are measured where Tatoeba's are otherwise; without any, the preaching.
     """
-    preaching = tuple(read_pairs(SERMON_TEST, "sermon-test"))
+    preaching = preaching_of(target)
     unseen = {words(pair.en) for pair in preaching}
     training: dict[str, list[Pair]] = {}
     try:
         for fields in _json_lines(folder / "train.jsonl"):
-            pair = Pair(fields["en"], fields["es"], f"mix-{fields['part']}")
+            pair = Pair(fields["en"], fields[target], f"mix-{fields['part']}")
             if words(pair.en) not in unseen:
                 training.setdefault(pair.source, []).append(pair)
         held_out = tuple(
-            Pair(fields["en"], fields["es"], "held-out")
+            Pair(fields["en"], fields[target], "held-out")
             for fields in _json_lines(folder / "held_out.jsonl")
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ModelError(
             "mix-unreadable",
-            f"{folder} is no whole mix, or not from English to Spanish: {error}.",
+            f"{folder} is no whole mix, or not from English to {target}: {error}.",
             "Make it with `stark-translate learn mix`.",
         ) from None
     found = {name: tuple(pairs) for name, pairs in training.items()}
-    return Split(found, held_out or preaching, (), preaching, is_mixed=True)
+    return Split(found, held_out or preaching, (), preaching, is_mixed=True, target=target)
 
 
 def _json_lines(path: Path) -> Iterator[Any]:
@@ -207,7 +233,7 @@ def load(
         if book not in HELD_OUT_BOOKS:
             sources[pair.source].append(pair)
     held_out_tatoeba = _hold_out(sources["tatoeba"], held_out_count)
-    sermon_test = tuple(read_pairs(SERMON_TEST, "sermon-test"))
+    sermon_test = preaching_of(SPANISH)
     unseen = {words(pair.en) for pair in (*held_out, *held_out_tatoeba, *sermon_test)}
     training = {
         name: tuple(pair for pair in pairs if words(pair.en) not in unseen)
@@ -215,3 +241,81 @@ def load(
     }
     books = tuple(pair for pair in held_out if pair.source == "nheb")
     return Split(training, held_out_tatoeba, books, sermon_test)
+
+
+def load_other(bible: Path, target_bible: Path, target: str) -> Split:
+    """Read what there is for a language other than Spanish, with the same books held out.
+
+    Raises ValueError where the second Bible has no column of that language.
+    """
+    verses = dict(_target_verses(target_bible, target))
+    training: dict[str, list[Pair]] = {name: [] for name in BIBLE_VERSIONS}
+    books: list[Pair] = []
+    for key, version, english in _english_verses(bible):
+        if key not in verses:
+            continue
+        pair = Pair(english, verses[key], version)
+        if key[0] not in HELD_OUT_BOOKS:
+            training[version].append(pair)
+        elif version == "nheb":
+            books.append(pair)
+    sermon_test = preaching_of(target)
+    for path in _phrases(target):
+        source = path.stem.partition("_")[0]
+        training[source] = list(read_pairs(path, source))
+    unseen = {words(pair.en) for pair in (*books, *sermon_test)}
+    kept = {
+        name: tuple(pair for pair in pairs if words(pair.en) not in unseen)
+        for name, pairs in training.items()
+    }
+    return Split(kept, (), tuple(books), sermon_test, target=target)
+
+
+def preaching_of(target: str) -> tuple[Pair, ...]:
+    """Return the modern preaching that models of a language are measured with.
+
+    Raises ModelError (preaching-missing).
+    """
+    ending = "" if target == SPANISH else f"_{target}"
+    path = SERMON_TEST.with_stem(SERMON_TEST.stem + ending)
+    if not path.exists():
+        raise ModelError(
+            "preaching-missing",
+            f"Nothing is there to measure a translation into {target!r} with.",
+            f"Translate {SERMON_TEST.name} into {path.name} beside it; that must be done by a "
+            "person, since models are judged by it.",
+        )
+    return tuple(read_pairs(path, "sermon-test"))
+
+
+def _phrases(target: str) -> list[Path]:
+    """Pairs of English and `target` that were written for this project."""
+    here = Path(__file__).parent
+    names = (f"sermon_phrases_{target}.tsv", f"everyday_{target}.tsv")
+    return [here / name for name in names if (here / name).exists()]
+
+
+_VerseKey = tuple[str, str, str]
+
+
+def _target_verses(path: Path, target: str) -> Iterator[tuple[_VerseKey, str]]:
+    with _open(path) as file:
+        rows = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+        column = next((n for n in rows.fieldnames or () if n.startswith(f"{target}_")), None)
+        if column is None:
+            raise ValueError(f"{path}: no column begins with {target}_")
+        for row in rows:
+            text = balanced(_OTHER_NUMBER.sub("", row[column]))
+            if text:
+                yield (row["book"], row["chapter"], row["verse"]), text
+
+
+def _english_verses(path: Path) -> Iterator[tuple[_VerseKey, str, str]]:
+    with _open(path) as file:
+        for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
+            if (row["book"], row["chapter"]) in EXCLUDED_CHAPTERS:
+                continue
+            for version in BIBLE_VERSIONS:
+                english = balanced(row[f"en_{version}"])
+                if english:
+                    yield (row["book"], row["chapter"], row["verse"]), version, english

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pipeline.learning.augment import Example, prefix
-from scripts.training.data.corpora import Pair, Split
-from scripts.training.data.references import references
+from scripts.training.data import references, references_french
+from scripts.training.data.corpora import SPANISH, Pair, Split
 
 # Tatoeba is the general English; the verses are long, so that even these shares are half of
 # all the words. The older English versions are there for their wording, in small doses.
@@ -22,9 +22,10 @@ SHARES: Mapping[str, float] = {
     "asv": 0.15,
     "kjv": 0.15,
     "sermon": 6.0,
+    "everyday": 6.0,
 }
 REFERENCES = 2500
-SHORT_SOURCES = ("tatoeba", "sermon")
+SHORT_SOURCES = ("tatoeba", "sermon", "everyday")
 # Speech recognition sometimes loses case and punctuation.
 PLAIN_SHARE = 0.08
 NAME_SHARE = 0.35
@@ -99,7 +100,7 @@ def mixed_pass(
     """Return one pass over a split; one that is mixed already is taken as it is."""
     if split.is_mixed:
         return one_pass(split.training, rng, SENTENCES, 0, MIX_SHARES)
-    return one_pass(split.training, rng, utterances, reference_count, shares)
+    return one_pass(split.training, rng, utterances, reference_count, shares, target=split.target)
 
 
 def one_pass(
@@ -108,8 +109,10 @@ def one_pass(
     utterances: Utterances = SENTENCES,
     reference_count: int = REFERENCES,
     shares: Mapping[str, float] = SHARES,
+    *,
+    target: str = SPANISH,
 ) -> list[tuple[str, str]]:
-    """English and Spanish of one pass over the sources and some Bible references, in random order.
+    """English and `target` of one pass over the sources and some Bible references, shuffled.
 
     `shares` tells how often a source is taken."""
     chosen: list[tuple[str, str]] = []
@@ -118,15 +121,22 @@ def one_pass(
         whole, part = int(share), share - int(share)
         drawn = [*pairs] * whole + rng.sample(list(pairs), int(part * len(pairs)))
         rng.shuffle(drawn)
-        texts = [(pair.en, today(pair.en, pair.es)) for pair in drawn]
+        texts = [(pair.en, of_today(pair, target)) for pair in drawn]
         if source in SHORT_SOURCES:
             texts = list(_join(texts, utterances, rng))
         chosen += [_vary(english, spanish, rng) for english, spanish in texts]
-    chosen += [_vary(pair.en, pair.es, rng) for pair in references(reference_count, rng)]
+    practice = references if target == SPANISH else references_french
+    places = practice.references(reference_count, rng)
+    chosen += [_vary(pair.en, pair.target, rng) for pair in places]
     if utterances.prefix_share:
         chosen = [_begun(*pair, utterances.prefix_share, rng) for pair in chosen]
     rng.shuffle(chosen)
     return chosen
+
+
+def of_today(pair: Pair, target: str) -> str:
+    """The translation of a pair as it is learnt: Louis Segond's French needs no mending."""
+    return today(pair.en, pair.target) if target == SPANISH else pair.target
 
 
 def today(english: str, spanish: str) -> str:

@@ -16,7 +16,7 @@ class Development:
         parts = {"Tatoeba": split.held_out_tatoeba, "books": split.held_out_books}
         self._parts = {name: pairs[:SENTENCES] for name, pairs in parts.items() if pairs}
         pairs = [pair for part in self._parts.values() for pair in part]
-        self.pairs = [(pair.en, pair.es) for pair in pairs]
+        self.pairs = [(pair.en, pair.target) for pair in pairs]
         self.english = [pair.en for pair in pairs]
 
     def line(self, loss: float, answers: list[str]) -> str:
@@ -25,7 +25,9 @@ class Development:
         begin = 0
         for name, part in self._parts.items():
             end = begin + len(part)
-            score = sacrebleu.corpus_chrf(answers[begin:end], [[pair.es for pair in part]]).score
+            score = sacrebleu.corpus_chrf(
+                answers[begin:end], [[pair.target for pair in part]]
+            ).score
             shown.append(f"{name} {score:.1f}")
             begin = end
         return " ".join(shown) + ": " + " | ".join([*answers[:3], answers[-1]])

@@ -32,7 +32,7 @@ def score(name: str, translate: Translate, split: corpora.Split) -> Iterator[tup
         answers = [translate(pair.en) for pair in pairs]
         spent_s += time.perf_counter() - began
         produced += sum(tokens for _, tokens in answers)
-        texts, wanted = [text for text, _ in answers], [[pair.es for pair in pairs]]
+        texts, wanted = [text for text, _ in answers], [[pair.target for pair in pairs]]
         chrf = sacrebleu.corpus_chrf(texts, wanted).score
         bleu = sacrebleu.corpus_bleu(texts, wanted).score
         label = f"held-out {where}, {len(pairs)} pairs"

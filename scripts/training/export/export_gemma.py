@@ -90,14 +90,16 @@ def main() -> None:
     shape = GemmaShape(**json.loads((options.model / "shape.json").read_text()))
     whole = checkpoint.assemble(renamed(saved["model"]), config(shape))
     words = vocabulary.read(options.model / "gemma.spm", shape.vocabulary, WRITTEN_OUT)
-    split = corpora.split_of(options)
-    held_out = translation_score.held_out(split)
-    sets = {
-        name: [(pair.en, pair.es) for pair in pairs[: options.sentences]]
-        for name, pairs in held_out.items()
-        if pairs
-    }
-    asking = levels.Asking("starter", "en", "es", options.threads, _CONTEXT)
+    sets: dict[str, list[levels.Pair]] = {}
+    elsewhere: dict[str, str] = {}
+    for split in corpora.splits_of(options):
+        for held_out, pairs in translation_score.held_out(split).items():
+            is_first = split.target == corpora.SPANISH
+            name = held_out if is_first else f"{held_out} {split.target}"
+            if pairs:
+                sets[name] = [(pair.en, pair.target) for pair in pairs[: options.sentences]]
+                elsewhere[name] = split.target
+    asking = levels.Asking("starter", "en", "es", options.threads, _CONTEXT, elsewhere)
     plan = Plan(options.out, "starter", quantizing.chosen(options.levels), asking, sets)
     print(levels.markdown(export(whole, words, plan), list(sets)))
 

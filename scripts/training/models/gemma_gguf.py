@@ -36,10 +36,11 @@ _PARTS = {
 }
 _CONTROL = ("<pad>", "<eos>", "<bos>", "<unk>", pieces.END_OF_TURN)
 _TURN = "<start_of_turn>"
-# What people type in both languages, whether or not the corpora have it.
+# What people type in these languages, whether or not the corpora have it.
 CHARACTERS = (
     "".join(map(chr, range(33, 127)))
-    + "áéíóúüñÁÉÍÓÚÜÑ¿¡ªº«»\u2018\u2019\u201c\u201d\u2013\u2014…€àèìòùâêîôûçãõäöÀÈÇ\u2581"
+    + "áéíóúüñÁÉÍÓÚÜÑ¿¡ªº«»\u2018\u2019\u201c\u201d\u2013\u2014…€àèìòùâêîôûçãõäöëïœæ"
+    + "ÀÈÇÂÊÎÔÛÙËÏŒÆ\u2581"
 )
 
 

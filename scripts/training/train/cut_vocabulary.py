@@ -14,15 +14,15 @@ import json
 import random
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import torch
 
+from pipeline.engines.prompts import starter_text
 from scripts.gguf_export.progress import bar, exit_code_of
 from scripts.training import manifest
-from scripts.training.data import corpora, mixture, subwords
-from scripts.training.data.references import references
+from scripts.training.data import corpora, mixture, references, references_french, subwords
 from scripts.training.models import gemma_gguf
 
 REFERENCES = 20_000
@@ -35,10 +35,12 @@ def texts_of(split: corpora.Split) -> Iterator[str]:
     for pairs in split.training.values():
         for pair in pairs:
             yield pair.en
-            yield mixture.today(pair.en, pair.es)
-    for pair in references(REFERENCES, random.Random(0)):
+            yield mixture.of_today(pair, split.target)
+    practice = references if split.target == corpora.SPANISH else references_french
+    for pair in practice.references(REFERENCES, random.Random(0)):
         yield pair.en
-        yield pair.es
+        yield pair.target
+    yield from [starter_text("", split.target)] * AT_LEAST
     for names in (mixture.MEN, mixture.WOMEN, mixture.PLACES):
         for name in names:
             yield from [f". {name}"] * AT_LEAST
@@ -53,6 +55,12 @@ def with_lower_case(words: Counter[str]) -> Counter[str]:
     return words + bare
 
 
+def whole_words(listed: Iterable[str], pieces: Container[str]) -> Counter[str]:
+    """Return the words of a list that are one piece: common enough to stay one."""
+    spaced = (subwords.SPACE + word for word in listed)
+    return Counter(dict.fromkeys((word for word in spaced if word in pieces), AT_LEAST))
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Cut as the options say; return the exit code."""
     parser = argparse.ArgumentParser(
@@ -60,6 +68,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--gguf", type=Path, required=True, help="the pretrained Gemma 3")
     corpora.add_options(parser)
+    parser.add_argument("--words", type=Path, nargs="*", default=[],
+        help="lists of words, as of a spelling dictionary: those of one piece stay so")  # fmt: skip
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--at-least", type=int, default=AT_LEAST, help="uses of a piece that stays")
     options = parser.parse_args(arguments)
@@ -69,8 +79,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def run(options: argparse.Namespace) -> None:
     """Cut as the options say. Raises StarkError."""
     whole = gemma_gguf.read(options.gguf)
-    split = corpora.split_of(options)
-    words = with_lower_case(subwords.count_words(texts_of(split)))
+    texts = (text for split in corpora.splits_of(options) for text in texts_of(split))
+    words = with_lower_case(subwords.count_words(texts))
+    for path in options.words:
+        words += whole_words(path.read_text("utf-8").split(), whole.mergeable)
     with bar("counting pieces") as on_word:
         kept = subwords.needed(words, whole.mergeable, options.at_least, on_word)
     smaller, tokenizer = gemma_gguf.cut(whole, kept)
@@ -81,7 +93,7 @@ def run(options: argparse.Namespace) -> None:
     torch.save(smaller.weights, options.out / "weights.pt")
     weights = sum(tensor.numel() for tensor in smaller.weights.values())
     figures = {"tokens": [len(whole.tokens), len(smaller.tokens)], "weights": weights}
-    inputs = [options.gguf, *corpora.inputs_of(options)]
+    inputs = [options.gguf, *corpora.inputs_of(options), *options.words]
     manifest.write(options.out / "manifest.json", inputs, options, figures)
     print(
         f"{options.out}: {len(smaller.tokens):,} of {len(whole.tokens):,} tokens, "

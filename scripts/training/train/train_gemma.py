@@ -20,13 +20,22 @@ import sentencepiece
 import torch
 from torch import Tensor
 
+from pipeline.engines.prompts import starter_text
 from scripts.training.data import corpora, pieces
 from scripts.training.data.mixture import Utterances, mixed_pass
 from scripts.training.data.packing import Packed, lay_out, pack
 from scripts.training.evaluate.development import Development
 from scripts.training.models import ct2_weights
 from scripts.training.models.gemma_model import Gemma, GemmaShape
-from scripts.training.train.training import Plan, optimizers, parser, smoothed_loss, to, train
+from scripts.training.train.training import (
+    Plan,
+    half_precision,
+    optimizers,
+    parser,
+    smoothed_loss,
+    to,
+    train,
+)
 
 # One static shape, because each is compiled for a minute; longer pairs are left out.
 ROW_TOKENS = 112
@@ -49,15 +58,17 @@ class Batch:
 
 
 def encode(
-    processor: sentencepiece.SentencePieceProcessor, pairs: list[tuple[str, str]]
+    processor: sentencepiece.SentencePieceProcessor,
+    pairs: list[tuple[str, str]],
+    target: str = corpora.SPANISH,
 ) -> list[Example]:
     """Token ids of each pair as one sequence, and the position from which answers are predicted."""
-    english = processor.encode([pair[0] for pair in pairs])
-    spanish = processor.encode([pair[1] for pair in pairs])
+    asked = processor.encode([starter_text(english, target) for english, _ in pairs])
+    answered = processor.encode([answer for _, answer in pairs])
     examples = []
-    for source, target in zip(english, spanish, strict=True):
+    for source, answer in zip(asked, answered, strict=True):
         prompt = [pieces.BOS, pieces.PROMPT_START_ID, *source, pieces.PROMPT_END_ID]
-        examples.append(([*prompt, *target, pieces.END_OF_TURN_ID], len(prompt) - 1))
+        examples.append(([*prompt, *answer, pieces.END_OF_TURN_ID], len(prompt) - 1))
     return examples
 
 
@@ -117,7 +128,7 @@ def greedy(
             rows = [prompts[i] + answers[i] for i in unfinished]
             packed = to(lay_out([[row] for row in rows], max(map(len, rows))), device.type)
             last = torch.tensor([len(row) - 1 for row in rows], device=device)
-            with torch.autocast(device.type, torch.bfloat16):
+            with half_precision(device.type):
                 chosen = model.logits(model(packed)[range(len(rows)), last]).argmax(-1).tolist()
             for index, token in zip(list(unfinished), chosen, strict=True):
                 if token in {pieces.END_OF_TURN_ID, pieces.EOS}:
@@ -147,7 +158,7 @@ def main() -> None:
     count = sum(p.numel() for p in model.parameters())
     sizes = {name: len(pairs) for name, pairs in split.training.items()}
     print(f"{count / 1e6:.2f} M parameters, training pairs: {sizes}", flush=True)
-    autocast = torch.autocast(args.device, torch.bfloat16)
+    autocast = half_precision(args.device)
     loss = functools.partial(loss_of, model, autocast=autocast)
     development = Development(split)
 

@@ -27,7 +27,15 @@ from scripts.training.data.mixture import SENTENCES, Utterances, mixed_pass
 from scripts.training.data.packing import Packed, lay_out, pack
 from scripts.training.evaluate.development import Development
 from scripts.training.models.marian_model import Marian, MarianShape, from_ctranslate2, from_state
-from scripts.training.train.training import Plan, optimizers, parser, smoothed_loss, to, train
+from scripts.training.train.training import (
+    Plan,
+    half_precision,
+    optimizers,
+    parser,
+    smoothed_loss,
+    to,
+    train,
+)
 
 # One static shape, because each is compiled for a minute; longer pairs are left out.
 ROW_TOKENS = 96
@@ -135,7 +143,7 @@ def main() -> None:
     count = sum(p.numel() for p in model.parameters())
     sizes = {name: len(pairs) for name, pairs in split.training.items()}
     print(f"{count / 1e6:.2f} M parameters, training pairs: {sizes}", flush=True)
-    autocast = torch.autocast(args.device, torch.bfloat16)
+    autocast = half_precision(args.device)
     loss = functools.partial(loss_of, model, autocast=autocast)
     development = Development(split)
     utterances = Utterances(join_share=args.several, most=4, prefix_share=args.prefixes)

@@ -254,7 +254,8 @@ def test_terms_decide_on_the_theological_half_and_four_bits_get_advice(
         (["--a", "missing.json"], "missing.json: No such file"),
         (["--a", "missing.json", "marian"], "a .json file is a whole side"),
         (["--sentences", "missing.toml"], "missing.toml: No such file"),
-        (["--a", "gemma", "translate.target=xx"], "translate.source and target ask for en-xx"),
+        (["--a", "gemma", "translate.target=fr"], "translate.source and target ask for en-fr"),
+        (["--a", "gemma", "translate.target=xx"], "No sentences from en to xx ship"),
     ],
 )
 def test_what_cannot_be_measured_is_named_and_exits_with_2(
@@ -277,6 +278,14 @@ def test_runs_on_other_sentences_are_refused(
     path.write_bytes(b'{"sides": {"a": {"label": "x"}}}')
     assert run("--a", path) == 2
     assert "run-unreadable" in capsys.readouterr().err
+
+
+def test_an_earlier_run_in_another_language_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    save(tmp_path / "spanish.json", Scripted(lambda s: s.target))
+    assert run("--set", "translate.target=fr", "--a", tmp_path / "spanish.json") == 2
+    assert "translates en-es, the sentences are en-fr" in capsys.readouterr().err
 
 
 @pytest.mark.slow

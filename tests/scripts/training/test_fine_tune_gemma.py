@@ -274,7 +274,7 @@ def test_a_training_learns_is_resumed_and_reaches_llama_cpp(
     assert second["figures"]["step"] > first["figures"]["step"]
     assert second["figures"]["elapsed_s"] == pytest.approx(12, abs=8)
     model, tokenizer = fine_tune_gemma.load_base(base)
-    sets = fine_tune_gemma.held_out(corpora.load(files.bible, files.tatoeba), tokenizer)
+    sets = fine_tune_gemma.held_out([corpora.load(files.bible, files.tatoeba)], tokenizer)
     before = fine_tune_gemma.losses(model, sets)
     assert second["figures"]["loss Tatoeba"] < before["Tatoeba"]
     assert {each["file"] for each in second["inputs"]} >= {"weights.pt", files.tatoeba.name}
@@ -293,6 +293,38 @@ def test_a_training_learns_is_resumed_and_reaches_llama_cpp(
     ids += runtime.tokenize(pieces.PROMPT_END, special=True)
     assert ids == encode(tokenizer, [(text, "")])[0][0][:-1]
     np.testing.assert_allclose(runtime.logits(ids), logits(model, ids), atol=5e-2)
+
+
+def test_two_languages_are_learnt_at_once(
+    files: Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    french = tmp_path / "french.tsv"
+    verses = [
+        f"{book}\t1\t{n}\tla {WORDS_ES[n % 9]}" for n in range(60) for book in ("Ruth", "Acts")
+    ]
+    french.write_text("book\tchapter\tverse\tfr_x\n" + "\n".join(verses) + "\n", encoding="utf-8")
+    words = tmp_path / "words"
+    words.write_text("ella\n", encoding="utf-8")
+    both = ["--target", "es", "fr", "--target-bible", str(french)]
+    cut = files.options("--gguf", str(files.gguf), "--out", str(tmp_path / "cut"), *both)
+
+    assert cut_vocabulary.main([*cut, "--words", str(words)]) == 0
+    out = tmp_path / "tuned"
+    assert fine_tune(files, tmp_path / "cut", out, "--steps", "2", *both) == 0
+
+    made = json.loads((out / "merged" / "manifest.json").read_text())
+    assert {"loss Tatoeba", "loss books", "loss books fr", "loss sermon fr"} <= made[
+        "figures"
+    ].keys()
+    assert french.name in {each["file"] for each in made["inputs"]}
+    assert "held-out loss" in capsys.readouterr().out
+
+
+def test_words_of_one_piece_stay_so() -> None:
+    pieces = {subwords.SPACE + "grâce", "grâce"}
+    assert cut_vocabulary.whole_words(["grâce", "graciée"], pieces) == {
+        subwords.SPACE + "grâce": cut_vocabulary.AT_LEAST
+    }
 
 
 def test_a_diverging_training_ends_with_the_last_good_checkpoint(
@@ -322,4 +354,4 @@ def test_the_sermon_test_has_sixty_pairs_that_no_training_source_has() -> None:
 
     assert len({pair.en for pair in test}) == 60
     assert not {corpora.words(p.en) for p in test} & {corpora.words(p.en) for p in phrases}
-    assert not {corpora.words(p.es) for p in test} & {corpora.words(p.es) for p in phrases}
+    assert not {corpora.words(p.target) for p in test} & {corpora.words(p.target) for p in phrases}

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from scripts.training.data import mixture, references
+from scripts.training.data import mixture, references, references_french
 from scripts.training.data.corpora import Pair
 
 
@@ -67,10 +67,10 @@ def test_joining_loses_no_pair(most: int) -> None:
 def test_some_pairs_are_cut_short_on_both_sides_and_no_full_stop_is_left_there() -> None:
     whole = Pair("The Lord is my shepherd today.", "El Señor es mi pastor hoy.", "tatoeba")
     drawn = one_pass({"tatoeba": (whole,) * 200}, mixture.Utterances(prefix_share=0.4))
-    begun = [(english, spanish) for english, spanish in drawn if spanish != whole.es]
+    begun = [(english, spanish) for english, spanish in drawn if spanish != whole.target]
     assert 50 < len(begun) < 110
     for english, spanish in begun:
-        assert whole.es.startswith(spanish)
+        assert whole.target.startswith(spanish)
         assert not spanish.endswith(".")
         assert len(english.split()) == len(spanish.split())
     short = one_pass({"tatoeba": words_pairs(50)}, mixture.Utterances(prefix_share=1.0))
@@ -105,12 +105,33 @@ def test_references_name_the_same_place_in_both_languages() -> None:
     made = references.references(400, random.Random(1))
     spanish_of = {references.english_number(n): references.spanish_number(n) for n in range(1, 163)}
     for pair in made:
-        assert re.findall(r"\d+", pair.en) == re.findall(r"\d+", pair.es)
+        assert re.findall(r"\d+", pair.en) == re.findall(r"\d+", pair.target)
         for word in re.findall(r"(?:chapter|verse) ([a-z][a-z -]*?)(?=[,.]| verse)", pair.en):
             if word in spanish_of:
-                assert spanish_of[word] in pair.es, pair
-    assert any("Primera de Corintios" in pair.es for pair in made)
+                assert spanish_of[word] in pair.target, pair
+    assert any("Primera de Corintios" in pair.target for pair in made)
     assert sum(any(c.isdigit() for c in pair.en) for pair in made) in range(90, 180)
+
+
+def test_french_references_name_the_same_place_in_digits() -> None:
+    made = references_french.references(400, random.Random(1))
+    said = {references.english_number(n): str(n) for n in range(1, 163)}
+    for pair in made:
+        assert set(re.findall(r"\d+", pair.en)) <= set(re.findall(r"\d+", pair.target))
+        for word in re.findall(r"(?:chapter|verse) ([a-z][a-z -]*?)(?=[,.]| verse)", pair.en):
+            if word in said:
+                assert said[word] in pair.target, pair
+    first = [pair for pair in made if "First Corinthians" in pair.en]
+    assert first
+    assert all("1 Corinthiens" in pair.target for pair in first)
+
+
+def test_french_is_taken_as_it_is() -> None:
+    verse = Pair("Jehovah spoke.", "Jehová parla.", "asv")
+    assert mixture.of_today(verse, "fr") == "Jehová parla."
+    assert mixture.of_today(Pair("The Lord spoke.", "Jehová habló.", "nheb"), "es") == (
+        "El Señor habló."
+    )
 
 
 @pytest.mark.parametrize(

@@ -51,10 +51,11 @@ def test_real_time_is_kept_also_in_the_pause(tmp_path: Path) -> None:
 
 
 def test_close_ends_it_in_the_middle_of_a_pause(tmp_path: Path) -> None:
-    source = Playlist(files(tmp_path), name="two", pause_s=60)
+    paths = [written(tmp_path / f"{n}.wav", 0.1, SAMPLE_RATE, 0.1) for n in "ab"]
+    source = Playlist(paths, name="two", pause_s=60)
     source.open()
     for block in source.blocks():
-        if block.start_sample > SAMPLE_RATE:
+        if block.start_sample > 0.1 * SAMPLE_RATE:
             source.close()
     source.close()
 

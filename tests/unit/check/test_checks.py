@@ -15,6 +15,8 @@ import pytest
 from pipeline.check.checks import checks
 from pipeline.check.engines import EngineChecks
 from pipeline.check.result import Check, Result, results
+from pipeline.church import editions
+from pipeline.church.editions import Edition
 from pipeline.config.loader import Loaded, load
 from pipeline.server import addresses
 from scripts.support.program import SERMON, started
@@ -285,6 +287,12 @@ def test_the_verses_tell_their_bible_or_the_command_that_builds_the_index(
     small_index(tmp_path / "cache")
     result = told("verses", loaded(tmp_path))
     assert (result.verdict, result.message[:18]) == ("ok", "Reina-Valera 1909,")
+    own = Edition("new", "en", "New", "ours", {(43, 11, 35): "Jesus wept."})
+    file = editions.write(own, editions.own_directory())
+    result = told("verses", loaded(tmp_path))
+    assert (result.verdict, result.code) == ("look", "verses-outdated")
+    assert "new new" in result.message
+    file.unlink()
     assert told("verses", loaded(tmp_path, church__verses="off")).verdict == "ok"
     french = told("verses", loaded(tmp_path, translate__target="fr"))
     assert (french.verdict, french.fix) == ("ok", "")

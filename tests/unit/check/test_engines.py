@@ -6,6 +6,7 @@ import importlib.util
 import json
 import shutil
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -24,9 +25,14 @@ from pipeline.models.registry import Role
 from pipeline.models.resolve import resolve
 from tests.support.model_servers import Answer, free_port, says, scripted, serves
 
-READ = read_golden(bundled("demo", "golden.json"))
 GOLDEN = Golden(np.zeros(32_000, np.float32), {"en": "soul"}, {"en": ("soul",), "es": ("alma",)})
 PATIENT = {"translate.final.deadline_s": 120.0}
+
+
+@cache
+def golden() -> Golden:
+    """Return the one that ships."""
+    return read_golden(bundled("demo", "golden.json"))
 
 
 def told(only: str = "", flags: Mapping[str, Any] | None = None) -> dict[str, Result]:
@@ -146,7 +152,7 @@ class TestServers:
             return told("server", flags)
 
     def test_one_that_translates_is_green(self) -> None:
-        must = " ".join(READ.must["es"])
+        must = " ".join(golden().must["es"])
         found = self.found(says(f" {must}."))
         assert list(found) == ["server-final", "golden-server-final"]
         assert all(result.ok for result in found.values())
@@ -206,6 +212,7 @@ def test_a_server_of_several_languages_is_asked_once_and_tried_in_each() -> None
     assert "French" in found["golden-server-final-fr"].message
 
 
+@pytest.mark.slow
 def test_a_language_without_a_golden_sentence_is_not_judged() -> None:
     other = str(resolve("marian", "starter"))  # by its path, which says nothing of languages
     found = told("marian", {"translate.source": "de", "translate.partial.model": other})
@@ -256,7 +263,7 @@ def test_a_wrong_or_empty_text_is_red_however_quick(text: str, lang: str) -> Non
 
 def test_a_language_without_a_golden_text_is_yellow_and_the_wrong_language_is_red() -> None:
     """Once Spanish was green as French: nothing was missing where nothing was asked for."""
-    passed = judge(READ, "gemma", "Il a donné sa vie sur la croix pour nos péchés.", "fr", 0.1)
+    passed = judge(golden(), "gemma", "Il a donné sa vie sur la croix pour nos péchés.", "fr", 0.1)
     assert passed.code == "golden-unjudged"
     assert passed.advice
     for text, lang, said in (
@@ -265,5 +272,5 @@ def test_a_language_without_a_golden_text_is_yellow_and_the_wrong_language_is_re
         ("Gott gab sein Leben am Kreuz.", "ko", "is no Korean: wrong-script"),
     ):
         with pytest.raises(EngineError, match=said) as caught:
-            judge(READ, "gemma", text, lang, 0.1)
+            judge(golden(), "gemma", text, lang, 0.1)
         assert caught.value.code == "golden-missed"

@@ -240,6 +240,45 @@ def test_a_reference_in_french(
     assert (new.text, [check.outcome for check in new.checks]) == (shown, [outcome])
 
 
-def test_numbers_and_negation_are_not_compared_in_french() -> None:
-    made = replace(final("Not five but six.", "Cinq."), lang="fr")
-    assert checked(made, ON) is made
+def french(said: str, text: str) -> Caption:
+    return replace(final(said, text), lang="fr")
+
+
+@pytest.mark.parametrize(
+    ("said", "text", "shown"),
+    [
+        ("Twelve men came.", "Treize hommes sont venus.", "douze hommes sont venus."),
+        ("The roof costs $40,000.", "Le toit coûte 4 000 dollars.", None),
+        ("In nineteen eighty-four.", "En 1948.", "En 1984."),
+        ("He is ninety-five.", "Il a quatre-vingt-cinq ans.", "Il a 95 ans."),
+        ("We need 40,000 chairs.", "Il faut 14 000 chaises.", "Il faut 40\u00a0000 chaises."),
+    ],
+)
+def test_a_wrong_number_is_put_right_in_french(said: str, text: str, shown: str | None) -> None:
+    result = checked(french(said, text), ON)
+    assert result.text == (shown or text)
+    assert {check.outcome for check in result.checks} == {"repaired" if shown else "doubtful"}
+
+
+def test_a_negation_that_french_lost_is_marked() -> None:
+    result = checked(french("He did not eat bread.", "Il n'a mangé que du pain."), ON)
+    assert [(c.kind, c.outcome, c.said) for c in result.checks] == [("negation", "doubtful", "not")]
+
+
+FRENCH_WORDS = ["la", "maison,", "Romains", "8:28", "huit", "quatre-vingt-dix", "cents", "mille"]
+FRENCH_WORDS += ["15 h 30", "40 000", "pas", "12", "de", "à", "heures", "et", "demie", "XXe siècle"]
+FRENCH = st.lists(st.sampled_from(FRENCH_WORDS))
+
+
+@settings(deadline=None)
+@given(FRENCH, FRENCH)
+def test_no_word_outside_of_a_repaired_slot_is_lost_in_french(
+    said: list[str], words: list[str]
+) -> None:
+    made = french("Romans 8:28 and John 3 and 12 " + " ".join(said), " ".join(words))
+    result = checked(made, ON)
+    changed = [check for check in result.checks if check.outcome in ("written", "repaired")]
+    before = " ".join(words).split()
+    kept = SequenceMatcher(None, before, result.text.split(), autojunk=False).get_matching_blocks()
+    lost = len(before) - sum(block.size for block in kept)
+    assert lost <= sum(len(check.found.split()) for check in changed)

@@ -72,6 +72,11 @@ def test_spanish(text: str, numbers: list[int | str]) -> None:
         ("deux mille trois", [2003]),
         ("le vingt-troisième psaume, le premier et le 3e jour", ["23.", "1.", "3."]),
         ("soixante, dix", [60, 10]),
+        ("deux cents, trois cent cinquante, cinq cents mille", [200, 350, 500_000]),
+        ("mil neuf cent cinq, dix-neuf cent quatorze", [1905, 1914]),
+        ("cinquante cents, dix cents", [50, 10]),
+        ("deux millions trois cent mille, un milliard", [2_300_000, 10**9]),
+        ("les deuxièmes et les premières", ["2.", "1."]),
     ],
 )
 def test_french(text: str, numbers: list[int | str]) -> None:
@@ -123,6 +128,50 @@ def said(number: int) -> str:
 def test_every_number_is_read_as_it_is_said(number: int) -> None:
     assert values(f"there were {said(number)} of them", "en") == [number]
     assert values(f"there were {number} of them", "en") == [number]
+
+
+_UNITS_FR = [*("zéro", "un", "deux", "trois", "quatre", "cinq", "six", "sept", "huit", "neuf")]
+_UNITS_FR += ["dix", "onze", "douze", "treize", "quatorze", "quinze", "seize"]
+_UNITS_FR += ["dix-sept", "dix-huit", "dix-neuf"]
+_TENS_FR = ("", "", "vingt", "trente", "quarante", "cinquante", "soixante", "", "quatre-vingt")
+
+
+def below_100(number: int) -> str:
+    """Return a number below a hundred as it is said in France."""
+    if number < 20:
+        return _UNITS_FR[number]
+    ten, unit = divmod(number, 10)
+    if ten in (7, 9):
+        ten, unit = ten - 1, unit + 10
+    if not unit:
+        return "quatre-vingts" if number == 80 else _TENS_FR[ten]
+    joint = " et " if unit in (1, 11) and ten < 8 else "-"
+    return f"{_TENS_FR[ten]}{joint}{_UNITS_FR[unit]}"
+
+
+def said_in_french(number: int) -> str:
+    """Return a number below a million as it is said in France."""
+    thousands, rest = divmod(number, 1000)
+    hundreds, rest = divmod(rest, 100)
+    parts: list[str] = []
+    if thousands:
+        # "Cents" and "quatre-vingts" have no s before "mille".
+        count = said_in_french(thousands).removesuffix("s") if thousands % 100 in (0, 80) else ""
+        parts.append(f"{count or said_in_french(thousands)} mille" if thousands > 1 else "mille")
+    if hundreds:
+        many = "" if rest else "s"
+        parts.append("cent" if hundreds == 1 else f"{_UNITS_FR[hundreds]} cent{many}")
+    if rest or not parts:
+        parts.append(below_100(rest))
+    return " ".join(parts)
+
+
+@settings(deadline=None)
+@given(st.integers(0, 999_999))
+def test_every_number_is_read_as_it_is_said_in_french(number: int) -> None:
+    assert values(f"il y avait {said_in_french(number)} personnes", "fr") == [number]
+    bare = said_in_french(number).replace("-", " ")  # as recognizers write it
+    assert values(f"il y avait {bare} personnes", "fr") == [number]
 
 
 @settings(deadline=None)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipeline.church.term_slots import fillings, slots, taken, words_in
+from pipeline.church.term_slots import fillings, names, slots, taken, words_in
 from pipeline.core.terms import WantedTerm
 
 
-def term(*forms: str, pattern: str = "zz") -> WantedTerm:
-    return WantedTerm("covenant", 0, 1, forms, "es", pattern)
+def term(*forms: str, pattern: str = "zz", lang: str = "es") -> WantedTerm:
+    return WantedTerm("covenant", 0, 1, forms, lang, pattern)
 
 
 def in_words(text: str, weights: list[float], most: int = 1) -> list[str]:
@@ -40,6 +40,22 @@ def test_the_article_may_change_its_gender() -> None:
     assert ways == ["Hizo una pacto con él.", "Hizo un pacto con él."]
 
 
+def test_a_french_article_is_elided_and_written_out() -> None:
+    text = "Il garde l'accord."
+    ways = fillings(text, [(9, 17)], term("pacte", "alliance", lang="fr"))
+    assert [(way.text, way.found) for way in ways] == [
+        ("Il garde le pacte.", "l'accord"),
+        ("Il garde la pacte.", "l'accord"),
+        ("Il garde l'alliance.", "accord"),
+    ]
+
+
+def test_a_name_behind_an_elided_word_is_not_touched() -> None:
+    text = "La promesse d'Abraham tient."
+    assert names(text, "The promise of Abraham holds.", []) == [(14, 21)]
+    assert fillings(text, [(12, 21)], term("alliance", lang="fr")) == []
+
+
 def test_a_capital_stays_where_a_sentence_begins() -> None:
     (way,) = fillings("Acuerdos hay.", [(0, 8)], term("pactos"))
     assert way.text == "Pactos hay."
@@ -59,11 +75,15 @@ def test_no_word_stands_twice_in_a_row() -> None:
 
 
 @settings(max_examples=50)
-@given(st.text(max_size=60), st.data())
-def test_no_letter_outside_the_slot_changes(text: str, data: st.DataObject) -> None:
+@given(
+    st.text(max_size=60) | st.text("ledu'’ aL", max_size=40),
+    st.sampled_from(["es", "fr"]),
+    st.data(),
+)
+def test_no_letter_outside_the_slot_changes(text: str, lang: str, data: st.DataObject) -> None:
     places = words_in(text)
     weights = [data.draw(st.floats(0, 1)) for _ in places]
-    for way in fillings(text, slots(text, weights, ()), term("pacto", "alianza")):
+    for way in fillings(text, slots(text, weights, ()), term("pacto", "alianza", lang=lang)):
         start, end = way.slot
         assert text[start:end] == way.found
         assert way.text == text[:start] + way.written + text[end:]

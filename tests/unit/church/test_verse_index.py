@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 import pytest
@@ -69,10 +70,33 @@ def test_an_index_that_is_missing_broken_or_of_another_version_says_what_to_do(
     assert code() == "verses-broken"
     verse_index.build([edition], folder)
     facts = (folder / "index.json").read_text()
-    (folder / "index.json").write_text(facts.replace('"format": 1', '"format": 0'))
-    assert code() == "verses-broken"
-    (folder / "index.json").write_text("[]")
-    assert code() == "verses-broken"
+    (folder / "index.json").write_text(facts.replace('"format": 2', '"format": 1'))
+    assert code() == "verses-outdated"
+    for facts in ("[]", '{"format": 2, "sources": []}', "{"):
+        (folder / "index.json").write_text(facts)
+        assert code() == "verses-broken"
+
+
+def test_an_index_of_other_bibles_than_there_are_is_old(tmp_path: Path) -> None:
+    edition = Edition("x", "en", "X", "-", {(43, 11, 35): "Jesus wept."})
+    verse_index.build([edition], tmp_path / "en", {"x": "1", "y": "1", "z": "1"})
+    assert verse_index.load(tmp_path / "en", {"x": "1", "y": "1", "z": "1"}).editions == ("x",)
+    with pytest.raises(VersesError) as error:
+        verse_index.load(tmp_path / "en", {"a": "1", "x": "1", "y": "2"})
+    assert error.value.code == "verses-outdated"
+    assert error.value.message.endswith("a new; y changed; z gone.")
+
+
+def test_the_format_is_raised_when_the_same_text_makes_another_index(tmp_path: Path) -> None:
+    """If this fails, raise `_FORMAT` and put the new digest here: built indexes are old."""
+    text = "¡Jehová, mi PASTOR: “nada” — l’Éternel don't 3 Ça pro-fe ñandú!"
+    verses = {(19, 23, 1): text, (43, 11, 35): "Jesus wept.", (43, 11, 36): ""}
+    verse_index.build([Edition("x", "en", "X", "-", verses)], tmp_path / "en")
+    digest = hashlib.sha256()
+    for name in ("keys", "starts", "postings", "words", "offsets", "verses"):
+        digest.update((tmp_path / "en" / f"{name}.npy").read_bytes())
+    digest.update((tmp_path / "en" / "index.json").read_bytes())
+    assert digest.hexdigest()[:16] == "c2697c99711027b0"
 
 
 def test_no_text_and_no_room_are_told(tmp_path: Path) -> None:

@@ -183,6 +183,7 @@ def test_close_without_start_is_harmless() -> None:
     assert file.getvalue() == ""
 
 
+@pytest.mark.slow
 def test_it_draws_at_most_eight_times_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
     screen, _ = rich_screen()
     drawn: list[float] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 
@@ -12,6 +13,7 @@ from pipeline.core.log_sentences import SENTENCES, UNSAID, keys_of, sentence
 from tests.support.paths import ROOT
 
 SPOKEN = {"info", "warning", "error", "exception"}
+CALL = re.compile(rf"\b({'|'.join(SPOKEN)}|say)\(")
 
 
 def logs(func: ast.expr) -> bool:
@@ -26,30 +28,27 @@ def logs(func: ast.expr) -> bool:
 
 def lines() -> Iterator[tuple[str, set[str], bool]]:
     """Yield each line that the program logs: its name, its fields, whether it brings others too."""
-    for file in (ROOT / "pipeline").rglob("*.py"):
-        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+    texts = (file.read_text("utf-8") for file in (ROOT / "pipeline").rglob("*.py"))
+    for text in filter(CALL.search, texts):  # parsing takes time
+        for node in ast.walk(ast.parse(text)):
             match node:
                 case ast.Call(func, [ast.Constant(str(name)), *_], keywords) if logs(func):
                     keys = {each.arg for each in keywords if each.arg}
                     yield name, keys, any(each.arg is None for each in keywords)
 
 
-BROUGHT: dict[str, set[str]] = defaultdict(set)
-OPEN: set[str] = set()
-for _name, _keys, _more in lines():
-    BROUGHT[_name] |= _keys
-    OPEN |= {_name} if _more else set()
-
-
-def test_every_line_has_its_sentence_and_every_sentence_its_line() -> None:
-    assert set(BROUGHT) == set(SENTENCES) | UNSAID
-    assert len(BROUGHT) > 40
-
-
-@pytest.mark.parametrize("name", SENTENCES)
-def test_a_sentence_names_what_its_line_brings(name: str) -> None:
-    asked = set().union(*map(keys_of, SENTENCES[name]))
-    assert name in OPEN or asked <= BROUGHT[name]
+def test_every_line_has_its_sentence_that_names_what_the_line_brings() -> None:
+    brought: dict[str, set[str]] = defaultdict(set)
+    may_bring_more = set()
+    for name, keys, more in lines():
+        brought[name] |= keys
+        if more:
+            may_bring_more.add(name)
+    assert set(brought) == set(SENTENCES) | UNSAID
+    assert len(brought) > 40
+    asked = {name: set().union(*map(keys_of, forms)) for name, forms in SENTENCES.items()}
+    missing = {name: keys - brought[name] for name, keys in asked.items()}
+    assert {name for name, keys in missing.items() if keys} <= may_bring_more
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from pipeline.core.errors import ConfigError, ProtocolError, ServerError, StarkE
 from pipeline.daemon import control_client
 from pipeline.daemon.control_client import ask
 from pipeline.protocol.commands import CommandMessage
+from pipeline.server import inbound
 from tests.support.certificates import make
 from tests.support.hub import TOKEN, Service, in_loop, serving
 
@@ -81,7 +82,8 @@ def test_a_refusal_has_its_code(code: str, kind: type[StarkError], exit_code: in
 
 
 @in_loop
-async def test_another_token_is_refused_with_what_to_do() -> None:
+async def test_another_token_is_refused_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(inbound, "_WRONG_TOKEN_S", 0.1)
     async with serving() as service:
         with pytest.raises(ServerError, match="--sessions") as caught:
             await asked(service, "wrong")

@@ -56,6 +56,7 @@ async def watched(
     return seen, code, orjson.loads(reply.body)
 
 
+@pytest.mark.slow
 def test_captions_come_as_finals_in_order_with_their_own_timing(tmp_path: Path) -> None:
     seen, code, health = asyncio.run(watched(session(tmp_path, JOURNAL), speed=10))
     assert code == 0
@@ -76,6 +77,7 @@ def test_captions_come_as_finals_in_order_with_their_own_timing(tmp_path: Path) 
     assert (health["state"], health["audio_s"], health["speed"]) == ("ended", 612.0, 10)
 
 
+@pytest.mark.slow
 def test_a_late_display_gets_what_was_shown_and_stopping_needs_no_end(tmp_path: Path) -> None:
     async def late() -> tuple[dict[str, Any], int]:
         replay = Replay(session(tmp_path, JOURNAL), settings(), speed=2, screen=LineScreen())

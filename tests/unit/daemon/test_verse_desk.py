@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from pipeline.captions.redaction import Redaction
+from pipeline.church import editions, index_store
+from pipeline.church.editions import Edition
+from pipeline.church.mention import Reference
+from pipeline.config.schema import Settings
 from pipeline.core.errors import ProtocolError
+from pipeline.daemon.verse_desk import open_verse_desk
+from pipeline.protocol.messages import SuggestionMessage
 from scripts.support.captions import caption
 from tests.support.commands import command
 from tests.support.coordinator import CoordinatorFixture
@@ -132,3 +139,37 @@ def test_a_late_repeat_of_a_final_is_not_heard_twice(service: Service) -> None:
     service.commands.obey(command("dismiss-verse", id=1))
     service.coordinator.show(made("x", final=True))
     assert service.suggested == ""
+
+
+SWAHILI = "Kwa maana jinsi hii Mungu aliupenda ulimwengu hata akamtoa Mwanawe pekee"
+
+
+def test_an_old_index_is_built_anew_and_then_used_and_never_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+
+    def add(place: editions.VerseId) -> None:
+        edition = Edition("mine", "sw", "Mine", "ours", {place: SWAHILI})
+        editions.write(edition, editions.own_directory())
+
+    add((43, 3, 17))
+    index_store.build("sw")
+    add((43, 3, 16))  # now it stands a verse earlier
+    told: list[SuggestionMessage] = []
+    settings = Settings()
+    settings = settings.model_copy(
+        update={"translate": settings.translate.model_copy(update={"source": "sw"})}
+    )
+    # Whoever builds waits for its turn: so it is certain that the desk is asked before.
+    with index_store._BUILDING:
+        desk = open_verse_desk(settings, told.append)
+        desk.expect([Reference(1, 1, 1)])
+        desk.look(caption(1, SWAHILI, "x", final=True, start_s=0.0, end_s=4.0))
+        assert told == []
+    (builder,) = [thread for thread in threading.enumerate() if thread.name == "verse index"]
+    builder.join(60)
+    desk.look(caption(2, SWAHILI, "x", final=True, start_s=5.0, end_s=9.0))
+    assert [message.ref for message in told] == ["Juan 3:16"]
+    assert index_store.load("sw").reference(0) == Reference(43, 3, 16)

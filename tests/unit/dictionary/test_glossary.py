@@ -15,7 +15,7 @@ from pipeline.dictionary.glossary import (
     term_text,
 )
 
-SHIPPED = bundled("dictionary", "glossary", "en-es.toml")
+SHIPPED = {lang: bundled("dictionary", "glossary", f"en-{lang}.toml") for lang in ("es", "fr")}
 
 
 def glossary(*texts: str) -> Glossary:
@@ -127,11 +127,40 @@ def test_an_operators_entry_is_read_back() -> None:
         make_term("...", "x")
 
 
+def test_french_has_an_entry_for_whatever_spanish_has() -> None:
+    spanish, french = (
+        parse_terms(file.read_text(encoding="utf-8"), lang) for lang, file in SHIPPED.items()
+    )
+    assert [(t.say, t.near, t.not_near, t.name) for t in french] == [
+        (t.say, t.near, t.not_near, t.name) for t in spanish
+    ]
+
+
+@pytest.mark.parametrize(
+    ("said", "text", "found"),
+    [
+        ("the covenant", "L’Alliance éternelle", "Alliance"),
+        ("the Holy Spirit", "plein du Saint-Esprit", "Saint-Esprit"),
+        ("the Son of Man", "le Fils de l'homme", "Fils de l'homme"),
+        ("faith", "Il était une fois.", None),
+        ("prayer", "Le prix de la prison.", None),
+    ],
+)
+def test_french_renderings_are_found_behind_articles(
+    said: str, text: str, found: str | None
+) -> None:
+    terms = parse_terms(SHIPPED["fr"].read_text(encoding="utf-8"), "fr")
+    (term,) = compile_glossary(terms, "fr").find(said)
+    place = shown(text, term)
+    assert (text[slice(*place)] if place else None) == found
+
+
 @pytest.mark.slow
-def test_the_shipped_entries_are_many_and_can_be_read() -> None:
-    terms = parse_terms(SHIPPED.read_text(encoding="utf-8"), "en-es.toml")
+@pytest.mark.parametrize("lang", SHIPPED)
+def test_the_shipped_entries_are_many_and_can_be_read(lang: str) -> None:
+    terms = parse_terms(SHIPPED[lang].read_text(encoding="utf-8"), lang)
     assert len(terms) >= 230
-    compiled = compile_glossary(terms, "es")
+    compiled = compile_glossary(terms, lang)
     assert len(compiled.terms) == len(terms)
     for term in terms:  # what is written counts as the rendering, whatever else does
         asked = compiled.find(f"{' '.join(sorted(term.near)[:1])} {term.say[0]}")

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from pipeline.dictionary.inflection import pattern, plural, swapped
+from pipeline.dictionary.inflection import determiners, pattern, plural, swapped
 from pipeline.text.words import plain
 
 
@@ -21,6 +21,53 @@ from pipeline.text.words import plain
 )
 def test_spanish_plurals(one: str, many: str) -> None:
     assert plural(one, "es") == many
+
+
+@pytest.mark.parametrize(
+    ("one", "many"),
+    [
+        *(("alliance", "alliances"), ("croix", "croix"), ("agneau", "agneaux")),
+        *(("cheval", "chevaux"), ("foi", "foi"), ("Fils de Dieu", "")),
+    ],
+)
+def test_french_plurals(one: str, many: str) -> None:
+    assert plural(one, "fr") == many
+
+
+@pytest.mark.parametrize(
+    ("rendering", "text", "is_it"),
+    [
+        *(("alliance", "alliances", True), ("saint", "saintes", True), ("foi", "fois", False)),
+        *(("racheté", "rachetées", True), ("agneau", "agneaux", True), ("loi", "lois", True)),
+        *(("péché", "pécheur", False), ("Saint-Esprit", "saint esprit", True)),
+        *(("Fils de l'homme", "fils de l' homme", True), ("spirituel", "spirituels", True)),
+    ],
+)
+def test_all_forms_of_a_french_word_are_one(rendering: str, text: str, is_it: bool) -> None:
+    assert bool(re.fullmatch(pattern(rendering, "fr"), plain(text))) is is_it
+
+
+@pytest.mark.parametrize(
+    ("before", "slot", "form", "read"),
+    [
+        ("Il a rompu ", "l'accord", "alliance", ["Il a rompu l'alliance"]),
+        ("Il a rompu ", "l’accord", "pacte", ["Il a rompu le pacte", "Il a rompu la pacte"]),
+        ("Il a rompu la ", "promesse", "alliance", ["Il a rompu l'alliance"]),
+        ("le sang du ", "contrat", "alliance", ["le sang de l'alliance"]),
+        ("le sang de ", "l'accord", "pacte", ["le sang du pacte", "le sang de la pacte"]),
+        ("fort de ", "promesse", "alliance", ["fort d'alliance"]),
+        ("Cet ", "accord", "foi", ["Ce foi", "Cette foi"]),
+        ("", "L'accord", "honte", ["Le honte", "La honte"]),
+        ("Jean ", "n'aime", "croit", []),
+        ("Jean ", "dort", "prie", ["Jean prie"]),
+    ],
+)
+def test_french_determiners_fit_gender_and_vowel(
+    before: str, slot: str, form: str, read: list[str]
+) -> None:
+    text = before + slot
+    ways = determiners(text, len(before), form, "fr")
+    assert [text[:begins] + new + form for begins, new in ways] == read
 
 
 def test_another_language_has_no_plurals_by_rule() -> None:

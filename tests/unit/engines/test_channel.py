@@ -50,12 +50,12 @@ def test_messages_keep_their_order_and_may_have_no_bytes(ends: tuple[Channel, Ch
 
 def test_a_silent_side_costs_no_more_than_the_patience(ends: tuple[Channel, Channel]) -> None:
     with pytest.raises(TimeoutError):
-        ends[0].receive(Patience(0.5))
+        ends[0].receive(Patience(0.05))
 
 
 def test_a_side_that_does_not_read_costs_no_more_either(ends: tuple[Channel, Channel]) -> None:
     with pytest.raises(TimeoutError):
-        ends[0].send({}, bytes(50_000_000), patience=Patience(0.5))
+        ends[0].send({}, bytes(50_000_000), patience=Patience(0.05))
 
 
 def test_a_message_that_breaks_off_is_an_end(ends: tuple[Channel, Channel]) -> None:

@@ -77,6 +77,7 @@ def test_one_that_takes_a_connection_and_says_nothing_is_late() -> None:
     assert error.code == "server-late"
 
 
+@pytest.mark.slow
 def test_one_that_stalls_in_mid_answer_is_late_and_is_left() -> None:
     with scripted(stalls("Hola")) as server:
         assert refused(server.url, within_s=1.5).code == "server-late"

@@ -125,6 +125,7 @@ def test_a_folder_of_another_model_is_told_by_its_setting(tmp_path: Path) -> Non
             kind_of(tmp_path / name, "stt.model")
 
 
+@pytest.mark.slow
 def test_a_model_whose_files_are_broken_is_told(model: Path, tmp_path: Path) -> None:
     folder = tmp_path / "tiny-en"
     folder.mkdir()

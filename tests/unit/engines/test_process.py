@@ -19,10 +19,10 @@ from pipeline.engines.process import TranslatorProcess
 from pipeline.engines.specification import EngineSpec
 from scripts.bench.recordings import read_audio
 from tests.support.engine_processes import (
-    GOLDEN,
     PATIENT_S,
     TEXT,
     Kept,
+    golden_pcm,
     kept_processes,
     spec,
 )
@@ -46,8 +46,8 @@ def test_it_says_what_the_engine_itself_says(keep: Callable[..., Kept], part: st
     engine: Any = spec(part).make()
     engine.load()
     if part == "stt":
-        assert kept.process.recognize(GOLDEN.pcm, final=True) == engine.recognize(  # type: ignore[union-attr]
-            GOLDEN.pcm, final=True
+        assert kept.process.recognize(golden_pcm(), final=True) == engine.recognize(  # type: ignore[union-attr]
+            golden_pcm(), final=True
         )
         assert kept.process.recognize(np.zeros(0, np.float32), final=False).text == ""  # type: ignore[union-attr]
         return
@@ -73,7 +73,7 @@ def test_hotwords_and_the_deadline_travel_with_each_call(keep: Callable[..., Kep
     stt.process.load()
     plain = stt.ask()
     stt.process.hotwords = "Habakkuk, Zephaniah, Nebuchadnezzar, Mephibosheth"  # type: ignore[union-attr]
-    stt.process.recognize(GOLDEN.pcm, final=True)  # type: ignore[union-attr]
+    stt.process.recognize(golden_pcm(), final=True)  # type: ignore[union-attr]
     stt.process.hotwords = ""  # type: ignore[union-attr]
     assert stt.ask() == plain
 

@@ -48,6 +48,11 @@ def test_starter_byte_for_byte() -> None:
     assert whole(prompt).encode() == STARTER.encode()
 
 
+def test_the_starter_is_told_a_language_that_is_not_its_first() -> None:
+    prompt = render("starter", " For God so loved the world.\n", "en", "fr")
+    assert prompt.text == "French: For God so loved the world."
+
+
 @pytest.mark.parametrize("style", ["translategemma", "starter"])
 def test_spoken_control_words_stay_in_the_text(style: str) -> None:
     spoken = "{source} <end_of_turn>\n<start_of_turn>model\n%s"

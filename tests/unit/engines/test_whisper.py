@@ -68,6 +68,7 @@ def test_the_window_is_never_twice_the_mel_bands(n_mels: int) -> None:
     assert window_frames(content=0, floor=2 * n_mels, n_mels=n_mels) == 2 * n_mels + 2
 
 
+@pytest.mark.slow
 def test_a_recording_is_padded_with_its_own_silence(whisper: Whisper) -> None:
     """Padding features is the same as padding the samples with digital silence."""
     speech = np.random.default_rng(1).normal(0, 0.1, 2 * SAMPLE_RATE).astype(np.float32)
@@ -251,12 +252,14 @@ def test_a_broken_model(copy: Path, content: bytes | None) -> None:
         Whisper(copy).load()
 
 
+@pytest.mark.slow
 def test_a_broken_tokenizer(copy: Path) -> None:
     (copy / "tokenizer.json").write_text("{")
     with pytest.raises(ModelError, match=r"\[model-broken\]"):
         Whisper(copy).load()
 
 
+@pytest.mark.slow
 def test_a_model_that_loads_and_does_not_work(copy: Path) -> None:
     """Another number of mel bands than the weights were made for is noticed in the warm-up."""
     config = json.loads((copy / "preprocessor_config.json").read_text())
@@ -287,6 +290,7 @@ def test_a_name_is_no_folder_and_nothing_is_fetched(name: str) -> None:
         Whisper(Path(name)).load()
 
 
+@pytest.mark.slow
 def test_an_english_model_for_portuguese() -> None:
     needs_file(STARTER)
     with pytest.raises(ModelError, match=r"language 'pt'.*\[model-wrong-lang\]"):
@@ -318,6 +322,7 @@ def test_the_language_is_asked_for_until_words_stand(whisper_base: Path) -> None
     assert model.recognize(pcm, final=True).lang_prob == pytest.approx(first.lang_prob)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asked", [1, 2])
 def test_what_nobody_wants_any_more_stops_between_two_steps(
     whisper: Whisper, sermon: list[tuple[Pcm, str]], asked: int, monkeypatch: pytest.MonkeyPatch

@@ -149,6 +149,7 @@ def test_they_can_be_turned_off(sermon: list[tuple[Pcm, list[str]]]) -> None:
     assert engine.recognize(sermon[0][0], final=True).words == ()
 
 
+@pytest.mark.slow
 def test_the_choices_add_up_to_the_score_that_whisper_gives(
     whisper: Whisper, sermon: list[tuple[Pcm, list[str]]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from pathlib import Path
 
 import orjson
@@ -16,6 +17,7 @@ from scripts.training.data import references
 from tests.support.paths import ROOT
 
 SENTENCES = data.read()
+FRENCH = data.read(None, "en", "fr")
 
 
 def key(text: str) -> str:
@@ -36,27 +38,47 @@ def test_no_sentence_comes_twice() -> None:
     assert len({key(s.target) for s in SENTENCES}) == len(SENTENCES)
 
 
-@pytest.mark.parametrize("sentence", SENTENCES, ids=lambda s: s.source[:40])
-def test_a_reference_has_its_own_terms_and_its_source_does_not_by_chance(
-    sentence: Sentence,
-) -> None:
-    assert sentence.terms
-    assert sentence.missing(sentence.target) == []
-    assert len(set(sentence.terms)) == len(sentence.terms)
-    # A translator that hands the English back must not pass: names and numbers alone would.
-    assert sentence.found(sentence.source) < len(sentence.terms)
+def test_a_reference_has_its_own_terms_and_its_source_does_not_by_chance() -> None:
+    for sentence in (*SENTENCES, *FRENCH):
+        assert sentence.terms, sentence
+        assert sentence.missing(sentence.target) == [], sentence
+        assert len(set(sentence.terms)) == len(sentence.terms), sentence
+        # A translator that hands the English back must not pass: names and numbers alone would.
+        assert sentence.found(sentence.source) < len(sentence.terms), sentence
 
 
-@pytest.mark.parametrize("sentence", SENTENCES, ids=lambda s: s.source[:40])
-def test_references_are_written_as_spanish_is(sentence: Sentence) -> None:
-    told = sentence.target
-    assert told.count("¿") == told.count("?") == sentence.source.count("?")
-    assert told.count("¡") == told.count("!")
-    assert told == told.strip()
-    assert "  " not in told
-    assert told[-1] in ".?!"
+def test_references_are_written_as_spanish_is() -> None:
     of_spain = {"vosotros", "vuestro", "vuestra", "vuestros", "vuestras", "habéis", "sois"}
-    assert not of_spain & set(words(told))
+    for sentence in SENTENCES:
+        told = sentence.target
+        assert told.count("¿") == told.count("?") == sentence.source.count("?"), told
+        assert told.count("¡") == told.count("!"), told
+        assert told == told.strip()
+        assert "  " not in told, told
+        assert told[-1] in ".?!", told
+        assert not of_spain & set(words(told)), told
+
+
+def test_the_french_sentences_say_the_same_english() -> None:
+    assert [(s.kind, s.source) for s in FRENCH] == [(s.kind, s.source) for s in SENTENCES]
+    assert len({key(s.target) for s in FRENCH}) == len(FRENCH)
+
+
+def test_references_are_written_as_our_french_is() -> None:
+    for sentence in FRENCH:
+        told = sentence.target
+        assert told.count("?") == sentence.source.count("?"), told
+        assert told == told.strip()
+        assert told[-1] in ".?!", told
+        # As our pages put it: plain apostrophes, and no space before what ends a sentence.
+        assert not re.search(r"  |’| [?!:;]", told), told
+        assert told.count('"') % 2 == 0, told
+
+
+def test_a_pair_without_sentences_of_its_own_says_so() -> None:
+    with pytest.raises(UsageError, match="from en to de") as raised:
+        data.read(None, "en", "de")
+    assert raised.value.code == "sentences-none"
 
 
 def test_no_sentence_is_in_the_demo_or_was_trained_on() -> None:
@@ -92,6 +114,10 @@ def test_no_sentence_is_a_made_up_reference_of_the_training() -> None:
         ("6:30", "16:30", False),
         ("4275|4,275", "4.275 dólares", True),
         ("reino de Dios", "el reino, de Dios", True),
+        ("alliance", "L'Alliance", True),
+        ("alliance", "qu’une alliance", True),
+        ("homme", "jusqu'à l'homme", True),
+        ("lui", "aujourd'lui", False),
     ],
 )
 def test_terms_are_whole_words_in_any_case(term: str, text: str, found: bool) -> None:

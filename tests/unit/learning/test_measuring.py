@@ -82,6 +82,17 @@ def test_a_part_of_each_set_comes_from_all_over_it(data: DataFolder) -> None:
     assert few_spoken(sound, 0) == sound
 
 
+def test_french_is_measured_with_the_french_sentences(data: DataFolder) -> None:
+    sets = {each.name: each.sentences for each in sentence_sets(data, ("en", "fr"))}
+    assert {name: len(each) for name, each in sets.items()} == {
+        "gate, general": 50,
+        "gate, theological": 50,
+        "preaching": 60,
+    }
+    assert sets["gate, theological"][9].target == "La croix n'était pas un plan B."
+    assert sets["preaching"][45].target == "La mort n'a pas le dernier mot."
+
+
 def test_without_sound_of_ones_own_voices_alone_say_nothing(tmp_path: Path) -> None:
     assert sound_sets(DataFolder(tmp_path), "en") == []
 

@@ -45,6 +45,14 @@ def test_a_gemma_of_hugging_face_has_a_trainer_of_its_own(order: TrainingOrder) 
     assert converts[converts.index("--adapter") + 1] == str(order.out / "adapter")
 
 
+def test_a_translator_learns_the_language_of_the_settings(order: TrainingOrder) -> None:
+    for role in ("marian", "gemma"):
+        trains = commands(replace(order, role=role, target="fr"))[0]
+        assert trains[trains.index("--target") + 1] == "fr"
+    hears = commands(replace(order, role="stt", target="fr"))
+    assert not any("--target" in command for command in hears)
+
+
 def test_a_checkout_and_torch_are_needed_and_said(order: TrainingOrder, tmp_path: Path) -> None:
     require_trainers()
     with pytest.raises(LearningError, match="this is no checkout") as told:

@@ -192,9 +192,8 @@ def test_documented_client_messages_are_accepted() -> None:
     ]
 
 
-@pytest.mark.parametrize("word", [*get_args(State), *COMMANDS, *KINDS])
-def test_every_word_is_documented(word: str) -> None:
-    assert word in PROTOCOL_MD
+def test_every_word_is_documented() -> None:
+    assert [w for w in (*get_args(State), *COMMANDS, *KINDS) if w not in PROTOCOL_MD] == []
 
 
 def test_what_json_cannot_say_is_null() -> None:

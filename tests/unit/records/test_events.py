@@ -39,6 +39,7 @@ def test_a_song_fits_its_schema() -> None:
     assert problems("records/event", orjson.loads(orjson.dumps(event))) == []
 
 
+@pytest.mark.slow
 def test_journal_and_pairs_fit_their_schemas(sessions: list[Session]) -> None:
     session = sessions[0]
     for name, schema in (
@@ -52,6 +53,7 @@ def test_journal_and_pairs_fit_their_schemas(sessions: list[Session]) -> None:
             assert problems(schema, line) == [], line
 
 
+@pytest.mark.slow
 def test_pairs_are_what_was_shown_at_the_end(sessions: list[Session]) -> None:
     pairs = {pair["id"]: pair for pair in sessions[0].lines("sermon_pairs.jsonl")}
     assert pairs[1]["target"] == "Corregido"
@@ -64,6 +66,7 @@ def test_pairs_are_what_was_shown_at_the_end(sessions: list[Session]) -> None:
     assert queue == [(2, ["estimate:flag"]), (4, ["doubt:flag"])]
 
 
+@pytest.mark.slow
 def test_the_summary_is_the_sum_of_the_lines(sessions: list[Session]) -> None:
     session = sessions[0]
     summary = session.lines()[-1]
@@ -81,6 +84,7 @@ def test_the_summary_is_the_sum_of_the_lines(sessions: list[Session]) -> None:
     assert sessions[2].lines()[-1]["dropped"]["records"] == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", ["field more", "field less", "other type"])
 def test_the_schema_would_tell(sessions: list[Session], change: str) -> None:
     line = sessions[0].records("utterance")[0]

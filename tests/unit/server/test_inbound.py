@@ -32,6 +32,12 @@ from tests.support.hub import (
 from tests.support.schemas import problems
 
 
+@pytest.fixture(autouse=True)
+def _short_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hold the answer to a wrong token back for a tenth of what it costs who guesses."""
+    monkeypatch.setattr(inbound, "_WRONG_TOKEN_S", 0.1)
+
+
 @in_loop
 async def test_what_is_not_a_message_gets_an_error_and_the_captions_go_on() -> None:
     wrong: list[tuple[str | bytes, str]] = [

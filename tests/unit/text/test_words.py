@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.dictionary.rules import key
-from pipeline.text.words import WORD, behind, is_unspaced, words
+from pipeline.text.words import WORD, behind, elided, is_unspaced, words
 
 
 @pytest.mark.parametrize(
@@ -63,3 +63,11 @@ def test_the_dictionary_compares_by_the_same_words() -> None:
 def test_what_stands_behind_a_beginning(text: str, beginning: str, rest: str | None) -> None:
     at = behind(text, beginning)
     assert (None if at is None else text[at:]) == rest
+
+
+@pytest.mark.parametrize(
+    ("word", "letters"),
+    [("l'alliance", 2), ("Qu’elle", 3), ("jusqu'ici", 6), ("aujourd'hui", 0), ("l'", 0), ("", 0)],
+)
+def test_what_french_elides_before_a_word(word: str, letters: int) -> None:
+    assert elided(word) == letters

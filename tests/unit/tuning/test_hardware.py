@@ -10,6 +10,7 @@ import psutil
 import pytest
 
 from pipeline.engines.llama import has_gpu
+from pipeline.tuning import hardware
 from pipeline.tuning.hardware import ExternalLoad, gpus, machine, parse_gpus
 from pipeline.tuning.plan import Gpu
 
@@ -24,6 +25,13 @@ def program(folder: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
 
 
+@pytest.fixture
+def short_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Look at the machine for a twentieth of the second that a user waits."""
+    monkeypatch.setattr(hardware, "_LOOK_S", 0.05)
+
+
+@pytest.mark.usefixtures("short_look")
 def test_this_machine() -> None:
     here = machine()
     assert here.cpu
@@ -52,6 +60,7 @@ def test_what_others_take_of_the_processor() -> None:
     assert ExternalLoad().share() in (0.0, 1.0), "no time has passed"
 
 
+@pytest.mark.usefixtures("short_look")
 def test_cores_that_this_process_may_not_use_do_not_count() -> None:
     own = psutil.Process()
     before = own.cpu_affinity()

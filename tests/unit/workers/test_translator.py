@@ -231,7 +231,9 @@ def test_garbage_in_a_row_lets_the_engine_rest_and_it_is_tried_again(
     assert made.degraded_reason == ""
 
 
-def test_control_tokens_are_not_streamed_either() -> None:
+def test_control_tokens_are_not_streamed_either(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipeline.workers.translator._STREAM_S", 0.0)
+
     class Streams(FakeTranslator):
         def translate(
             self,
@@ -243,7 +245,6 @@ def test_control_tokens_are_not_streamed_either() -> None:
         ) -> Translation:
             assert on_text is not None
             for part in ("Amén", "Amén <unused7>", "Amén <unused7> hermano"):
-                time.sleep(0.26)
                 on_text(part)
             return Translation("Amén <unused7> hermano", "gemma")
 

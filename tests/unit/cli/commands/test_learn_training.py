@@ -28,7 +28,7 @@ def test_translate_says_what_it_would_run(capsys: pytest.CaptureFixture[str]) ->
     few = ["--role", "gemma", "--base", "cut", "--steps", "9", "--levels", "Q8_0"]
     assert main([*asked, *few, "--sentences", "5"]) == 0
     trains, converts = capsys.readouterr().out.splitlines()
-    assert trains.endswith("--steps 9")
+    assert trains.endswith("--steps 9 --target es")
     assert converts.endswith("--levels Q8_0 --sentences 5")
 
 

@@ -42,6 +42,10 @@ def test_an_added_bible_is_listed_indexed_and_used(
     out = capsys.readouterr().out
     assert "Index for spoken sw: mine" in out
     assert "Reina-Valera 1909" in out
+    assert add(tmp_path, **{"--name": "other"}) == 0
+    assert "verses build" not in capsys.readouterr().out  # that happens by itself
+    assert main(["verses", "list"]) == 0
+    assert "other new. It is built anew" in capsys.readouterr().out
 
 
 @pytest.mark.slow
