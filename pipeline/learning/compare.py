@@ -79,6 +79,8 @@ class ModelComparison:
     """What is significantly worse, or better."""
     prompt: str = ""
     """How a new Gemma was asked; "" is as the settings say."""
+    at_most: int = 0
+    """Sentences or utterances that each set was cut to; 0 is all of them."""
 
 
 _COMPARISON = TypeAdapter(ModelComparison)

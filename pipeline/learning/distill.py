@@ -1,37 +1,37 @@
 """Distilling: a quick translator learns from what a better one makes of the same sentences.
 
-The teacher's translations are kept line by line (`taught.jsonl`: source, reference, teacher's), so
-that a teaching that was cut off goes on. Half of what the student learns is the teacher's, half the
-references: Kim and Rush 2016, "Sequence-Level Knowledge Distillation", EMNLP.
+Half of what the student learns is the teacher's, half the references: Kim and Rush 2016,
+"Sequence-Level Knowledge Distillation", EMNLP.
 """
 
 from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import orjson
-from pydantic import TypeAdapter
 
-from pipeline.core.errors import EngineError, LearningError, SessionError
-from pipeline.core.files import GrowingFile, write_whole
+from pipeline.core.errors import EngineError
+from pipeline.core.files import write_whole
 from pipeline.engines.protocols import Translator
 from pipeline.evaluation.paired_bootstrap import scores
-from pipeline.learning.manifest import sha256, write_manifest
+from pipeline.learning.manifest import write_manifest
 from pipeline.learning.measuring import SentenceSet
 from pipeline.learning.mixing import HELD_OUT, TRAIN
-from pipeline.protocol.codec import parse_json
-from pipeline.session.reader import read_lines
+from pipeline.learning.teaching import (
+    GONE,
+    TAUGHT,
+    Lesson,
+    TeachingOrder,
+    teacher_gone,
+    translated,
+    unwritable,
+)
 
-TAUGHT = "taught.jsonl"
-TEACHER = "teacher.json"
 MIX = "mix"
-BATCH = 8
-"""Sentences that are translated before they are written down."""
 BEAM = 4
 """Translations that a Marian teacher weighs; llama.cpp knows no beam, so that a Gemma takes the
 likeliest word each time."""
@@ -40,86 +40,12 @@ SHARE = 0.5
 MEASURE = "chrF++"
 
 
-_FIELDS = TypeAdapter(dict[str, str | float])
-
-
-@dataclass(frozen=True, slots=True)
-class Lesson:
-    """A line of a mix with the teacher's translation, which is empty where it failed."""
-
-    source: str
-    reference: str
-    teacher: str
-    part: str
-    weight: float
-
-
 @dataclass(frozen=True, slots=True)
 class Row:
     """One model's measures by set; the measures are those of `learn compare`."""
 
     name: str
     scores: Mapping[str, Mapping[str, float]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TeachingOrder:
-    """What is taught by whom, from which language to which."""
-
-    mix: Path
-    out: Path
-    teacher: str
-    """As the settings name it."""
-    teacher_sha256: str
-    langs: tuple[str, str]
-    parts: Collection[str] = ()
-    """Parts of the mix; all without any."""
-
-
-def teach(
-    order: TeachingOrder,
-    teacher: Translator,
-    *,
-    on_start: Callable[[int, int], None] = lambda *_: None,
-    on_lesson: Callable[[], None] = lambda: None,
-) -> list[Lesson]:
-    """Have the teacher translate a mix, and go on where an earlier teaching was cut off.
-
-    `on_start` is told how many lessons are there already, and of how many. The teacher must have
-    been loaded. Raises LearningError (mix-missing, mix-unreadable, teacher-other,
-    taught-unreadable, learning-unwritable, teacher-silent).
-    """
-    lines = _mix_lines(order)
-    path = order.out / TAUGHT
-    try:
-        order.out.mkdir(parents=True, exist_ok=True)
-        # Before the file is made: without it this is a first teaching.
-        _require_same(order)
-        # No fsync: what a power cut takes of the end is taught once more.
-        file = GrowingFile(path, sync=False, keep=True)
-    except OSError as error:
-        raise _unwritable(order.out, error) from None
-    lessons = _read(path, order.langs)
-    on_start(len(lessons), len(lines))
-    try:
-        for first in range(len(lessons), len(lines), BATCH):
-            made = []
-            for line in lines[first : first + BATCH]:
-                made.append(_lesson(line, teacher, order.langs))
-                on_lesson()
-            file.append(b"".join(_line(each, order.langs) for each in made))
-            lessons += made
-    except OSError as error:
-        raise _unwritable(order.out, error) from None
-    finally:
-        file.close()
-    if not any(lesson.teacher for lesson in lessons):
-        raise LearningError(
-            "teacher-silent",
-            f"{order.teacher} has translated none of {len(lessons)} sentences.",
-            "Try it with `stark-translate check`, or name another --teacher.",
-        )
-    return lessons
 
 
 def write_student_mix(order: TeachingOrder, lessons: Sequence[Lesson]) -> Mapping[str, int]:
@@ -154,7 +80,7 @@ def write_student_mix(order: TeachingOrder, lessons: Sequence[Lesson]) -> Mappin
             figures=counts,
         )
     except OSError as error:
-        raise _unwritable(place, error) from None
+        raise unwritable(place, error) from None
     return counts
 
 
@@ -164,12 +90,21 @@ def measure(
     sets: Sequence[SentenceSet],
     on_answer: Callable[[], None] = lambda: None,
 ) -> Row:
-    """Return one model's row; the translator must have been loaded."""
+    """Return one model's row; the translator must have been loaded.
+
+    A sentence that fails counts as none. Raises LearningError (teacher-gone) where a server is not
+    there any more, whose row would be of no worth.
+    """
     found = {}
     for each in sets:
         texts = []
         for sentence in each.sentences:
-            texts.append(_translated(translator, sentence.source))
+            try:
+                texts.append(translated(translator, sentence.source))
+            except EngineError as error:
+                if error.code in GONE:
+                    raise teacher_gone(name, error, "What was taught and trained is kept") from None
+                texts.append("")
             on_answer()
         found[each.name] = scores(texts, each.sentences)
     return Row(name, found)
@@ -197,120 +132,17 @@ def write_rows(order: TeachingOrder, rows: Mapping[str, Row], inputs: Sequence[P
             order.out / "distilled.json",
             step="distill",
             inputs=inputs,
-            settings={"teacher": order.teacher, "teacher_sha256": order.teacher_sha256},
+            settings={"teacher": order.teacher, "teacher_id": order.teacher_id},
             figures={
                 "rows": [asdict(row) for row in rows.values()],
                 "gap closed": gap_closed(rows),
             },
         )
     except OSError as error:
-        raise _unwritable(order.out, error) from None
-
-
-def _mix_lines(order: TeachingOrder) -> list[dict[str, Any]]:
-    path = order.mix / TRAIN
-    try:
-        lines = [orjson.loads(line) for line in path.read_bytes().splitlines()]
-        chosen = [each for each in lines if not order.parts or each["part"] in order.parts]
-        for each in chosen:
-            # A field that is missing is found here, and not in the middle of the teaching.
-            _ = [each[name] for name in (*order.langs, "weight")]
-    except FileNotFoundError:
-        raise LearningError(
-            "mix-missing", f"There is no {path}.", "Run `stark-translate learn mix` first."
-        ) from None
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise LearningError(
-            "mix-unreadable", f"{path} cannot be used: {error!r}.", "Make the mix again."
-        ) from None
-    if not chosen:
-        parts = " or ".join(order.parts) or "pair"
-        raise LearningError(
-            "mix-empty", f"There is no {parts} in {path}.", "Collect sermons and mix again."
-        )
-    return chosen
-
-
-def _require_same(order: TeachingOrder) -> None:
-    """Write who teaches what, or check that it is as before. Raises LearningError, OSError."""
-    told = {
-        "teacher": order.teacher_sha256,
-        "mix": sha256(order.mix / TRAIN),
-        "parts": sorted(order.parts),
-        "langs": list(order.langs),
-    }
-    path = order.out / TEACHER
-    if not (order.out / TAUGHT).exists():
-        write_whole(path, orjson.dumps(told))
-        return
-    try:
-        before = orjson.loads(path.read_bytes())
-    except (FileNotFoundError, orjson.JSONDecodeError):
-        before = None
-    if before != told:
-        raise LearningError(
-            "teacher-other",
-            f"What is in {order.out} was taught by another teacher, or from another mix.",
-            "Give another --out, or delete that folder.",
-        )
-
-
-def _lesson(line: Mapping[str, Any], teacher: Translator, langs: tuple[str, str]) -> Lesson:
-    source = str(line[langs[0]])
-    translated = _translated(teacher, source)
-    return Lesson(source, str(line[langs[1]]), translated, str(line["part"]), float(line["weight"]))
-
-
-def _translated(translator: Translator, source: str) -> str:
-    """Return a translation, "" where nothing came or it did not end by itself."""
-    try:
-        made = translator.translate(source)
-    except EngineError:
-        return ""
-    return "" if made.stopped in ("loop", "length") else made.text.strip()
-
-
-def _line(lesson: Lesson, langs: tuple[str, str]) -> bytes:
-    source, target = langs
-    fields = {
-        source: lesson.source,
-        f"{target}_reference": lesson.reference,
-        f"{target}_teacher": lesson.teacher,
-        "part": lesson.part,
-        "weight": lesson.weight,
-    }
-    return orjson.dumps(fields, option=orjson.OPT_APPEND_NEWLINE)
-
-
-def _read(path: Path, langs: tuple[str, str]) -> list[Lesson]:
-    source, target = langs
-
-    def parse(line: bytes) -> Lesson:
-        fields = parse_json(_FIELDS, line)
-        return Lesson(
-            str(fields[source]),
-            str(fields[f"{target}_reference"]),
-            str(fields[f"{target}_teacher"]),
-            str(fields["part"]),
-            float(fields["weight"]),
-        )
-
-    try:
-        return read_lines(path, parse)
-    except (SessionError, KeyError, TypeError, ValueError) as error:
-        message = f"{path} cannot be read: {error}."
-        raise LearningError("taught-unreadable", message, "Delete it and teach again.") from None
+        raise unwritable(order.out, error) from None
 
 
 def _is_taught(source: str) -> bool:
     """Whether a pair has the teacher's translation: always the same half."""
     # By its text, not by chance: a teaching that goes on divides as the one before did.
     return hashlib.sha256(source.encode()).digest()[0] < 256 * SHARE
-
-
-def _unwritable(place: Path, error: OSError) -> LearningError:
-    return LearningError(
-        "learning-unwritable",
-        f"{place} cannot be written: {error.strerror or error}.",
-        "Make room, or give another --out; what was taught until then is kept.",
-    )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import orjson
@@ -27,6 +28,8 @@ VOICES = ("demo", "voices")
 _TEXTS = ("scripts", "training", "data")
 PREACHING = {"es": (*_TEXTS, "sermon_test.tsv"), "fr": (*_TEXTS, "sermon_test_fr.tsv")}
 """Modern preaching in English with its translation, by the language of that."""
+
+_Item = TypeVar("_Item")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +90,24 @@ def sound_sets(data: DataFolder, lang: str, folder: Path | None = None) -> list[
         return own
     voices = read_voices(bundled(*VOICES))
     return own + [Spoken(file, voice.text, set="voices") for file, voice in voices.items()]
+
+
+def few_sentences(sets: Sequence[SentenceSet], count: int) -> list[SentenceSet]:
+    """Return sets of at most `count` sentences each, from all over them; 0 is all."""
+    return [replace(each, sentences=_spread(each.sentences, count)) for each in sets]
+
+
+def few_spoken(sound: Sequence[Spoken], count: int) -> list[Spoken]:
+    """Return at most `count` utterances of each set, from all over it; 0 is all."""
+    names = dict.fromkeys(each.set for each in sound)
+    chosen = ([each for each in sound if each.set == name] for name in names)
+    return [each for own in chosen for each in _spread(own, count)]
+
+
+def _spread(items: Sequence[_Item], count: int) -> tuple[_Item, ...]:
+    # Not the first ones: they would be of one subject, or of the oldest service.
+    chosen = min(count, len(items)) if count else len(items)
+    return tuple(items[n * len(items) // chosen] for n in range(chosen))
 
 
 def _own_sound(data: DataFolder) -> list[Spoken]:

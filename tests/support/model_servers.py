@@ -38,6 +38,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.request_body = body
         self.server.seen.append((self.path, dict(self.headers), body))
         self.server.turn()(self)
 

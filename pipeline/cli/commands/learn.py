@@ -11,6 +11,7 @@ from rich.table import Table
 
 from pipeline.church.doubt import OWN, in_use
 from pipeline.cli.commands.learn_cycle import add_cycle_steps
+from pipeline.cli.commands.learn_distill import add_distill_step
 from pipeline.cli.commands.learn_models import add_model_steps, add_step, opened, progress
 from pipeline.cli.commands.learn_training import add_training_steps
 from pipeline.cli.options import Commands
@@ -104,6 +105,7 @@ def add(commands: Commands) -> None:
     step.add_argument("--seed", type=int, default=1, help="%(default)s")
     step.add_argument("--dry-run", action="store_true", help="say what it would be; write nothing")
     add_training_steps(steps)
+    add_distill_step(steps)
     add_model_steps(steps)
     add_cycle_steps(steps)
     step = add_step(steps, "remove", _remove, "Take sessions' pairs and sound out again.")

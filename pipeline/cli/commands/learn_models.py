@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -21,10 +22,16 @@ from pipeline.learning.compare import (
 )
 from pipeline.learning.deploy import Deployment, deploy, rollback
 from pipeline.learning.folder import DataFolder
-from pipeline.learning.measuring import sentence_sets, sound_sets
+from pipeline.learning.measuring import (
+    few_sentences,
+    few_spoken,
+    sentence_sets,
+    sound_sets,
+)
 from pipeline.models.registry import CAPTION_ROLES, KEYS, CaptionRole, Role
 
 _SET = "more pairs to measure with: source, a tab, target"
+_FEW = "measured of each set (all); so few show large losses only"
 _PROMPT = "how a new Gemma is asked (translate.final.prompt)"
 
 
@@ -37,6 +44,7 @@ def add_model_steps(steps: Commands) -> None:
     _add_role(step)
     step.add_argument("--set", nargs="*", default=[], metavar="NAME=FILE", help=_SET)
     step.add_argument("--audio", type=Path, metavar="DIR", help="sound with metadata.jsonl (stt)")
+    step.add_argument("--sentences", type=count_of, default=0, metavar="N", help=_FEW)
     step.add_argument("--prompt", default="", help=f"{_PROMPT}; as now")
     says = "Have the next start use a model that was compared; the one in use is kept."
     step = add_step(steps, "deploy", _deploy, says)
@@ -76,6 +84,13 @@ def progress() -> Progress:
     )
 
 
+def count_of(text: str) -> int:
+    """Return the number of sentences that an option asks for, at least 1."""
+    if not text.isdecimal() or (count := int(text)) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of sentences, such as 20")
+    return count
+
+
 def _add_role(step: argparse.ArgumentParser) -> None:
     says = "what the model does: gemma finals, marian drafts, stt hears (%(default)s)"
     step.add_argument("--role", choices=CAPTION_ROLES, default="gemma", help=says)
@@ -86,6 +101,7 @@ def _compare(arguments: argparse.Namespace) -> int:
     loaded, data = settings_of(arguments), opened(arguments)[1]
     translate = loaded.settings.translate
     role: CaptionRole = arguments.role
+    count: int = arguments.sentences
     models = (arguments.old, arguments.new)
     with progress() as bars:
         task = bars.add_task("answers", total=None)
@@ -94,16 +110,18 @@ def _compare(arguments: argparse.Namespace) -> int:
             bars.update(task, advance=1)
 
         if role == "stt":
-            sound = sound_sets(data, translate.source, arguments.audio)
+            sound = few_spoken(sound_sets(data, translate.source, arguments.audio), count)
             bars.update(task, total=len(sound))
             made = compare_recognizers(loaded, models, sound, on_answer=answered)
         else:
             split = (each.partition("=") for each in arguments.set)
             named = [(name, Path(file)) for name, _, file in split]
-            sets = sentence_sets(data, (translate.source, translate.target), named)
+            every = sentence_sets(data, (translate.source, translate.target), named)
+            sets = few_sentences(every, count)
             bars.update(task, total=sum(len(each.sentences) for each in sets))
             asked = arguments.prompt
             made = compare_translators(loaded, role, models, sets, prompt=asked, on_answer=answered)
+    made = replace(made, at_most=count)
     keep(data, made)
     _show(made)
     return 0 if made.verdict == "deploy" else 1
@@ -122,6 +140,8 @@ def _show(made: ModelComparison) -> None:
     if made.old_ms and made.new_ms and made.old_ms.p50:
         ratio = made.new_ms.p50 / made.old_ms.p50
         console.print(f"An answer takes {ratio:.2f} times as long (median, in turns).")
+    if made.at_most:
+        console.print(f"At most {made.at_most} of each set were asked: only large losses show.")
     because = "; ".join(made.reasons) or "nothing changed that is more than chance"
     console.print(f"{made.verdict}: {because}", markup=False)
 

@@ -1,99 +1,48 @@
-"""Teaching goes on where it was cut off; half of a mix is the teacher's; the gap is told."""
+"""Half of what the student learns is the teacher's; how much of the gap was closed is told."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
-import orjson
 import pytest
 
 from pipeline.core.errors import EngineError, LearningError
 from pipeline.core.resources import bundled
-from pipeline.core.types import Translation
 from pipeline.engines.marian import Marian
 from pipeline.evaluation.sentences import few, read
 from pipeline.learning.distill import (
-    BATCH,
     BEAM,
     MIX,
-    TAUGHT,
     Row,
-    TeachingOrder,
     gap_closed,
     measure,
-    teach,
     write_rows,
     write_student_mix,
 )
 from pipeline.learning.measuring import SentenceSet
-from tests.support.disk import fill_disk, small_disk
-
-MARIAN = bundled("models", "starter", "marian")
-SAID = [f"Chapter {number} is read today." for number in range(40)]
+from pipeline.learning.teaching import TeachingOrder, teach
+from tests.support.lessons import SAID, Stopping, asking, write_mix
+from tests.support.model_servers import answers, says, scripted
 
 
 @pytest.fixture
 def order(tmp_path: Path) -> TeachingOrder:
-    mix = tmp_path / "mix"
-    mix.mkdir()
-    parts = ("bible", "sermon")
-    lines = [
-        {"en": text, "es": f"Referencia {number}.", "part": parts[number % 2], "weight": 1.5}
-        for number, text in enumerate(SAID)
-    ]
-    (mix / "train.jsonl").write_bytes(b"".join(orjson.dumps(line) + b"\n" for line in lines))
-    (mix / "held_out.jsonl").write_text("")
-    return TeachingOrder(
-        mix=mix, out=tmp_path / "out", teacher="ours", teacher_sha256="ab", langs=("en", "es")
-    )
+    return write_mix(tmp_path)
 
 
 @pytest.fixture(scope="module")
 def marian() -> Marian:
-    engine = Marian(MARIAN, beam=BEAM)
+    engine = Marian(bundled("models", "starter", "marian"), beam=BEAM)
     engine.load()
     return engine
-
-
-class Stopping:
-    """A real teacher that is stopped, or fails, at a sentence."""
-
-    def __init__(self, teacher: Marian, error: BaseException, at: int) -> None:
-        self._teacher, self._error, self._at = teacher, error, at
-        self.count = 0
-
-    def translate(self, text: str) -> Translation:
-        self.count += 1
-        if self.count == self._at:
-            raise self._error
-        return self._teacher.translate(text)
-
-
-@pytest.mark.slow
-def test_a_teaching_that_was_cut_off_goes_on(order: TeachingOrder, marian: Marian) -> None:
-    with pytest.raises(KeyboardInterrupt):
-        teach(order, Stopping(marian, KeyboardInterrupt(), 21))  # type: ignore[arg-type]
-    with (order.out / TAUGHT).open("ab") as file:
-        file.write(b'{"en": "half a li')
-    told: list[tuple[int, int]] = []
-    again = Stopping(marian, KeyboardInterrupt(), 0)
-    lessons = teach(order, again, on_start=lambda *at: told.append(at))  # type: ignore[arg-type]
-    assert told == [(2 * BATCH, len(SAID))]
-    assert again.count == len(SAID) - 2 * BATCH
-    lines = [json.loads(line) for line in (order.out / TAUGHT).read_text().splitlines()]
-    assert [line["en"] for line in lines] == SAID
-    assert {"en", "es_reference", "es_teacher"} < lines[0].keys()
-    assert [line["es_teacher"] for line in lines] == [each.teacher for each in lessons]
-    assert "leído" in lessons[3].teacher
 
 
 @pytest.mark.slow
 def test_half_of_what_the_student_learns_is_the_teachers(
     order: TeachingOrder, marian: Marian
 ) -> None:
-    lessons = teach(order, marian)
+    lessons = teach(order, [marian])
     counts = write_student_mix(order, lessons)
     assert counts["teacher"] + counts["reference"] == len(SAID)
     assert 10 <= counts["teacher"] <= 30
@@ -108,79 +57,13 @@ def test_half_of_what_the_student_learns_is_the_teachers(
 
 @pytest.mark.slow
 def test_where_the_teacher_failed_the_reference_stays(order: TeachingOrder, marian: Marian) -> None:
-    lessons = teach(order, Stopping(marian, EngineError("x", "y"), 5))  # type: ignore[arg-type]
+    lessons = teach(order, [Stopping(marian, EngineError("x", "y"), 5)])  # type: ignore[list-item]
     assert [each.teacher == "" for each in lessons].index(True) == 4
     write_student_mix(order, lessons)
     lines = [
         json.loads(line) for line in (order.out / MIX / "train.jsonl").read_text().splitlines()
     ]
     assert lines[4]["es"] == "Referencia 4."
-
-
-@pytest.mark.slow
-def test_a_second_round_is_of_sermons_alone(order: TeachingOrder, marian: Marian) -> None:
-    lessons = teach(replace(order, parts=("sermon",)), marian)
-    assert [each.source for each in lessons] == SAID[1::2]
-
-
-@pytest.mark.slow
-def test_another_teacher_does_not_go_on_with_the_first_ones_work(
-    order: TeachingOrder, marian: Marian
-) -> None:
-    teach(order, marian)
-    for other in (replace(order, teacher_sha256="cd"), replace(order, parts=("bible",))):
-        with pytest.raises(LearningError) as told:
-            teach(other, marian)
-        assert told.value.code == "teacher-other"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("content", "code"),
-    [
-        (None, "mix-missing"),
-        ('{"en": "a"}\n', "mix-unreadable"),
-        ("{\n", "mix-unreadable"),
-        ('{"en": "a", "es": "b", "part": "bible", "weight": 1}\n', "mix-empty"),
-    ],
-)
-def test_a_mix_that_cannot_be_taught_is_told(
-    order: TeachingOrder, marian: Marian, content: str | None, code: str
-) -> None:
-    path = order.mix / "train.jsonl"
-    path.unlink() if content is None else path.write_text(content)
-    with pytest.raises(LearningError) as told:
-        teach(replace(order, parts=("sermon",)), marian)
-    assert told.value.code == code
-
-
-@pytest.mark.slow
-def test_a_teacher_that_says_nothing_is_told(order: TeachingOrder, marian: Marian) -> None:
-    class Silent:
-        def translate(self, text: str) -> Translation:
-            return replace(marian.translate(text), stopped="loop")
-
-    with pytest.raises(LearningError) as told:
-        teach(order, Silent())  # type: ignore[arg-type]
-    assert told.value.code == "teacher-silent"
-
-
-@pytest.mark.slow
-def test_a_full_disk_is_told_and_what_was_taught_is_kept(
-    order: TeachingOrder, marian: Marian, tmp_path: Path
-) -> None:
-    with small_disk(tmp_path):
-        full = replace(order, out=tmp_path / "disk" / "out")
-        with pytest.raises(KeyboardInterrupt):
-            teach(full, Stopping(marian, KeyboardInterrupt(), 17))  # type: ignore[arg-type]
-        kept = (full.out / TAUGHT).read_bytes()
-        fill_disk(tmp_path / "disk" / "rest")
-        with pytest.raises(LearningError) as told:
-            teach(full, marian)
-        assert told.value.code == "learning-unwritable"
-        assert (full.out / TAUGHT).read_bytes().startswith(kept)
-        (tmp_path / "disk" / "rest").unlink()
-        assert len(teach(full, marian)) == len(SAID)
 
 
 def row(name: str, chrf: float) -> Row:
@@ -202,6 +85,16 @@ def test_the_share_of_the_gap(
     kept = json.loads((order.out / "distilled.json").read_text())["figures"]
     assert kept["gap closed"] == {"preaching": share}
     assert [each["name"] for each in kept["rows"]] == ["base", "distilled", "teacher"]
+
+
+def test_a_row_of_a_server_that_has_gone_is_none(order: TeachingOrder) -> None:
+    sets = [SentenceSet("gate", few(read(), 1))]
+    with scripted(says("Uno."), answers(401, b"{}")) as server:
+        (teacher,) = asking(server.url)
+        with pytest.raises(LearningError) as told:
+            measure("teacher", teacher, sets)
+    assert told.value.code == "teacher-gone"
+    assert "What was taught and trained is kept" in told.value.message
 
 
 @pytest.mark.slow

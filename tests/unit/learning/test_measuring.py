@@ -9,7 +9,14 @@ import pytest
 from pipeline.core.errors import LearningError
 from pipeline.core.resources import bundled
 from pipeline.learning.folder import PAIRS, DataFolder
-from pipeline.learning.measuring import OWN_SOUND, read_sound, sentence_sets, sound_sets
+from pipeline.learning.measuring import (
+    OWN_SOUND,
+    few_sentences,
+    few_spoken,
+    read_sound,
+    sentence_sets,
+    sound_sets,
+)
 from pipeline.learning.mixing import is_held_out
 from pipeline.learning.pairs import LearningPair
 
@@ -57,6 +64,22 @@ def test_the_church_is_measured_with_what_it_held_out(data: DataFolder, tmp_path
     assert {each.set for each in sound} == {OWN_SOUND, "voices"}
     assert all(each.file.is_file() for each in sound if each.set == "voices")
     assert {each.set for each in sound_sets(data, "de")} == {OWN_SOUND}
+
+
+def test_a_part_of_each_set_comes_from_all_over_it(data: DataFolder) -> None:
+    sets = sentence_sets(data, ("en", "es"))
+    assert few_sentences(sets, 0) == sets
+    some = few_sentences(sets, 5)
+    assert [each.name for each in some] == [each.name for each in sets]
+    for part, whole in zip(some, sets, strict=True):
+        places = [whole.sentences.index(each) for each in part.sentences]
+        assert len(places) == min(5, len(whole.sentences))
+        assert places == sorted(set(places))
+        assert places[-1] >= len(whole.sentences) * 4 // 5
+    sound = sound_sets(data, "en")
+    heard = [each.set for each in few_spoken(sound, 2)]
+    assert heard == [OWN_SOUND, OWN_SOUND, "voices", "voices"]
+    assert few_spoken(sound, 0) == sound
 
 
 def test_french_is_measured_with_the_french_sentences(data: DataFolder) -> None:

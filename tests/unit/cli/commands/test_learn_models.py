@@ -8,6 +8,8 @@ import pytest
 
 from pipeline.cli.main import main
 from pipeline.core.resources import bundled
+from pipeline.learning.compare import read_comparisons
+from pipeline.learning.folder import DataFolder
 
 
 @pytest.fixture(autouse=True)
@@ -39,3 +41,24 @@ def test_a_comparison_says_what_to_do(capsys: pytest.CaptureFixture[str]) -> Non
     said = capsys.readouterr().out
     assert "few" in said
     assert "deploy: nothing changed that is more than chance" in said
+    assert "only large losses show" not in said
+
+
+@pytest.mark.slow
+def test_a_slow_machine_compares_with_a_part_of_each_set(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    asked = ["learn", "compare", "starter", "starter", "--role", "marian", "--data", "learning"]
+    assert main([*asked, "--sentences", "2"]) == 0
+    assert "At most 2 of each set were asked: only large losses show." in capsys.readouterr().out
+    (kept,) = read_comparisons(DataFolder(Path("learning")))
+    assert kept.at_most == 2
+    assert {each.count for each in kept.measured} == {2}
+
+
+@pytest.mark.parametrize("count", ["0", "-3", "few"])
+def test_a_comparison_needs_a_sentence(count: str, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["learn", "compare", "starter", "starter", "--sentences", count]
+    with pytest.raises(SystemExit):
+        main(asked)
+    assert "is no number of sentences" in capsys.readouterr().err

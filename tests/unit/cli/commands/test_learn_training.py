@@ -1,4 +1,4 @@
-"""`learn translate`, `hear` and `distill` as they are typed."""
+"""`learn translate` and `hear` as they are typed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_translate_says_what_it_would_run(capsys: pytest.CaptureFixture[str]) ->
     few = ["--role", "gemma", "--base", "cut", "--steps", "9", "--levels", "Q8_0"]
     assert main([*asked, *few, "--sentences", "5"]) == 0
     trains, converts = capsys.readouterr().out.splitlines()
-    assert trains.endswith("--steps 9")
+    assert trains.endswith("--steps 9 --target es")
     assert converts.endswith("--levels Q8_0 --sentences 5")
 
 
@@ -59,24 +59,3 @@ def test_hear_without_sound_says_how_to_get_some(capsys: pytest.CaptureFixture[s
     told = capsys.readouterr().err
     assert "[sound-missing]" in told
     assert "session.keep_audio" in told
-
-
-def test_distill_says_what_it_would_run(capsys: pytest.CaptureFixture[str]) -> None:
-    asked = ["learn", "distill", "--dry-run", "--data", "learning"]
-    assert main(asked) == 0
-    teaches, trains, _ = capsys.readouterr().out.splitlines()
-    assert "would teach learning/mix" in teaches
-    assert f"--mix {Path('learning/distill/mix').absolute()}" in trains
-    second = Path("learning/distill/model")
-    second.mkdir(parents=True)
-    for name in ("model.bin", "config.json", "source.spm", "target.spm"):
-        (second / name).touch()
-    assert main([*asked, "--round", "2"]) == 0
-    trains = capsys.readouterr().out.splitlines()[1]
-    assert f"--init {second.absolute()}" in trains
-    assert f"--mix {Path('learning/distill/sermons/mix').absolute()}" in trains
-
-
-def test_a_second_round_needs_a_first(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["learn", "distill", "--dry-run", "--data", "learning", "--round", "2"]) != 0
-    assert capsys.readouterr().err

@@ -1,0 +1,64 @@
+"""A model on a server teaches the quick translator, with the real server, trainer and program."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import orjson
+import pytest
+
+from pipeline.cli.main import main
+from pipeline.engines.marian import Marian
+from tests.support.model_servers import real_llama_server
+from tests.support.needs import needs_train_extra
+
+needs_train_extra()
+
+pytestmark = [pytest.mark.slow, pytest.mark.train]
+
+SAID = [
+    *("God is good.", "The Lord is my shepherd.", "We pray together.", "Come to church on Sunday."),
+    *("He gave his life on the cross.", "Grace is a gift.", "Thank you for your help.", "Amen."),
+]
+
+
+def write_mix(place: Path) -> None:
+    place.mkdir(parents=True)
+    lines = [
+        {"en": text, "es": "Referencia.", "part": "sermon", "weight": 1.0, "source": "review"}
+        for text in SAID
+    ]
+    (place / "train.jsonl").write_bytes(b"".join(orjson.dumps(each) + b"\n" for each in lines))
+    (place / "held_out.jsonl").write_bytes(orjson.dumps(lines[0]) + b"\n")
+
+
+@pytest.mark.timeout(1500)
+def test_a_server_teaches_the_quick_translator(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_mix(Path("learning/mix"))
+    asked = ["learn", "distill", "--steps", "2", "--minutes", "600", "--sentences", "1"]
+    asked += ["--teacher", "starter", "--teacher-prompt", "starter"]
+    with real_llama_server(tmp_path) as (url, _):
+        assert main([*asked, "--teacher-url", url]) == 0
+    told = capsys.readouterr().out
+    assert "of the gap" in told
+    kept = Path("learning/distill/taught.jsonl")
+    lessons = [json.loads(line) for line in kept.read_text().splitlines()]
+    assert [each["en"] for each in lessons] == SAID
+    assert "Dios" in lessons[0]["es_teacher"]
+    compared = json.loads(Path("learning/distill/distilled.json").read_text())
+    assert compared["settings"]["teacher_id"] == "openai:starter starter"
+    rows = {row["name"]: row["scores"] for row in compared["figures"]["rows"]}
+    assert rows.keys() == {"base", "distilled", "teacher"}
+    assert rows["teacher"]["gate, general"]["chrF++"] > 20
+    student = Marian(Path("learning/distill/model"))
+    student.load()
+    assert student.translate(SAID[0]).text
+    # The rows need the server: without it nothing begins, and nothing is lost.
+    before = kept.read_bytes()
+    assert main([*asked, "--teacher-url", url]) == 1
+    assert "[teacher-gone]" in capsys.readouterr().err
+    assert kept.read_bytes() == before
