@@ -10,9 +10,8 @@ from playwright.sync_api import expect
 
 from scripts.support.operator_server import OperatorServer
 from tests.browser.conftest import Visit
-from tests.contract.test_console_words import texts
-from tests.contract.test_page_words import LANGS
 from tests.support.console import OPEN, opened, row
+from tests.support.page_words import LANGS, texts
 
 pytestmark = pytest.mark.browser
 

@@ -11,11 +11,9 @@ import pytest
 
 from pipeline.core.languages import language
 from pipeline.daemon import state
-from tests.contract.test_page_words import LANGS
+from tests.support.page_words import CONSOLE, LANGS, texts
 
 DISPLAYS = Path(__file__).parents[2] / "displays"
-CONSOLE = DISPLAYS / "js/operator"
-_TEXT = re.compile(r'^  (\w+): "([^"\\]+)",$', re.MULTILINE)
 _PLACE = re.compile(r"\{\w+\}|`[^`]+`")
 _NAMES = re.compile(r"--host|(?<![A-Za-z])(?:Word|PDF|QR|MB)(?![A-Za-z])")
 _LITERAL = re.compile(r'"([^"\n]*)"|`([^`]*)`')
@@ -25,12 +23,6 @@ _SPOKEN = {"aria-label": "data-label", "title": "data-title"}
 """What is read out or shown of a tag, and the mark that says which text it is."""
 _UNTRANSLATED = {"title", "kbd", "noscript", "abbr"}
 """The title is written anew; letters of keys, and `p50`, are the same everywhere."""
-
-
-def texts(lang: str) -> dict[str, str]:
-    found = _TEXT.findall((CONSOLE / f"words/{lang}.js").read_text("utf-8"))
-    assert len(found) == len(dict(found)), f"{lang} has a text twice"
-    return dict(found)
 
 
 def modules() -> dict[str, str]:

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from pipeline.core.languages import language
+from tests.support.page_words import LANGS
 
 DISPLAYS = Path(__file__).parents[2] / "displays"
-LANGS = ["en", "es", "fr", "de", "pt", "ko", "zh", "ar"]
 _WORD = re.compile(r'^  "?([\w-]+)"?: "(.+)",$', re.MULTILINE)
 
 

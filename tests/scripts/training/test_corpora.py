@@ -91,7 +91,7 @@ def test_a_line_without_a_tab_is_named(files: tuple[Path, Path]) -> None:
         corpora.load(*files, sermon=None)
 
 
-FRENCH = [
+OTHER_BIBLE = [
     "book\tchapter\tverse\tfr_lsg1910\tde_elberfelder1905",
     "Genesis\t1\t1\tAu commencement, Dieu créa.\tIm Anfang.",
     "Ruth\t1\t1\tIl y eut une famine.\tEs war.",
@@ -106,7 +106,7 @@ def test_another_language_has_the_same_verses_held_out(
     files: tuple[Path, Path], tmp_path: Path
 ) -> None:
     french = tmp_path / "french.tsv"
-    french.write_text("\n".join(FRENCH) + "\n", encoding="utf-8")
+    french.write_text("\n".join(OTHER_BIBLE) + "\n", encoding="utf-8")
 
     split = corpora.load_other(files[0], french, "fr")
 

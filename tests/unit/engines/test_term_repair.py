@@ -21,7 +21,7 @@ from tests.support.needs import needs_file
 from tests.support.paths import ROOT
 
 STARTER = bundled("models", "starter", "marian")
-SLOW_SENTENCE = "Sanctification is slow, it is messy, and most days you can't see it happening."
+GIFT = "Redemption is a costly gift, and we did nothing for it."
 
 
 @pytest.fixture(scope="module")
@@ -39,20 +39,20 @@ def glossary() -> Glossary:
 
 
 def test_a_missing_word_is_put_in_where_it_belongs(marian: Marian, glossary: Glossary) -> None:
-    plain = marian.translate(SLOW_SENTENCE)
-    made = marian.translate(SLOW_SENTENCE, wanted=glossary.find(SLOW_SENTENCE))
+    plain = marian.translate(GIFT)
+    made = marian.translate(GIFT, wanted=glossary.find(GIFT))
     (repaired,) = made.repairs
-    assert (repaired.term, repaired.written) == ("sanctification", "santificación")
+    assert (repaired.term, repaired.written) == ("redemption", "redención")
     assert made.text == plain.text.replace(repaired.found, repaired.written)
 
 
 def test_it_is_put_into_the_sentence_that_it_was_said_in(
     marian: Marian, glossary: Glossary
 ) -> None:
-    said = f"God is good. {SLOW_SENTENCE}"
+    said = f"God is good. {GIFT}"
     made = marian.translate(said, None, "", Standing(), glossary.find(said))
-    assert made.text.startswith("Dios es bueno. La santificación es")
-    assert [each.term for each in made.repairs] == ["sanctification"]
+    assert made.text.startswith("Dios es bueno. La redención es")
+    assert [each.term for each in made.repairs] == ["redemption"]
 
 
 def test_what_is_right_already_costs_nothing_and_changes_nothing(
@@ -157,14 +157,14 @@ def test_a_word_weighs_what_its_heaviest_piece_weighs() -> None:
 
 @pytest.mark.slow
 def test_a_repair_takes_less_than_a_translation(marian: Marian, glossary: Glossary) -> None:
-    wanted = glossary.find(SLOW_SENTENCE)
+    wanted = glossary.find(GIFT)
 
     def cpu_s(terms: Sequence[WantedTerm]) -> float:
         began_s = time.process_time()
-        marian.translate(SLOW_SENTENCE, wanted=terms)
+        marian.translate(GIFT, wanted=terms)
         return time.process_time() - began_s
 
     turns = [(cpu_s(()), cpu_s(wanted)) for _ in range(15)]
     plain, with_terms = (sorted(times)[7] for times in zip(*turns, strict=True))
     assert with_terms < 3 * plain
-    assert shown(marian.translate(SLOW_SENTENCE, wanted=wanted).text, wanted[0])
+    assert shown(marian.translate(GIFT, wanted=wanted).text, wanted[0])
