@@ -9,7 +9,7 @@ import pytest
 
 from pipeline.core.errors import EngineCancelledError, EngineError
 from pipeline.core.types import Translation
-from pipeline.engines import openai, stand_in
+from pipeline.engines import remote, stand_in
 from pipeline.engines.openai import OpenAi
 from pipeline.engines.protocols import Scorer, Translator
 from pipeline.engines.stand_in import StandIn
@@ -94,7 +94,7 @@ def test_the_server_translates_while_it_answers(clock: Clock) -> None:
 
 
 def test_a_server_that_is_not_there_costs_nobody_anything(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(openai, "_WAITS_S", ())
+    monkeypatch.setattr(remote, "_WAITS_S", ())
     local = Local()
     made = StandIn(OpenAi(MODEL, url=f"http://127.0.0.1:{free_port()}", deadline_s=60.0), local)
     made.load()
