@@ -93,7 +93,9 @@ def speech_server(
             return
         with at_work:
             answer = _transcribe(whisper, asked)
-        handler.send(200, "application/json", orjson.dumps(answer))
+        # Times are numpy's.
+        body = orjson.dumps(answer, option=orjson.OPT_SERIALIZE_NUMPY)
+        handler.send(200, "application/json", body)
 
     with scripted(*(before or []), recognize, models=serves(SPEECH_MODEL), port=port) as server:
         yield server
@@ -106,6 +108,8 @@ def _transcribe(whisper: Any, asked: Form) -> dict[str, Any]:
         language=asked.fields["language"][0],
         temperature=float(asked.fields["temperature"][0]),
         hotwords=asked.fields.get("hotwords", [None])[0],
+        beam_size=1,
+        without_timestamps=True,  # the starter was not taught them
         word_timestamps=with_words,
     )
     told = [
