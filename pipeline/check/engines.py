@@ -10,6 +10,7 @@ from typing import Self
 import psutil
 
 from pipeline.check.result import Check, Passed
+from pipeline.check.servers import ask_to_hear, ask_to_translate, place_of
 from pipeline.config.schema import Settings
 from pipeline.core.errors import EngineError, ModelError
 from pipeline.core.languages import language
@@ -22,8 +23,7 @@ from pipeline.engines.openai import OpenAi
 from pipeline.engines.openai_speech import OpenAiSpeech
 from pipeline.engines.process import EngineProcess, RecognizerProcess, TranslatorProcess
 from pipeline.engines.protocols import Translator
-from pipeline.engines.remote import RemoteEngine
-from pipeline.engines.specification import FINAL, QUICK, EngineSpec
+from pipeline.engines.specification import FINAL, QUICK
 from pipeline.evaluation.golden_sentence import Golden, read_golden
 from pipeline.models.identity import advice, fingerprint
 from pipeline.models.registry import Role
@@ -44,8 +44,6 @@ _KEYS = {
 }
 _LATE = ("gemma", "exllamav2", "server-final")
 """What makes finals may be late."""
-_SERVER_S = 5.0
-"""A server that has not told its models by then is as good as none."""
 
 
 class EngineChecks:
@@ -137,10 +135,12 @@ class EngineChecks:
             name, lang = f"server-{part}", spec.arguments["target"]
             server = OpenAi(str(spec.model), section=spec.section, **spec.arguments)
             # Several languages at one server: that it is there has to be seen once.
-            first = asked.setdefault(_place(spec), name)
+            first = asked.setdefault(place_of(spec), name)
             if first == name:
                 doing = f"Asking the server of [{spec.section}]"
-                yield Check(name, doing, partial(_ask, server, spec), (), _server_fix(name))
+                yield Check(
+                    name, doing, partial(ask_to_translate, server, spec), (), _server_fix(name)
+                )
             doing = f"Having it translate a sentence into {language(lang).name}"
             run = partial(self._judged_by_server, name, server, lang)
             yield Check(f"golden-{name}", doing, run, (first,), _server_fix(name))
@@ -148,7 +148,7 @@ class EngineChecks:
     def _speech_server_checks(self, name: str) -> Iterator[Check]:
         spec = factory.recognizer_spec(self._settings)
         server = OpenAiSpeech(**spec.arguments["server"])
-        ask = partial(_ask_to_hear, server, self._settings.stt.server_model)
+        ask = partial(ask_to_hear, server, self._settings.stt.server_model)
         yield Check(name, "Asking the server of [stt]", ask, (), _server_fix(name))
         run = partial(self._heard_by_server, name, server)
         doing = "Having it recognize a sentence"
@@ -267,38 +267,6 @@ def _unjudged(golden: Golden, text: str, lang: str) -> Passed:
         "(`stark-translate dry-run --input FILE`).",
         "golden-unjudged",
     )
-
-
-def _place(spec: EngineSpec) -> tuple[str, ...]:
-    """Return what decides whether a server is there and serves a model."""
-    return str(spec.model), *(spec.arguments[key] for key in ("url", "key_file", "ca_file"))
-
-
-def _answered(server: RemoteEngine, model: str) -> str:
-    """Return that a server is there and has the model. Raises EngineError, ModelError."""
-    server.open()
-    start_s = time.perf_counter()
-    server.server.check_model(until_s=time.monotonic() + _SERVER_S, check=lambda: None)
-    took_ms = (time.perf_counter() - start_s) * 1000
-    return f"{server.server.place} serves {model} and answered in {took_ms:.0f} ms."
-
-
-def _ask_to_hear(server: OpenAiSpeech, model: str) -> Passed:
-    """See the same of a recognizer's server. Raises EngineError, ModelError."""
-    said = f"{_answered(server, model)} All that is spoken is sent there, as sound"
-    if not server.server.is_open:
-        return Passed(f"{said}.")
-    fix = "Give stt.url as https://, or keep that network to yourselves."
-    return Passed(f"{said}, unencrypted.", fix, "server-sound-open")
-
-
-def _ask(server: OpenAi, spec: EngineSpec) -> Passed:
-    """See the same of a translator's server. Raises EngineError, ModelError."""
-    said = _answered(server, str(spec.model))
-    if server.server.shows_key:
-        fix = f"Give {spec.section}.url as https://, or keep that network to yourselves."
-        return Passed(f"{said} Its key is sent unencrypted.", fix, "server-key-open")
-    return Passed(said)
 
 
 def untried(lang: str) -> Passed:

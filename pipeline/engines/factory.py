@@ -67,10 +67,7 @@ def song_detector() -> SongDetector:
 
 
 def recognizer(settings: Settings, dictionary: Dictionary) -> Recognizer:
-    """Return the recognizer of this machine, told the dictionary's rare words.
-
-    Raises ModelError, ConfigError.
-    """
+    """Return this machine's recognizer, told rare words. Raises ModelError, ConfigError."""
     made = local_recognizer_spec(settings).make_recognizer()
     made.hotwords = dictionary.hotwords if settings.stt.hotwords else ""
     return made

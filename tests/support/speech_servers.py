@@ -39,7 +39,7 @@ def read_form(headers: dict[str, str], body: bytes) -> Form:
     file, filename = b"", ""
     for part in BytesParser(policy=HTTP).parsebytes(head + body).iter_parts():
         name = part.get_param("name", header="content-disposition")
-        content = part.get_payload(decode=True)
+        content: Any = part.get_payload(decode=True)
         if given := part.get_filename():
             file, filename = content, given
         else:

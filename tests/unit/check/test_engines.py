@@ -14,12 +14,11 @@ import numpy as np
 import psutil
 import pytest
 
-from pipeline.check.engines import EngineChecks, _ask_to_hear, judge
+from pipeline.check.engines import EngineChecks, judge
 from pipeline.check.result import Result, results
 from pipeline.config.loader import load
 from pipeline.core.errors import EngineError
 from pipeline.core.resources import bundled
-from pipeline.engines.openai_speech import OpenAiSpeech
 from pipeline.evaluation.golden_sentence import Golden, read_golden
 from pipeline.models.registry import Role
 from pipeline.models.resolve import resolve
@@ -210,15 +209,6 @@ class TestRecognizerOnAServer:
     def test_the_recognizer_here_is_checked_without_the_server(self) -> None:
         found = self.found(f"http://127.0.0.1:{free_port()}/v1", "stt")
         assert found["golden-stt"].ok
-
-
-def test_sound_on_an_open_network_is_said() -> None:
-    server = OpenAiSpeech("m", url="http://gpu.example.org:8000/v1")
-    server.server.check_model = lambda **_: None  # type: ignore[method-assign]
-    passed = _ask_to_hear(server, "m")
-    assert passed.code == "server-sound-open"
-    assert "as sound, unencrypted." in passed.message
-    assert "https" in passed.advice
 
 
 @pytest.mark.slow
