@@ -10,6 +10,7 @@ from typing import Self
 import psutil
 
 from pipeline.check.result import Check, Passed
+from pipeline.check.servers import ask_to_hear, ask_to_translate, place_of
 from pipeline.config.schema import Settings
 from pipeline.core.errors import EngineError, ModelError
 from pipeline.core.languages import language
@@ -19,9 +20,10 @@ from pipeline.dictionary.store import Dictionary
 from pipeline.engines import factory
 from pipeline.engines.model_specs import server_specs
 from pipeline.engines.openai import OpenAi
+from pipeline.engines.openai_speech import OpenAiSpeech
 from pipeline.engines.process import EngineProcess, RecognizerProcess, TranslatorProcess
 from pipeline.engines.protocols import Translator
-from pipeline.engines.specification import FINAL, QUICK, EngineSpec
+from pipeline.engines.specification import FINAL, QUICK
 from pipeline.evaluation.golden_sentence import Golden, read_golden
 from pipeline.models.identity import advice, fingerprint
 from pipeline.models.registry import Role
@@ -38,11 +40,10 @@ _KEYS = {
     "exllamav2": "translate.final",
     "server-partial": "translate.partial",
     "server-final": "translate.final",
+    "server-stt": "stt",
 }
 _LATE = ("gemma", "exllamav2", "server-final")
 """What makes finals may be late."""
-_SERVER_S = 5.0
-"""A server that has not told its models by then is as good as none."""
 
 
 class EngineChecks:
@@ -98,7 +99,7 @@ class EngineChecks:
 
     def _load_recognizer(self) -> Passed:
         # No second try: a check is to say that an engine died, not to get over it.
-        self._recognizer = factory.recognizer_process(self._settings, restarts=False)
+        self._recognizer = factory.recognizer_process(self._settings, restarts=False, local=True)
         if self._settings.stt.hotwords:
             self._recognizer.hotwords = Dictionary(self._settings).hotwords
         return self._loaded("stt", self._recognizer)
@@ -127,18 +128,39 @@ class EngineChecks:
         return Passed(message, better, "starter-model" if better else "")
 
     def _server_checks(self) -> Iterator[Check]:
+        if self._settings.stt.engine == "openai":
+            yield from self._speech_server_checks("server-stt")
         asked: dict[tuple[str, ...], str] = {}
         for part, spec in server_specs(self._settings).items():
             name, lang = f"server-{part}", spec.arguments["target"]
             server = OpenAi(str(spec.model), section=spec.section, **spec.arguments)
             # Several languages at one server: that it is there has to be seen once.
-            first = asked.setdefault(_place(spec), name)
+            first = asked.setdefault(place_of(spec), name)
             if first == name:
                 doing = f"Asking the server of [{spec.section}]"
-                yield Check(name, doing, partial(_ask, server, spec), (), _server_fix(name))
+                yield Check(
+                    name, doing, partial(ask_to_translate, server, spec), (), _server_fix(name)
+                )
             doing = f"Having it translate a sentence into {language(lang).name}"
             run = partial(self._judged_by_server, name, server, lang)
             yield Check(f"golden-{name}", doing, run, (first,), _server_fix(name))
+
+    def _speech_server_checks(self, name: str) -> Iterator[Check]:
+        spec = factory.recognizer_spec(self._settings)
+        server = OpenAiSpeech(**spec.arguments["server"])
+        ask = partial(ask_to_hear, server, self._settings.stt.server_model)
+        yield Check(name, "Asking the server of [stt]", ask, (), _server_fix(name))
+        run = partial(self._heard_by_server, name, server)
+        doing = "Having it recognize a sentence"
+        yield Check(f"golden-{name}", doing, run, (name,), _server_fix(name))
+
+    def _heard_by_server(self, name: str, server: OpenAiSpeech) -> Passed:
+        golden, lang = self._golden, self._settings.translate.source
+        if lang not in golden.text:
+            return untried(lang)
+        start_s = time.perf_counter()
+        text = server.recognize(golden.pcm, final=True).text
+        return judge(golden, name, text, lang, time.perf_counter() - start_s)
 
     def _quick(self) -> TranslatorProcess | None:
         spec = factory.local_spec(self._settings) or factory.partial_spec(self._settings)
@@ -200,9 +222,9 @@ class EngineChecks:
 def judge(golden: Golden, name: str, text: str, lang: str, took_s: float) -> Passed:
     """Judge an engine's text and its time. Raises EngineError: golden-missed, engine-slow.
 
-    `name` is the engine's: `stt`, `marian`, `gemma`, `server-partial` or `server-final`, with the
-    language behind it for a further target. What makes finals may be slow: a late one is taken
-    from the quick translator.
+    `name` is the engine's: `stt`, `marian`, `gemma`, `server-stt`, `server-partial` or
+    `server-final`, with the language behind it for a further target. What makes finals may be slow:
+    a late one is taken from the quick translator.
     """
     if text.strip() and lang not in golden.must:
         return _unjudged(golden, text, lang)
@@ -247,24 +269,6 @@ def _unjudged(golden: Golden, text: str, lang: str) -> Passed:
     )
 
 
-def _place(spec: EngineSpec) -> tuple[str, ...]:
-    """Return what decides whether a server is there and serves a model."""
-    return str(spec.model), *(spec.arguments[key] for key in ("url", "key_file", "ca_file"))
-
-
-def _ask(server: OpenAi, spec: EngineSpec) -> Passed:
-    """See that a server is there and has the model. Raises EngineError, ModelError."""
-    server.open()
-    start_s = time.perf_counter()
-    server.server.check_model(until_s=time.monotonic() + _SERVER_S, check=lambda: None)
-    took_ms = (time.perf_counter() - start_s) * 1000
-    said = f"{server.server.place} serves {spec.model} and answered in {took_ms:.0f} ms."
-    if server.server.shows_key:
-        fix = f"Give {spec.section}.url as https://, or keep that network to yourselves."
-        return Passed(f"{said} Its key is sent unencrypted.", fix, "server-key-open")
-    return Passed(said)
-
-
 def untried(lang: str) -> Passed:
     """Return that no engine can be tried in a language without a golden sentence."""
     return Passed(
@@ -285,6 +289,8 @@ def _server_fix(name: str) -> str:
 
 def another(name: str) -> str:
     """Return what to do about an engine that is no good. `name` is as in `judge`."""
+    if name == "server-stt":
+        return "Look which model the server has, and what translate.source is."
     if name.startswith("server-"):
         return f"Look which model the server has, and {_section(name)}.prompt."
     return f'Copy the model again, or give another in {_section(name)}.model ("starter" works).'
@@ -293,6 +299,8 @@ def another(name: str) -> str:
 def faster(name: str) -> str:
     """Return what to do about an engine that is too slow. `name` is as in `judge`."""
     section = _section(name)
+    if name == "server-stt":
+        return 'Have the server take a smaller model, or hear here (stt.engine = "whisper").'
     if name.startswith("server-"):
         return f"Have the server take a smaller model, or make finals here ({section}.engine)."
     return f"Choose a smaller {section}.model, or more {section}.threads if there are idle cores."

@@ -7,7 +7,7 @@ mark, so that what is put in force without the others is valid.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 from pydantic_settings import (
@@ -81,11 +81,13 @@ class Vad(Section):
         return self
 
 
-class Stt(Section):
+class Stt(OnServer):
     """[stt]"""
 
-    engine: Literal["whisper", "moonshine", "sherpa-onnx"] = "whisper"
+    engine: Literal["whisper", "moonshine", "sherpa-onnx", "openai"] = "whisper"
     model: Annotated[str, Field(min_length=1)] = "auto"
+    server_model: Text = ""
+    deadline_s: Annotated[float, Field(gt=0, le=60)] = 3.0
     device: Literal["cpu", "cuda", "auto"] = "cpu"
     # No list: CTranslate2 says which types a machine has, and refuses the others by name.
     compute_type: Annotated[str, Field(min_length=1)] = "int8"
@@ -99,6 +101,18 @@ class Stt(Section):
     no_speech_prob: Annotated[Share, NEXT_UTTERANCE] = 0.6
     avg_logprob: Annotated[float, Field(ge=-10, le=0), NEXT_UTTERANCE] = -1.0
     compression_ratio: Annotated[float, Field(ge=1, le=10), NEXT_UTTERANCE] = 2.4
+
+    @property
+    def local_engine(self) -> Literal["whisper", "moonshine", "sherpa-onnx"]:
+        """The engine on this machine: Whisper also stands in for one on a server."""
+        return "whisper" if self.engine == "openai" else self.engine
+
+    @model_validator(mode="after")
+    def _has_server_model(self) -> Self:
+        if self.engine == "openai" and not self.server_model:
+            msg = 'engine = "openai" needs server_model, the name that the server has for its model'
+            raise ValueError(msg)
+        return self
 
     @field_validator("window_s")
     @classmethod

@@ -92,6 +92,7 @@ SENTENCES: Mapping[str, Sequence[str]] = {
     "session resumed": ("Going on where it broke off, with {captions} captions: {folder}",),
     "song": ("{held:.0}Music or singing: captions are held.", "Captions go on."),
     "sound not kept": ("The sound of caption {id} is not kept: {error}. [{code}]",),
+    "sound is sent": ("All that is spoken is sent to {server}, as sound.",),
     "source": ("{message}",),
     "starter": ("{reason} For a service: {better}",),
     "state": ("{state}: {reason}.", "{state}."),

@@ -19,6 +19,7 @@ from pipeline.config.schema import Settings
 from pipeline.core.errors import ConfigError, ModelError
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.model_specs import (
+    behind_server,
     exllama_spec,
     gemma_spec,
     marian_spec,
@@ -66,8 +67,8 @@ def song_detector() -> SongDetector:
 
 
 def recognizer(settings: Settings, dictionary: Dictionary) -> Recognizer:
-    """Return the recognizer, told the dictionary's rare words. Raises ModelError, ConfigError."""
-    made = recognizer_spec(settings).make_recognizer()
+    """Return this machine's recognizer, told rare words. Raises ModelError, ConfigError."""
+    made = local_recognizer_spec(settings).make_recognizer()
     made.hotwords = dictionary.hotwords if settings.stt.hotwords else ""
     return made
 
@@ -89,10 +90,19 @@ def final_translator(settings: Settings) -> Translator | None:
 
 def recognizer_spec(settings: Settings) -> EngineSpec:
     """Return the recognizer's description. Raises ModelError, ConfigError."""
+    local = local_recognizer_spec(settings)
+    return behind_server(local, settings) if settings.stt.engine == "openai" else local
+
+
+def local_recognizer_spec(settings: Settings) -> EngineSpec:
+    """Return the description of the one on this machine, which stands in for one on a server.
+
+    Raises ModelError, ConfigError.
+    """
     stt, name = settings.stt, recognizer_name(settings)
     require_languages("stt", name, settings)
     model = resolve("stt", name, settings.models.directory)
-    if stt.engine != "whisper":
+    if stt.local_engine != "whisper":
         return streaming_spec(stt, model)
     arguments = {
         "device": stt.device,
@@ -288,14 +298,16 @@ def _of_target(
     return spec
 
 
-def recognizer_process(settings: Settings, *, restarts: bool = True) -> RecognizerProcess:
+def recognizer_process(
+    settings: Settings, *, restarts: bool = True, local: bool = False
+) -> RecognizerProcess:
     """Return the recognizer in a process of its own, not yet started. Raises ModelError.
 
     Without `restarts`, for a test, its first death is the last, and it may take its time.
+    `local`: the one on this machine, and no server.
     """
-    return RecognizerProcess(
-        recognizer_spec(settings), RECOGNIZER, **_process_options(settings, restarts=restarts)
-    )
+    spec = local_recognizer_spec(settings) if local else recognizer_spec(settings)
+    return RecognizerProcess(spec, RECOGNIZER, **_process_options(settings, restarts=restarts))
 
 
 def translator_process(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,25 @@ def streaming_spec(stt: Stt, model: Path) -> EngineSpec:
     arguments = {"threads": stt.threads} if stt.engine == "sherpa-onnx" else {}
     name = f"{stt.engine}:{model.name}"
     return EngineSpec(stt.engine, name, model, arguments, section="stt")
+
+
+def behind_server(local: EngineSpec, settings: Settings) -> EngineSpec:
+    """Return the description of a recognizer on a server, for which `local` stands in.
+
+    It is of the local one's kind: all that can die, be too large or lose a GPU here is that one.
+    """
+    stt = settings.stt
+    server = {
+        "model": stt.server_model,
+        "url": stt.url,
+        "key_file": stt.key_file,
+        "ca_file": stt.ca_file,
+        "lang": settings.translate.source,
+        "deadline_s": stt.deadline_s,
+        "section": "stt",
+    }
+    name = f"openai:{stt.server_model}"
+    return replace(local, name=name, arguments={**local.arguments, "server": server})
 
 
 def openai_spec(

@@ -6,44 +6,34 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from typing import Literal
 
-import structlog
-
-from pipeline.core.errors import EngineCancelledError, EngineError
+from pipeline.core.errors import EngineError
 from pipeline.core.standing import Standing
 from pipeline.core.terms import WantedTerm
 from pipeline.core.types import Translation
 from pipeline.engines import prompts
 from pipeline.engines.answer import read_answer
 from pipeline.engines.completions import Completions
-from pipeline.engines.http_call import LOOK_S
 from pipeline.engines.output import growing, join
-from pipeline.engines.protocols import never
+from pipeline.engines.remote import RemoteEngine
 from pipeline.text import sentences
 
-log = structlog.get_logger()
-
-_WAITS_S = (0.1, 0.3, 1.0)
-"""Waits before the retries of what may pass."""
-_MAY_PASS = {"server-gone", "server-busy", "server-failed"}
-_FIRST_LOOK_S = 3.0
-"""A start waits no longer for a server that does not answer."""
 _BYTES_A_TOKEN = 3
 """Fewer than a text of any language that we have has; the server alone could count."""
 
 
-class OpenAi:
+class OpenAi(RemoteEngine):
     """A Translator on a server: `model` is the server's name of it, `url` where it listens.
 
     Greedy, streamed, one request at a time. `context` is in tokens. What cannot be had over this
     interface is left out: log-probabilities, church words put in, a draft's words kept.
-    `prompt`, `key_file`, `ca_file`, `section`: see `prompts`, `Completions`, `EngineSpec`.
+    `prompt`, `key_file`, `ca_file`, `section`: see `prompts`, `ApiServer`, `EngineSpec`.
     """
 
     name = "openai"
-    kernels = ""
-    gpu_layers = 0
+    server: Completions
 
     def __init__(
         self,
@@ -59,35 +49,19 @@ class OpenAi:
         deadline_s: float = 8.0,
         section: str = "",
     ) -> None:
+        server = Completions(url, model, key_file=key_file, ca_file=ca_file, section=section)
+        super().__init__(server, deadline_s)
         self._style = prompts.style_for(model) if prompt == "auto" else prompt
         self._source = source
         self.target = target  # may change between calls
         self._context = context
         self._section = section
-        self.deadline_s = deadline_s
-        self.is_cancelled = never
-        self.degraded_reason = ""
-        self._is_known = False
-        self.server = Completions(url, model, key_file=key_file, ca_file=ca_file, section=section)
 
     def open(self) -> None:
         """Read what the server needs to be asked. Raises ModelError, ConfigError."""
         # Only to fail here, not at the first caption, where the languages have no prompt.
         prompts.render(self._style, "", self._source, self.target, self._section)
-        self.server.open()
-
-    def load(self) -> None:
-        """Do the same and see whether the server is there; one that is not may come later.
-
-        Raises ModelError, ConfigError.
-        """
-        self.open()
-        try:
-            self.server.check_model(until_s=time.monotonic() + _FIRST_LOOK_S, check=_go_on)
-        except EngineError as error:
-            self._note(error)
-        else:
-            self._is_known = True
+        super().open()
 
     def translate(
         self,
@@ -107,42 +81,22 @@ class OpenAi:
         grow = growing(on_text, parts)
         if not text.strip():
             return Translation("", self.name)
-        try:
+
+        def translate_parts() -> None:
             for part in sentences.pack(text, self._fits):
+                growing_part = _Growing(grow)
+                attempt = partial(self._once, part, until_s, growing_part)
                 # One by one: `grow` looks at them.
-                parts.append(self._patiently(part, until_s, _Growing(grow)))  # noqa: PERF401
-        except EngineCancelledError:
-            raise
-        except EngineError as error:
-            self._is_known = False  # what comes back may be another one
-            self._note(error)
-            raise
-        if self.degraded_reason:
-            log.info("server is back", server=self.server.place)
-            self.degraded_reason = ""
+                parts.append(self._patiently(attempt, until_s))
+
+        self._ask(translate_parts)
         return replace(join(self.name, parts), avg_logprob=None)
 
     def score(self, text: str, target: str) -> tuple[float, float]:  # noqa: ARG002
         """Raise EngineError: a server judges no translations."""
         raise EngineError("score-unknown", f"{self.server.place} judges no translations.")
 
-    def _patiently(self, part: str, until_s: float, growing: _Growing) -> Translation:
-        for wait_s in (*_WAITS_S, None):
-            try:
-                return self._once(part, until_s, growing)
-            except EngineError as error:
-                is_last = wait_s is None or time.monotonic() + wait_s >= until_s
-                if error.code not in _MAY_PASS or is_last or wait_s is None:
-                    raise
-                log.debug("server is asked again", error=str(error), wait_s=wait_s)
-                self._wait(wait_s)
-        raise AssertionError  # the last wait is None
-
     def _once(self, part: str, until_s: float, growing: _Growing) -> Translation:
-        check = self._check
-        if not self._is_known:
-            self.server.check_model(until_s=until_s, check=check)
-            self._is_known = True
         prompt = prompts.render(self._style, prompts.harmless(part), self._source, self.target)
         request = {
             "prompt": f"{prompt.head}{prompt.text}{prompt.tail}",
@@ -152,7 +106,7 @@ class OpenAi:
             # Without it a stream does not tell how many tokens there were.
             "stream_options": {"include_usage": True},
         }
-        with closing(self.server.complete(request, until_s=until_s, check=check)) as pieces:
+        with closing(self.server.complete(request, until_s=until_s, check=self._check)) as pieces:
             return read_answer(
                 pieces,
                 engine=self.name,
@@ -161,22 +115,6 @@ class OpenAi:
                 end=prompt.end,
                 grow=growing.to,
             )
-
-    def _check(self) -> None:
-        if self.is_cancelled():
-            raise EngineCancelledError("engine-cancelled", "The translation is not wanted.")
-
-    def _wait(self, wait_s: float) -> None:
-        until_s = time.monotonic() + wait_s
-        while time.monotonic() < until_s:
-            self._check()
-            time.sleep(LOOK_S)
-
-    def _note(self, error: EngineError) -> None:
-        """Keep why the server is not used, and say it where that is new."""
-        if error.message != self.degraded_reason:
-            log.warning("server is not used", reason=error.message, code=error.code, fix=error.fix)
-        self.degraded_reason = error.message
 
     def _cap(self, text: str) -> int:
         return 20 + int(2.5 * _tokens(text))
@@ -199,10 +137,6 @@ class _Growing:
         if len(text) > self._most:
             self._most = len(text)
             self._grow(text)
-
-
-def _go_on() -> None:
-    """Go on waiting."""
 
 
 def _tokens(text: str) -> int:

@@ -151,6 +151,8 @@ class RecognizerProcess(EngineProcess):
     def __init__(self, spec: EngineSpec, part: Part, **options: Any) -> None:
         super().__init__(spec, part, **options)
         self.is_cancelled = never
+        # What a server may take before the recognizer of this machine begins.
+        self._server_s: float = spec.arguments.get("server", {}).get("deadline_s", 0.0)
 
     def recognize(self, pcm: Pcm, *, final: bool, prefix: Sequence[int] = ()) -> Recognition:
         """Return the text of `pcm`, shape (n,). Raises EngineError.
@@ -166,7 +168,7 @@ class RecognizerProcess(EngineProcess):
             "hotwords": self.hotwords,
         }
         # A long utterance takes a slow machine longer than it took to say.
-        patience_s = self._hang_s + 2 * len(pcm) / SAMPLE_RATE
+        patience_s = self._hang_s + 2 * len(pcm) / SAMPLE_RATE + self._server_s
         # A view with gaps has no bytes that could be sent as they lie.
         samples = np.ascontiguousarray(pcm, np.float32)
         value = self._call(

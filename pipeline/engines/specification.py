@@ -88,7 +88,10 @@ class EngineSpec:
         if self.kind == "whisper":
             from pipeline.engines.whisper import Whisper  # noqa: PLC0415
 
-            return Whisper(self.model, section=self.section, **self.arguments)
+            arguments = dict(self.arguments)
+            server = arguments.pop("server", None)
+            local = Whisper(self.model, section=self.section, **arguments)
+            return _behind(server, local) if server else local
         from pipeline.engines.streaming import IncrementalRecognizer  # noqa: PLC0415
 
         if self.kind == "moonshine":
@@ -140,6 +143,14 @@ class EngineSpec:
     def from_json(cls, values: Mapping[str, Any]) -> EngineSpec:
         """Return what `as_json` was made of."""
         return cls(**{**values, "model": Path(values["model"])})
+
+
+def _behind(server: Mapping[str, Any], local: Recognizer) -> Recognizer:
+    """Return a recognizer on a server, with the local one behind it."""
+    from pipeline.engines.openai_speech import OpenAiSpeech  # noqa: PLC0415
+    from pipeline.engines.stand_in import RecognizerStandIn  # noqa: PLC0415
+
+    return RecognizerStandIn(OpenAiSpeech(**server), local)
 
 
 @dataclass(frozen=True, slots=True)

@@ -122,7 +122,7 @@ class IncrementalRecognizer:
         if [piece.id for piece in standing] == list(prefix):
             pieces = keep(standing, pieces)
         self._told = pieces
-        return _partial(pieces, _common(heard.committed, pieces))
+        return partial_of(pieces, _common(heard.committed, pieces))
 
     def _rest(self, pcm: Pcm) -> Pcm:
         """Return what of an utterance was not heard; all of it where other sound was."""
@@ -164,8 +164,8 @@ def piece_id(text: str) -> int:
     return zlib.crc32(text.encode())
 
 
-def _partial(pieces: Sequence[Piece], committed: int) -> Recognition:
-    """Return the text with the tokens that a commit policy decides on."""
+def partial_of(pieces: Sequence[Piece], committed: int = 0) -> Recognition:
+    """Return the text of a partial with the tokens that a commit policy decides on."""
     text = _text(pieces)
     tokens: list[Token] = []
     so_far = ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
@@ -28,6 +27,7 @@ from pipeline.engines.lost_tail import (
 from pipeline.engines.protocols import never
 from pipeline.engines.specification import setting
 from pipeline.engines.word_probabilities import choices, words
+from pipeline.text.repetition import compression_ratio
 
 log = structlog.get_logger()
 
@@ -224,7 +224,7 @@ class Whisper:
             text=text,
             avg_logprob=avg_logprob,
             no_speech_prob=result.no_speech_prob,
-            compression_ratio=_compression_ratio(text),
+            compression_ratio=compression_ratio(text),
             # Words that stand were heard in this language already.
             lang_prob=None if prefix else self._lang_prob(encoded),
             words=words(choices(result), text, self._model.hf_tokenizer) if telling else (),
@@ -325,8 +325,3 @@ def window_frames(content: int, floor: int, n_mels: int) -> int:
     frames = max(floor, content + round(_MARGIN_S * _FRAMES_A_SECOND))
     frames += frames % 2
     return min(frames + 2 if frames == 2 * n_mels else frames, _MAX_FRAMES)
-
-
-def _compression_ratio(text: str) -> float:
-    raw = text.encode()
-    return len(raw) / len(zlib.compress(raw))

@@ -44,7 +44,7 @@ def recognizer_name(settings: Settings) -> str:
     """
     if settings.stt.model != AUTO:
         return settings.stt.model
-    if settings.stt.engine != "whisper":
+    if settings.stt.local_engine != "whisper":
         return str(_own_model(settings))
     store = Store(directory_of(settings.models.directory))
     kept_up = _read(store)
@@ -92,7 +92,9 @@ def models_in_use(settings: Settings) -> dict[Role, str]:
 def names_in_use(settings: Settings) -> dict[str, str]:
     """Return the same by the engine's name for people."""
     names = {_FOR_PEOPLE[role]: name for role, name in models_in_use(settings).items()}
-    if (engine := settings.stt.engine) != "whisper":  # the model is a folder, wherever that lies
+    if (engine := settings.stt.engine) == "openai":
+        names[_FOR_PEOPLE["stt"]] = f"{engine}:{settings.stt.server_model}"
+    elif engine != "whisper":  # the model is a folder, wherever that lies
         names[_FOR_PEOPLE["stt"]] = f"{engine}:{Path(names[_FOR_PEOPLE['stt']]).name}"
     return names
 

@@ -42,7 +42,7 @@ def used_models(settings: Settings) -> tuple[ModelUsed, ...]:
     """Return the models that these settings load; one that cannot be found is left out."""
     directory, wanted = settings.models.directory, models_in_use(settings)
     found = (
-        _used(role, settings.stt.engine if role == "stt" else role, name, directory)
+        _used(role, settings.stt.local_engine if role == "stt" else role, name, directory)
         for role, name in wanted.items()
     )
     return tuple(each for each in found if each is not None)

@@ -5,13 +5,14 @@ Items are words or tokens; a loop is one n-gram said again and again with nothin
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 from pipeline.text.words import words
 
-__all__ = ["Loop", "anywhere", "at_end", "cut", "longest", "words"]
+__all__ = ["Loop", "anywhere", "at_end", "compression_ratio", "cut", "longest", "words"]
 
 T = TypeVar("T")
 
@@ -89,3 +90,9 @@ def cut(items: Sequence[T], loop: Loop, keep: int) -> list[T]:
 def _runs_away(loop: Loop, allowed: int) -> bool:
     # Both: "holy, holy, holy" is short, and a litany goes round as often as its source.
     return loop.length >= _MIN_ITEMS and loop.count >= max(_MIN_COUNT, allowed + 2)
+
+
+def compression_ratio(text: str) -> float:
+    """Return how many times smaller zlib makes a text: Whisper's measure of repetition."""
+    raw = text.encode(errors="replace")
+    return len(raw) / len(zlib.compress(raw))

@@ -103,7 +103,7 @@ def steps(role: Role, settings: Settings, machine: Machine, layers: int = 0) -> 
         return [_threads("translate.partial.threads", machine.cores, now)]
     if role == "stt":
         stt = settings.stt
-        if stt.engine != "whisper":
+        if stt.local_engine != "whisper":
             # On the CPU both; Moonshine counts its threads by itself.
             most = machine.cores if stt.engine == "sherpa-onnx" else stt.threads
             return [_threads("stt.threads", most, stt.threads)]

@@ -211,7 +211,7 @@ def _engine(role: Role, settings: Settings) -> RecognizerProcess | TranslatorPro
     """Return the engine in a process of its own: its crash is a result like another."""
     if role != "stt":
         return _translator(role, settings)
-    recognizer = factory.recognizer_process(settings, restarts=False)
+    recognizer = factory.recognizer_process(settings, restarts=False, local=True)
     if settings.stt.hotwords:
         recognizer.hotwords = Dictionary(settings).hotwords
     return recognizer

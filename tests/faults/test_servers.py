@@ -9,12 +9,15 @@ from pathlib import Path
 import orjson
 import pytest
 
+from pipeline.models.resolve import resolve
 from scripts.support.program import SERMON, Program, call, started
 from tests.support.model_servers import answers, free_port, real_server, says, scripted, serves
+from tests.support.speech_servers import SPEECH_MODEL, forms, speech_server
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 FINAL = "STARK_TRANSLATE__TRANSLATE__FINAL__"
+STT = "STARK_TRANSLATE__STT__"
 PARTIAL = "STARK_TRANSLATE__TRANSLATE__PARTIAL__"
 TARGETS = "STARK_TRANSLATE__TRANSLATE__TARGETS"
 PATIENT = {"STARK_TRANSLATE__ENGINES__HANG_S": "120", f"{FINAL}DEADLINE_S": "120"}
@@ -40,6 +43,12 @@ def await_finals(program: Program, engine: str, count: int = 2) -> None:
     """Wait until an engine has made so many finals more."""
     before = len(makers(program))
     program.until(lambda: makers(program)[before:].count(engine) >= count, 300, engine)
+
+
+def await_captions(program: Program, count: int = 2) -> None:
+    """Wait for so many finals more, whoever translates them on a busy machine."""
+    before = len(program.journal())
+    program.until(lambda: len(program.journal()) >= before + count, 300, "captions")
 
 
 def test_a_server_that_goes_and_comes_costs_quality_and_no_sentence(tmp_path: Path) -> None:
@@ -114,6 +123,34 @@ def test_a_further_language_has_a_server_of_its_own(tmp_path: Path) -> None:
         assert "nothing listens there" in program.health()["setback"]
         assert program.stop() == 0
     assert {line["target"]["engine"] for line in program.journal()} == {"marian"}
+
+
+def test_a_recognizers_server_that_goes_and_comes_costs_no_sentence(tmp_path: Path) -> None:
+    """A real one: faster-whisper behind a socket, the same model in the program."""
+    port, model = free_port(), resolve("stt", "starter")
+    env = {
+        f"{STT}ENGINE": "openai",
+        f"{STT}URL": f"http://127.0.0.1:{port}/v1",
+        f"{STT}SERVER_MODEL": SPEECH_MODEL,
+        f"{STT}MODEL": "starter",
+        f"{STT}DEADLINE_S": "60",
+        f"{FINAL}ENGINE": "marian",
+    }
+    with playing(tmp_path, env) as program:
+        await_captions(program)
+        assert "nothing listens there; whisper:" in program.health()["setback"]
+        assert "stands in on this machine" in program.health()["setback"]
+        with speech_server(model, port=port) as server:
+            program.until(lambda: len(forms(server)) >= 2, 300, "sound on its way")
+            program.until(lambda: program.health()["setback"] == "", 300, "end of the reason")
+            await_captions(program)
+        await_captions(program)
+        assert "stands in on this machine" in program.health()["setback"]
+        assert program.health()["recognizer"] == f"openai:{SPEECH_MODEL}"
+        assert program.stop() == 0
+        journal = program.journal()
+    assert [line["id"] for line in journal] == list(range(1, len(journal) + 1))
+    assert all(line["source"]["text"] for line in journal)
 
 
 def test_check_names_a_server_of_another_model(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+from urllib.parse import urlsplit
 
 import structlog
 
@@ -179,6 +180,8 @@ def _say_models(settings: Settings) -> None:
     """Log what this runs on, and what would be better than the starter."""
     names = names_in_use(settings)
     log.info("models", **{engine.replace(" ", "_"): name for engine, name in names.items()})
+    if settings.stt.engine == "openai":
+        log.info("sound is sent", server=urlsplit(settings.stt.url).netloc)
     if names["recognizer"] == STARTER_MODEL:
         log.warning("starter", reason=_SYNTHETIC, better=f"stark-translate models pull {FIRST}")
 

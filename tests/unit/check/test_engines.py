@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from pipeline.evaluation.golden_sentence import Golden, read_golden
 from pipeline.models.registry import Role
 from pipeline.models.resolve import resolve
 from tests.support.model_servers import Answer, free_port, says, scripted, serves
+from tests.support.speech_servers import SPEECH_MODEL, hears, speech_server
 
 GOLDEN = Golden(np.zeros(32_000, np.float32), {"en": "soul"}, {"en": ("soul",), "es": ("alma",)})
 PATIENT = {"translate.final.deadline_s": 120.0}
@@ -175,6 +176,45 @@ class TestServers:
         result = told("server", flags)["server-final"]
         assert (result.ok, result.code) == (False, "server-gone")
         assert "translate.final.url" in result.fix
+
+
+@pytest.mark.slow
+class TestRecognizerOnAServer:
+    """Is it there, has it the model, does it hear? And the one here, which stands in, as ever."""
+
+    FLAGS = MappingProxyType(
+        {"stt.engine": "openai", "stt.server_model": SPEECH_MODEL, "stt.deadline_s": 60.0}
+    )
+
+    def found(self, url: str, name: str = "server-stt") -> dict[str, Result]:
+        return told(name, {**self.FLAGS, "stt.url": url})
+
+    def test_one_that_hears_is_green_and_says_that_sound_goes_there(self) -> None:
+        with speech_server(resolve("stt", "starter")) as server:
+            found = self.found(server.url)
+        assert list(found) == ["server-stt", "golden-server-stt"]
+        assert all(result.ok for result in found.values())
+        assert found["server-stt"].message.endswith("All that is spoken is sent there, as sound.")
+
+    def test_one_that_hears_wrong_is_red_at_the_sentence(self) -> None:
+        with scripted(hears("Buy now."), models=serves(SPEECH_MODEL)) as server:
+            found = self.found(server.url)
+        assert found["server-stt"].ok
+        assert found["golden-server-stt"].code == "golden-missed"
+        assert "which model the server has" in found["golden-server-stt"].fix
+
+    def test_one_with_another_model_or_none_at_all_is_red_with_a_fix(self) -> None:
+        with scripted(models=serves("llama-3")) as server:
+            other = self.found(server.url)["server-stt"]
+        assert (other.ok, other.code) == (False, "server-other-model")
+        assert "stt.server_model" in other.fix
+        gone = self.found(f"http://127.0.0.1:{free_port()}/v1")["server-stt"]
+        assert (gone.ok, gone.code) == (False, "server-gone")
+        assert "stt.url" in gone.fix
+
+    def test_the_recognizer_here_is_checked_without_the_server(self) -> None:
+        found = self.found(f"http://127.0.0.1:{free_port()}/v1", "stt")
+        assert found["golden-stt"].ok
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from pipeline.config.loader import leaves
-from pipeline.config.schema import Server, Settings, Vad
+from pipeline.config.schema import Server, Settings, Stt, Vad
 from pipeline.core.resources import bundled
 
 
@@ -73,3 +73,12 @@ def test_an_eager_run_comes_before_the_end(given: dict[str, int], wrong: str) ->
         return
     with pytest.raises(ValidationError, match=re.escape(wrong)):
         Vad(**given)
+
+
+def test_a_recognizer_on_a_server_needs_its_address_and_the_servers_name_for_it() -> None:
+    with pytest.raises(ValidationError, match="needs the server's url"):
+        Stt(engine="openai", server_model="large-v3")
+    with pytest.raises(ValidationError, match="needs server_model"):
+        Stt(engine="openai", url="http://10.0.0.5:8000/v1")
+    whole = Stt(engine="openai", url="http://10.0.0.5:8000/v1", server_model="large-v3")
+    assert (whole.local_engine, Stt(engine="moonshine").local_engine) == ("whisper", "moonshine")

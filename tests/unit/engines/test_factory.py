@@ -22,7 +22,7 @@ from pipeline.engines.model_specs import server_specs
 from pipeline.engines.openai import OpenAi
 from pipeline.engines.sharing import LanguageTranslator, process_of
 from pipeline.engines.specification import EngineSpec
-from pipeline.engines.stand_in import StandIn
+from pipeline.engines.stand_in import RecognizerStandIn, StandIn
 from pipeline.engines.whisper import Whisper
 from pipeline.models.resolve import resolve
 from tests.support.needs import needs_module
@@ -92,6 +92,35 @@ def test_a_local_model_stands_in_for_a_quick_translator_on_a_server(tmp_path: Pa
     assert EngineSpec.from_json(orjson.loads(orjson.dumps(spec.as_json()))) == spec
     assert isinstance(spec.make_translator(), StandIn)
     assert "local" not in server_specs(chosen)["partial"].arguments
+
+
+def test_a_recognizer_on_a_server_has_the_one_of_this_machine_behind_it(tmp_path: Path) -> None:
+    chosen = settings(
+        tmp_path,
+        stt__engine="openai",
+        stt__url=SERVER,
+        stt__server_model="large-v3",
+        stt__model="starter",
+        stt__deadline_s=2.0,
+    )
+    spec = factory.recognizer_spec(chosen)
+    assert (spec.kind, spec.name, spec.section) == ("whisper", "openai:large-v3", "stt")
+    assert EngineSpec.from_json(orjson.loads(orjson.dumps(spec.as_json()))) == spec
+    assert isinstance(spec.make_recognizer(), RecognizerStandIn)
+    assert isinstance(spec.with_gpu_share(0.0).make(), RecognizerStandIn)
+    assert spec.arguments["server"] == {
+        "model": "large-v3",
+        "url": SERVER,
+        "key_file": "",
+        "ca_file": "",
+        "lang": "en",
+        "deadline_s": 2.0,
+        "section": "stt",
+    }
+    local = factory.recognizer_process(chosen, local=True).spec
+    assert local == factory.local_recognizer_spec(chosen)
+    assert "server" not in local.arguments
+    assert isinstance(factory.recognizer(chosen, Dictionary(chosen)), Whisper)
 
 
 FRENCH = {"lang": "fr", "partial": {"engine": "none"}}

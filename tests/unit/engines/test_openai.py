@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from pipeline.core.errors import EngineCancelledError, EngineError, ModelError, StarkError
-from pipeline.engines import openai as openai_module
+from pipeline.engines import remote as remote_module
 from pipeline.engines.openai import OpenAi
 from tests.support.model_servers import (
     MODEL,
@@ -182,7 +182,7 @@ class TestWrongAnswers:
         assert refused(answer).code == "server-nonsense"
 
     def test_an_error_in_mid_stream(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(openai_module, "_WAITS_S", ())
+        monkeypatch.setattr(remote_module, "_WAITS_S", ())
 
         def answer(handler: Handler) -> None:
             handler.begin_stream()
@@ -208,7 +208,7 @@ class TestWrongAnswers:
 class TestPatience:
     @pytest.fixture(autouse=True)
     def _briefly(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(openai_module, "_WAITS_S", (0.01, 0.01, 0.01))
+        monkeypatch.setattr(remote_module, "_WAITS_S", (0.01, 0.01, 0.01))
 
     def test_what_may_pass_is_tried_again(self) -> None:
         busy = answers(503, b'{"error": {"message": "Loading model"}}')
@@ -266,7 +266,7 @@ class TestGoneAndBack:
     def test_a_server_that_is_not_there_at_the_start_may_come_later(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(openai_module, "_WAITS_S", ())
+        monkeypatch.setattr(remote_module, "_WAITS_S", ())
         made = OpenAi(MODEL, url=f"http://127.0.0.1:{free_port()}/v1", deadline_s=PATIENT_S)
         made.load()
         assert "nothing listens there" in made.degraded_reason

@@ -12,6 +12,7 @@ from pipeline.config.schema import Settings
 from pipeline.core.errors import ConfigError
 from pipeline.models.automatic import (
     FIRST,
+    models_in_use,
     names_in_use,
     recognizer_name,
     remember,
@@ -195,3 +196,12 @@ def test_moonshines_own_model_hears_english_only(settings: Settings) -> None:
 def test_people_read_a_streaming_recognizers_name_and_not_where_it_lies(settings: Settings) -> None:
     named = changed(settings, {"stt.engine": "sherpa-onnx", "stt.model": "/opt/zipformer-en"})
     assert names_in_use(named)["recognizer"] == "sherpa-onnx:zipformer-en"
+
+
+def test_behind_a_server_stands_the_recognizer_that_would_hear_here(settings: Settings) -> None:
+    server = {"url": "http://10.0.0.5:8000/v1", "server_model": "large-v3"}
+    flags = {f"stt.{key}": value for key, value in server.items()}
+    named = changed(settings, {"stt.engine": "openai", **flags})
+    assert recognizer_name(named) == "starter"
+    assert names_in_use(named)["recognizer"] == "openai:large-v3"
+    assert models_in_use(named)["stt"] == "starter"

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.text.repetition import Loop, anywhere, at_end, cut, longest
+from pipeline.text.repetition import Loop, anywhere, at_end, compression_ratio, cut, longest
 from pipeline.text.words import words
 
 
@@ -75,3 +75,10 @@ def test_cutting_keeps_some_rounds_and_what_follows() -> None:
 def test_cutting_drops_the_round_that_was_begun() -> None:
     items = [9, *[1, 2, 3] * 5, 1, 2]
     assert cut(items, longest(items), 1) == [9, 1, 2, 3]
+
+
+def test_what_repeats_itself_compresses_well() -> None:
+    assert compression_ratio("") == 0.0
+    assert compression_ratio("Grace to you and peace.") < 1.0
+    assert compression_ratio("amen " * 30) > 5.0
+    assert compression_ratio("half a letter: \ud83d") > 0.0
