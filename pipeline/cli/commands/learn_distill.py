@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from pipeline.cli.commands.learn_models import add_step, count_of, opened, progress
-from pipeline.cli.commands.learn_training import STEPS, add_options, run_training
+from pipeline.cli.commands.learn_training import STEPS, add_options, marian_base, run_training
 from pipeline.cli.options import Commands, settings_of
 from pipeline.engines.marian import Marian
 from pipeline.engines.prompts import Style
@@ -32,7 +32,6 @@ from pipeline.learning.measuring import SentenceSet, few_sentences, sentence_set
 from pipeline.learning.teacher import TEACHER_ENGINES, Asked, Teacher, choose_teacher
 from pipeline.learning.teaching import Lesson, TeachingOrder, teach
 from pipeline.learning.training import TrainingOrder, require_trainers, train
-from pipeline.models.resolve import resolve
 
 _ROUND = "1 learns from the whole mix, 2 from its sermons, from where 1 ended (%(default)s)"
 _TEACHER = "a name, a path, or what a server calls it (the final model in use)"
@@ -104,7 +103,7 @@ def _orders(
     translate = teacher.settings.translate
     out: Path = arguments.out or data.path / "distill"
     second = arguments.round == 2
-    student = str(out / "model") if second else translate.partial.model
+    student = str(out / "model") if second else ""
     teaching = TeachingOrder(
         mix=arguments.mix or data.path / "mix",
         out=out / "sermons" if second else out,
@@ -115,7 +114,7 @@ def _orders(
     )
     training = TrainingOrder(
         role="marian",
-        base=resolve("marian", arguments.base or student, teacher.settings.models.directory),
+        base=marian_base(teacher.settings, arguments.base or student),
         material=teaching.out / MIX,
         out=teaching.out,
         minutes=arguments.minutes,

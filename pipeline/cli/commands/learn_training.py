@@ -10,11 +10,14 @@ from typing import Literal
 
 from pipeline.cli.commands.learn_models import add_step, opened
 from pipeline.cli.options import Commands
+from pipeline.config.schema import Settings
 from pipeline.core.errors import ConfigError, UsageError
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.factory import recognizer, recognizer_spec
 from pipeline.learning.folder import AUDIO
 from pipeline.learning.training import TrainingOrder, commands, train
+from pipeline.models.automatic import require_languages
+from pipeline.models.registry import KEYS
 from pipeline.models.resolve import resolve
 
 STEPS = "ends after so many, if before --minutes"
@@ -58,13 +61,7 @@ def _translate(arguments: argparse.Namespace) -> int:
     if role == "gemma" and not arguments.base:
         message = "A Gemma is trained from a folder of cut_vocabulary, not from a GGUF file."
         raise UsageError("base-unnamed", message, "Name it with --base; docs/MODELS.md tells how.")
-    base = (
-        Path(arguments.base)
-        if role == "gemma"
-        else resolve(
-            role, arguments.base or settings.translate.partial.model, settings.models.directory
-        )
-    )
+    base = Path(arguments.base) if role == "gemma" else marian_base(settings, arguments.base)
     order = TrainingOrder(
         role=role,
         base=base,
@@ -78,6 +75,17 @@ def _translate(arguments: argparse.Namespace) -> int:
         target=settings.translate.target,
     )
     return run_training(order, dry_run=arguments.dry_run)
+
+
+def marian_base(settings: Settings, named: str) -> Path:
+    """Return the Marian that a training begins from, the one in use if none is named.
+
+    Raises ModelError; ConfigError where it translates other languages: its vocabulary lacks theirs.
+    """
+    name = named or settings.translate.partial.model
+    key = "--base" if named else KEYS["marian"]
+    require_languages("marian", name, settings, key=key)
+    return resolve("marian", name, settings.models.directory, key=key)
 
 
 def _hear(arguments: argparse.Namespace) -> int:

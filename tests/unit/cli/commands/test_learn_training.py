@@ -32,6 +32,23 @@ def test_translate_says_what_it_would_run(capsys: pytest.CaptureFixture[str]) ->
     assert converts.endswith("--levels Q8_0 --sentences 5")
 
 
+def test_french_does_not_begin_from_a_spanish_marian(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("config.toml").write_text('[translate]\ntarget = "fr"\n')
+    asked = ["learn", "translate", "--dry-run", "--data", "learning"]
+    assert main(asked) == 78
+    assert "translate.partial.model: starter translates en-es" in capsys.readouterr().err
+    assert main([*asked, "--base", "starter"]) == 78
+    assert "--base: starter translates en-es" in capsys.readouterr().err
+    own = Path("marian")
+    own.mkdir()
+    for name in ("model.bin", "config.json", "source.spm", "target.spm"):
+        (own / name).touch()
+    assert main([*asked, "--base", "marian"]) == 0
+    assert "--target fr" in capsys.readouterr().out.splitlines()[0]
+    assert main(["learn", "distill", "--dry-run", "--data", "learning", "--base", "marian"]) == 0
+    assert "--target fr" in capsys.readouterr().out
+
+
 def test_hear_trains_as_the_program_hears(capsys: pytest.CaptureFixture[str]) -> None:
     Path("config.toml").write_text("[stt]\nhotwords = true\nwindow_s = 7\n")
     assert main(["learn", "hear", "--dry-run", "--data", "learning", "--steps", "9"]) == 0
