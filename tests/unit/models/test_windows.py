@@ -30,7 +30,7 @@ files = ["model.bin"]
 
 def test_a_model_of_the_registry_has_its_own(tmp_path: Path) -> None:
     (tmp_path / "registry.toml").write_text(OWN)
-    assert own_window_s(tmp_path / "whisper-base", tmp_path) == 10.0
+    assert own_window_s(tmp_path / "whisper-base", tmp_path) == 8.0
     assert own_window_s(tmp_path / "ours", str(tmp_path)) == 12.5
 
 
