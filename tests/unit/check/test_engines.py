@@ -193,7 +193,11 @@ class TestRecognizerOnAServer:
         with speech_server(resolve("stt", "starter")) as server:
             found = self.found(server.url)
         assert list(found) == ["server-stt", "golden-server-stt"]
-        assert all(result.ok for result in found.values())
+        assert found["server-stt"].ok
+        # On a busy machine it hears right, and is too slow for a service.
+        heard = found["golden-server-stt"]
+        assert heard.ok or heard.code == "engine-slow", heard.message
+        assert "s of speech" in heard.message
         assert found["server-stt"].message.endswith("All that is spoken is sent there, as sound.")
 
     def test_one_that_hears_wrong_is_red_at_the_sentence(self) -> None:
