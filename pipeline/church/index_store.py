@@ -37,20 +37,20 @@ def load(lang: str) -> VerseIndex:
     return verse_index.load(folder(lang), sources(lang))
 
 
-def build(lang: str, tell: Callable[[str], None] = lambda _: None) -> VerseIndex:
-    """Build the index of a language; `tell` hears of each Bible. Raises VersesError."""
+def build(lang: str, progress: Callable[[str], None] = lambda _: None) -> VerseIndex:
+    """Build the index of a language; `progress` hears of each step. Raises VersesError."""
     marks: dict[str, str] = {}
     chosen: list[Edition] = []
     for name, file in sorted(_files(lang).items()):
         # Before it is read: a file that changes meanwhile leaves an index that is known as old.
         marks[name] = _fingerprint(file)
         edition = editions.read(file, name)
-        tell(f"Reading {edition.title} ({len(edition.verses)} verses).")
+        progress(f"Reading {edition.title} ({len(edition.verses)} verses).")
         chosen.append(edition)
     if not chosen:
         message = f"There is no Bible in {lang!r} to recognize verses by."
         raise VersesError("verses-none", message, "Add one with `stark-translate verses add`.")
-    tell("Building the index: some seconds.")
+    progress("Building the index: some seconds.")
     return verse_index.build(chosen, folder(lang), marks)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal
 
 from pipeline.core.types import Check
@@ -47,27 +47,9 @@ def translation_record(record: UtteranceRecord, target: str) -> TranslationRecor
     """Return what of an utterance's record is about its translation, None if it has none."""
     if record.final is None:
         return None
-    return TranslationRecord(
-        id=record.id,
-        utc=record.utc,
-        target=target,
-        start_s=record.start_s,
-        end_s=record.end_s,
-        final=record.final,
-        partial=record.partial,
-        updates=record.updates,
-        normalized_erasure=record.normalized_erasure,
-        revised=record.revised,
-        agreement=record.agreement,
-        partial_ms=record.partial_ms,
-        final_busy_ms=record.final_busy_ms,
-        final_ms=record.final_ms,
-        last_syllable_to_partial_ms=record.last_syllable_to_partial_ms,
-        last_syllable_to_final_ms=record.last_syllable_to_final_ms,
-        verse=record.verse,
-        checks=record.checks,
-        doubt=record.doubt,
-        is_doubtful=record.is_doubtful,
-        held_ms=record.held_ms,
-        flags=record.flags,
-    )
+    shared = {name: getattr(record, name) for name in _SHARED}
+    return TranslationRecord(target=target, final=record.final, **shared)
+
+
+_SHARED = {field.name for field in fields(TranslationRecord)} - {"type", "target", "final"}
+"""All else is the utterance's: a field that both have is copied, whoever adds it."""
