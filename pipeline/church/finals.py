@@ -172,6 +172,7 @@ def _with_numbers(said: str, text: str, langs: tuple[str, str]) -> tuple[str, li
         (meant,), (other,) = difference.said, difference.written
         new = numbers.written_like(meant, other, langs[1])
         if new and not (_MEASURES.search(said) or _MEASURES.search(text)):
+            new = new[0].upper() + new[1:] if text[other.start].isupper() else new
             check = Check("number", "repaired", _of(said, meant), _of(text, other), new)
             return text[: other.start] + new + text[other.end :], [check]
     missing = [Check("number", "doubtful", _of(said, q)) for q in difference.said]

@@ -65,7 +65,7 @@ _ANY: Mapping[str, re.Pattern[str]] = {
         r"sauf|sinon|hormis|excepté|cess\w+|arrêt\w+|évit\w+|refus\w+|manqu\w+|échou\w+|"
         r"perd\w*|oubli\w+|empêch\w+|interdi\w+|défen\w+|prohib\w+|laiss\w+|quitt\w+|"
         r"(?:im|in|ir|il|dés|mal|mé)\w{4,}|difficile\w*|mal|peu|moins|loin|seul\w*|plutôt|"
-        r"au lieu|avant|jusqu|libre\w*|trop|absent\w*|vides?|haï\w*|hai\w+|détest\w+|contre|"
+        r"au lieu|avant|jusqu|libre\w*|trop|absen\w+|vides?|haï\w*|hai\w+|détest\w+|contre|"
         r"attention|gare|dépourv\w+|non plus)\b|\bn['’]",
         re.IGNORECASE,
     ),

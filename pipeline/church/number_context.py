@@ -37,7 +37,8 @@ WORDS: Mapping[str, NumberContext] = {
         after_time=word_set("o'clock oclock am pm a.m p.m"),
         meaning={
             2: word_set(
-                "both twice double couple pair either two-thirds half twin twins second other"
+                "both twice double couple pair either neither two-thirds half twin twins second "
+                "other"
             ),
             3: word_set("triple thrice threefold triplets trinity"),
             4: word_set("quarter fourfold"),
@@ -86,5 +87,41 @@ WORDS: Mapping[str, NumberContext] = {
             re.IGNORECASE,
         ),
         unsure=word_set("segundo segundos segunda cuarto cuartos quinto octavo primo sexto decimo"),
+    ),
+    "fr": NumberContext(
+        half=word_set("demi demie"),
+        quarter=word_set("quart"),
+        past=word_set("et"),
+        to=word_set("moins"),
+        before_time=frozenset(),
+        after_time=word_set("heure heures h"),
+        meaning={
+            2: word_set(
+                "double doubles paire couple couples demi demie moitie second autre jumeaux"
+            ),
+            3: word_set("triple triples tiers trinite"),
+            4: word_set("quart quarts quadruple"),
+            7: word_set("semaine semaines"),
+            8: word_set("huitaine"),
+            10: word_set("dizaine dizaines decennie dime dimes"),
+            12: word_set("douzaine douzaines midi minuit"),
+            14: word_set("quinzaine"),
+            15: word_set("quinzaine quart"),
+            20: word_set("vingtaine"),
+            30: word_set("trentaine demi demie"),
+            40: word_set("quarantaine"),
+            50: word_set("cinquantaine"),
+            60: word_set("soixantaine"),
+            100: word_set("centaine centaines siecle siecles"),
+            1000: word_set("millier milliers millenaire"),
+            10**6: word_set("millions"),
+        },
+        idioms=re.compile(
+            r"\bpour[\s-]cents?\b|\bmille (?:mercis|fois)\b|\bcent fois\b|\bdeux mots\b"
+            r"|\bquatre épingles\b|\bquatre vents\b|\btrente-six\b",
+            re.IGNORECASE,
+        ),
+        # "Neuf" is "new" as well.
+        unsure=word_set("neuf neuve second seconde secondes tiers quart quarts cinquieme dixieme"),
     ),
 }

@@ -219,7 +219,8 @@ def _part(  # noqa: PLR0911 - form by form
     part = _below_100(tokens, at, words)
     if part is None or part.ordinal or not words.hundred or not part.value:
         return part
-    if tokens.is_joined(part.end - 1) and tokens.word(part.end) == words.hundred:
+    # "Deux cents": a whole number of hundreds has an s in French.
+    if tokens.is_joined(part.end - 1) and tokens.word(part.end).removesuffix("s") == words.hundred:
         return _with_rest(tokens, part.value * 100, part.end + 1, words)
     return part
 

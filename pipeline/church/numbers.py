@@ -133,8 +133,13 @@ _SPANISH = (
     "dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince dieciséis "
     "diecisiete dieciocho diecinueve veinte"
 )
+_FRENCH = (
+    "deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze seize "
+    "dix-sept dix-huit dix-neuf vingt"
+)
 _IN_WORDS: Mapping[str, Mapping[int, str]] = {
     "es": dict(enumerate(_SPANISH.split(), 2)),
+    "fr": dict(enumerate(_FRENCH.split(), 2)),
     "en": {value: word for word, value in NUMBER_WORDS["en"].small.items() if value > 1},
 }
 
@@ -203,7 +208,7 @@ def _year(tokens: Tokens, hundreds: int, end: int) -> tuple[int, int] | None:
 
 
 def _time(tokens: Tokens, at: int, lang: str, words: NumberContext) -> tuple[Quantity, int] | None:
-    found = (_english_time if lang == "en" else _spanish_time)(tokens, at, words)
+    found = _TIMES[lang](tokens, at, words)
     if found is None:
         return None
     minutes, end = found
@@ -261,3 +266,33 @@ def _spanish_time(tokens: Tokens, at: int, words: NumberContext) -> tuple[int, i
             return None
         minutes, end = number.value, number.end
     return hour.value * 60 + (minutes if joint in words.past else -minutes), end
+
+
+def _french_time(tokens: Tokens, at: int, words: NumberContext) -> tuple[int, int] | None:
+    """Read "sept heures et demie", "huit heures moins le quart", "19 h 30", "quinze heures".
+
+    A full hour up to twelve is left a number: "trois heures" may be how long something took.
+    """
+    hour = read(tokens, at, "fr")
+    if hour is None or hour.ordinal or hour.value > 24:
+        return None
+    if tokens.word(hour.end) not in words.after_time:
+        return None
+    after = hour.end + 1
+    joint = tokens.word(after)
+    is_before = joint in words.to
+    if joint in words.past or is_before:
+        after += 1 + (tokens.word(after + 1) == "le")
+    if tokens.word(after) in words.half | words.quarter and after > hour.end + 1:
+        minutes, end = (30 if tokens.word(after) in words.half else 15), after + 1
+    else:
+        # "19h30" has nothing between.
+        is_next = tokens.gap(after - 1) == "" or tokens.is_joined(after - 1)
+        number = read(tokens, after, "fr") if is_next else None
+        if number is None or number.ordinal or not 1 <= number.value < 60 or joint in words.past:
+            return (hour.value * 60, hour.end + 1) if hour.value > 12 else None
+        minutes, end = number.value, number.end
+    return hour.value * 60 + (-minutes if is_before else minutes), end
+
+
+_TIMES = {"en": _english_time, "es": _spanish_time, "fr": _french_time}

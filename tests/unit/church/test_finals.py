@@ -240,8 +240,8 @@ def test_a_reference_in_french(
     assert (new.text, [check.outcome for check in new.checks]) == (shown, [outcome])
 
 
-def test_numbers_are_not_compared_in_french_but_negation_is() -> None:
-    made = replace(final("Five, then six.", "Cinq."), lang="fr")
-    assert checked(made, ON) is made
+def test_numbers_and_negation_are_compared_in_french() -> None:
+    made = checked(replace(final("Twelve men came.", "Treize hommes sont venus."), lang="fr"), ON)
+    assert (made.text, made.checks[0].outcome) == ("Douze hommes sont venus.", "repaired")
     made = replace(final("You are not alone.", "Tu es avec lui."), lang="fr")
     assert [(c.kind, c.outcome) for c in checked(made, ON).checks] == [("negation", "doubtful")]
