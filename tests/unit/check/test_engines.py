@@ -187,7 +187,7 @@ def test_an_exl2_model_without_its_runtime_is_red_and_says_what_it_needs(tmp_pat
 
 
 def test_a_server_of_several_languages_is_asked_once_and_tried_in_each() -> None:
-    with scripted(says(" Il est mort sur la croix.")) as server:
+    with scripted(says(" Il a donné sa vie sur la croix pour nos péchés.")) as server:
         flags = {
             "translate.targets": [
                 {"lang": "fr", "final": {"engine": "openai", "url": server.url}},
@@ -202,8 +202,8 @@ def test_a_server_of_several_languages_is_asked_once_and_tried_in_each() -> None
         *("server-final-it", "golden-server-final-it"),
     ]
     assert asked == 3
-    assert found["golden-server-final-fr"].code == "golden-unjudged"
-    assert "French" in found["golden-server-final-fr"].message
+    assert found["golden-server-final-fr"].ok
+    assert "croix" in found["golden-server-final-fr"].message
 
 
 def test_a_language_without_a_golden_sentence_is_not_judged() -> None:
@@ -255,13 +255,14 @@ def test_a_wrong_or_empty_text_is_red_however_quick(text: str, lang: str) -> Non
 
 
 def test_a_language_without_a_golden_text_is_yellow_and_the_wrong_language_is_red() -> None:
-    """Once Spanish was green as French: nothing was missing where nothing was asked for."""
-    passed = judge(READ, "gemma", "Il a donné sa vie sur la croix pour nos péchés.", "fr", 0.1)
+    """Once Spanish was green as German: nothing was missing where nothing was asked for."""
+    passed = judge(READ, "gemma", "Er gab sein Leben am Kreuz für unsere Sünden.", "de", 0.1)
     assert passed.code == "golden-unjudged"
     assert passed.advice
     for text, lang, said in (
-        ("Dio su vida en la cruz por nuestros pecados.", "fr", "is no French: Spanish"),
-        ("He gave his life on the cross for our sins.", "fr", "is no French: English"),
+        ("Dio su vida en la cruz por nuestros pecados.", "de", "is no German: Spanish"),
+        ("He gave his life on the cross for our sins.", "de", "is no German: English"),
+        ("Dio su vida en la cruz por nuestros pecados.", "fr", "lacks 'vie' and 'croix'"),
         ("Gott gab sein Leben am Kreuz.", "ko", "is no Korean: wrong-script"),
     ):
         with pytest.raises(EngineError, match=said) as caught:

@@ -48,6 +48,13 @@ def test_the_sentence_itself_misses_nothing_in_either_language() -> None:
         assert sentence.missing(text, lang) == []
 
 
+def test_french_is_asked_for_what_spanish_is() -> None:
+    sentence = read_golden(GOLDEN)
+    assert len(sentence.must["fr"]) == len(sentence.must["es"])
+    assert sentence.missing("Il a donné sa vie sur la croix pour nos péchés.", "fr") == []
+    assert sentence.missing(sentence.text["es"], "fr") == ["vie", "croix", "péchés"]
+
+
 def test_whole_words_count_in_any_case_and_with_any_punctuation() -> None:
     sentence = golden({"en": ("soul", "Lord"), "es": ("alma",)})
     assert sentence.missing("LORD, keep my soul!", "en") == []
