@@ -173,7 +173,7 @@ class ChildProcess:
             while self._process.stdout is not None and _is_readable(self._process.stdout.fileno()):
                 if not self.pump(0):
                     break
-        # Who is inside a call has read the end by now, and must be out before the number is free.
+        # Who is inside a call has read the end; only then may the descriptor be another file's.
         with self.lock:
             self.channel.close()
         if self._process.stdout is not None:

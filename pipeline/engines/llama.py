@@ -110,6 +110,7 @@ class Llama:
         if not self._c.llama_memory_seq_rm(self._memory, 0, reused, -1):
             self.reset()
             reused = 0
+        # Before anything is fed: `check` may raise in between, and the list must say what is there.
         del self._evaluated[reused:]
         for start in range(reused, len(tokens), self._batch):
             check()
@@ -130,6 +131,7 @@ class Llama:
         head = self._evaluated[: self._head]
         if head in self._heads or not self._c.llama_memory_seq_rm(self._memory, 0, len(head), -1):
             return
+        # Cut before it is copied: the state of a sequence is all that it holds.
         self._evaluated = head
         size = self._c.llama_state_seq_get_size(self._context, 0)
         state = (ctypes.c_uint8 * size)()

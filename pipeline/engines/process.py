@@ -95,8 +95,7 @@ class EngineProcess(KeptProcess):
                 while True:
                     if is_cancelled is not None and _await(child.channel, is_cancelled, patience):
                         child.channel.send({"do": "cancel"}, patience=patience)
-                        # Told once: what comes now is the error, or the text if it was done
-                        # already.
+                        # Once: what comes now is the error, or a text that was done already.
                         is_cancelled = None
                     answer, _ = child.channel.receive(patience)
                     if answer["is"] != "text":
