@@ -250,8 +250,10 @@ def open_model(path: Path, gpu_layers: int) -> Any:
     Who asks for them frees them.
     """
     c = library()
+    # They are the whole process's: an earlier model's would be told of this one.
     _errors.clear()
     settings = c.llama_model_default_params()
+    # More than any model has: llama.cpp takes as many as there are.
     settings.n_gpu_layers = gpu_layers if gpu_layers >= 0 else 0x7FFFFFFF
     if kernels().get("AMX_INT8") == "1":
         # GCC 12's AMX kernels crash the process (scripts/llama_build.sh), and nobody can see
