@@ -48,10 +48,12 @@ WORDS: Mapping[str, NumberContext] = {
             4: word_set("quarter fourfold"),
             6: word_set("dozen"),
             12: word_set("dozen dozens"),
+            # As in "threescore and ten".
             20: word_set("score"),
             14: word_set("fortnight"),
             100: word_set("century hundreds hundredfold percent"),
             1000: word_set("thousands grand millennium thousandfold"),
+            # Spanish counts a fortnight as fifteen days (quincena).
             15: word_set("fortnight"),
             10: word_set("decade tithe tenths"),
             10**6: word_set("millions million"),

@@ -160,6 +160,7 @@ class Passages:
     def dismiss(self, reference: Reference, at_s: float) -> None:
         """Leave a verse alone for a while: the operator does not want it."""
         self._quiet |= dict.fromkeys(_each(reference), at_s + _REFUSED_S)
+        # Else the verse behind it would be next in a reading that nobody does.
         self._reading = None
 
     def forget(self) -> None:
@@ -168,6 +169,7 @@ class Passages:
         self._meant.clear()
         self._passed.clear()
         self._reading = None
+        # Else taking the last final back would bring the words back.
         self._before = ((), (), None, {})
 
     def _forget(self, now_s: float) -> None:

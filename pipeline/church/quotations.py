@@ -72,6 +72,7 @@ def _best(quotations: Iterable[Quotation | None]) -> list[Quotation]:
     for quotation in quotations:
         if quotation is None:
             continue
+        # Several editions have the verse, and the speaker reads from one of them.
         known = best.get(quotation.reference)
         if known is None or _rank(quotation) > _rank(known):
             best[quotation.reference] = quotation

@@ -283,6 +283,8 @@ class App:
         with suppress(TimeoutError):
             async with asyncio.timeout(drain_s):
                 while not self._group.is_over and self._stops < 2:
+                    # Each time: a worker that broke meanwhile has told nobody behind it that the
+                    # end has come.
                     self._group.release()
                     self._changed.clear()
                     await self._changed.wait()
@@ -319,6 +321,7 @@ class App:
         self._changed.set()
         if error is None:
             return
+        # The first one is the cause; what breaks after it is mostly its consequence.
         self.failure = self.failure or error
         code = error.code if isinstance(error, StarkError) else "crash"
         # A StarkError says all there is to say; anything else is a bug, and its trace is wanted.

@@ -259,6 +259,7 @@ class CaptionCoordinator:
         # Else the records of finals from before that stretch would go with the tracks.
         self.settle()
         self._verses.forget()
+        # Let go unseen, like all that has no final on screen yet.
         for key in self._doubts.ids:
             self._doubts.release(key)
         removed = self._board.purge(redaction)
@@ -286,6 +287,7 @@ class CaptionCoordinator:
         """
         if not (self._facts.off_record or utterance.start_s < self._record_s):
             return False
+        # Each once: the many reports of a long stretch would push the others out.
         if utterance.id not in self._purged:
             self._purged.append(utterance.id)
         return True

@@ -65,6 +65,7 @@ class Language:
 
     def hide(self, caption_id: int) -> Back:
         """Hide a caption; return what shows it again."""
+        # Also of one that is still on its way: it is not to appear later.
         self.hidden.add(caption_id)
         with self.coordinator.deciding(caption_id):
             old = self._message(caption_id)

@@ -75,6 +75,7 @@ class Languages:
         """See who watches, and how each language keeps up."""
         watchers = self._hub.watchers() if self._languages else Counter()
         if self._subtitles:
+            # Who watches a stream with subtitles has no display open.
             watchers += self._subtitles.watchers()
         for each in self._languages.values():
             each.coordinator.release_due(now_s)

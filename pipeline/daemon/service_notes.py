@@ -76,6 +76,7 @@ class ServiceNotes:
         self._notes = notes
         self._dictionary.names = near_names(notes.names, notes.words) if notes.names else None
         self._verses.expect(references(notes, self._lang))
+        # Before the new ones are held: a term in both would be let go with the old.
         for old in self._terms:
             self._dictionary.glossaries.release(self._target, old)
         self._terms = [term for pair in renderings(notes) if (term := self._held(*pair))]
@@ -98,6 +99,7 @@ class ServiceNotes:
             raise ProtocolError("bad-field", "data is Base64.") from None
         if len(self._upload) < part.size:
             return None
+        # Whatever becomes of this file, the next one begins with nothing.
         content, self._upload = bytes(self._upload), bytearray()
         if len(content) > part.size:
             raise ProtocolError("bad-field", "size is that of the whole file.")

@@ -95,6 +95,7 @@ class Tracks:
         """Note a final utterance; return what was prepared for it."""
         track = self.of(utterance.id)
         track.closed, track.is_settled = utterance, False
+        # Taken, not looked at: a final is published once.
         prepared, track.prepared = track.prepared, None
         return prepared
 
@@ -107,6 +108,7 @@ class Tracks:
         else:
             track.reopened += 1
         track.revision, track.is_eager = utterance.revision, False
+        # The wait at the desk was for a text that no longer counts.
         track.is_held, track.held_s = False, 0.0
         track.closed = track.prepared = track.draft = track.record = track.caption = None
 

@@ -66,6 +66,7 @@ class VerseDesk:
         self._last_id = caption.id
         self._at_s = caption.transcript.utterance.end_s
         heard = self._passages.push(caption.transcript.text, self._at_s, may_air=self._may_air)
+        # The edition on screen may lack a verse that another one has.
         if heard.on_air and (verse := self._verse(heard.on_air)):
             self._suggest(None, 0)
             return replace(caption, verse=verse)

@@ -121,6 +121,7 @@ class WrittenTexts:
     def approve(self, key: int) -> None:
         """Take the mark of a doubtful caption away, in every language. Raises ProtocolError."""
         old, also_back = self._board.message(key), self._languages.approve(key)
+        # Where only a further language had the mark, this caption stays as it is.
         if old.doubtful or also_back is None:
             self.revise("approval", old, self._board.approve(key), also_back or _nothing)
         else:

@@ -173,6 +173,7 @@ class ChildProcess:
             while self._process.stdout is not None and _is_readable(self._process.stdout.fileno()):
                 if not self.pump(0):
                     break
+        # Who is inside a call has read the end; only then may the descriptor be another file's.
         with self.lock:
             self.channel.close()
         if self._process.stdout is not None:
@@ -203,6 +204,7 @@ class ChildProcess:
             return Cause("engine-crashed", f"ended with code {status}{said}")
         name = signal.Signals(-status).name
         if status == -signal.SIGKILL:
+            # The signal is the same whoever sends it; only the kernel's count tells.
             if _oom_kills() > self._oom_kills:
                 return Cause(OUT_OF_MEMORY_CODE, "was killed by the system for want of memory")
             return Cause("engine-killed", f"was killed ({name})")
@@ -211,12 +213,14 @@ class ChildProcess:
     @property
     def _said(self) -> str:
         """The last line that a library wrote before the end."""
+        # Python's own traceback of a crash comes last, and says less than what was before it.
         lines = list(self._last_lines)
         fatal = next((i for i, line in enumerate(lines) if "Fatal Python error" in line), None)
         return next((line for line in reversed(lines[:fatal]) if line), "")[:_LONGEST_REASON]
 
     def _take(self, piece: bytes) -> None:
         *lines, self._rest = (self._rest + piece).split(b"\n")
+        # A library that never ends its line must not fill the memory.
         self._rest = self._rest[-_LONGEST_LINE:]
         for line in lines:
             said, mark, record = line.partition(LOG_MARK)

@@ -112,6 +112,7 @@ def died(spec: EngineSpec, part: Part, cause: Cause, *, has_loaded: bool) -> Eng
 
 def crashes_always(spec: EngineSpec, part: Part, cause: Cause) -> ModelCrashError:
     """Return the error of a model that has crashed too often while it was loaded."""
+    # Then the model is not to blame, and may be tried again as it is.
     lacked_memory = cause.code == OUT_OF_MEMORY_CODE
     return ModelCrashError(
         cause.code if lacked_memory else "model-crashes",

@@ -155,6 +155,7 @@ class Gemma:
         """
         parts: list[Translation] = []
         check, grow = until_deadline(self), growing(on_text, parts)
+        # Asked for nothing, a model would make something up.
         if not text.strip():
             return Translation("", self.name)
         try:

@@ -161,6 +161,7 @@ class KeptProcess:
     def take_child(self) -> ChildProcess:
         """Return the process to ask. Raises EngineGoneError, or why there will be none."""
         with self._changed:
+            # Nothing stands in for a recognizer; a draft does for a final translator.
             if self.part.waits:
                 self._changed.wait_for(self._is_decided)
                 if self._given_up is not None:
@@ -172,6 +173,7 @@ class KeptProcess:
     def lose(self, child: ChildProcess) -> NoReturn:
         """Ask this process no more. Raises EngineGoneError."""
         with self._changed:
+            # The keeper may have put the next one in its place meanwhile.
             if self._ready is child:
                 self._ready = None
             if not self._restarts:  # then why it died is all that is wanted

@@ -110,6 +110,7 @@ class Llama:
         if not self._c.llama_memory_seq_rm(self._memory, 0, reused, -1):
             self.reset()
             reused = 0
+        # Before anything is fed: `check` may raise in between, and the list must say what is there.
         del self._evaluated[reused:]
         for start in range(reused, len(tokens), self._batch):
             check()
@@ -130,6 +131,7 @@ class Llama:
         head = self._evaluated[: self._head]
         if head in self._heads or not self._c.llama_memory_seq_rm(self._memory, 0, len(head), -1):
             return
+        # Cut before it is copied: the state of a sequence is all that it holds.
         self._evaluated = head
         size = self._c.llama_state_seq_get_size(self._context, 0)
         state = (ctypes.c_uint8 * size)()
@@ -248,8 +250,10 @@ def open_model(path: Path, gpu_layers: int) -> Any:
     Who asks for them frees them.
     """
     c = library()
+    # They are the whole process's: an earlier model's would be told of this one.
     _errors.clear()
     settings = c.llama_model_default_params()
+    # More than any model has: llama.cpp takes as many as there are.
     settings.n_gpu_layers = gpu_layers if gpu_layers >= 0 else 0x7FFFFFFF
     if kernels().get("AMX_INT8") == "1":
         # GCC 12's AMX kernels crash the process (scripts/llama_build.sh), and nobody can see

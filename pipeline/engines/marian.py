@@ -148,6 +148,7 @@ class Marian:
     ) -> Iterator[Translation]:
         """Translate the parts that `text` was cut into, each from what stands of it."""
         forced = regrouped(standing.pieces, len(cut)) if standing else ()
+        # The last part may go on, whatever stands of it.
         closed = min(standing.closed, len(cut) - 1) if standing else 0
         for place, (part, start, terms) in enumerate(by_part(text, cut, wanted)):
             pieces = forced[place] if place < len(forced) else ()
@@ -177,6 +178,7 @@ class Marian:
             return_attention=known is not None or bool(wanted),
         )[0]
         pieces = result.hypotheses[0]
+        # Who says "holy, holy, holy" is in no loop: the translation may repeat as often.
         repeats = repetition.longest(repetition.words(text)).count
         loop = repetition.anywhere(pieces, repeats)
         kept = pieces if loop is None else repetition.cut(pieces, loop, repeats)
@@ -199,6 +201,7 @@ class Marian:
             )
             if result.attention
             else (),
+            # Attention looks at pieces; what stands is counted in characters.
             settled=len(self._source.encode(text[: known.source])),
             is_whole=known.source == len(text),
         )

@@ -89,11 +89,13 @@ class EngineProcess(KeptProcess):
         start_s = time.perf_counter()
         message = {**request, "log_level": own_log_level()}
         try:
+            # A score may be asked for by another thread: answers must not be mixed up.
             with child.lock:
                 child.channel.send(message, data, patience=patience)
                 while True:
                     if is_cancelled is not None and _await(child.channel, is_cancelled, patience):
                         child.channel.send({"do": "cancel"}, patience=patience)
+                        # Once: what comes now is the error, or a text that was done already.
                         is_cancelled = None
                     answer, _ = child.channel.receive(patience)
                     if answer["is"] != "text":

@@ -118,6 +118,7 @@ class IncrementalRecognizer:
         if final:
             self._told = ()
             return Recognition(_text(pieces), words=_words(pieces))
+        # A policy gives back ids alone; the pieces know when they were spoken.
         standing = self._told[: len(prefix)]
         if [piece.id for piece in standing] == list(prefix):
             pieces = keep(standing, pieces)
@@ -196,6 +197,7 @@ def _words(pieces: Sequence[Piece]) -> tuple[Word, ...]:
 
 
 def _word(pieces: Sequence[Piece]) -> Word:
+    # A word is as sure as all of its pieces together.
     probabilities: list[Any] = [piece.probability for piece in pieces]
     return Word(_text(pieces), round(float(np.prod(probabilities)), 4))
 

@@ -138,6 +138,7 @@ class Whisper:
         # -1 stands for Whisper's own list: signs that nobody speaks.
         self._suppressed = list(get_suppressed_tokens(self._tokenizer, [-1]))
         try:
+            # Weights may load and not compute: better told at the start than at the first sentence.
             self.recognize(np.zeros(SAMPLE_RATE, np.float32), final=True)
         except EngineError as error:
             raise ModelError("model-broken", f"{key}: {error.message}") from error
@@ -174,6 +175,7 @@ class Whisper:
         ids = [token for token in heard.tokens if token < self._tokenizer.eot]
         pieces = [self._tokenizer.decode([token]) for token in ids]
         length = len(heard.recognition.text)
+        # Whole beginnings, not the sum of pieces: a letter of several bytes may be cut in two.
         until = (
             min(length, len(self._tokenizer.decode(ids[: count + 1]).lstrip()))
             for count in range(len(ids))
@@ -252,6 +254,7 @@ class Whisper:
             left_s = pcm.size / SAMPLE_RATE - _TAIL_S - word.end_s if word is not None else 0.0
             if word is None or left_s <= LOST_S:
                 break
+            # What the first look has missed; the later ones look for a part of it.
             lost_s = lost_s or left_s
             pcm = pcm[round(word.rest_start_s * SAMPLE_RATE) :]
             rest = self._decode(pcm, _FULL_S, telling=self._word_probabilities)

@@ -59,6 +59,7 @@ def sound_map(confusions: Sequence[Confusion]) -> dict[str, str]:
     """Return by what is said what is heard for it most often."""
     made: dict[str, str] = {}
     for each in sorted(confusions, key=lambda each: -each.count):
+        # The commonest mistake comes first and stays.
         made.setdefault(key(each.said), each.heard)
     return made
 
@@ -98,6 +99,7 @@ def with_terms(example: Example, glossary: Mapping[str, str]) -> Example | None:
     if not found:
         return None
     text = example.source
+    # From the end, as above: places in front stay true.
     for _, end, made in sorted(found, reverse=True):
         text = f"{text[:end]} [{made}]{text[end:]}"
     return replace(example, source=text, heard="")

@@ -106,6 +106,7 @@ def compare_translators(
     if prompt:
         settings[1] = _with(loaded, role, models[1], prompt)
     engines = [_translator(each, role) for each in settings]
+    # Both before the first answer: a load in between would slow only one of them.
     for engine in engines:
         engine.load()
     times: tuple[list[float], list[float]] = ([], [])
@@ -167,6 +168,7 @@ def _measured_sound(
     found = []
     for name in dict.fromkeys(spoken.set for spoken in sound):
         chosen = [n for n, spoken in enumerate(sound) if spoken.set == name]
+        # Taken from 100, so that more is better, as it is with translations.
         measures: dict[str, tuple[list[tuple[int, int]], ...]] = {
             "100 - WER": tuple([_errors(sound[n].text, side[n]) for n in chosen] for side in heard)
         }

@@ -82,6 +82,7 @@ def run(
     for step in steps:
         on_step(step)
         code = _run([sys.executable, "-m", "pipeline", *step.words, *options], directory)
+        # The old model being better is a result; the cycle has done its work.
         if code and not (step.may_say_no and code == _WORSE):
             failed.append(step)
     return failed
@@ -90,6 +91,7 @@ def run(
 def is_serving(directory: Path, now_s: float | None = None) -> bool:
     """Whether a service is going on: a session that is being written has had a caption lately."""
     now_s = time.time() if now_s is None else now_s
+    # Only the newest can be the one that is written.
     for folder in sessions(directory)[-1:] if directory.is_dir() else []:
         journal = folder / JOURNAL
         try:

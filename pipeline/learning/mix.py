@@ -89,6 +89,7 @@ class Mix:
 def make_mix(given: Ingredients, settings: MixSettings) -> Mix:
     """Return a mix; the same ingredients and settings always give the same one."""
     rng = random.Random(settings.seed)  # noqa: S311 - no secret
+    # In words alone: a comma more does not make it another sentence.
     unseen = {" ".join(words(text)) for text in given.held_out}
     shares = SHARES[settings.stage]
     wanted = {part: round(share * settings.pairs) for part, share in shares.items()}
@@ -190,6 +191,7 @@ def _passage(verses: Sequence[Verse], rng: random.Random) -> Example:
     place = (verses[first].book, verses[first].chapter)
     run = [verses[first]]
     for verse in verses[first + 1 : first + rng.randint(*_PASSAGE)]:
+        # A verse that a version lacks ends the passage: what follows it was never said behind it.
         if (verse.book, verse.chapter) != place or verse.number != run[-1].number + 1:
             break
         run.append(verse)

@@ -59,6 +59,7 @@ class TrainingOrder:
 
 def commands(order: TrainingOrder) -> list[list[str]]:
     """Return the programs that train and convert, in their order, as they are typed."""
+    # The trainers run in the checkout, where a relative path would be another one.
     base, mix, out = (path.absolute() for path in (order.base, order.material, order.out))
     told = ["--sound" if order.role == "stt" else "--mix", str(mix), "--out", str(out)]
     told += ["--minutes", f"{order.minutes:g}", "--threads", str(order.threads), "--no-compile"]

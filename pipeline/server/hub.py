@@ -177,6 +177,7 @@ class Hub:
     def publish(self, message: CaptionMessage, lang: str = "") -> None:
         """Send a caption that a board has just made; `lang`: that of a further target."""
         self._glass.published(message.seq, time.monotonic(), lang)
+        # With one board every display watches it, whatever language it has asked for.
         recipients = self._clients.of(lang) if len(self._boards.by_key) > 1 else list(self._clients)
         if self._mode == "dry-run":  # the audience is told to stand by, and sees nothing of it
             recipients = [client for client in recipients if client.authorized]
@@ -212,6 +213,7 @@ class Hub:
         for client in self._clients:
             wanted = self._boards.subscription(client.connection.request, is_strict=False)
             client.lang, client.board = wanted.lang, self._boards.key_of(wanted.lang)
+            # A seq of the session before would skip captions of this one.
             self._welcome(client, replace(wanted, since=None))
 
     async def close(self) -> None:

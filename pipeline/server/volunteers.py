@@ -121,6 +121,7 @@ class Volunteers:
                 like=self._file.stat(),
             )
         except OSError as error:
+            # A device that is not on disk would be let in until the next start, and then no more.
             self._devices = before
             raise _unusable(self._file, error.strerror or str(error)) from None
         self._stamp = _stamp_of(self._file)

@@ -126,6 +126,7 @@ class Listen(Worker):
                         self._take(replace(block, start_sample=start_sample))
                     break
                 except AudioLostError as lost:
+                    # What was said until then is a caption; nothing will go on with it.
                     self._flush(0.0)
                     if self._mutes <= 1:  # later ones of a row are no news
                         muted = lost.code == "audio-zeros" and self._has_sounded

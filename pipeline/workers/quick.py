@@ -119,6 +119,7 @@ class QuickPass:
         keeps = self.settings.translate.final.stability == "calm"
         self.commits.go_on(transcript, self.reopened if keeps else None)
         standing = self.commits.heard(transcript, keeps=keeps)
+        # Behind a final that is on screen only what was said since is translated.
         rest = replace(transcript, text=transcript.text[self.commits.said :].lstrip())
         idle = self._backoff.is_active(now) or self._degradation.rung >= Rung.SOURCE_CAPTIONS
         if self._translator is not None and self.commits.lead and not rest.text:

@@ -102,6 +102,7 @@ class Transcribe(Worker):
                 # What was handed over earlier than this has waited: records tell how long.
                 self._free_s = time.monotonic()
         finally:
+            # However this thread ends, those behind it must not wait for ever.
             self.quick.end()
             for transcripts in self._further:
                 transcripts.close()
@@ -166,6 +167,7 @@ class Transcribe(Worker):
         lexicon = self._dictionary.lexicon_for(transcript.raw_text)
         transcript = correct(lexicon, transcript)
         if not utterance.is_whole:
+            # Here the sound ends, not the sentence: the recognizer cannot tell the two apart.
             transcript = replace(transcript, text=without_guessed_end(transcript.text))
         why = self._objection(transcript)
         # A partial of the same sound was good: the fault is the decoding's, not the speaker's.
