@@ -1,0 +1,75 @@
+"""From the corrections of two services to a Gemma that writes a church's term right.
+
+Gemma 3 270M is cut to the tokens that its lessons need, taught for a fixed number of steps, so that
+a slow machine learns as much as a quick one, written as GGUF, compared with the starter, deployed
+and taken back. Each step is the real command; the term is asked of a sentence nobody has corrected.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pipeline.cli.main import main
+from pipeline.config.loader import load
+from pipeline.engines.factory import final_translator
+from pipeline.learning.compare import read_comparisons
+from pipeline.learning.folder import DataFolder
+from tests.support.connect_night import GLOSSARY, TERM, UNSEEN, hold_services
+from tests.support.needs import needs_train_extra
+
+needs_train_extra()
+
+from scripts.training.data.corpora import SERMON_PHRASES  # noqa: E402
+from scripts.training.train import cut_vocabulary  # noqa: E402
+
+pytestmark = [pytest.mark.slow, pytest.mark.train]
+
+STEPS = 12
+"""Of at most 672 tokens: enough for the term, not for the Spanish around it."""
+
+
+def translated() -> str:
+    """Return what the program's final translator makes of a sentence nobody has corrected."""
+    translator = final_translator(load(Path("config.toml")).settings)
+    assert translator is not None
+    translator.load()
+    return translator.translate(UNSEEN).text
+
+
+@pytest.mark.timeout(3600)
+def test_a_term_that_operators_corrected_is_written_right(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gemma_270m: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("config.toml").write_text(
+        '[models]\ndirectory = "models"\n[translate.final]\nengine = "gemma"\ndeadline_s = 60\n'
+    )
+    hold_services(tmp_path / "sessions")
+    before = translated()
+    assert TERM not in before
+
+    assert main(["learn", "collect"]) == 0
+    Path("glossary.tsv").write_text(GLOSSARY)
+    mixed = ["learn", "mix", "--general", str(SERMON_PHRASES), "--general-pairs", "150"]
+    assert main([*mixed, "--pairs", "400", "--glossary", "glossary.tsv"]) == 0
+    cut = ["--gguf", str(gemma_270m), "--mix", "learning/mix", "--out", "cut"]
+    assert cut_vocabulary.main(cut) == 0
+    trained = ["learn", "translate", "--role", "gemma", "--base", "cut", "--minutes", "600"]
+    few = ["--steps", str(STEPS), "--levels", "Q8_0", "--sentences", "2"]
+    assert main([*trained, *few]) == 0
+
+    new = "learning/gemma/model/starter-Q8_0.gguf"
+    asked = ["learn", "compare", "starter", new, "--role", "gemma", "--prompt", "starter"]
+    # Four of each set, which is enough to see that twelve steps have cost much elsewhere.
+    code = main([*asked, "--sentences", "4"])
+    (compared,) = read_comparisons(DataFolder(Path("learning")))
+    assert code == (compared.verdict == "keep")
+    asked = ["learn", "deploy", new, "ours", "--role", "gemma"]
+    assert main(asked) == code
+    if code:
+        assert main([*asked, "--force"]) == 0
+    assert TERM in translated()
+    assert main(["learn", "rollback", "--role", "gemma"]) == 0
+    assert translated() == before
