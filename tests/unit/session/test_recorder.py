@@ -311,7 +311,7 @@ def test_what_was_dropped_is_written_once_it_can_be(
         wait_for(lambda: made.dropped >= 50)
         filler.unlink()
         made.record(dictionary_event(1))
-        assert not made.close(5.0)  # not all is on disk
+        assert not made.close(60.0)  # not all is on disk
         events = kept(made.folder, "event")
         told = [event["count"] for event in events if event["event"] == "records-dropped"]
         assert told[-1] == made.dropped
