@@ -38,6 +38,7 @@ class CaptureQueue:
     def __init__(self, rate: int) -> None:
         self.rate = rate
         self.overflows = 0
+        # Without a limit of its own, which would refuse the newest: `put` drops the oldest.
         self._chunks: queue.SimpleQueue[Chunk | None] = queue.SimpleQueue()
         self._position = 0
         self._arrived_s = 0.0
@@ -54,6 +55,7 @@ class CaptureQueue:
             # PortAudio does not say how much was lost; the time between two callbacks does.
             if self._arrived_s:
                 lost = round((arrived_s - self._arrived_s) * self.rate) - len(frames)
+                # At least a block: the clock need not show the gap, and there is one.
                 self._position += max(lost, self.rate * BLOCK_SAMPLES // SAMPLE_RATE)
         chunk = Chunk(self._position, frames, arrived_s)
         self._position, self._arrived_s = chunk.end, arrived_s

@@ -89,17 +89,20 @@ def meter(source: AudioSource) -> Iterator[Level]:
                 held.clear()
                 yield measure(pcm, speaking=False)
     finally:
+        # Also when its reader leaves early: a generator that is dropped comes by here.
         source.close()
 
 
 def scan(sounddevice: Any) -> tuple[Device, ...]:
     """Initialise PortAudio again and return its devices. Only inside `call`."""
+    # An open stream would end with it: while one is live the list stays that of before.
     if not live:
         # The only way to find new devices. After a failed attempt it is not initialised.
         if sounddevice._initialized:  # noqa: SLF001
             sounddevice._terminate()  # noqa: SLF001
         sounddevice._initialize()  # noqa: SLF001
     apis = sounddevice.query_hostapis()
+    # Without any sound system there is no host API, and no default to ask for.
     default = apis[sounddevice.default.hostapi]["default_input_device"] if apis else -1
     return tuple(
         Device(

@@ -102,6 +102,7 @@ class AudioFile:
         began_s, told_s = time.monotonic(), 0.0
         for block in self._all_blocks():
             at_s = block.start_sample / SAMPLE_RATE
+            # A loop is on the way to no end.
             if not self._loop and at_s >= told_s + max(_TOLD_S, self._length_s / _TOLD_TIMES):
                 told_s = at_s
                 log.info("played", at=_clock(at_s), of=_clock(self._length_s))
@@ -158,6 +159,7 @@ class AudioFile:
         try:
             return MediaFile(self._path)
         except MediaError as error:
+            # Of what is no video by its name FFmpeg's complaint would only lead astray.
             reason = f"{refused.rstrip('.')}; as a video or m4a: {error}"
             raise self._unreadable(reason if self._path.suffix in _MEDIA else refused) from None
 
@@ -177,6 +179,7 @@ class AudioFile:
             try:
                 frames = self._file.read(_READ_FRAMES, dtype="float32", always_2d=True)
                 if not len(frames) and self._loop:
+                    # Read again at once: nothing read would be the end.
                     self._file.seek(0)
                     frames = self._file.read(_READ_FRAMES, dtype="float32", always_2d=True)
             except (soundfile.SoundFileError, MediaError) as error:

@@ -46,6 +46,7 @@ class ForgottenHold:
 
     def reset(self) -> None:
         """Count anew: captions are not held by an operator."""
+        # Asked with every block that is not held: seldom is there anything to do.
         if self._spoken:
             self._spoken.clear()
             self._count = 0

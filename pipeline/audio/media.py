@@ -44,6 +44,7 @@ class MediaFile:
         self._container: Any = None
         try:
             options = {"format_whitelist": _FORMATS}
+            # PyAV raises for titles in another encoding, and nobody asks for titles here.
             self._container = av.open(self._raw, options=options, metadata_errors="ignore")
             self._track = _sound(self._container)
             self.samplerate = int(self._track.rate)

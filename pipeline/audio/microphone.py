@@ -152,8 +152,10 @@ class Microphone:
                 f"{device.name} cannot be opened: {error}.",
                 "Another program may be holding it.",
             ) from None
+        # The queue of before goes, and what it has counted stays.
         self._earlier_overflows += self._capture.overflows
         self._capture, self._name = capture, device.name
+        # Made with the first frames: they alone tell when the new counting began.
         self._cutter, self._expected = None, 0
 
     def _discard(self, _sounddevice: Any) -> None:

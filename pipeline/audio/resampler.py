@@ -92,5 +92,6 @@ class BlockResampler:
         for offset in range(0, whole, BLOCK_SAMPLES):
             start = self._start
             self._start += BLOCK_SAMPLES
+            # Not below 0: the zeros of a last block lie behind everything that came in.
             ago_s = max(0, self.position - self._start) / SAMPLE_RATE
             yield AudioBlock(start, samples[offset : offset + BLOCK_SAMPLES], arrived_s - ago_s)

@@ -96,6 +96,7 @@ class Segmenter:
             out += self._close("gap")
             self._forget()
         self._expected = block.start_sample + len(block.pcm)
+        # Only between utterances: one is measured from beginning to end by the same settings.
         if self._open is None:
             self._use(self.vad)
         if self._open is None and probability < self._threshold:
@@ -135,6 +136,7 @@ class Segmenter:
             before = opened.before(song_from)
             # A word before the first note is speech, and stays; a breath before it is none.
             said = sum(opened.voiced[:before]) >= (1 if self._continues else self._min_blocks)
+            # Without a revision nothing of it was handed on, and nobody need be told.
             if said or self._revision:
                 out = self._resume(opened)
                 final = self._utterance(opened, before if said else len(opened), "song")
@@ -175,6 +177,7 @@ class Segmenter:
     def _start(self) -> Stretch:
         blocks = list(self._pre_roll)
         lead = len(blocks)
+        # What was kept from before the start counts neither as speech nor as a place to cut.
         self._open = Stretch(blocks, [False] * lead, [0.0] * lead, lead)
         self._pre_roll.clear()
         self._next_partial = lead + self._partial_blocks
@@ -274,7 +277,9 @@ class Segmenter:
         if self.speaking:
             kept = min(len(opened), opened.speech_end(len(opened)) + _TAIL_BLOCKS)
             if self._eager is not None:
+                # Just what was handed out: the final's text may have been made of these samples.
                 kept = len(self._eager.pcm) // BLOCK_SAMPLES
+            # Behind a gap or the end nothing comes that could be its other half.
             can_resume = cause == "silence" and self._keep_blocks > 0
             out = [replace(self._utterance(opened, kept, cause), can_resume=can_resume)]
             closed = Closed(opened, self._id, out[0].revision, len(opened))
@@ -294,6 +299,7 @@ class Segmenter:
         at = opened.best_cut(_PAUSE_BLOCKS)
         out = [self._utterance(opened, at, "length")]
         self._open = opened.split(at)
+        # However short the rest is, it is speech: the least length is for knocks.
         self._continues = True
         self._use(self.vad)
         self._next_partial = self._partial_blocks

@@ -88,6 +88,7 @@ class SongFeatures:
     def reset(self) -> None:
         """Forget what was heard, after a gap."""
         self._past[:] = 0.0
+        # The rows stay as they are: none is looked at before all are written anew.
         self._taken = 0
 
     def push(self, pcm: Pcm, speech: float) -> NDArray[np.float32] | None:
@@ -144,6 +145,7 @@ def _fine_structure(notes: NDArray[np.float32]) -> tuple[NDArray[np.float32], ND
 
 def _shape(mels: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return the mean of the bands in pairs, against the mean of all."""
+    # Against their own mean: how loud it is must tell nothing.
     means = mels.mean(axis=0).reshape(-1, 3).mean(axis=1)
     return np.asarray(means - means.mean())
 

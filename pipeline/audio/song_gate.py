@@ -109,8 +109,10 @@ class SongGate:
         if control == "hold":
             if self.is_held:
                 return Passage()
+            # Where nothing was in doubt, all that is open was said before the song.
             return self._close(_NOW if self._doubted_from is None else self._doubted_from)
         if control == "caption" or not detects:
+            # What an operator held was song; what the detector held is wanted after all, and whole.
             begin = self._begun() if before == "hold" and self.is_held else 0
             held, heard = self.is_held, self._release(begin) if self._kept else ()
             self.is_held = False

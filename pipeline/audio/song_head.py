@@ -30,6 +30,7 @@ class SongHead:
         logits = features @ self.weights + self.bias
         # Less the largest: exp of a large number is infinite, and the shares stay the same.
         odds = np.exp(logits - logits.max(axis=-1, keepdims=True))
+        # 1 is the place of song in KINDS.
         return np.asarray(odds[..., 1] / odds.sum(axis=-1))
 
 

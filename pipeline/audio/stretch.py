@@ -96,6 +96,7 @@ class Stretch:
             return best_at
         # No pause: in the second half, where what is closed is long enough to be understood.
         half = len(self) // 2
+        # Without the last block: a cut behind it would leave nothing open.
         return half + 1 + int(np.argmin(self.probabilities[half:-1]))
 
 

@@ -15,6 +15,7 @@ class UtteranceIds:
 
     def take(self) -> int:
         """Return the next id."""
+        # += is a read and a write: two threads between them would get the same id.
         with self._lock:
             self.last += 1
             return self.last

@@ -198,6 +198,7 @@ class CaptionBoard:
         old = self.message(caption_id)
         if old.final and not (old.source.text or old.target.text):
             return None
+        # In an operator's name: what the pipeline says of it later must not bring it back.
         return self._put(self._withdrawn(old, "operator"))
 
     def retract(self, caption_id: int) -> CaptionMessage | None:
@@ -229,6 +230,7 @@ class CaptionBoard:
             self._passed_over.pop(old.id, None)
             sent.append(self._withdrawn(old, ""))
             self.seq = sent[-1].seq
+            # A partial of it that comes late is not shown then.
             self._forgotten_id = max(self._forgotten_id, old.id)
             self._forgotten_seq = self.seq  # a display that was away gets everything anew
         return sent

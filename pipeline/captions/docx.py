@@ -116,5 +116,6 @@ def _zipped(parts: Iterable[tuple[str, str]]) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in parts:
+            # The method once more: a ZipInfo brings its own, which compresses nothing.
             archive.writestr(zipfile.ZipInfo(name, _EPOCH), content, zipfile.ZIP_DEFLATED)
     return out.getvalue()

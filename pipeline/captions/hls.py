@@ -75,6 +75,7 @@ class RollingSubtitles:
             old = _Placed(now_s - max(0.0, heard_s - message.start_s))
         new = self._final(old, message, now_s, is_shown=is_shown) if message.final else old
         self._placed[message.id] = new
+        # They were laid out of the version before.
         self._cues.pop(message.id, None)
         while len(self._placed) > _MOST:
             oldest = next(iter(self._placed))
@@ -87,6 +88,7 @@ class RollingSubtitles:
         first = max(self._first, end - LISTED)
         lines = [
             "#EXTM3U",
+            # The first version in which a length may have a fraction (RFC 8216, 7).
             "#EXT-X-VERSION:3",
             f"#EXT-X-TARGETDURATION:{SEGMENT_S}",
             f"#EXT-X-MEDIA-SEQUENCE:{first}",
@@ -94,6 +96,7 @@ class RollingSubtitles:
         for number in range(first, end):
             began = datetime.fromtimestamp(number * SEGMENT_S, UTC)
             lines += [
+                # UTC, as in the segments: so they fit a stream whose time stamps are UTC as well.
                 f"#EXT-X-PROGRAM-DATE-TIME:{began:%Y-%m-%dT%H:%M:%S}.000Z",
                 f"#EXTINF:{SEGMENT_S}.000,",
                 f"{self._lang}/{number}.vtt",
@@ -126,9 +129,11 @@ class RollingSubtitles:
         start_s = old.start_s
         if start_s is None:
             queued_s = min(self._ended_s, old.spoken_s + _QUEUE_S)
+            # Never in a segment that is listed: players have read it, and do not ask again.
             start_s = max(round(old.spoken_s, 3), round(queued_s, 3), _end(now_s) * SEGMENT_S)
         text = subtitle(message, self._side) if is_shown else ""
         length_s = max(message.end_s - message.start_s, len(text) / CHARS_PER_S, SHORTEST_S)
+        # What is not shown keeps nobody waiting.
         if text:
             self._ended_s = max(self._ended_s, start_s + length_s)
         return replace(old, start_s=start_s, end_s=start_s + length_s, text=text)

@@ -186,6 +186,7 @@ def _tabs(text: str, name: str) -> Iterator[tuple[VerseId, str]]:
 
 def _place(book: str | None, chapter: str | None, verse: str | None) -> VerseId | None:
     numbers = (chapter or "", verse or "")
+    # Of any length they would reach int(), which raises for thousands of digits.
     if not all(part.strip().isdecimal() and len(part) < 5 for part in numbers):
         return None
     number = _book(book or "")

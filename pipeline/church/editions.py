@@ -58,6 +58,7 @@ def cache_directory() -> Path:
 
 def _home(variable: str, below: str) -> Path:
     named = os.environ.get(variable, "")
+    # As the XDG Base Directory Specification has it: relative paths are to be ignored.
     return Path(named) if Path(named).is_absolute() else Path.home() / below
 
 
@@ -126,6 +127,7 @@ def read(file: Path, name: str) -> Edition:
         with _opened(file) as stream:
             # What is compressed may unpack to gigabytes, whatever its size on disk.
             data = stream.read(MOST_BYTES + 1)
+        # -sig: some editors on Windows put a mark before the first line.
         text = data.decode("utf-8-sig")
     except (OSError, lzma.LZMAError, EOFError, UnicodeDecodeError) as error:
         raise VersesError(

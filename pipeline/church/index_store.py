@@ -60,6 +60,7 @@ def renew(lang: str) -> VerseIndex:
         try:
             return load(lang)
         except VersesError as error:
+            # One that nobody has built, or that is damaged, is built by command only.
             if error.code != "verses-outdated":
                 raise
         return build(lang)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 
+# In the order of the Bible, in which `passages` goes through the verses of a chapter.
 @dataclass(frozen=True, slots=True, order=True)
 class Reference:
     """A place in the Bible."""

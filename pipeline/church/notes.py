@@ -165,6 +165,7 @@ def written(notes: Notes, source: str) -> str:
 
 
 def _quoted(text: str) -> str:
+    # Backslashes first: afterwards those before the quotes would be doubled too.
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 

@@ -29,6 +29,7 @@ def read(path: Path) -> str:
     _reader(path.suffix, str(path))  # first: what is of no kind that is known need not be there
     try:
         size = path.stat().st_size
+        # Before it is read: whatever it is would come into memory whole.
         if size > _MOST_BYTES:
             raise _too_long(str(path), f"has {size / 1e6:.0f} MB")
         content = path.read_bytes()
@@ -63,6 +64,7 @@ def _too_long(name: str, what: str) -> NotesError:
 
 
 def _plain(content: bytes, name: str) -> str:
+    # Of text only UTF-16 has zeros, and it begins with a mark.
     if b"\0" in content[:4096] and not content.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise NotesError("notes-unreadable", f"{name} is not a text file.", _FIX)
     # cp1252 is what older editors on Windows write; latin-1 below takes any byte.
@@ -87,6 +89,7 @@ def _docx(content: bytes, name: str) -> str:
         with zipfile.ZipFile(io.BytesIO(content)) as parts:
             part = parts.getinfo("word/document.xml")
             size = part.file_size
+            # By what the archive says: zipfile unpacks no more of a part than that.
             xml = parts.read(part) if size <= _MOST_BYTES else b""
         # Word writes no DOCTYPE; without one there are no entities that could make it endless.
         root = ET.fromstring(b"" if b"<!DOCTYPE" in xml else xml or b"<w/>")  # noqa: S314
@@ -111,6 +114,7 @@ def _pdf(content: bytes, name: str) -> str:
     try:
         pages = pypdf.PdfReader(io.BytesIO(content)).pages
         count = len(pages)
+        # Counted first: to read the pages of a whole book would take its time.
         text = "\n".join(page.extract_text() for page in pages) if count <= _MOST_PAGES else ""
     except Exception as error:  # noqa: BLE001 - broken files raise all kinds
         message = f"{name} cannot be read as a PDF: {error}"

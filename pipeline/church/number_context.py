@@ -29,6 +29,7 @@ class NumberContext:
 
 _NAMES = "twenties thirties forties fifties sixties seventies eighties nineties"
 _DECADES = {1900 + 10 * ten: word_set(name) for ten, name in enumerate(_NAMES.split(), 2)}
+# "Les années soixante" are the 1960s: the century is not said.
 _FRENCH_DECADES = {year: frozenset({"annees"}) for year in (*range(1900, 2000, 10), 2010, 2020)}
 
 WORDS: Mapping[str, NumberContext] = {

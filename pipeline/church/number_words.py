@@ -100,6 +100,7 @@ def _french() -> dict[tuple[str, ...], int]:
     for ten, value in (tens | twenties | {(w,): v for w, v in _FR_ELSEWHERE.items()}).items():
         said[ten] = value
         # "Soixante-quinze" and "quatre-vingt-quinze" go on up to nineteen.
+        # Where people say "huitante", 90 has a word of its own as well.
         most = 20 if value in (60, 80) and ten not in (("huitante",), ("octante",)) else 10
         for unit, words in enumerate(small[1:most], 1):
             said[*ten, *words] = value + unit
@@ -150,6 +151,7 @@ WORDS: Mapping[str, NumberWords] = {
         tens=_counted(_ES_TENS, 30, 10),
         tens_join="y",
         hundreds={"cien": 100, "ciento": 100}
+        # "Ciento" has no gender: it stands above.
         | {f"{s}{e}": v for s, v in _ES_HUNDRED_STEMS.items() if v > 100 for e in ("os", "as")},
         hundred=frozenset(),
         hundred_join="",
@@ -214,6 +216,7 @@ def _part(  # noqa: PLR0911 - form by form
     """Return a number below a thousand, or any in digits: what may stand before a scale."""
     word = tokens.word(at)
     if word.isdecimal():
+        # Nobody says longer ones, and int() raises for thousands of digits.
         return _digits(tokens, at, words) if is_first and len(word) <= 12 else None
     if word in words.bare_scales and is_first:
         return Number(1, at)
@@ -280,6 +283,7 @@ def _below_100(  # noqa: PLR0911 - form by form
 
 def _phrase(tokens: Tokens, at: int, words: NumberWords) -> Number | None:
     """Return the longest of the phrases that stands at a token."""
+    # The longest first: "quatre-vingt-dix" begins with "quatre".
     for end in range(min(len(tokens), at + _LONGEST), at, -1):
         said = tokens.words[at:end]
         for phrases, is_ordinal in ((words.phrases, False), (words.ordinal_phrases, True)):

@@ -34,6 +34,7 @@ def find_slot(text: str, reference: Reference, langs: tuple[str, str]) -> tuple[
     It is the book's name, in either language and with whatever numbers follow; or else the bare
     "3:16", with a word before it that looks like the name.
     """
+    # As a set: a name that both languages have is found twice in one place.
     names = set(_named(text, reference.book, langs))
     if len(names) == 1:
         ((start, end),) = names
@@ -71,5 +72,6 @@ def _is_like(word: str, book: int, langs: tuple[str, str]) -> bool:
     """Whether a word looks like a book's name in either language: "Zephanías"."""
     if any(word in NAMES[lang] for lang in langs):
         return False  # it is another book
+    # Without the number of "1 Samuel": only the name can be misspelled.
     names = (plain(PRINTED[lang][book - 1]).split()[-1] for lang in langs)
     return any(SequenceMatcher(None, word, name).ratio() >= _ALIKE for name in names)

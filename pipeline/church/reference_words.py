@@ -57,6 +57,7 @@ WORDS: Mapping[str, ReferenceWords] = {
         people=word_set(
             "meet met see saw call called told tell ask asked gave give by at around with"
         ),
+        # As in "Psalm one oh five".
         zero=word_set("oh o zero"),
     ),
     "es": ReferenceWords(
@@ -67,6 +68,7 @@ WORDS: Mapping[str, ReferenceWords] = {
         of=word_set("de del en"),
         articles=word_set("el la los las"),
         fillers=word_set("carta epistola libro de del a los las la el san pablo"),
+        # Saints stand before gospels: "según San Juan".
         cues=word_set("en leer lean leamos leemos evangelio libro lectura segun san"),
         follow=word_set(
             "dice dijo nos ensena es y donde cuando que el la los en para con porque pero como "

@@ -198,6 +198,7 @@ class _Blocks:
     """The compressed blocks of a testament, each unpacked once, when it is asked for."""
 
     def __init__(self, starts: bytes, data: bytes, module: _Module) -> None:
+        # Half an entry is none: a verse that needs it is refused by its name.
         whole = len(starts) // _BLOCK.size * _BLOCK.size
         self._starts = list(_BLOCK.iter_unpack(starts[:whole]))
         self._data = data
@@ -222,9 +223,11 @@ class _Blocks:
             text = unpacker.decompress(self._data[start : start + size], self._left + 1)
         except zlib.error:
             raise VersesError("verses-broken-file", broken, _AGAIN) from None
+        # Of all blocks together: each of very many may be small.
         self._left -= len(text)
         if self._left < 0:
             raise VersesError("verses-too-large", f"{self._module.name} is too large for a Bible.")
+        # zlib unpacks what is cut short as far as it goes, without an error.
         if not unpacker.eof:
             raise VersesError("verses-broken-file", broken, _AGAIN)
         return text

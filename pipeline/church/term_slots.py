@@ -64,6 +64,7 @@ def names(text: str, said: str, wanted: Sequence[WantedTerm]) -> list[Place]:
         for start, end in _capitals(said)
         if _is_free((start, end), own)
     )
+    # With no name heard the tuple is empty, and no word begins with an empty tuple.
     return [(a, b) for a, b in _capitals(text) if plain(text[a:b]).startswith(heard)]
 
 
@@ -133,6 +134,7 @@ def fillings(
 
 def _capitals(text: str) -> list[Place]:
     """Return the words with a capital, but for those that are as short as an article."""
+    # Behind what French elides: of "d'Israël" the capital is the I.
     bare = ((a + elided(text, a), b) for a, b in words_in(text))
     return [(a, b) for a, b in bare if text[a].isupper() and b - a > _SHORT]
 
@@ -178,6 +180,7 @@ def _widened(text: str, place: Place, form: str) -> Place:
     own = [plain(word) for word in form.split()]
     before = [span for span in words_in(text) if span[1] <= start]
     behind = [span for span in words_in(text) if span[0] >= end]
+    # As many as there are: any that is left would be said twice.
     for count in range(len(own) - 1, 0, -1):
         if _reads(text, before[-count:], own[:count]) and text[before[-1][1] : start].isspace():
             start = before[-count][0]

@@ -84,6 +84,7 @@ class VerseIndex:
         wanted = np.array(sorted(pairs), np.int64)
         at = np.searchsorted(self.keys, wanted)
         at = at[at < len(self.keys)]
+        # searchsorted tells where a pair would stand, whether it is there or not.
         at = at[np.isin(self.keys[at], wanted)]
         lists = [self.postings[self.starts[i] : self.starts[i + 1]] for i in at]
         lists = [each for each in lists if len(each) <= _COMMON]

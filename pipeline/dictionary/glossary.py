@@ -122,6 +122,7 @@ def compile_glossary(terms: tuple[Term, ...], lang: str) -> Glossary:
     return Glossary(tuple(kept), compile_lexicon(rules), entries, lang)
 
 
+# Cached: when one file changes, those of all languages are read again.
 @lru_cache(maxsize=16)
 def parse_terms(toml_text: str, name: str) -> tuple[Term, ...]:
     """Return the entries of one file in its order; `name` is the file's name, for messages.

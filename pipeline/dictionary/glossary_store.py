@@ -66,6 +66,7 @@ class GlossaryStore:
         """Read and compile all files. Raises DictionaryError; then the old ones stay."""
         if not self._is_on:
             return
+        # All files, before any takes effect: a mistake in one leaves what is in force.
         self._terms = {
             lang: tuple(
                 term
@@ -125,6 +126,7 @@ class GlossaryStore:
         """Take what `add` has appended out of the file and out of force. Raises DictionaryError."""
         file = self.own(target)
         content = self._read(file)
+        # As with rules: what somebody has edited since is not taken out.
         if content.count(text) != 1:
             message = f"{file} has been changed: the entry is not as it was added."
             raise DictionaryError("dictionary-rule-gone", message, "Remove it in the file.")
@@ -143,6 +145,7 @@ class GlossaryStore:
     def _compile(self) -> None:
         langs = {*self._terms, *self._held} if self._is_on else set[str]()
         self._compiled = {
+            # What is held comes last: of equal phrases the later one wins.
             lang: compile_glossary((*self._terms.get(lang, ()), *self.held(lang)), lang)
             for lang in langs
         }

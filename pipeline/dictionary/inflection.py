@@ -129,6 +129,7 @@ def determiners(text: str, start: int, form: str, lang: str) -> list[tuple[int, 
 def _french_determiners(text: str, start: int, form: str) -> list[tuple[int, str]]:
     noun = start + elided(text, start)
     bare = plain(form)
+    # An h is mute unless _KEPT_H knows better.
     is_vowel = bare[0] in "aeiouh" and not _KEPT_H.match(bare)
     if found := _determiner_before(text[:noun]):
         begins, old, (masculine, feminine, *elisions) = found
@@ -144,6 +145,7 @@ def _french_determiners(text: str, start: int, form: str) -> list[tuple[int, str
 
 def _determiner_before(text: str) -> tuple[int, str, tuple[str, ...]] | None:
     """Return where a French determiner at a text's end begins, itself, and its kind."""
+    # One sign for one: a place found in it is a place in the text.
     plain_text = text.replace("’", "'")
     for word in _FRENCH_DETERMINERS:
         gap = "" if word.endswith("'") else r"\s+"

@@ -238,8 +238,10 @@ def _all_forms(words: frozenset[str]) -> frozenset[str]:
 
 def _cased_like(found: str, write: str) -> str:
     """Return `write` in the case of `found`; a word with a capital of its own is a name."""
+    # A text keeps the apostrophes that it has.
     if "’" in found:
         write = write.replace("'", "’")
+    # One capital letter alone begins a sentence; it is no heading.
     if len(found) > 1 and found.isupper():
         words = write.split()
         return " ".join(word if _has_capital(word) else word.upper() for word in words)

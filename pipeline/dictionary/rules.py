@@ -94,6 +94,7 @@ def parse_rules(toml_text: str, name: str) -> tuple[Rule, ...]:
 def read_toml(toml_text: str, name: str) -> dict[str, Any]:
     """Return a file's tables; `name` is the file's name. Raises DictionaryError."""
     try:
+        # Some editors on Windows begin a file with this mark, and TOML knows none.
         return tomllib.loads(toml_text.removeprefix("\ufeff"))
     except (ValueError, RecursionError) as error:  # endless digits and brackets are the latter two
         raise DictionaryError(
@@ -172,7 +173,9 @@ class Table:
 def lists_of(top: Table, name: str) -> dict[str, frozenset[str]]:
     """Return the word lists of a file, by name. Raises DictionaryError."""
     table = top.take("lists", dict, "a table", {})
+    # Any key is known: people name their lists.
     lists = Table(table, set(table), f"{name}, [lists]")
+    # {}: a list names no other, so that none can name itself.
     return {at: context(lists, at, {}) for at in table}
 
 

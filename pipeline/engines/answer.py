@@ -50,6 +50,7 @@ def read_answer(
     return Translation(
         text=one_line(answer.text.partition(end)[0]),
         engine=engine,
+        # Who does not count sends about a token at a time.
         tokens=answer.tokens or answer.pieces,
         prompt_tokens=answer.prompt_tokens,
         stopped=answer.stopped,

@@ -167,6 +167,7 @@ class ApiServer:
     def _key(self) -> str:
         where = setting(self._section, "key_file")
         try:
+            # It goes into a header, which holds ASCII.
             key = Path(self._key_file).read_text("ascii").strip()
         except OSError as error:
             raise ModelError(

@@ -39,6 +39,7 @@ LOG_MARK: Final = b"\x1e"
 OUT_OF_MEMORY: Final = 12
 """The exit code of a process that got no memory."""
 
+# From <linux/prctl.h>: Python has no names for them.
 _PR_SET_PDEATHSIG, _PR_SET_NAME = 1, 15
 NO_MEMORY: Final = re.compile(
     r"bad_alloc|out of memory|cannot allocate memory|OUT_OF_MEMORY|MemoryError|mkl_malloc"
@@ -51,7 +52,9 @@ NO_MEMORY: Final = re.compile(
 def main() -> None:
     """Serve the socket whose descriptor is the second argument, for the parent in the third."""
     end, parent = socket.socket(fileno=int(sys.argv[2])), int(sys.argv[3])
+    # First of all: until then it would outlive a parent that dies.
     _step_back(parent, sys.argv[4])
+    # Of a crash in a library the parent's log has the lines of Python that led to it.
     faulthandler.enable()
     channel = Channel(end)
     with suppress(EOFError, OSError):
@@ -82,6 +85,7 @@ def _step_back(parent: int, name: str) -> None:
 def _serve(channel: Channel) -> None:
     description, _ = channel.receive(Patience())
     _send_logs(description["log_level"])
+    # Where that cannot be set the engine runs all the same.
     with suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text(str(description["oom_score_adj"]))
     with suppress(OSError):
@@ -97,6 +101,7 @@ def _serve(channel: Channel) -> None:
         return
     channel.send({"is": "loaded", **_facts(engine)}, patience=Patience())
     while True:
+        # Without a limit: nobody may speak for an hour, and that is no fault.
         request, data = channel.receive(Patience())
         if request["do"] == "cancel":
             continue  # read between two tokens, or too late: the answer was on its way

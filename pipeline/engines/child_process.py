@@ -36,6 +36,7 @@ _BOOT: Final = (
     "import sys; sys.argv[1] in sys.path or sys.path.insert(0, sys.argv[1]); "
     "from pipeline.engines.child import main; main()"
 )
+# systemd gives them to the daemon: a child must not speak in its name.
 _OWN_NOTICES = ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID")
 _LAST_LINES = 40
 _LATE_LINES = 8
@@ -69,6 +70,7 @@ class ChildProcess:
         self._killed_s: float | None = None
         self._rest = b""
         self._last_lines: deque[str] = deque(maxlen=_LAST_LINES)
+        # Counted before the start: only a later kill can have been this process's.
         self._oom_kills = _oom_kills()
         ours, its = socket.socketpair()
         try:
@@ -90,6 +92,7 @@ class ChildProcess:
             ours.close()
             raise
         finally:
+            # The child has a copy: while this one is open, its death is no end of the socket.
             its.close()
         self.channel = Channel(ours)
         self._description = {

@@ -50,6 +50,7 @@ class Completions(ApiServer):
             if data.strip() == "[DONE]":
                 return
             piece = self._piece(self._object(data.encode()))
+            # Not every server sends [DONE]; then a piece that says why it is the last will do.
             is_finished |= bool(piece.finish)
             yield piece
         if not is_finished:

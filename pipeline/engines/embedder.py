@@ -54,6 +54,7 @@ class Embedder:
     def embed(self, text: str) -> npt.NDArray[np.float32]:
         """Return a vector of length 1. Raises EngineError (embedding-failed)."""
         tokens = self._tokens(self._prefix + text)
+        # A model that reads a text all at once has none, and nothing to forget.
         if memory := self._c.llama_get_memory(self._context):
             self._c.llama_memory_clear(memory, True)
         array = (ctypes.c_int32 * len(tokens))(*tokens)
@@ -82,6 +83,7 @@ class Embedder:
 
     def _tokens(self, text: str) -> list[int]:
         data = text.encode(errors="replace")
+        # As in `llama.Llama.tokenize`: a token has a byte at least.
         size = len(data) + 8
         tokens = (ctypes.c_int32 * size)()
         count = self._c.llama_tokenize(self._vocab, data, len(data), tokens, size, True, False)

@@ -116,6 +116,7 @@ class ExLlama:
         except _REFUSALS as error:
             message = f"{self._path.name}: {_said(error)}."
             raise EngineError("exllama-failed", message) from error
+        # `join` makes 0.0 of what is not told, and that would be certainty.
         return replace(join(self.name, parts), avg_logprob=None)
 
     def _package(self) -> Any:
@@ -146,6 +147,7 @@ class ExLlama:
         config.max_seq_len = self._context
         config.arch_compat_overrides(quiet=True)
         model = exllamav2.ExLlamaV2(config)
+        # Lazy: `load_autosplit` makes it, each layer's on the GPU where the layer lies.
         cache = exllamav2.ExLlamaV2Cache(model, max_seq_len=self._context, lazy=True)
         model.load_autosplit(cache)
         self._tokenizer = exllamav2.ExLlamaV2Tokenizer(config)
@@ -193,6 +195,7 @@ class ExLlama:
                     if result["stage"] == "streaming":
                         yield _piece(result, len(tokens))
         finally:
+            # However it ends: what is left of it would be worked on with the next text.
             self._generator.cancel(job)
 
     def _ends(self, end: str) -> list[int | str]:

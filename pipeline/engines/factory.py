@@ -248,12 +248,14 @@ def _final_processes(
         specs[alone.translate.target] = _of_target(final_spec, alone)
     alike: list[tuple[EngineSpec, list[str]]] = []
     for lang, spec in specs.items():
+        # One process for all that are alike: its weights are in memory once.
         same = next((langs for other, langs in alike if spec and other.is_like(spec)), None)
         if same is not None:
             same.append(lang)
         elif spec is not None:
             alike.append((spec, [lang]))
     finals: dict[str, TranslatorProcess | LanguageTranslator | None] = dict.fromkeys(specs)
+    # Languages that ask one server share its requests, each with a process of its own.
     turns: dict[str, Turns] = {}  # by the server's address
     for each in (settings, *settings.by_target()):
         final = each.translate.final
@@ -263,6 +265,7 @@ def _final_processes(
         part = FINAL if is_first else _part(FINAL, ", ".join(langs))
         process = TranslatorProcess(spec, part, **_process_options(settings, restarts=True))
         if spec.is_elsewhere and len(specs) > 1:
+            # One: `is_like` never puts servers together.
             (lang,) = langs
             finals[lang] = turns[spec.arguments["url"]].at(process, lang, is_first=is_first)
             continue

@@ -74,6 +74,7 @@ class Gemma:
         self._style = prompts.style_for(path) if prompt == "auto" else prompt
         self._source = source
         self.target = target  # may change between calls
+        # Share 0: processes before this one have died on the GPU, with less and less of it.
         self._gpu_layers = gpu_layers if gpu_share else 0
         self._gpu_share = gpu_share
         self._settings = _Settings(
@@ -230,6 +231,7 @@ class Gemma:
         token, logprob = self._choose(draft, place)
         while True:
             yield token, logprob, False
+            # 1 is for the token itself, which is fed before its guesses.
             most = min(self._most_guesses, self._llama.room - 1)
             place = drafting.place_in(draft.tokens, made)
             guesses = draft.tokens[place : place + most] if place is not None else []
@@ -266,6 +268,7 @@ class Gemma:
             return _NOTHING
         prompt = prompts.render(self._style, "", self._source, self.target)
         tokens = self._as_answer(draft)
+        # With its end, so that a draft that is right saves that step, too.
         end = self._llama.tokenize(prompt.end, special=True)
         if standing is None:
             return Draft([*tokens, *end])

@@ -14,6 +14,7 @@ def gpu_steps(path: Path, asked: int, share: float) -> list[int]:
     """
     total = llama.layers(path)
     most = total if asked < 0 else min(total, asked)
+    # Each number once: with one layer the half of it is none already.
     return list(dict.fromkeys([asked if share == 1 else int(most * share), most // 2, 0]))
 
 

@@ -51,6 +51,7 @@ def gpu_use(pid: int, *, patience_s: float = _PATIENCE_S) -> GpuUse | None:
     held = parse_processes(listed).get(pid)
     if not held:
         return None
+    # Only of a process that is on one: each question starts a program.
     asked = query("--query-gpu=uuid,utilization.gpu", patience_s=patience_s)
     shares = parse_shares(asked)
     busy = max((shares[gpu] for gpu in held if gpu in shares), default=None)
@@ -68,6 +69,7 @@ class GpuWatch:
         """Look, if that is due."""
         if time.monotonic() >= self._next_s:
             self.use = gpu_use(pid, patience_s=_WATCH_PATIENCE_S)
+            # Counted from the answer: a slow one must not make the next question due at once.
             self._next_s = time.monotonic() + _WATCH_S
 
     def forget(self) -> None:

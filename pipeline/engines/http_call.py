@@ -154,6 +154,7 @@ class HttpCall:
         """Yield an answer's lines with their ends; the last may have none."""
         # Not `readline`: of a chunked answer that breaks off it makes one that is whole.
         rest, read = b"", 0
+        # read1: `read` would hold words back until the whole piece is there.
         while not self._is_closed and (piece := response.read1(_PIECE)):
             read += len(piece)
             *lines, rest = (rest + piece).split(b"\n")

@@ -233,6 +233,7 @@ class KeptProcess:
             return Life(Cause("engine-crashed", words), on_gpu=on_gpu)
         with self._changed:
             self._running = child
+        # `close` may have come before there was a process to kill.
         if self._closing.is_set():
             child.kill(Cause("engine-closed", "was not needed any more"))
         answer = self._await_loaded(child)
@@ -253,6 +254,7 @@ class KeptProcess:
             child.describe()
             while is_alive:
                 is_alive = child.pump(1.0, answers=True) and not child.is_over
+                # Also of one that has just ended: it may have refused its model before that.
                 if child.has_answer():
                     answer, _ = child.channel.receive(Patience())
                     self.load_s = took_s = time.monotonic() - began_s
@@ -270,6 +272,7 @@ class KeptProcess:
         layers = child.gpu_layers = facts["gpu_layers"]
         self._supervision.loaded(time.monotonic())
         if self._crashes is not None:
+            # It has loaded: what it did before tells nothing of its file any more.
             self._crashes.forget(self.spec.model)
         self.memory_bytes = self.loaded_bytes = child.memory_bytes()
         self._own_reason, before = facts["degraded_reason"], self._less_gpu
@@ -327,6 +330,7 @@ class KeptProcess:
             if tell is None:
                 self._untold.append((code, message))
         if tell is not None:
+            # Outside the lock, as in `listen`.
             tell(code, message)
 
 

@@ -111,6 +111,7 @@ def joined(first: Recognition, rest: Recognition) -> Recognition:
         first,
         text=" ".join([*texts[0], *texts[1][begin:]]),
         avg_logprob=float(np.average(logprobs, weights=weights)) if len(logprobs) == 2 else None,
+        # The worse of both: a loop in either part is one in the whole.
         compression_ratio=max(first.compression_ratio or 0.0, rest.compression_ratio or 0.0),
         words=(*first.words, *rest.words[begin:]),
     )

@@ -29,6 +29,7 @@ def streaming_spec(stt: Stt, model: Path) -> EngineSpec:
             f'stt.device = "cuda": {stt.engine} hears on the CPU here.',
             'Set stt.device to "cpu", or stt.engine to "whisper".',
         )
+    # Moonshine takes no number of threads.
     arguments = {"threads": stt.threads} if stt.engine == "sherpa-onnx" else {}
     name = f"{stt.engine}:{model.name}"
     return EngineSpec(stt.engine, name, model, arguments, section="stt")
@@ -64,7 +65,9 @@ def openai_spec(
     where = {"url": chosen.url, "key_file": chosen.key_file, "ca_file": chosen.ca_file}
     arguments: dict[str, Any] = {**_asked(settings, chosen), **where}
     if local is not None:
+        # As plain values: the description goes to another process.
         arguments["local"] = local.as_json()
+    # No file: the server's name for it (`EngineSpec.model`).
     return EngineSpec("openai", "openai", Path(chosen.model), arguments, section)
 
 

@@ -76,6 +76,7 @@ class Moonshine:
             self.push(np.zeros(SAMPLE_RATE, np.float32), is_last=True)
         except Exception as error:
             raise ModelError("model-broken", f"{key}: {self._path}: {error}.") from error
+        # Else the silence would be the beginning of what is said first.
         self.reset()
 
     def push(self, pcm: Pcm, *, is_last: bool = False) -> Heard:

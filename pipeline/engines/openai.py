@@ -90,6 +90,7 @@ class OpenAi(RemoteEngine):
                 parts.append(self._patiently(attempt, until_s))
 
         self._ask(translate_parts)
+        # `join` makes 0.0 of what is not told, and that would be certainty.
         return replace(join(self.name, parts), avg_logprob=None)
 
     def score(self, text: str, target: str) -> tuple[float, float]:  # noqa: ARG002

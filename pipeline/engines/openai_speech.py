@@ -57,6 +57,7 @@ class OpenAiSpeech(RemoteEngine):
         """
         if not pcm.size:
             return Recognition("")
+        # For all attempts together: a caption does not wait longer because there were several.
         until_s = time.monotonic() + self.deadline_s
         attempt = partial(
             self.server.transcribe,

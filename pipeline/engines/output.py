@@ -28,6 +28,7 @@ class WholeWords:
         self._text += self._decoder.decode(piece)
         whole = self._text
         if self._spaced:
+            # A line break ends a word, too: `one_line` makes a space of it.
             whole = whole[: max(whole.rfind(" "), whole.rfind("\n"), 0)]
         whole = one_line(whole)
         if whole != self._shown:

@@ -101,6 +101,7 @@ def until_deadline(engine: Translator) -> Callable[[], None]:
     """Return what raises EngineError once the engine's time, from now on, is over (`final-late`)
     and EngineCancelledError once it is cancelled.
     """
+    # Taken once: it may change between calls, and not within one.
     allowed_s = engine.deadline_s
     until_s = time.monotonic() + allowed_s
 

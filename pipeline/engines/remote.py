@@ -58,6 +58,7 @@ class RemoteEngine:
         """Return what an attempt gives. Raises EngineError, after noting it for people."""
         try:
             made = attempt()
+        # That nobody wants the answer says nothing of the server.
         except EngineCancelledError:
             raise
         except EngineError as error:
@@ -76,6 +77,7 @@ class RemoteEngine:
                 self._know(until_s)
                 return attempt()
             except EngineError as error:
+                # A wait beyond the deadline would only make the same error late.
                 is_last = wait_s is None or time.monotonic() + wait_s >= until_s
                 if error.code not in _MAY_PASS or is_last or wait_s is None:
                     raise
@@ -97,6 +99,7 @@ class RemoteEngine:
         until_s = time.monotonic() + wait_s
         while time.monotonic() < until_s:
             self._check()
+            # In short pieces: who cancels must not wait for a retry.
             time.sleep(LOOK_S)
 
     def _note(self, error: EngineError) -> None:

@@ -63,6 +63,7 @@ class Sherpa:
         except Exception as error:
             key = setting(self._section, "model")
             raise ModelError("model-broken", f"{key}: {self._path}: {error}.") from error
+        # That stream is at its end: only a new one takes more sound.
         self.reset()
 
     def push(self, pcm: Pcm, *, is_last: bool = False) -> Heard:
@@ -127,6 +128,7 @@ def pieces(result: Any) -> tuple[Piece, ...]:
     texts, probabilities = list(result.tokens), [math.exp(each) for each in result.ys_probs]
     if "".join(texts).strip() != result.text.strip():  # bytes: only the whole text can be read
         texts = [f" {word}" for word in result.text.split()]
+        # The times are the tokens', so the last one has to do for all words.
         starts_s, probabilities = starts_s[-1:] * len(texts), []
     shout = "".join(texts)
     if shout.isupper():

@@ -169,6 +169,7 @@ class Part:
     niceness: int = 0
 
 
+# The better an engine can be done without, the sooner the kernel is to take it.
 RECOGNIZER = Part("stt", "the recognizer", "captions come late until it is back", True, 300)
 QUICK = Part(
     *("partial", "the quick translator", "the spoken words stand in for its captions"), False, 500

@@ -30,11 +30,13 @@ def place_in(draft: Sequence[int], made: Sequence[int]) -> int | None:
         key=lambda place: (_common(draft, place, made), -abs(place - len(made))),
         default=0,
     )
+    # The best place of all may have no token in common; then there is nothing to guess.
     return best if best and best < len(draft) and draft[best - 1] == made[-1] else None
 
 
 def count_within(pieces: Sequence[bytes], beginning: str) -> int:
     """Return how many of a text's pieces lie within its beginning."""
+    # In bytes, as the pieces are: a letter may be spread over two of them.
     end = len(beginning.encode(errors="replace"))
     return sum(size <= end for size in accumulate(map(len, pieces))) if end else 0
 

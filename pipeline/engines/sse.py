@@ -22,5 +22,6 @@ class EventReader:
             return data
         name, _, value = line.partition(":")
         if name == "data":  # a comment begins with a colon, so its name is empty
+            # One space belongs to the format; any more are the text's.
             self._data.append(value.removeprefix(" "))
         return None

@@ -75,6 +75,7 @@ class StandIn:
 
     def load(self) -> None:
         """Load the local model, and see whether the server is there. Raises ModelError."""
+        # The local one first: a mistake in its settings ends the start, a missing server does not.
         self._local.load()
         self._server.load()
 
@@ -95,6 +96,7 @@ class StandIn:
         self._server.target = self.target
         try:
             made = self._server.translate(*request)
+        # The server has not failed, and the local one need not make it either.
         except EngineCancelledError:
             raise
         except EngineError:
@@ -105,6 +107,7 @@ class StandIn:
 
     def score(self, text: str, target: str) -> tuple[float, float]:
         """Return what the local translator thinks of a translation. Raises EngineError."""
+        # The server never can: it only says so.
         judge = self._local if isinstance(self._local, Scorer) else self._server
         return judge.score(text, target)
 

@@ -111,6 +111,7 @@ class IncrementalRecognizer:
         try:
             heard = self._stream.push(self._rest(pcm), is_last=final)
         except Exception as error:
+            # What the recognizer has kept is of no use: the next call tells it everything anew.
             self._begin()
             raise EngineError("stt-failed", f"{self.name}: {error}.") from error
         self._heard, self._is_over = pcm, final
@@ -128,6 +129,7 @@ class IncrementalRecognizer:
     def _rest(self, pcm: Pcm) -> Pcm:
         """Return what of an utterance was not heard; all of it where other sound was."""
         known = len(self._heard)
+        # One that is over takes no more sound, though the new one began the same.
         if not self._is_over and np.array_equal(pcm[:known], self._heard):
             return pcm[known:]
         self._begin()

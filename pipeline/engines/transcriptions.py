@@ -84,6 +84,7 @@ class Transcriptions(ApiServer):
         if hotwords:
             fields += (("hotwords", hotwords),)
         file, refusal = wav(pcm), None
+        # From the form that was taken last time: a refusal would cost a request each time.
         for number in range(self._form, len(_FORMS)):
             head, body = self._post((*fields, *_FORMS[number]), file, until_s, check)
             if head.status not in _REFUSALS:
@@ -93,6 +94,7 @@ class Transcriptions(ApiServer):
             head, body = refusal or (head, body)
         self._expect(head, body, JSON)
         answer = self._read(self._object(body))
+        # Only when the answer could be read: else a broken server would teach us to ask for less.
         if number > self._form:
             log.debug("server tells less", server=self.place, asked=_FORMS[number])
             self._form = number
@@ -101,6 +103,7 @@ class Transcriptions(ApiServer):
     def _post(
         self, fields: Fields, file: bytes, until_s: float, check: Check
     ) -> tuple[Head, bytes]:
+        # At random: it must not occur in the sound.
         boundary = secrets.token_hex(16)
         kind = f"multipart/form-data; boundary={boundary}"
         call = HttpCall(
@@ -132,6 +135,7 @@ class Transcriptions(ApiServer):
 
 def wav(pcm: Pcm) -> bytes:
     """Return samples, shape (n,), -1 to 1, as a WAV file of 16 bits, mono, 16 kHz."""
+    # nan has no value in 16 bits: any could come out.
     samples = np.clip(np.nan_to_num(pcm) * _FULL, -_FULL, _FULL).astype("<i2")
     with io.BytesIO() as file:
         with wave.open(file, "wb") as writer:
@@ -176,6 +180,7 @@ def _numbers(
 
 def _number(value: object) -> float | None:
     """Return a number of JSON, None for anything else."""
+    # To Python true and false are numbers.
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return float(value) if is_number and math.isfinite(value) else None  # type: ignore[arg-type]
 

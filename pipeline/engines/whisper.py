@@ -212,6 +212,7 @@ class Whisper:
             return_scores=True,
             return_no_speech_prob=True,
             return_logits_vocab=telling,
+            # It forbids to end at once, and behind words that stand nothing more need follow.
             suppress_blank=not prefix,
             suppress_tokens=self._suppressed,
         )

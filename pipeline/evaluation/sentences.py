@@ -87,6 +87,7 @@ def few(sentences: Sequence[Sentence], count: int) -> tuple[Sentence, ...]:
 def _pattern(term: str) -> re.Pattern[str]:
     alternatives = [
         " ".join(
+            # Behind what French elides it is the same term: "l'alliance".
             f"(?:{ELIDED})?{re.escape(word)}" + (r"\w*" if starred.endswith("*") else "")
             for starred in alternative.split()
             for word in words(starred)

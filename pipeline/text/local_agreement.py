@@ -20,6 +20,7 @@ def agreed(previous: str, text: str) -> int:
     """Return how many leading characters of `text` end at the last word both texts begin with."""
     end = 0
     for before, now in zip(_WORD.finditer(previous), _WORD.finditer(text), strict=False):
+        # By whole words: of a word that still grows its beginning is not stable.
         if before.group() != now.group():
             break
         end = now.end()

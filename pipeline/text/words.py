@@ -44,6 +44,7 @@ def plain(word: str) -> str:
     # NFD parts letters from accents. The tilde stays: año and ano are different words.
     parted = unicodedata.normalize("NFD", word.casefold().replace("’", "'"))
     bare = "".join(c for c in parted if c == "\u0303" or not unicodedata.combining(c))
+    # Put together again: in tables of words ñ is one sign.
     return unicodedata.normalize("NFC", bare)
 
 

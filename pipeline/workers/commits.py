@@ -32,6 +32,7 @@ class Commitments:
         self._id = id
         self._stt = stt
         self._source = CommitPolicy(stt.commit, stt.commit_s)
+        # What is known of the translator holds for the next utterance as well.
         self._target = TargetCommit(attention_follows=self._target.attention_follows)
         self._settled = ""
         self._stands = 0
@@ -148,6 +149,7 @@ class Commitments:
         if not is_whole:
             self._stood = text[:stable]
         elif lost:
+            # The words were misheard: should the speaker go on, the utterance begins anew.
             self._id = None
         return replace(caption, stable=stable, revised=self._revised)
 

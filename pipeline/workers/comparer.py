@@ -32,6 +32,7 @@ class Compare(Worker):
         self._translator = translator
         self._model = Path(model).name
         self._limit = limit
+        # Unbounded, as the end must always go in; `put` keeps the limit.
         self._finals: queue.Queue[tuple[int, str, str] | None] = queue.Queue()
         self._useless = False
         self.left_out = 0
@@ -75,6 +76,7 @@ class Compare(Worker):
             translation = self._translator.translate(source)
         except EngineError as error:
             self.left_out += 1
+            # Of that its process's keeper tells.
             if not isinstance(error, EngineGoneError):
                 self.fault(error)
                 self._useless = self.too_many_failures

@@ -83,6 +83,7 @@ class WorkerGroup:
             songs=engines.songs,
             song=settings.church.song,
             origin_s=origin_s,
+            # A recording may be silent for minutes; a microphone in a room never is.
             zeros_mean_lost=not settings.audio.input,
             utterances=self._utterances,
             degradation=degradation,
@@ -264,6 +265,7 @@ class WorkerGroup:
 
     def compare(self, final: Caption) -> None:
         """Have a final compared, if that is asked for; never waits."""
+        # Where the spoken words stand in there is no translation to compare.
         if self._compare is not None and final.engine != "source":
             self._compare.put(final)
 

@@ -147,12 +147,14 @@ class LanguageWorkers:
         """Return the age of what waits longest and has no final yet; 0.0 if nothing waits."""
         since_s = self.transcripts.waiting_s
         with suppress(IndexError):  # the thread may just have taken the only one
+            # None there is the end, and waits for nothing.
             if draft := self._drafts.queue[0]:
                 since_s = min(since_s, draft[1])
         return max(0.0, now_s - since_s)
 
     def observe(self, now_s: float) -> bool:
         """Go up or down this language's ladder; return whether the rung has changed."""
+        # What is played as fast as possible has no clock to fall behind.
         return self._shed and self.degradation.observe(self.lag_s(now_s), now_s)
 
     def go_on(self, final: CaptionMessage) -> None:
@@ -173,6 +175,7 @@ class LanguageWorkers:
         if "transcribe" in ended:
             self.transcripts.close()
         if self._quick.name in ended:
+            # As in `WorkerGroup.release`: who takes from a full one is alive.
             with suppress(queue.Full):
                 self._drafts.put_nowait(None)
 
@@ -188,6 +191,7 @@ class LanguageWorkers:
 
     def _has_time(self) -> bool:
         """Whether what was said before somebody watched can be translated now."""
+        # A draft that waits is of what is said now, and comes before what was said earlier.
         return self._drafts.empty() and self.degradation.rung is Rung.FULL
 
     def _tell(self, report: Report) -> None:
@@ -195,6 +199,7 @@ class LanguageWorkers:
         match report:
             case Caption():
                 final = self._checked(report) if report.final else report
+                # By its language the main thread finds the board that it belongs on.
                 report = Rendition(self.lang, final)
             case Retranslated(caption=caption):
                 if caption is not None and caption.final:

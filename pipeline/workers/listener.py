@@ -97,6 +97,7 @@ class Listen(Worker):
 
     def stop(self) -> None:
         """Let the source end; what is open becomes a final."""
+        # First: a source that breaks because it is closed must not be opened again.
         self._stopping.set()
         self._source.close()
 
@@ -185,6 +186,7 @@ class Listen(Worker):
             self._told_bad = True
             message = f"{self._source.name} gives samples that are not numbers; silence instead."
             self.emit(Fault(self.name, "audio-bad-samples", message))
+        # Here samples meet the clock: by this every latency is counted.
         now_at_zero = block.arrived_s - self.heard_s
         if self._forget.is_set() or off_record:
             self._forget.clear()
@@ -217,6 +219,7 @@ class Listen(Worker):
         speech = self._detector.probability(block.pcm)
         songs = self._songs if self.song == "auto" else None
         song = None if songs is None else songs.probability(block.pcm, speech)
+        # With every block: the operator or a reload may have changed it since the last.
         self._pass(self._gate.steer(self._wanted(), detects=songs is not None), now_at_zero)
         self._pass(self._gate.push((block, speech), song), now_at_zero)
         self._look_for_forgotten(speech, song)
@@ -235,6 +238,7 @@ class Listen(Worker):
     def _pass(self, passage: Passage, now_at_zero: float) -> None:
         """Do what the gate says. What it kept is told before what follows."""
         if passage.song_from is not None:
+            # An operator's hold begins at no sample (the gate's _NOW), but at what is heard now.
             from_s = min(passage.song_from / SAMPLE_RATE, self.heard_s)
             self._send(self._segmenter.cut(passage.song_from), now_at_zero)
             self._song_from_s = from_s
@@ -272,6 +276,7 @@ class Listen(Worker):
             if stamped.final or stamped.cause == "resumed":
                 self.emit(stamped)
             self._utterances.put(stamped)
+            # It is open again: `_tell_settled` must not take it for one that is over.
             if stamped.cause == "resumed":
                 self._resumable = None
         self._tell_settled()

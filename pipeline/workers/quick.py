@@ -122,6 +122,7 @@ class QuickPass:
         # Behind a final that is on screen only what was said since is translated.
         rest = replace(transcript, text=transcript.text[self.commits.said :].lstrip())
         idle = self._backoff.is_active(now) or self._degradation.rung >= Rung.SOURCE_CAPTIONS
+        # Nothing was said behind the final: an engine is not asked to translate nothing.
         if self._translator is not None and self.commits.lead and not rest.text:
             nothing = replace(
                 caption, lang=self.settings.translate.target, text="", engine=self._translator.name
@@ -176,6 +177,7 @@ class QuickPass:
         ):
             self._emit(as_final(caption))
             return
+        # The draft is on screen while its final is made.
         self._emit(caption)
         try:
             # Only a file that is played fast can wait for room.

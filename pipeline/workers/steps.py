@@ -40,6 +40,7 @@ def transcribe(
         recognition=recognition,
         level_dbfs=level_dbfs(utterance.pcm),
         peak_dbfs=peak_dbfs(utterance.pcm),
+        # Not below 0: an engine that was idle has waited for the text, not the text for it.
         span=Span(start_s, clock(), max(0.0, free_s - utterance.closed_s)),
     )
 

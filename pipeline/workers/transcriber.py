@@ -128,6 +128,7 @@ class Transcribe(Worker):
             return
         self._last = transcript
         if utterance.is_whole:
+            # Before it is translated: meanwhile the pause goes on in which the segmenter needs it.
             self._expect_more(utterance.id if self._is_half(transcript.text) else None)
         self.quick.take(transcript)
         for transcripts in self._further:  # the first target comes first

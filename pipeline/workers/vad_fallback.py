@@ -28,6 +28,7 @@ class FallbackDetector:
         """Take the detector, and whom to tell when it fails."""
         self._detector = detector
         self._emit = emit
+        # At the first error: it is asked 31 times a second, and would report as many.
         self._backoff = Backoff(after=1, first_s=_REST_S[0], most_s=_REST_S[1])
 
     @property
@@ -50,6 +51,7 @@ class FallbackDetector:
             except EngineError as error:
                 self._backoff.failed(now_s)
                 self._emit(Fault("listen", error.code, error.message))
+                # A nan stays in the model's state until then.
                 self._detector.reset()
             else:
                 self._backoff.succeeded()
