@@ -327,6 +327,7 @@ class App:
         # A StarkError says all there is to say; anything else is a bug, and its trace is wanted.
         trace = None if isinstance(error, StarkError) else error
         log.error("worker broken", worker=name, code=code, error=str(error), exc_info=trace)
+        # By it the next start goes on with this session, which has an end all the same.
         self._context.recorder.record(
             BrokenEvent(utc=utc_now(), worker=name, code=code, message=str(error))
         )

@@ -27,6 +27,7 @@ class NewDay:
         if not is_quiet:
             self._quiet_since_s = None
             return False
+        # Also without an hour: one may be set while the session runs.
         if self._quiet_since_s is None:
             self._quiet_since_s = now_s
         calm = now_s - self._quiet_since_s >= self._quiet_s
