@@ -174,6 +174,7 @@ def _hindrance(folder: Path) -> str:
 def _store(data: DataFolder, folder: Path, found: Harvest, entry: LedgerEntry) -> None:
     """Keep what a session gave: its sound, its pairs, and then the ledger's line."""
     try:
+        # It may be read again, and have lost recordings since.
         drop_sound(data.path, folder.name)
         keep_sound(data.path, folder, found.pairs)
         write_harvest(data.session_file(folder.name), found)
