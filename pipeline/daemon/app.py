@@ -151,6 +151,7 @@ class App:
                 publisher.start(self._reports.emit, self._context.captions())
                 # After the server, whose stop tells everybody that the service has ended.
                 stops.push_async_callback(asyncio.to_thread, publisher.close)
+            # Before the engines load: a port that is taken is told at once.
             await self._start_server()
             stops.push_async_callback(self._stop_server)
             stops.callback(self._desk_check.stop)

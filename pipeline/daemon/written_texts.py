@@ -154,6 +154,7 @@ class WrittenTexts:
     def say(self, text: str, lang: str) -> int:
         """Show a caption that nobody has spoken; return its id. Raises ProtocolError."""
         self._require_screens(lang)
+        # What is said from now on is a caption of its own, behind the typed one.
         self._speech.settle()
         key = self._speech.take_id()
         at_s = self._speech.heard_s

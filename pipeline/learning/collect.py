@@ -103,6 +103,7 @@ def collect(
     """
     terms = [rule.write for rule in settings.rules]
     ledger = data.ledger()
+    # Also of sessions that are no longer on disk: their pairs stay.
     stored = {name: data.harvest(name) for name, entry in ledger.items() if not entry.removed}
     new: list[str] = []
     skipped: list[Skipped] = []

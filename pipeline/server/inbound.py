@@ -107,6 +107,7 @@ class Incoming:
         Raises ProtocolError (foreign-page, too-many-attempts, not-authorized); a wrong token costs
         a delay. What may log in by a message may by a request's header, and is counted alike.
         """
+        # First: the token of a foreign page is not even looked at.
         self._knock(address, headers)
         # Somebody may have been signed out on the command line since the last look.
         self._refresh()
