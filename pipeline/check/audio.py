@@ -81,6 +81,7 @@ def listen(
 
     A block is speech from the probability `threshold` on. Raises what the source raises.
     """
+    # Silero remembers: what it heard before would colour the first blocks.
     detector.reset()
     blocks = []
     speech_blocks = 0

@@ -55,6 +55,7 @@ def checks(
     settings = loaded.settings
     sessions = Path(settings.session.directory)
     return [
+        # First: `stark-translate check` has an exit code of its own for it.
         Check("settings", "Reading the settings", partial(_settings, loaded)),
         Check("dictionary", "Reading the dictionary", partial(_dictionary, settings)),
         Check("verses", "Reading the Bibles", partial(_verses, settings)),
@@ -222,6 +223,7 @@ def _sessions(directory: Path, settings: Settings) -> Passed:
     new = [folder for folder in (directory, *directory.parents) if not folder.exists()]
     file = directory / TOKEN_FILE
     try:
+        # One that is there only: made by this user it might be closed to the service's.
         if not settings.operator.token and file.exists():
             operator_token(directory)
         # Exactly what the daemon does at its start.

@@ -71,4 +71,5 @@ def last_check(directory: Path, in_force: Settings | None = None) -> LastCheck |
 
 
 def _of(settings: Settings) -> dict[str, Any]:
+    # As JSON has them: they are compared with what is read back.
     return dict(leaves(settings.model_dump(mode="json", include=_LOOKED_AT)))

@@ -54,6 +54,7 @@ class RunningChecks:
         yield from self._check_engine("stt", self._engines.recognizer, self._recognize)
         translate = self._settings.translate
         found: dict[str, Translator | None] = {translate.final.engine: self._engines.final}
+        # Last: where Marian makes the finals, too, there is no other translator.
         found[translate.partial.engine] = self._engines.partial
         for role in _TRANSLATORS:
             if (translator := found.get(role)) is not None:

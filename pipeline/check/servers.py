@@ -23,6 +23,7 @@ def _answered(server: RemoteEngine, model: str) -> str:
     """Return that a server is there and has the model. Raises EngineError, ModelError."""
     server.open()
     start_s = time.perf_counter()
+    # Nobody breaks a check off: its time alone ends it.
     server.server.check_model(until_s=time.monotonic() + _SERVER_S, check=lambda: None)
     took_ms = (time.perf_counter() - start_s) * 1000
     return f"{server.server.place} serves {model} and answered in {took_ms:.0f} ms."

@@ -13,6 +13,7 @@ from pipeline.config.section import Section, Text
 def _server_address(url: str) -> str:
     if not url:
         return ""
+    # It raises ValueError for what it cannot parse, `port` below as well.
     parts = urlsplit(url)
     more = parts.username or parts.password or parts.query or parts.fragment
     place = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0

@@ -299,6 +299,7 @@ class Log(Section):
 class Settings(BaseSettings):
     """Everything in config.toml, checked."""
 
+    # Two underscores between section and key: keys have single ones in them.
     model_config = SettingsConfigDict(
         env_prefix=PREFIX, env_nested_delimiter="__", extra="forbid", frozen=True
     )

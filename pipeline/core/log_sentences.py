@@ -130,6 +130,7 @@ def keys_of(template: str) -> set[str]:
 def _said(value: object) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value))
+    # Not 0: a count is worth saying.
     return "" if value is None or value is False else str(value)
 
 

@@ -13,6 +13,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 
 from pipeline.core.types import KINDS, State
 
+# The version is that of Prometheus' text format.
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 _STAGE_S = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 4, 8, 16)

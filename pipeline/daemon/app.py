@@ -151,6 +151,7 @@ class App:
                 publisher.start(self._reports.emit, self._context.captions())
                 # After the server, whose stop tells everybody that the service has ended.
                 stops.push_async_callback(asyncio.to_thread, publisher.close)
+            # Before the engines load: a port that is taken is told at once.
             await self._start_server()
             stops.push_async_callback(self._stop_server)
             stops.callback(self._desk_check.stop)
@@ -327,6 +328,7 @@ class App:
         # A StarkError says all there is to say; anything else is a bug, and its trace is wanted.
         trace = None if isinstance(error, StarkError) else error
         log.error("worker broken", worker=name, code=code, error=str(error), exc_info=trace)
+        # By it the next start goes on with this session, which has an end all the same.
         self._context.recorder.record(
             BrokenEvent(utc=utc_now(), worker=name, code=code, message=str(error))
         )

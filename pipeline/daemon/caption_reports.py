@@ -42,6 +42,7 @@ class CaptionReports:
             case Utterance(final=True):
                 self._languages.on_closed(report)
                 self._settled(self._coordinator.on_closed(report))
+            # No final: speech has returned to it (`CaptionReport`).
             case Utterance():
                 self._resumed(report)
             case Settled(id=key):

@@ -46,6 +46,7 @@ def ask(server: Server, token: str, message: dict[str, Any], answer: str) -> dic
         problem = f"is not stark-translate{' over https' if tls else ''}, or hangs up"
     except TimeoutError:
         problem = "does not answer in time"
+    # Last: most of the errors above are OSErrors, too.
     except OSError:
         raise ServerError(
             "daemon-unreachable",

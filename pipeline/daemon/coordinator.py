@@ -215,6 +215,7 @@ class CaptionCoordinator:
         self._publish_of(track, utterance, self._board.retract(utterance.id))
         if not self._lang:  # once is enough
             log.info("filtered", id=utterance.id, reason=final.filtered)
+            # At this level only: systemd keeps the log, and words cannot be purged from it.
             log.debug("filtered text", id=utterance.id, text=final.raw_text)
         self._keep(self._tracks.drop(final, mode=self._facts.mode, utc=utc_now()))
 
@@ -272,6 +273,7 @@ class CaptionCoordinator:
 
     def rest(self) -> None:
         """Write the records of finals that are out, and forget what is on its way."""
+        # First: what is kept back settles with the rest.
         self.release_all()
         self.settle()
         self._tracks.clear()
@@ -301,6 +303,7 @@ class CaptionCoordinator:
     def _publish_of(
         self, track: Track, utterance: Utterance, message: CaptionMessage | None
     ) -> None:
+        # Before the final itself: the recorder is to hold its transcript back.
         if message is not None and message.final and track.is_open(utterance):
             for sink in self._sinks:
                 sink.on_resumable(message.id)

@@ -75,6 +75,7 @@ class DoubtDesk:
     @property
     def ids(self) -> list[int]:
         """All that are kept back, oldest first."""
+        # A copy: whoever goes through it lets them go.
         return list(self._held)
 
     def messages(self, now_s: float) -> tuple[DoubtfulMessage, ...]:

@@ -102,6 +102,7 @@ class Health:
     def _memory(self) -> float:
         with suppress(OSError):  # no file descriptor is left: say what was last known
             own = psutil.Process().memory_info().rss
+            # They are processes of their own, whose memory is not in ours.
             engines = sum(engine.memory_bytes for _, engine in self._engines.by_stage())
             self._memory_mb = round((own + engines) / 1e6, 1)
         return self._memory_mb

@@ -103,10 +103,12 @@ class HeldRules:
         for begun in [each for each in self._releases if each[0] >= from_s]:
             self._releases.remove(begun)
             begun[1]()
+        # Their steps back would find nothing to let go of.
         self._undo.forget_captions({_HELD})
 
     def restore(self, rules: Sequence[RuleEvent]) -> None:
         """Hold what was held in the session that goes on. Raises DictionaryError."""
+        # Not recorded once more: the session's own record has them.
         for rule in rules:
             if rule.lang:
                 self._dictionary.glossaries.hold(rule.lang, rule.heard, rule.write)

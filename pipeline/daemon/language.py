@@ -118,6 +118,7 @@ class Language:
         """Show a caption that nobody has spoken; return what takes it back."""
         message = self.context.board.add_typed(caption_id, at_s, text, lang)
         self.coordinator.publish(message)
+        # So a typed text is marked that is in the spoken language (`add_typed`).
         if message.corrected:
             self.retranslations.of_caption(message)
         return lambda: self.coordinator.publish(self.context.board.hide(caption_id))

@@ -69,6 +69,7 @@ class Languages:
                 translator=final if isinstance(final, LanguageTranslator) else None,
                 may_rest=target.rest and group.may_rest,
             )
+            # Nobody watches yet.
             group.rest(self._languages[target.lang].may_rest)
 
     def look(self, now_s: float) -> None:
@@ -78,6 +79,7 @@ class Languages:
             # Who watches a stream with subtitles has no display open.
             watchers += self._subtitles.watchers()
         for each in self._languages.values():
+            # What has settled with it is of no use here: only the first target's is offered on.
             each.coordinator.release_due(now_s)
             self._set_watchers(each, watchers, now_s)
             if each.workers.observe(now_s):
@@ -184,6 +186,7 @@ class Languages:
 
     def redact(self, redaction: Redaction) -> None:
         """Take what was said in a stretch of time off every screen."""
+        # Found first: a deque must not change while it is gone through.
         gone = [
             transcript
             for transcript in self._settled

@@ -27,8 +27,10 @@ class NewDay:
         if not is_quiet:
             self._quiet_since_s = None
             return False
+        # Also without an hour: one may be set while the session runs.
         if self._quiet_since_s is None:
             self._quiet_since_s = now_s
+        # Monotonic: the computer's clock may jump, and then nobody has been quiet for so long.
         calm = now_s - self._quiet_since_s >= self._quiet_s
         return bool(new_at) and calm and self._started < last_strike(new_at, now)
 

@@ -63,6 +63,7 @@ class Notices:
     def forget(self, from_s: float) -> None:
         """Take away one that was put up since `from_s` of the audio: that is off the record."""
         if self.texts and self._since_s >= from_s:
+            # Not recorded: the purge takes the notice's own line out of the record.
             self._tell({}, from_s)
 
     def restore(self, event: NoticeEvent) -> None:

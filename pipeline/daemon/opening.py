@@ -66,6 +66,7 @@ def open_session(settings: Settings, mode: Mode, emit: Emit) -> OpenSession:
     if earlier is None:
         return OpenSession(recorder, board, None, further)
     board.restore(earlier.messages)
+    # A language that is no longer set has a journal and no board.
     for lang in earlier.further.keys() & further.keys():
         further[lang].restore(earlier.further[lang])
     log.info("session resumed", folder=str(recorder.folder), captions=len(earlier.messages))

@@ -195,6 +195,7 @@ class OperatorCommands:
 
     def _decided(self, command: CommandMessage) -> int:
         """Return the caption of the first target language that a command is about, 0: none."""
+        # A further language's final is kept back by its own coordinator (`Language.edit`).
         is_further = isinstance(command, EditCommand) and command.lang in self._languages.langs
         return 0 if is_further else caption_of(command)
 
@@ -290,6 +291,7 @@ class OperatorCommands:
 
     def _leave_record(self) -> None:
         """Make everything forget what has just been said, and what is being said."""
+        # Nothing was heard since that could be taken out.
         if self._facts.off_record:
             return
         to_s = self._hearing.heard_s

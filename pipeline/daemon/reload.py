@@ -87,9 +87,11 @@ class Reload:
             wanted = await asyncio.to_thread(self._read) if self._read else self.settings
             found = changes(self.settings, wanted)
             new = dict(leaves(wanted.model_dump()))
+            # What needs a restart keeps its old value, so that no part sees half a change.
             settings = changed(
                 self.settings, {key: new[key] for key in (*found.live, *found.next_utterance)}
             )
+            # Last: it puts the rules in force, and nothing behind it may fail.
             await self._take_rules(settings)
         except (ConfigError, DictionaryError) as error:
             self._fault(error, "Not reloaded: ")

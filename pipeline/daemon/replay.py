@@ -72,6 +72,7 @@ class Replay:
             self._board,
             settings.server,
             mode=_MODE,
+            # Nobody needs to know a random one: a replay takes no commands.
             token=settings.operator.token or secrets.token_urlsafe(16),
             metrics=Metrics(),
         )

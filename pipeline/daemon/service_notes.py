@@ -126,6 +126,7 @@ class ServiceNotes:
             raise ProtocolError(error.code, f"{error.message} {error.fix}".rstrip()) from None
 
     async def _keep(self, notes: Notes) -> None:
+        # Before it is written: if the disk is full, the service knows the names all the same.
         self.use(notes)
         self._operators.notes(self.message)
         await asyncio.to_thread(write_notes, self._place, written(notes, "notes at the desk"))

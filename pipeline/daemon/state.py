@@ -98,6 +98,7 @@ class StateAnnouncer:
             ),
             (facts.blank, "blank", _all("blanked by the operator", lost)),
             (facts.paused, "paused", _all("paused by the operator", lost)),
+            # Before the next one, of which it is the harmless kind.
             (facts.source_lost and facts.source_muted, "muted", lost),
             (facts.source_lost, "no-audio", lost),
             (facts.is_song, "song", SONG_HELD if facts.song_control == "hold" else SONG),

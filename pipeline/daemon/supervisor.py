@@ -103,6 +103,7 @@ class Supervisor:
         # What the final translator is at is not late: its draft is on screen, and it has a
         # deadline of its own. What waits for it is.
         lag_s = self._coordinator.lag_s(now_s, but=self._group.translating)
+        # Not of a file that is played fast: it has no clock to fall behind.
         if self._group.may_shed and self._degradation.observe(lag_s, now_s):
             rung = self._degradation.rung
             log.warning("rung", rung=rung.name, lag_s=round(lag_s, 2), reason=REASON[rung])

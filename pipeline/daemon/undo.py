@@ -54,4 +54,5 @@ class Undo:
         """Take the newest step back. Raises ProtocolError; the step is then forgotten as well."""
         if not self._steps:
             raise ProtocolError("nothing-to-undo", "There is nothing to take back.")
+        # Out first: what cannot be taken back must not stand in the way of the steps below it.
         self._steps.pop().back()

@@ -52,6 +52,7 @@ class VerseDesk:
 
     def expect(self, references: Sequence[Reference]) -> None:
         """Know of verses that are likely in this service."""
+        # Kept as well: an index that is still being built will ask for them.
         self._expected = references
         if self._passages is not None:
             self._passages.expect(references)
@@ -99,6 +100,7 @@ class VerseDesk:
         if self._later is None or not self._later.done():
             return
         later, self._later = self._later, None
+        # Why it failed was logged where it did.
         if later.exception() is None:
             self._passages = later.result()
             self._passages.expect(self._expected)
@@ -172,5 +174,6 @@ def _renewed(lang: str) -> Future[Passages]:
         later.set_result(Passages(index, lang))
         log.info("index of verses built", editions=", ".join(index.editions))
 
+    # A daemon thread: a stop does not wait until the index is built.
     threading.Thread(target=run, name="verse index", daemon=True).start()
     return later

@@ -129,6 +129,7 @@ class WrittenTexts:
 
     def put_right(self, old: CaptionMessage, text: str) -> Back | None:
         """Correct a caption by a rule; return what takes that back, None if nothing changed."""
+        # No step of its own to undo: the rule's takes all of its captions back at once.
         new = self._board.correct(old.id, text)
         if new is None:
             return None
@@ -153,6 +154,7 @@ class WrittenTexts:
     def say(self, text: str, lang: str) -> int:
         """Show a caption that nobody has spoken; return its id. Raises ProtocolError."""
         self._require_screens(lang)
+        # What is said from now on is a caption of its own, behind the typed one.
         self._speech.settle()
         key = self._speech.take_id()
         at_s = self._speech.heard_s
@@ -187,6 +189,7 @@ class WrittenTexts:
         """Know nothing of these captions, nor of what was written since `from_s` of the audio."""
         self.retranslations.forget()
         self.notices.forget(from_s)
+        # All steps of notices: to take one back could show words that are off the record.
         self._undo.forget_captions(ids | {_NOTICE})
 
     def _change_notice(self, change: Callable[[], None]) -> None:

@@ -24,6 +24,7 @@ def keep_sound(data: Path, session: Path, pairs: Iterable[LearningPair]) -> None
     """Take the recordings of a session's pairs into the data folder. Raises OSError."""
     for pair in pairs:
         if pair.audio:
+            # A link takes no room, and outlives the session's folder.
             link_or_copy(recording_path(session, pair.id), data / FOLDER / pair.audio)
 
 
@@ -41,6 +42,7 @@ def drop_sound(data: Path, session: str) -> None:
 def write_metadata(data: Path, pairs: Iterable[LearningPair]) -> int:
     """Write the metadata of all accepted pairs that have sound; return how many. Raises OSError."""
     lines = list(_lines(data, pairs))
+    # An old list must not outlive its sounds; without sound there is no folder.
     if lines or (data / FOLDER / METADATA).exists():
         (data / FOLDER).mkdir(parents=True, exist_ok=True)
         write_whole(data / FOLDER / METADATA, b"".join(lines))

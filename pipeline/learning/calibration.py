@@ -71,6 +71,7 @@ def _chosen(rows: Sequence[Row], captions: int, reviewed: int) -> tuple[float, s
         within = [row for row in rows if _SHARES[0] <= row.share <= _SHARES[1] and row.precision]
         precise = [row for row in within if (row.precision or 0) >= PRECISION]
         if precise:
+            # Thresholds rise: the first is the lowest.
             return precise[0].threshold, f"the lowest with a precision of {PRECISION:g}"
         if within:
             best = max(within, key=lambda row: (row.precision or 0, -row.threshold))

@@ -103,6 +103,7 @@ def collect(
     """
     terms = [rule.write for rule in settings.rules]
     ledger = data.ledger()
+    # Also of sessions that are no longer on disk: their pairs stay.
     stored = {name: data.harvest(name) for name, entry in ledger.items() if not entry.removed}
     new: list[str] = []
     skipped: list[Skipped] = []
@@ -174,6 +175,7 @@ def _hindrance(folder: Path) -> str:
 def _store(data: DataFolder, folder: Path, found: Harvest, entry: LedgerEntry) -> None:
     """Keep what a session gave: its sound, its pairs, and then the ledger's line."""
     try:
+        # It may be read again, and have lost recordings since.
         drop_sound(data.path, folder.name)
         keep_sound(data.path, folder, found.pairs)
         write_harvest(data.session_file(folder.name), found)

@@ -121,6 +121,7 @@ def compare_translators(
                 times[side].append(ms)
             on_answer()
         found = compare(*texts, each.sentences, _EXACT)
+        # Without any term in the set there is none that a model could miss.
         if not any(sentence.terms for sentence in each.sentences):
             del found[TERMS]
         counts = {name: len(judged_on(name, each.sentences)) for name in found}
@@ -288,6 +289,7 @@ def _errors(said: str, heard: str) -> tuple[int, int]:
     """Return how many words are wrong, and how many were spoken."""
     reference, told = " ".join(words(said)), " ".join(words(heard))
     if not reference:
+        # Nothing was said: every word that was heard is one too many.
         return len(told.split()), 0
     aligned = jiwer.process_words(reference, told)
     wrong = aligned.substitutions + aligned.deletions + aligned.insertions

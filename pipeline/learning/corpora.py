@@ -89,5 +89,6 @@ def _lines(path: Path) -> Iterator[str]:
         file: TextIO
         with opener(path, "rt", encoding="utf-8", newline="") as file:  # type: ignore[operator]
             yield from file
+    # EOFError: a packed file that was cut off.
     except (OSError, UnicodeDecodeError, lzma.LZMAError, EOFError) as error:
         raise LearningError("corpus-unreadable", f"{path} cannot be read: {error}.") from None

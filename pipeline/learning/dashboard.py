@@ -65,6 +65,7 @@ def figures(folder: Path) -> ServiceFigures:
     troubles = [event for event in session.events if isinstance(event, FaultEvent | BrokenEvent)]
     return ServiceFigures(
         name=folder.name,
+        # A session that broke off has no event that says how much it heard.
         minutes=round((session.heard_s or sum(lengths.values())) / 60, 1),
         captions=len(shown),
         p50_s=round(took.p50 / 1000, 2) if took else None,
@@ -151,6 +152,7 @@ def _wer(session: Session, decided: Sequence[Reviewed]) -> float | None:
     for each in decided:
         record = session.by_id.get(each.id)
         spoken = " ".join(words(each.source))
+        # Of a rejected one nobody has said what was really spoken.
         if record is not None and spoken and each.outcome in ("approved", "corrected"):
             said.append(spoken)
             heard.append(" ".join(words(record.text)))

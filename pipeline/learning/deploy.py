@@ -84,6 +84,7 @@ def deploy(
     if not _NAME.fullmatch(name):
         message = f"{name!r} can be no name of a model."
         raise LearningError("name-malformed", message, "Use letters, digits, dots and hyphens.")
+    # Before gigabytes are copied: without a file nothing could name the model.
     config = _config(loaded)
     # By content, not by name: only the very file that was compared goes into service.
     digest = sha256(weights)

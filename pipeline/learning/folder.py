@@ -80,6 +80,7 @@ class DataFolder:
                 raise LearningError("learning-busy", message, "Wait until it is done.")
             yield
         finally:
+            # That unlocks it. The file stays: deleted, two steps could each lock one of their own.
             os.close(fd)
 
     def ledger(self) -> dict[str, LedgerEntry]:

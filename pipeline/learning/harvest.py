@@ -102,6 +102,7 @@ def harvest(folder: Path, terms: Sequence[str], speaker: str = "") -> Harvest:
                 marian_agreement=kept.marian_agreement,
                 flags=kept.flags,
                 engine=kept.engine,
+                # By who made the text: an operator has no model.
                 model=(used := models.get(pair.engine, _NO_MODEL)).file,
                 model_sha256=used.sha256,
                 terms=terms_in(kept.source, terms),

@@ -133,6 +133,7 @@ def _fit(name: str, decided: Sequence[Decided], in_use: Limit) -> FittedLimit:
     ordered = sorted(decided, key=lambda each: each[1])
     held_out = ordered[::3]
     right = sorted(value for n, (value, is_wrong) in enumerate(ordered) if n % 3 and not is_wrong)
+    # In all of these measures low is bad: the limits lie at the low end of the right ones.
     limit = Limit(*(round(right[int(len(right) * share)], 4) for share in (_FLAGGED, _REJECTED)))
     return FittedLimit(
         measure=name,

@@ -58,6 +58,7 @@ def versions() -> dict[str, str]:
     for name in _LIBRARIES:
         try:
             found[name] = version(name)
+        # Most installations have no torch, and many steps need none of these.
         except PackageNotFoundError:
             continue
     return found

@@ -112,6 +112,7 @@ def _spread(items: Sequence[_Item], count: int) -> tuple[_Item, ...]:
 
 def _own_sound(data: DataFolder) -> list[Spoken]:
     held_out = {pair.audio for pair in data.pairs() if pair.audio and is_held_out(pair)}
+    # Without any the file need not be there.
     every = _read_metadata(data.path / FOLDER) if held_out else []
     return [each for each in every if each.file.name in held_out]
 

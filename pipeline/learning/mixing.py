@@ -124,6 +124,7 @@ def _ingredients(
     if sources.bible is not None:
         bibles = [read_bible(sources.bible, *columns) for columns in sources.versions]
     general = read_general(sources.general, *langs) if sources.general else []
+    # The data folder has the pairs of every language that was ever set.
     learnt = [pair for pair in pairs if (pair.source_lang, pair.target_lang) == langs]
     return Ingredients(
         bibles=bibles,

@@ -87,6 +87,7 @@ def teach(
     lessons = _read(path, order.langs)
     on_start(len(lessons), len(lines))
     try:
+        # Closed here, whatever happens: left to Python, it would end its threads some time later.
         with closing(_certain(order, lines[len(lessons) :], teachers)) as certain:
             for lesson in certain:
                 file.append(_line(lesson, order.langs))

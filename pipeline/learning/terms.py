@@ -59,6 +59,7 @@ def new_terms(texts: Iterable[str], known: Iterable[str], most: int = 30) -> lis
                 small.add(word)
             elif not first and word[0].isupper() and word not in _USUAL:
                 capital[word] += 1
+            # Behind these a capital says nothing: a sentence begins.
             first = text[match.end() : match.end() + 1] in ".!?:"
     taken = {key(part) for term in known for part in term.split()}
     found = [

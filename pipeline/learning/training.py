@@ -77,6 +77,7 @@ def commands(order: TrainingOrder) -> list[list[str]]:
                 *("--out", str(out / "model"), "--threads", str(order.threads)),
             ),
         ]
+    # As Hugging Face has it; a folder of cut_vocabulary has a shape.json in its place.
     if order.role == "gemma" and (base / "config.json").is_file():
         return [
             _module("train.fine_tune_translategemma", "--base", str(base), *told, *target),
@@ -153,6 +154,7 @@ def _run(command: Sequence[str], checkout: Path, on_line: Callable[[str], None])
         # In one stream with the rest: the last line of either says why it ended.
         stderr=subprocess.STDOUT,
         text=True,
+        # Python holds back what it prints into a pipe; progress is to be seen as it comes.
         env=os.environ | {"PYTHONUNBUFFERED": "1"},
     ) as process:
         for line in process.stdout or ():

@@ -82,6 +82,7 @@ def models_in_use(settings: Settings) -> dict[Role, str]:
     names: dict[Role, str] = {"stt": recognizer_name(settings)}
     if translate.partial.engine == "marian":
         names["marian"] = translate.partial.model
+    # The server's has no files here, the one that stands in for it has.
     elif translate.partial.engine == "openai" and translate.partial.local:
         names["marian"] = translate.partial.local
     if translate.final.engine == "gemma":

@@ -93,6 +93,7 @@ def pull(ordered: Order, store: Store, watch: PullProgress | None = None) -> Man
                 files=_fetch(ordered, folder, store, watch),
             )
             store.adopt(folder, manifest)
+        # In plain words already; what follows has still to be explained.
         except ModelError:
             raise
         except Exception as error:

@@ -38,6 +38,7 @@ def resolve(role: Role, value: str, directory: str | Path = "", *, key: str = ""
     if _is_stored(store, value):
         return _pulled(store, role, value, key)
     parts = hub_id(value)
+    # A .gguf file has to be named by itself, other models are their repository.
     if parts is not None and (role in GGUF_ROLES) == bool(parts[1]):
         return _pulled(store, role, value, key)
     if parts is not None and role in GGUF_ROLES:
@@ -52,6 +53,7 @@ def resolve(role: Role, value: str, directory: str | Path = "", *, key: str = ""
 
 def _is_stored(store: Store, value: str) -> bool:
     """Whether a model of that name was deployed into the store: no registry knows it."""
+    # A null byte in a path raises, and what begins with a dot is never a name of the store.
     return (
         hub_id(value) is None
         and bool(value)

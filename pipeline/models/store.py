@@ -226,6 +226,7 @@ def directory_of(setting: str) -> Path:
 
 def digest(file: Path, algorithm: str, on_bytes: Callable[[int], None], head: bytes = b"") -> str:
     """Return the hash of `head` and a file's content, in hexadecimal."""
+    # Git's SHA-1 is refused where FIPS is enforced, unless it is said to guard nothing.
     hasher = hashlib.new(algorithm, head, usedforsecurity=False)
     with file.open("rb") as stream:
         while chunk := stream.read(_CHUNK_BYTES):
@@ -237,6 +238,7 @@ def digest(file: Path, algorithm: str, on_bytes: Callable[[int], None], head: by
 def link_or_copy(old: Path, target: Path) -> None:
     """Make `target` a hard link to `old`, or a copy. Raises OSError."""
     target.parent.mkdir(parents=True, exist_ok=True)
+    # A link cannot take the place of a file.
     target.unlink(missing_ok=True)
     try:
         target.hardlink_to(old)

@@ -92,5 +92,6 @@ class Feed:
 
     def _on_caption(self, caption: StreamCaption) -> None:
         board = self._boards.get(caption.lang)
+        # No board: the status does not name its language, so no display can ask for it.
         if board is not None and (message := board.take(caption.message)):
             self._hub.publish(message, "" if board is self.board else caption.lang)

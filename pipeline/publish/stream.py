@@ -118,4 +118,5 @@ def is_of(caption: StreamCaption, session: str) -> bool:
 
 
 def _token(name: str) -> str:
+    # Never empty: NATS refuses a subject with nothing between two dots.
     return _NO_TOKEN.sub("-", name) or "-"

@@ -29,6 +29,7 @@ def priority(pair: Pair, heard: Sequence[Word], terms: Iterable[str]) -> float:
     misheard = unsure if pair.stt_confidence is None else 1 - pair.stt_confidence
     if heard and pair.stt_confidence is not None:
         misheard = max(misheard, 1 - min(word.probability for word in heard))
+    # With a space at either end, so that terms are found as whole words.
     said = f" {' '.join(words(pair.source))} "
     count = sum(f" {' '.join(words(term))} " in said for term in set(terms))
     return max(_LEAST, apart) * (1 + min(count, _MOST_TERMS)) * max(_LEAST, misheard)

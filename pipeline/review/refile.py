@@ -45,6 +45,7 @@ def refile(folder: Path, judged: Sequence[QualityRecord]) -> Mapping[str, int]:
         moved = [pair for pair in filed[name] if name != QUEUE and pair.id in decided]
         filed[name] = kept
         filed[QUEUE] += [_queued(pair) for pair in moved]
+    # As the daemon and the review page do: two writers would undo each other.
     lock = hold_session(folder / JOURNAL)
     try:
         for name in NAMES:

@@ -84,6 +84,7 @@ def flagged(session: ReportedSession) -> Markup:
         (
             record
             for record in session.shown
+            # What an operator has hidden has no caption any more.
             if record.id in texts
             and (record.flags or (record.quality and record.quality.decision in _DOUBTFUL))
         ),
@@ -228,6 +229,7 @@ def _remarks(record: UtteranceRecord | None, message: CaptionMessage) -> Iterabl
 
 def _reasons(record: UtteranceRecord) -> Iterable[Remark]:
     excluded = record.quality.excluded if record.quality else ()
+    # In doubt by its score alone, which is no flag.
     reasons: list[str] = [*record.flags, *excluded] or ["low-score:flag"]
     for reason in reasons:
         yield Remark(doubt(reason), "note" if reason.endswith(":flag") else "bad")

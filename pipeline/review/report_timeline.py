@@ -108,6 +108,7 @@ def session_timeline(session: ReportedSession) -> Markup:
     ]
     lag = [(session.at_s(r.utc), r.lag_s) for r in session.health]
     top_s = max([lag_s for _, lag_s in lag] + [4.0])  # a calm service must not look troubled
+    # No event tells of the start, when nothing was given up.
     rungs = [(0.0, 0.0)] + [
         (session.at_s(event.utc), float(RUNG_NAMES.index(event.rung)))
         for event in session.events
@@ -157,6 +158,7 @@ def _states(session: ReportedSession) -> list[Bar]:
     """Return the session's states; a health record's holds until the next record."""
     bars: list[Bar] = []
     starts = [session.at_s(record.utc) for record in session.health]
+    # The last one holds to the end of the session.
     spans = pairwise([*starts, session.length_s])
     for record, (start_s, end_s) in zip(session.health, spans, strict=True):
         if record.state == "ended":

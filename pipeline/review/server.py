@@ -109,6 +109,7 @@ class ReviewServer:
             )
         except OSError as problem:
             raise unbound(self._settings, problem) from problem
+        # An IPv6 address has two more numbers behind these.
         host, port = next(iter(self._server.sockets)).getsockname()[:2]
         self.address = f"{page_address(str(host), int(port))}review"
 

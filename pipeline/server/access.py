@@ -39,6 +39,7 @@ class LoginThrottle:
     def is_locked(self, address: str, now_s: float) -> bool:
         """Return whether the address is locked out."""
         address = client_network(address)
+        # No more are kept than the limit: while the oldest still counts, all of them do.
         attack = len(self._in_all) == LIMIT_IN_ALL and now_s - self._in_all[0] < LOCK_S
         if attack and address not in self._trusted:  # operators must not be locked out by it
             return True
@@ -52,6 +53,7 @@ class LoginThrottle:
         """Count a wrong token."""
         address = client_network(address)
         self._in_all.append(now_s)
+        # Put in again behind the others: who fails now is not the one to be pushed out.
         count, _ = self._failures.pop(address, (0, 0.0))
         self._failures[address] = (count + 1, now_s)
         if len(self._failures) > _ADDRESSES:
@@ -69,11 +71,13 @@ class LoginThrottle:
 def client_network(address: str) -> str:
     """Return the address, or the /64 of an IPv6 address: one client owns at least that."""
     try:
+        # A link-local address comes with its interface: fe80::1%eth0.
         known = ip_address(address.partition("%")[0])
     except ValueError:
         return address
     if not isinstance(known, IPv6Address):
         return address
+    # Mapped IPv4 addresses are all in one /64, and are many clients.
     return str(known.ipv4_mapped or IPv6Address(int(known) >> 64 << 64))
 
 
@@ -94,6 +98,7 @@ def is_cross_origin(host: str | None, origin: str | None, address: str) -> bool:
         _is_local(asked.hostname) or (ours and asked.hostname == ours.hostname)
     ):
         return True
+    # `Host` names no scheme: the page's own says which port goes without saying.
     return page is not None and _place(page) != _place(asked, page.scheme)
 
 

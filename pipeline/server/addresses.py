@@ -53,6 +53,7 @@ def qr_svg(address: str) -> bytes:
     """Return a QR code that a phone's camera reads from a few metres away, as an SVG image."""
     out = BytesIO()
     # Error correction level M: a quarter larger than L, and a crease or a stain does not matter.
+    # `light`: by itself an SVG has no ground, and on a dark page no phone could read it.
     segno.make_qr(address, error="m").save(
         out, kind="svg", omitsize=True, light="#fff", xmldecl=False, title=address
     )

@@ -111,10 +111,12 @@ class Clients:
         Nobody waits for a slow display: it reconnects later and asks for what it missed.
         """
         clients = list(clients)
+        # One frame for all: without that captions took half as long again (ARCHITECTURE.md).
         sockets = (client.connection for client in clients if client.events is None)
         broadcast(sockets, data, text=True)
         for client in clients:
             transport = client.connection.transport
+            # `broadcast` looks by itself; asyncio logs what is written to a closed transport.
             if client.events is not None and not transport.is_closing():
                 transport.write(client.events.event(data))
             if transport.get_write_buffer_size() > client.backlog and not transport.is_closing():

@@ -30,6 +30,7 @@ def allow(connections: int) -> int:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     if soft == resource.RLIM_INFINITY:
         return connections
+    # Where the hard limit is hardly more than the reserve, connections get half of it.
     return min(connections, max(soft - SPARE, soft // 2))
 
 

@@ -56,6 +56,7 @@ class EventWriter:
         """Return a message as an event, with the id that a browser comes back with."""
         kind, session, seq = _head_of(message)
         if kind == "alive":
+            # A comment: it keeps the connection open, and the page's script is not called for it.
             return b": alive\n\n"
         if kind == "hello":
             self._session = session

@@ -61,6 +61,7 @@ from pipeline.server.volunteers import Volunteers
 log = structlog.get_logger()
 
 _HEALTH_S = 2.0
+# Pages take 25 s without a message for a broken line (displays/js/shared/connection.js).
 _ALIVE_S = 10.0
 
 

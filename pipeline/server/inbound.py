@@ -75,6 +75,7 @@ class Incoming:
 
         Return False if the connection was closed for too many messages or too many errors.
         """
+        # Before it is parsed: a flood is not to cost more than its bytes.
         if not client.messages.take(time.monotonic()):
             self._metrics.client_errors.labels("too-many-messages").inc()
             await self._dismiss(client, "too-many-messages")
@@ -106,9 +107,12 @@ class Incoming:
         Raises ProtocolError (foreign-page, too-many-attempts, not-authorized); a wrong token costs
         a delay. What may log in by a message may by a request's header, and is counted alike.
         """
+        # First: the token of a foreign page is not even looked at.
         self._knock(address, headers)
+        # Somebody may have been signed out on the command line since the last look.
         self._refresh()
         # In constant time, so that the answer's delay does not tell how much of a guess was right.
+        # A header's token may hold bytes that are no text (`past_routes`): wrong, and no error.
         is_master = hmac.compare_digest(token.encode(errors="surrogatepass"), self._token)
         if not (is_master or self._volunteers.name_of(token)):
             await self._fail(address)

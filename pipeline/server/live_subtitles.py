@@ -53,6 +53,7 @@ class LiveSubtitles:
         """Take a version of a caption of the board of a target language."""
         if not is_by_operator(message):  # what is typed has a time, but was not heard
             self._heard_s = max(self._heard_s, message.end_s)
+        # A set: where nothing is translated both are the same track.
         tracks = {self._by_lang[lang], *([self._source] if lang == self._first else [])}
         for track in tracks:
             track.put(message, self._clock(), self._heard_s, is_shown=not self._is_blank)

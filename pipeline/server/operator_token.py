@@ -45,6 +45,7 @@ def operator_token(directory: Path) -> str:
 
 def kept_token(directory: Path) -> str:
     """Return the token that a daemon keeps in `directory`. Raises SessionError (token-missing)."""
+    # Not made where there is none: the daemon would not know it.
     file = directory / FILE
     try:
         return file.read_text(encoding="ascii").strip()

@@ -40,6 +40,7 @@ _TYPES = {
     ".mp4": "video/mp4",
 }
 _LANGUAGES = Path("js", "shared", "languages.js")
+# The other types are compressed already.
 _COMPRESSED = frozenset({".html", ".js", ".css", ".svg", ".webmanifest"})
 SECURITY = {
     "Content-Security-Policy": (
@@ -99,6 +100,7 @@ class Pages:
             files = {
                 file.relative_to(folder): file.read_bytes()
                 for file in sorted(folder.rglob("*"))
+                # Of known types only: whatever else lies there is never sent.
                 if file.suffix in _TYPES and file.is_file()
             }
         except OSError as problem:
@@ -116,7 +118,9 @@ class Pages:
         if page is None:
             return refuse(HTTPStatus.NOT_FOUND, "There is no such page.")
         packed = page.packed if _takes_gzip(request) else None
+        # Two forms, two tags: a cache must not take one for the other.
         etag = f'"{page.etag}-gzip"' if packed else f'"{page.etag}"'
+        # Kept, but asked after each time: a new version of the program has new pages.
         extra = {"ETag": etag, "Cache-Control": "no-cache", "Vary": "Accept-Encoding"}
         if etag in items_of(request, "If-None-Match"):
             response = respond(HTTPStatus.NOT_MODIFIED, b"", page.content_type, extra)

@@ -102,6 +102,7 @@ class PastRoutes:
         """Return why a request is not answered; None if it is. Raises ProtocolError."""
         given = request.headers.get_all("Authorization")
         if given:
+            # Headers are ASCII: pages send the token percent-encoded.
             token = unquote(given[0].removeprefix("Bearer "), errors="surrogateescape")
             await self._admit(address, request.headers, token)
         elif self.readers == "operators" or request.path.partition("?")[0] == _DASHBOARD:

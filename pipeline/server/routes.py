@@ -64,6 +64,7 @@ class Endpoints:
                 return None
             case "/events" if request.method == "GET":
                 response = self._open_stream(request)
+            # HEAD: the head of a stream alone, since nothing would ever end it.
             case "/events":
                 response = respond(HTTPStatus.OK, b"", EVENTS)
             case "/healthz":
@@ -83,6 +84,7 @@ class Endpoints:
             case _:
                 response = self._pages.answer(request)
         if request.method == "HEAD":
+            # The headers stay: Content-Length is what GET would send.
             response.body = b""
         return response
 
@@ -93,6 +95,7 @@ class Endpoints:
 
     def _open_stream(self, request: Request) -> Response:
         try:
+            # Now: once a stream is open its display could not be told any more.
             self._boards().subscription(request)
         except ProtocolError as problem:
             self._metrics.client_errors.labels(problem.code).inc()

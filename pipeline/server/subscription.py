@@ -35,6 +35,7 @@ def parse_subscription(
 
     Raises ProtocolError (unknown-lang, bad-field).
     """
+    # Of two values the first: `query_of` puts that of a stream which goes on in front.
     given = {key: values[0] for key, values in parse_qs(query, keep_blank_values=True).items()}
     lang = given.get("lang")
     if lang is None or not (is_known or lang in (source, *targets)):

@@ -30,6 +30,7 @@ class Facts:
 
     def fits(self, host: str) -> bool:
         """Return whether browsers accept it for this name or address."""
+        # A star stands for one part of a name, never for several.
         parent = host.partition(".")[2]
         return host in self.names or (bool(parent) and f"*.{parent}" in self.names)
 
@@ -86,6 +87,7 @@ class Certificate:
         stamp = self._stamp()
         if stamp == self._seen:
             return False
+        # Also where they cannot be used: the log tells it once a change, not at every look.
         self._seen = stamp
         try:
             # First in a context of its own: a half-written pair must not reach the one in use.
@@ -130,6 +132,7 @@ def _no_password() -> str:
 def _context(cert: Path, key: Path) -> ssl.SSLContext:
     for name, path in (("server.tls_cert", cert), ("server.tls_key", key)):
         try:
+            # `load_cert_chain` does not say which of the two it could not read.
             with path.open("rb"):
                 pass
         except OSError as problem:
@@ -164,6 +167,7 @@ def _unusable(cert: Path, key: Path | None, reason: str) -> ServerError:
 
 def _facts(served: ssl.SSLContext, cert: Path) -> Facts:
     """Shake hands with ourselves in memory, as a browser that trusts this certificate would."""
+    # `ssl` decodes the certificate of a peer only; what it has for files is private.
     to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
     try:
         browser = trusting(cert).wrap_bio(to_client, to_server)

@@ -33,6 +33,7 @@ STAMP = "%Y-%m-%dT%H-%M-%S"
 """How a session's folder is named: its start by the church's clock, its offset from UTC such as
 -0600 unless that is 0, and perhaps a number.
 """
+# Four digits are an offset; the number of a second folder has fewer.
 _NAMED = re.compile(r"(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d)([+-]\d{4})?(?=-\d+$|$)")
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _LISTED = 8
@@ -75,6 +76,7 @@ class Session:
     @cached_property
     def langs(self) -> dict[Side, str]:
         """The language of each side."""
+        # Where nothing was said no caption tells.
         default: dict[Side, str] = {"source": "en", "target": "es"}
         return default | languages(self.captions)
 

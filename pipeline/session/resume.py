@@ -31,6 +31,7 @@ from pipeline.session.reader import (
 
 _DONE = ("command", "notice", "off-record", "rule")
 """Events of what an operator did: they must not be forgotten, whatever was said."""
+# By these the name of a file that was played is told from a microphone's.
 _FILES = (".wav", ".flac", ".ogg", ".mp3", ".m4a", ".mp4", ".mov", ".webm", ".mkv", ".aiff")
 
 

@@ -215,6 +215,7 @@ class PairFile:
 
     def __init__(self, path: Path) -> None:
         """Make it. Raises OSError."""
+        # Anew, also for a session that goes on: its records give all pairs again.
         self.file = LineFile(path)
         self._count = 0
 

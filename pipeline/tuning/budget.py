@@ -141,6 +141,7 @@ class Level:
     def keeps_up(self) -> bool:
         """Whether it may be quick enough for fluent speech."""
         speed = self.tokens_per_second
+        # What nobody can tell is not ruled out.
         return speed is None or speed[1] >= TOKENS_NEEDED
 
 

@@ -80,6 +80,7 @@ def propose(pauses: Pauses, vad: Vad) -> Endpoint | None:
     if pauses.utterances < ENOUGH:
         return None
     taken_back = {ms: pauses.share(ms) for ms in _SILENCES_MS}
+    # The waits rise: the first that is borne is the shortest.
     silence_ms = next(
         (ms for ms, share in taken_back.items() if share <= _MOST_TAKEN_BACK), _SILENCES_MS[-1]
     )

@@ -85,6 +85,7 @@ def judge(
         needed_ms = partial_ms * partials / (budget - figures.finals_busy)
         # Rarer partials would be of no use to anybody who reads.
         if needed_ms <= 4000:
+            # Rounded up: a little less would be too much work again.
             fix += f" Or fewer partial captions: vad.partial_ms = {-int(-needed_ms // 100) * 100}."
     return Verdict(role, ok=False, message=f"{load}: it cannot keep up.", fix=fix)
 

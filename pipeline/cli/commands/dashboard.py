@@ -27,6 +27,7 @@ def add(commands: Commands) -> None:
 def _dashboard(arguments: argparse.Namespace) -> int:
     settings = settings_of(arguments).settings
     directory = Path(settings.session.directory)
+    # At least one: behind the 0th from the end are all of them.
     folders = sessions(directory)[-max(1, arguments.last) :]
     if not folders:
         message = f"No session is kept in {directory}."

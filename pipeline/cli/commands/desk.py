@@ -98,6 +98,7 @@ def _invite(settings: Settings, token: str, page: str) -> None:
     print(f"For a tablet: open {page} and type {code[:3]} {code[3:]}")
     print(f"The code lets one device in, within {minutes} minutes.")
     if sys.stdout.isatty():
+        # The smallest that there is: a terminal has few lines, and no creases.
         segno.make_qr(page, error="l").terminal(compact=True)
 
 

@@ -69,6 +69,7 @@ def _list(arguments: argparse.Namespace) -> int:
 
 def _try(arguments: argparse.Namespace) -> int:
     settings = settings_of(arguments).settings
+    # What engines say while they load is not what was asked for.
     logs.configure("warning", settings.log.format)
     glossary, _ = _glossary(settings)
     text = " ".join(arguments.text.split())

@@ -35,6 +35,7 @@ from pipeline.session.reader import find_session, sessions
 
 _SAYS = "Learn from services: collect pairs and sound, train, compare, deploy, go back."
 _NOT_IN = "pairs to measure with: nothing of them gets in"
+# Each % twice: argparse fills in its own values behind a single one.
 _STAGE = "first: Bible 70, sermon 25, glossary 5 %%; later: 50, 40, 10 (%(default)s)"
 _EPILOG = """\
 steps, in the order of a month:
@@ -235,6 +236,7 @@ def _mix(arguments: argparse.Namespace) -> int:
     )
     asked = MixSettings(
         pairs=arguments.pairs,
+        # Without a file they would be told as lacking.
         general=arguments.general_pairs if general else 0,
         stage=arguments.stage,
         seed=arguments.seed,

@@ -76,6 +76,7 @@ def _distill(arguments: argparse.Namespace) -> int:
     made = train(training, on_line=lambda line: print(line, file=sys.stderr, flush=True))
     fine_tuned = arguments.fine_tuned or data.path / "marian" / "model"
     models = {"base": training.base, "fine-tuned": fine_tuned, "distilled": made}
+    # There need not be a fine-tuned one: then it has no row.
     here = {name: model for name, model in models.items() if model.is_dir()}
     sets = few_sentences(sentence_sets(data, teaching.langs), arguments.sentences)
     rows = _rows(here, teachers[0], sets)

@@ -98,6 +98,7 @@ def _add_role(step: argparse.ArgumentParser) -> None:
 
 
 def _compare(arguments: argparse.Namespace) -> int:
+    # Where they come from, too: they are loaded once more for each model.
     loaded, data = settings_of(arguments), opened(arguments)[1]
     translate = loaded.settings.translate
     role: CaptionRole = arguments.role
@@ -143,6 +144,7 @@ def _show(made: ModelComparison) -> None:
     if made.at_most:
         console.print(f"At most {made.at_most} of each set were asked: only large losses show.")
     because = "; ".join(made.reasons) or "nothing changed that is more than chance"
+    # No markup: a set is named by whoever measures, with brackets perhaps.
     console.print(f"{made.verdict}: {because}", markup=False)
 
 

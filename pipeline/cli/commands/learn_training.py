@@ -90,6 +90,7 @@ def marian_base(settings: Settings, named: str) -> Path:
 
 def _hear(arguments: argparse.Namespace) -> int:
     settings, data = opened(arguments)
+    # For its hot words only: it is not loaded.
     engine = recognizer(settings, Dictionary(settings))
     spec = recognizer_spec(settings)
     if spec.kind != "whisper":

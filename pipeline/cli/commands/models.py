@@ -115,6 +115,7 @@ def _list(arguments: argparse.Namespace) -> int:
     console.print(table)
     if not wide:
         console.print("\n[bold]when to choose it[/bold]")
+        # By name: the starter has a row for each role, and they say the same.
         for name, choose in {row.name: row.choose for row in found if row.choose}.items():
             console.print(Text(f"{name}: {choose}"), soft_wrap=True)
     console.print(Text(_FOOT.format(store.directory), "dim"), soft_wrap=True)
@@ -127,6 +128,7 @@ def _pull(arguments: argparse.Namespace) -> int:
     if arguments.configured:
         known = read_registry(store.directory)
         used = [value for _, value in _used(settings)]
+        # A path looks like a hub id: what is a folder here is not fetched.
         names += [n for n in used if n in known or (hub_id(n) and not Path(n).exists())]
         if not names:
             print("The settings name no model that would have to be fetched.")
@@ -157,6 +159,7 @@ def _pull_one(name: str, store: Store, arguments: argparse.Namespace) -> None:
         return
     with Download(accept_terms=arguments.accept_terms) as shown:
         manifest = shown.obtain(name, store, arguments.revision)
+    # JSON's quotes are TOML's, too: the line can be copied into config.toml.
     print(f"{name} is ready: {KEYS[manifest.role]} = {orjson.dumps(name).decode()}")
 
 

@@ -49,6 +49,7 @@ def _add(arguments: argparse.Namespace) -> int:
     place = _place(arguments)
     lang = settings_of(arguments).settings.translate.source
     notes = [read_notes(place)] if place.exists() else []
+    # All before anything is written: one that cannot be read changes nothing.
     notes += [draw(read(file), lang) for file in arguments.files]
     whole = joined(notes)
     write_notes(place, written(whole, ", ".join(file.name for file in arguments.files)))

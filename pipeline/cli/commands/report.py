@@ -28,5 +28,6 @@ def _report(arguments: argparse.Namespace) -> int:
     out: Path = arguments.out or folder / "report.html"
     write_out(out, report(folder, arguments.reference))
     print(f"{folder.name} is in {out}", file=sys.stderr)
+    # Resolved: a relative path has no address.
     open_page(out.resolve().as_uri(), arguments.browser)
     return 0

@@ -26,6 +26,7 @@ examples:
 Formats: OSIS, Zefania, USFM, or lines of book, chapter, verse, text with tabs between; or a
 SWORD module (zip archive, folder, or its mods.d/NAME.conf) that is not enciphered.
 """
+# Names of files are made of it.
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 _LANG = re.compile(r"[a-z]{2,3}")
 
@@ -95,6 +96,7 @@ def _build(arguments: argparse.Namespace) -> int:
 def _add(arguments: argparse.Namespace) -> int:
     name = _checked(_NAME, arguments.name, "--name")
     lang = _checked(_LANG, arguments.lang, "--lang")
+    # They stand in the first line of the edition's file.
     title, licence = (" ".join(text.split()) for text in (arguments.title, arguments.licence))
     if not (title and licence):
         raise UsageError("verses-no-licence", "--title and --licence must say something.")
@@ -122,6 +124,7 @@ def _text(file: Path) -> str:
     try:
         if file.stat().st_size > editions.MOST_BYTES:
             raise VersesError("verses-too-large", f"{file} is too large for a Bible.")
+        # Windows marks what it writes.
         return file.read_bytes().decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         message = f"{file} cannot be read: {error}."
