@@ -99,7 +99,7 @@ def test_the_page_is_light(hall: DisplayServer, visit: Visit) -> None:
     fetched = {path: (size, sent) for path, size, sent in page.evaluate(FETCHED)}
     assert 10_000 < sum(size for size, _ in fetched.values()) < 100_000
     # 3 KB of them are the words of eight languages.
-    assert sum(sent for _, sent in fetched.values()) < 45_000
+    assert sum(sent for _, sent in fetched.values()) < 46_000
     assert "/js/audience/settings.js" in fetched
 
 

@@ -2,14 +2,15 @@
 
 const OWN_MACHINE = /^(localhost|127\..*|\[::1\])$/;
 
-const ONLY_HERE = "Only this computer can open this address. For phones start the captions with --host 0.0.0.0.";
-
 /** Why phones cannot open this address, or "". */
-export function unreachable(address, onlyHere = ONLY_HERE) {
+export function unreachable(
+  address,
+  onlyHere = "Only this computer can open this address. For phones start the captions with --host 0.0.0.0.",
+) {
   return OWN_MACHINE.test(new URL(address).hostname) ? onlyHere : "";
 }
 
-/** Put the address into a link, its QR code into an image, and what is wrong with it into a paragraph; in English by default. */
+/** Put the address into a link, its QR code into an image, and what is wrong with it into a paragraph. */
 export function showAddress(address, { link, image, problem }, { qrCode = `QR code of ${address}`, onlyHere } = {}) {
   link.textContent = address.replace(/^http:\/\//, "").replace(/\/$/, "");
   link.href = address;
