@@ -26,6 +26,7 @@ from pipeline.core.percentiles import spread
 from pipeline.server import descriptors
 from pipeline.tuning.hardware import machine
 from scripts.bench.crowd.__main__ import Part
+from scripts.bench.crowd.hub import RATE
 from scripts.bench.relays.edge import RelayProcess
 from scripts.support.nats_server import NatsServer
 
@@ -45,12 +46,16 @@ def main() -> int:
     parser.add_argument("--relays", type=int, default=2, help="(default 2)")
     parser.add_argument("--langs", default=_LANGS, help=f"of displays, in turns ({_LANGS})")
     parser.add_argument("--seconds", type=float, default=60.0, help="of captions (default 60)")
+    parser.add_argument("--rate", type=float, default=RATE,
+        help="messages a second in a language (%(default)g; a sermon of ours had 1.2)")  # fmt: skip
     parser.add_argument("--limit", type=float, default=250.0, help="p99, ms (default 250)")
     parser.add_argument("--json", type=Path, help="write the figures to this file")
     arguments = parser.parse_args()
     refuse_too_many(arguments.displays, arguments.relays)
     langs = tuple(arguments.langs.split(","))
-    result = run(arguments.relays, arguments.displays, arguments.seconds, langs)
+    result = run(
+        arguments.relays, arguments.displays, arguments.seconds, langs, rate=arguments.rate
+    )
     here = machine()
     result["made"] = f"{datetime.now(UTC).date()}, {here.cpu}, {here.cores} cores"
     console.print_json(orjson.dumps(result).decode())
@@ -71,7 +76,9 @@ def refuse_too_many(displays: int, relays: int) -> None:
         )
 
 
-def run(relays: int, displays: int, seconds: float, langs: tuple[str, ...]) -> dict[str, Any]:
+def run(
+    relays: int, displays: int, seconds: float, langs: tuple[str, ...], *, rate: float = RATE
+) -> dict[str, Any]:
     """Run once; return the figures. Displays take the languages in turns."""
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory())
@@ -83,7 +90,9 @@ def run(relays: int, displays: int, seconds: float, langs: tuple[str, ...]) -> d
             return made
 
         told_langs = ",".join(langs)
-        church = start("relays.church", nats=server.url, seconds=seconds, langs=told_langs)
+        church = start(
+            "relays.church", nats=server.url, seconds=seconds, langs=told_langs, rate=rate
+        )
         church.told()
         progress.print(f"{displays} displays join {relays} relays ...")
         edges = [stack.enter_context(RelayProcess(server.url, displays)) for _ in range(relays)]
@@ -109,6 +118,7 @@ def run(relays: int, displays: int, seconds: float, langs: tuple[str, ...]) -> d
         "displays": displays,
         "languages": len(langs),
         "seconds": seconds,
+        "rate": rate,
         "relay_memory_mb": [round(each, 1) for each in memory_mb],
     }
 

@@ -23,7 +23,7 @@ from pipeline.publish.stream import ServiceStatus
 from scripts.bench.crowd.hub import RATE, captions
 
 
-def main(url: str, seconds: float, langs: tuple[str, ...]) -> None:
+def main(url: str, seconds: float, langs: tuple[str, ...], rate: float) -> None:
     """Publish, and wait until the server has all of it."""
     boards = {lang: CaptionBoard("relays", "en", lang, 200) for lang in langs}
     status = ServiceStatus(
@@ -38,8 +38,8 @@ def main(url: str, seconds: float, langs: tuple[str, ...]) -> None:
     sys.stdin.readline()
     published: dict[str, dict[str, float]] = {lang: {} for lang in langs}
     began_s, used_s = time.monotonic(), time.process_time()
-    for number, each in enumerate(islice(captions(), int(seconds * RATE))):
-        time.sleep(max(0.0, began_s + number / RATE - time.monotonic()))
+    for number, each in enumerate(islice(captions(), int(seconds * rate))):
+        time.sleep(max(0.0, began_s + number / rate - time.monotonic()))
         for lang, board in boards.items():
             if message := board.show(each):
                 published[lang][str(message.seq)] = time.monotonic()
@@ -59,7 +59,8 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--nats", required=True)
     parser.add_argument("--seconds", type=float, required=True)
+    parser.add_argument("--rate", type=float, default=RATE, help="messages a second")
     parser.add_argument("--langs", required=True, help="es,fr: the first is the first target")
     logs.configure("error", "json")
     arguments = parser.parse_args()
-    main(arguments.nats, arguments.seconds, tuple(arguments.langs.split(",")))
+    main(arguments.nats, arguments.seconds, tuple(arguments.langs.split(",")), arguments.rate)
