@@ -88,18 +88,19 @@ def measure(
     Returns chrF by set and the tokens per second over all, None where none was made. Raises
     ModelError for a model whose context is too short for any translation.
     """
+    engine = Gemma(
+        path,
+        prompt=asking.prompt,
+        source=asking.source,
+        target=asking.target,
+        threads=asking.threads,
+        context=asking.context,
+        deadline_s=_DEADLINE_S,
+    )
+    engine.load()
     chrf, tokens, spent_s = {}, 0, 0.0
     for name, pairs in sets.items():
-        engine = Gemma(
-            path,
-            prompt=asking.prompt,
-            source=asking.source,
-            target=asking.elsewhere.get(name, asking.target),
-            threads=asking.threads,
-            context=asking.context,
-            deadline_s=_DEADLINE_S,
-        )
-        engine.load()
+        engine.target = asking.elsewhere.get(name, asking.target)
         answers = []
         for source, _ in pairs:
             began_s = time.perf_counter()

@@ -73,6 +73,10 @@ class Split:
     target: str = SPANISH
     """The code of the language that is learnt."""
 
+    def named(self, held_out: str) -> str:
+        """Return the name of a held-out set among those of several languages."""
+        return held_out if self.target == SPANISH else f"{held_out} {self.target}"
+
 
 def words(text: str) -> tuple[str, ...]:
     """Return the words of a text as they are compared, to be a key."""

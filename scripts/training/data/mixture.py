@@ -125,13 +125,19 @@ def one_pass(
         if source in SHORT_SOURCES:
             texts = list(_join(texts, utterances, rng))
         chosen += [_vary(english, spanish, rng) for english, spanish in texts]
-    practice = references if target == SPANISH else references_french
-    places = practice.references(reference_count, rng)
+    places = practice(reference_count, rng, target)
     chosen += [_vary(pair.en, pair.target, rng) for pair in places]
     if utterances.prefix_share:
         chosen = [_begun(*pair, utterances.prefix_share, rng) for pair in chosen]
     rng.shuffle(chosen)
     return chosen
+
+
+def practice(count: int, rng: random.Random, target: str) -> list[Pair]:
+    """Sentences that name a place in the Bible, in English and `target`."""
+    if target == SPANISH:
+        return references.references(count, rng)
+    return references_french.references(count, rng)
 
 
 def of_today(pair: Pair, target: str) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise, takewhile
 from pathlib import Path
 
 import ctranslate2
 import sentencepiece
 
+from pipeline.text.local_agreement import normalized_erasure
 from scripts.training.data import corpora
 from scripts.training.evaluate.evaluate import Row, size_of
 from scripts.training.evaluate.translation_score import held_out, score
@@ -54,14 +54,10 @@ def begun(split: corpora.Split) -> Iterator[list[str]]:
 def taken_back(translate: Callable[[str], str], growing: Iterator[Sequence[str]]) -> float:
     """Return how many words that stood in a translation are gone in the next, for each that is
     left: normalized erasure of plain retranslation (Arivazhagan et al., arXiv:1912.03393)."""
-    lost = left = 0
+    lost, left = 0.0, 0
     for texts in growing:
-        made = [translate(text).split() for text in texts]
-        lost += sum(len(a) - _same(a, b) for a, b in pairwise(made))
-        left += len(made[-1])
+        made = [translate(text) for text in texts]
+        words = len(made[-1].split())
+        lost += words * (normalized_erasure(made) or 0.0)
+        left += words
     return lost / max(1, left)
-
-
-def _same(first: Sequence[str], second: Sequence[str]) -> int:
-    pairs = zip(first, second, strict=False)
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))

@@ -94,8 +94,7 @@ def main() -> None:
     elsewhere: dict[str, str] = {}
     for split in corpora.splits_of(options):
         for held_out, pairs in translation_score.held_out(split).items():
-            is_first = split.target == corpora.SPANISH
-            name = held_out if is_first else f"{held_out} {split.target}"
+            name = split.named(held_out)
             if pairs:
                 sets[name] = [(pair.en, pair.target) for pair in pairs[: options.sentences]]
                 elsewhere[name] = split.target

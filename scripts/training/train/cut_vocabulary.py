@@ -22,7 +22,7 @@ import torch
 from pipeline.engines.prompts import starter_text
 from scripts.gguf_export.progress import bar, exit_code_of
 from scripts.training import manifest
-from scripts.training.data import corpora, mixture, references, references_french, subwords
+from scripts.training.data import corpora, mixture, subwords
 from scripts.training.models import gemma_gguf
 
 REFERENCES = 20_000
@@ -36,8 +36,7 @@ def texts_of(split: corpora.Split) -> Iterator[str]:
         for pair in pairs:
             yield pair.en
             yield mixture.of_today(pair, split.target)
-    practice = references if split.target == corpora.SPANISH else references_french
-    for pair in practice.references(REFERENCES, random.Random(0)):
+    for pair in mixture.practice(REFERENCES, random.Random(0), split.target):
         yield pair.en
         yield pair.target
     yield from [starter_text("", split.target)] * AT_LEAST

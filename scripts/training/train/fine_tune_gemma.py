@@ -144,14 +144,13 @@ def held_out(
             "books": split.held_out_books,
             "sermon": split.sermon_test,
         }
-        ending = "" if split.target == corpora.SPANISH else f" {split.target}"
         for name, pairs in sets.items():
             texts = [(pair.en, pair.target) for pair in pairs[:HELD_OUT]]
             examples = encode(tokenizer, texts, split.target)
             examples = [each for each in examples if len(each[0]) <= ROW_TOKENS]
             rows = pack(examples, lambda example: len(example[0]), ROW_TOKENS)
             if rows:
-                found[name + ending] = [
+                found[split.named(name)] = [
                     batch_of(rows[n : n + ROWS]) for n in range(0, len(rows), ROWS)
                 ]
     return found
