@@ -33,6 +33,8 @@ LIBRARY_THREADS = ("tqdm", "asyncio_", "portaudio", "pytest_timeout", "ThreadPoo
 
 GRACE_S = 5.0
 
+FINAL_MODEL = "STARK_TRANSLATE__TRANSLATE__FINAL__MODEL"
+
 FAST_S = 0.3
 """A test that takes more of the processor has the mark `slow`."""
 MARKS = {"slow", "browser", "sound", "train"}
@@ -128,6 +130,20 @@ def _no_models_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _a_small_final_translator() -> Iterator[None]:
+    """Use the tiny one: the starter's has twenty times the weights and shows nothing else of us."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(FINAL_MODEL, "tiny")
+        yield
+
+
+@pytest.fixture
+def own_final_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the settings name the final translator: the environment would win over the file."""
+    monkeypatch.delenv(FINAL_MODEL)
 
 
 @pytest.fixture(scope="session")

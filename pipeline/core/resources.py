@@ -6,6 +6,10 @@ from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 
+SHIPPED_MODELS = ("starter", "tiny")
+"""Names of models that ship with the program, and of their folders below `models`: the starter of
+each kind, and a final translator of six million weights for a machine too slow for its own."""
+
 
 def bundled(*parts: str) -> Path:
     """Return the path of a file or folder that ships with the program.

@@ -11,7 +11,7 @@ from typing import Literal
 
 from pipeline.core import languages
 from pipeline.core.errors import ConfigError
-from pipeline.core.resources import bundled
+from pipeline.core.resources import SHIPPED_MODELS, bundled
 from pipeline.engines.specification import setting
 
 Style = Literal["translategemma", "starter", "examples"]
@@ -106,6 +106,7 @@ def language(code: str) -> str:
 
 
 def style_for(model: str | Path) -> Style:
-    """Return the style that fits a model: the bundled starter has its own."""
-    own = str(model) == "starter" or bundled("models", "starter") in Path(model).absolute().parents
-    return "starter" if own else "translategemma"
+    """Return the style that fits a model: those that ship have their own."""
+    folders = Path(model).absolute().parents
+    ships = (str(model) == name or bundled("models", name) in folders for name in SHIPPED_MODELS)
+    return "starter" if any(ships) else "translategemma"

@@ -14,7 +14,8 @@ from pipeline.core.extras import require_extra
 from pipeline.core.files import write_whole
 from pipeline.models.crash_history import crash_history
 from pipeline.models.registry import KEYS, Model, Role, read_registry
-from pipeline.models.resolve import STARTER, resolve
+from pipeline.models.resolve import resolve
+from pipeline.models.shipped import STARTER, shipped
 from pipeline.models.store import Store, directory_of
 
 AUTO = "auto"
@@ -27,11 +28,6 @@ _FOR_PEOPLE: dict[Role, str] = {
     "stt": "recognizer",
     "marian": "quick translator",
     "gemma": "final translator",
-}
-_STARTER_LANGUAGES: dict[Role, tuple[str, ...]] = {
-    "stt": ("en",),
-    "marian": ("en-es",),
-    "gemma": ("en-es",),
 }
 
 
@@ -120,7 +116,8 @@ def require_languages(role: Role, name: str, settings: Settings, *, key: str = "
     model = read_registry(directory_of(settings.models.directory)).get(name)
     if model is not None and model.role != role:
         return  # one of another kind: `resolve` says so
-    made_for = _STARTER_LANGUAGES[role] if name == STARTER else model.languages if model else ()
+    about = shipped(role, name) or model
+    made_for = about.languages if about else ()
     wanted = translate.source if role == "stt" else f"{translate.source}-{translate.target}"
     if made_for and wanted not in made_for:
         does = "hears" if role == "stt" else "translates"

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from pipeline.core.errors import ModelError
-from pipeline.models.registry import CAPTION_ROLES, Model, Role, read_registry
-from pipeline.models.resolve import STARTER, resolve
+from pipeline.models.registry import Model, Role, read_registry
+from pipeline.models.resolve import resolve
+from pipeline.models.shipped import SHIPPED, Shipped
 from pipeline.models.store import Manifest, Store
 
 State = Literal["ships", "here", "damaged", "half", "not here"]
 """`damaged`: a file is missing or has another size; `half`: a pull was begun and not ended."""
-
-_STARTER_MEMORY_BYTES: Mapping[Role, int] = {
-    "stt": 80_000_000,
-    "marian": 40_000_000,
-    "gemma": 40_000_000,
-}
-"""Measured growth of the process when they load."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +36,8 @@ class Row:
 
 def rows(store: Store, used: Collection[tuple[Role, str]]) -> Iterator[Row]:
     """Yield every model; `used` holds the settings' (role, name) pairs. Raises ModelError."""
-    for role in CAPTION_ROLES:
-        yield _starter(role, in_use=(role, STARTER) in used)
+    for ships in SHIPPED:
+        yield _shipped(ships, in_use=(ships.role, ships.name) in used)
     known, pulled = read_registry(store.directory), store.names()
     # Pulls of hub ids that are in no registry would be on no list otherwise.
     halves = [name for name in store.halves() if name not in (*known, *pulled)]
@@ -82,17 +76,17 @@ def _row(store: Store, name: str, model: Model | None, *, in_use: bool) -> Row:
     )
 
 
-def _starter(role: Role, *, in_use: bool) -> Row:
-    path = resolve(role, STARTER)
+def _shipped(model: Shipped, *, in_use: bool) -> Row:
+    path = resolve(model.role, model.name)
     return Row(
-        name=STARTER,
-        role=role,
+        name=model.name,
+        role=model.role,
         repository="",
         revision="",
         size_bytes=_size_bytes(path),
-        memory_bytes=_STARTER_MEMORY_BYTES[role],
-        licence="Apache-2.0",
-        choose="the demo and trying things out; never a service",
+        memory_bytes=model.memory_bytes,
+        licence=model.licence,
+        choose=model.choose,
         state="ships",
         path=str(path),
         in_use=in_use,

@@ -9,7 +9,8 @@ from pipeline.core.errors import ModelError
 from pipeline.models.automatic import models_in_use
 from pipeline.models.integrity import known_files
 from pipeline.models.registry import Role, read_registry
-from pipeline.models.resolve import STARTER, resolve
+from pipeline.models.resolve import resolve
+from pipeline.models.shipped import shipped_folder
 from pipeline.models.store import digest, directory_of, nobody
 from pipeline.records.events import ModelUsed
 
@@ -75,7 +76,8 @@ def _used(role: Role, engine: str, name: str, directory: str) -> ModelUsed | Non
 
 def advice(role: Role, model: Path, settings: Settings) -> str:
     """Return advice about a model that is not good enough for a service, "" for others."""
-    if model != resolve(role, STARTER):
+    home = shipped_folder(model if model.is_dir() else model.parent)
+    if home is None:
         return ""
     translate = settings.translate
     better = [
@@ -85,6 +87,6 @@ def advice(role: Role, model: Path, settings: Settings) -> str:
     ]
     pull = f"`stark-translate models pull {better[0]}`, or " if better else ""
     return (
-        "The starter model is for trying things out, not for a service: "
+        f"The {home.name} model is for trying things out, not for a service: "
         f"{pull}see `stark-translate models list`."
     )

@@ -11,13 +11,13 @@ from pathlib import Path
 import structlog
 from pydantic import TypeAdapter, ValidationError
 
-from pipeline.core.resources import bundled
+from pipeline.models.shipped import shipped_folder
 from pipeline.models.store import MANIFEST, Manifest, StoredFile, digest, nobody
 
 log = structlog.get_logger()
 
-SHIPPED = "files.json"
-"""In models/starter: size and hash of every file of the models that ship with the program."""
+FILE_LIST = "files.json"
+"""In models/starter and models/tiny: size and hash of every file of the models that ship."""
 
 _FILES: TypeAdapter[tuple[StoredFile, ...]] = TypeAdapter(tuple[StoredFile, ...])
 _LEAST_URGENT = 19
@@ -34,7 +34,7 @@ class _StoppedError(Exception):
 def shipped_files(folder: Path) -> tuple[StoredFile, ...]:
     """Return what must be in the folder of the models that ship; nothing if it does not say."""
     with suppress(OSError, ValidationError):
-        return _FILES.validate_json((folder / SHIPPED).read_bytes())
+        return _FILES.validate_json((folder / FILE_LIST).read_bytes())
     return ()
 
 
@@ -105,9 +105,8 @@ class BackgroundHashing:
 def known_files(model: Path) -> list[tuple[Path, StoredFile]]:
     """Return the files of a model with what is known of each."""
     folder = model if model.is_dir() else model.parent
-    starter = bundled("models", "starter")
-    if folder.parent == starter:
-        known = ((starter / each.path, each) for each in shipped_files(starter))
+    if home := shipped_folder(folder):
+        known = ((home / each.path, each) for each in shipped_files(home))
         return [(file, each) for file, each in known if file.parent == folder]
     with suppress(OSError, ValidationError):
         manifest = Manifest.model_validate_json((folder / MANIFEST).read_bytes())

@@ -5,26 +5,24 @@ from __future__ import annotations
 from pathlib import Path
 
 from pipeline.core.errors import ModelError
-from pipeline.core.resources import bundled
 from pipeline.models.integrity import wrong_sizes
 from pipeline.models.registry import GGUF_ROLES, KEYS, Role, hub_id, near, read_registry
+from pipeline.models.shipped import Shipped, shipped
 from pipeline.models.store import Store, again, directory_of
-
-STARTER = "starter"
 
 
 def resolve(role: Role, value: str, directory: str | Path = "", *, key: str = "") -> Path:
     """Return the folder (stt, marian) or .gguf file (gemma, embedding) that `value` names.
 
-    `value` is, in this order: "starter" for the models that ship with the program, a name of the
-    registry, a path, a name under which a model was deployed, or a hub id (`owner/name`; for gemma
-    `owner/name/file.gguf`). What comes from the hub must have been pulled into `directory`, which
-    is `models.directory`. `key` is the setting that holds `value`, for messages; without it that of
-    the role. Raises ModelError.
+    `value` is, in this order: "starter" or "tiny" for models that ship with the program, a name of
+    the registry, a path, a name under which a model was deployed, or a hub id (`owner/name`; for
+    gemma `owner/name/file.gguf`). What comes from the hub must have been pulled into `directory`,
+    which is `models.directory`. `key` is the setting that holds `value`, for messages; without it
+    that of the role. Raises ModelError.
     """
     key = key or KEYS[role]
-    if value == STARTER:
-        return _starter(role, key)
+    if model_here := shipped(role, value):
+        return _shipped(model_here, key)
     store = Store(directory_of(str(directory)))
     known = read_registry(store.directory)
     if model := known.get(value):
@@ -97,13 +95,13 @@ def _wrong_role(role: Role, name: str, made_for: Role, key: str) -> ModelError:
     )
 
 
-def _starter(role: Role, key: str) -> Path:
-    folder = bundled("models", "starter", role)
+def _shipped(model: Shipped, key: str) -> Path:
+    role, folder = model.role, model.folder
     files = sorted(folder.glob("*.gguf" if role == "gemma" else "model.bin"))
     if not files:
         raise ModelError(
             "model-missing",
-            f"The starter model is not in {folder}.",
+            f"The {model.name} model is not in {folder}.",
             "Install the program again, or check out the whole repository.",
         )
     path = files[0] if role == "gemma" else folder

@@ -7,7 +7,8 @@ from pathlib import Path
 import orjson
 
 from pipeline.models.registry import read_registry
-from pipeline.models.resolve import STARTER, resolve
+from pipeline.models.resolve import resolve
+from pipeline.models.shipped import STARTER
 from pipeline.models.store import Store, directory_of
 
 FULL_S = 30.0

@@ -39,6 +39,7 @@ def translated() -> str:
 
 
 @pytest.mark.timeout(3600)
+@pytest.mark.usefixtures("own_final_model")
 def test_a_term_that_operators_corrected_is_written_right(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gemma_270m: Path
 ) -> None:

@@ -83,7 +83,7 @@ def test_a_language_that_no_model_can_name_is_a_wrong_setting(tmp_path: Path) ->
         "STARK_TRANSLATE__TRANSLATE__TARGET": "xx",
         # By their paths, of whose languages nobody knows.
         "STARK_TRANSLATE__TRANSLATE__PARTIAL__MODEL": str(resolve("marian", "starter")),
-        "STARK_TRANSLATE__TRANSLATE__FINAL__MODEL": str(resolve("gemma", "starter")),
+        "STARK_TRANSLATE__TRANSLATE__FINAL__MODEL": str(resolve("gemma", "tiny")),
     }
     done = call("run", "--port", "0", "--input", str(SERMON), cwd=tmp_path, env=env)
     assert done.returncode == 78

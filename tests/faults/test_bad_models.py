@@ -22,7 +22,7 @@ pytestmark = pytest.mark.slow
 
 STT = bundled("models", "starter", "stt")
 MARIAN = bundled("models", "starter", "marian")
-GEMMA = bundled("models", "starter", "gemma")
+GEMMA = bundled("models", "tiny", "gemma")
 KEYS = {"stt": "STT", "marian": "TRANSLATE__PARTIAL", "gemma": "TRANSLATE__FINAL"}
 
 

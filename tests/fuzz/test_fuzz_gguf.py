@@ -16,7 +16,7 @@ from tests.support.needs import needs_file
 from tests.support.paths import ROOT
 
 pytestmark = pytest.mark.slow
-MODEL = bundled("models", "starter", "gemma", "model.gguf")
+MODEL = bundled("models", "tiny", "gemma", "model.gguf")
 SOME = settings(FUZZ, max_examples=max(8, settings().max_examples // 50), deadline=90_000)
 HEADS = (64, 400, 4_000, 60_000)
 """Ends of the fixed fields, the first keys, the keys, and a part of the vocabulary."""

@@ -34,7 +34,7 @@ def spec(part: str, **arguments: Any) -> EngineSpec:
         case "partial":
             model = resolve("marian", "starter")
             return EngineSpec("marian", "marian", model, arguments, "translate.partial")
-    return EngineSpec("gemma", "gemma", resolve("gemma", "starter"), arguments, "translate.final")
+    return EngineSpec("gemma", "gemma", resolve("gemma", "tiny"), arguments, "translate.final")
 
 
 @cache

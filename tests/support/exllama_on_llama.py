@@ -42,7 +42,7 @@ class ExLlamaV2:
         if (Path(self.config.model_dir) / BROKEN).exists():
             raise RuntimeError("CUDA out of memory.\nSee the documentation")
         self.config.llama = Llama(
-            resolve("gemma", "starter"),
+            resolve("gemma", "tiny"),
             gpu_layers=0,
             threads=1,
             context=cache.max_seq_len,

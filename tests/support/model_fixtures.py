@@ -37,7 +37,7 @@ def pulled(directory: Path, name: str, role: Role, content: dict[str, bytes]) ->
 
 def starter_files(role: Role) -> dict[str, bytes]:
     """Return the files of a model that ships, by name."""
-    folder = bundled("models", "starter", role)
+    folder = bundled("models", "tiny" if role == "gemma" else "starter", role)
     needs_file(folder)
     return {file.name: file.read_bytes() for file in sorted(folder.iterdir())}
 

@@ -196,7 +196,7 @@ def real_server(
 
     port = free_port()
     served = Served(
-        model=resolve("gemma", "starter"),
+        model=resolve("gemma", "tiny"),
         name=name,
         final=Final(),
         host="127.0.0.1",
@@ -230,7 +230,7 @@ def real_llama_server(folder: Path) -> Iterator[tuple[str, subprocess.Popen[byte
     from pipeline.models.resolve import resolve
 
     port = free_port()
-    arguments = (str(resolve("gemma", "starter")), str(port), MODEL)
+    arguments = (str(resolve("gemma", "tiny")), str(port), MODEL)
     with (folder / "server.log").open("wb") as log:
         process = subprocess.Popen(
             [sys.executable, "-c", _LLAMA_SERVER, *arguments], stdout=log, stderr=log

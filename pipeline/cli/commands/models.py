@@ -19,12 +19,11 @@ from pipeline.cli.options import Commands, Run, add_command, settings_of
 from pipeline.config.schema import Settings
 from pipeline.core import logs
 from pipeline.core.errors import ModelError, UsageError
-from pipeline.core.resources import bundled
+from pipeline.core.resources import SHIPPED_MODELS, bundled
 from pipeline.core.sizes import human_size
 from pipeline.models.automatic import models_in_use
 from pipeline.models.catalog import State, rows, state
 from pipeline.models.registry import KEYS, Role, hub_id, read_registry
-from pipeline.models.resolve import STARTER
 from pipeline.models.store import Store, again, directory_of
 
 _SAYS = "List, fetch and check the models that hear and translate."
@@ -42,7 +41,7 @@ for: stt = stt.model, marian = translate.partial.model, gemma = translate.final.
 embedding = learn.embedding, which says whether two translations mean the same.
 *: in use by the settings. The size of what is not here is cited, memory is estimated.
 Fetched models are in {}; docs/MODELS.md says more about choosing."""
-_SHIPS = f"{STARTER} ships with the program."
+_SHIPS = "{} ships with the program."
 _WIDE = 110
 """Columns of a terminal that has room for the last column of the list."""
 _STYLES: Mapping[State, str] = {
@@ -150,8 +149,8 @@ def _pull(arguments: argparse.Namespace) -> int:
 
 def _pull_one(name: str, store: Store, arguments: argparse.Namespace) -> None:
     """Fetch one model, unless all of it is here. Raises ModelError."""
-    if name == STARTER:
-        print(_SHIPS)
+    if name in SHIPPED_MODELS:
+        print(_SHIPS.format(name))
         return
     stands, manifest = state(store, name)
     if stands == "here" and manifest and not arguments.again and not arguments.revision:
@@ -170,8 +169,8 @@ def _verify(arguments: argparse.Namespace) -> int:
         print(f"No model has been fetched into {store.directory}.")
     code = 0
     for name in names:
-        if name == STARTER:
-            print(_SHIPS)
+        if name in SHIPPED_MODELS:
+            print(_SHIPS.format(name))
         elif faults := _faults(store, name):
             code = ModelError.exit_code
             print(f"{name}: {'; '.join(faults)}. {again(name)}")
@@ -199,8 +198,8 @@ def _only_halves(store: Store) -> list[str]:
 
 def _path(arguments: argparse.Namespace) -> int:
     _, store = _opened(arguments)
-    if arguments.name == STARTER:
-        print(bundled("models", STARTER))
+    if arguments.name in SHIPPED_MODELS:
+        print(bundled("models", arguments.name))
         return 0
     manifest = store.manifest(arguments.name)
     if manifest is None:

@@ -40,7 +40,7 @@ from pipeline.dictionary.store import Dictionary
 from pipeline.engines import factory
 from pipeline.models.automatic import AUTO, FIRST, names_in_use, recognizer_name
 from pipeline.models.catalog import state
-from pipeline.models.resolve import STARTER as STARTER_MODEL
+from pipeline.models.shipped import STARTER as STARTER_MODEL
 from pipeline.models.store import Store, directory_of
 from pipeline.session.reader import read_journal
 from pipeline.session.retention import discard_if_empty

@@ -101,7 +101,7 @@ def test_a_table_has_a_section_of_its_own_and_one_explanation(tmp_path: Path) ->
 def test_the_starter_on_the_demo_comes_out_the_same_twice(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    needs_file(bundled("models", "starter", "gemma"))
+    needs_file(bundled("models", "tiny", "gemma"))
     sermon = demo("sermon")
     pcm = read_audio(sermon.audio)[: 15 * SAMPLE_RATE]
     monkeypatch.setattr(simulate, "read_audio", lambda _: pcm)

@@ -80,8 +80,14 @@ def test_gemma_ends_its_answers_itself() -> None:
 
 
 def test_the_starter_models_stay_small() -> None:
-    size_mb = sum(file.stat().st_size for file in STARTER.rglob("*") if file.is_file()) / 1e6
-    assert 10 < size_mb <= 40
+    """A repository holds no file of 100 MB on most hosts, and a volunteer's line is slow."""
+    sizes_mb = {each.name: folder_mb(each) for each in STARTER.iterdir() if each.is_dir()}
+    assert 80 < sizes_mb.pop("gemma") <= 90
+    assert 10 < sum(sizes_mb.values()) <= 40
+
+
+def folder_mb(folder: Path) -> float:
+    return sum(file.stat().st_size for file in folder.iterdir()) / 1e6
 
 
 def test_the_card_gives_licences_and_figures() -> None:

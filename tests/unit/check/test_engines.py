@@ -236,6 +236,7 @@ def test_an_exl2_model_without_its_runtime_is_red_and_says_what_it_needs(tmp_pat
     assert "exllamav2" in result.fix or "gemma" in result.fix
 
 
+@pytest.mark.usefixtures("own_final_model")
 def test_a_server_of_several_languages_is_asked_once_and_tried_in_each() -> None:
     with scripted(says(" Il a donné sa vie sur la croix pour nos péchés.")) as server:
         flags = {

@@ -64,6 +64,7 @@ def test_config_shows_every_value_and_its_origin(
     )
 
 
+@pytest.mark.usefixtures("own_final_model")
 def test_config_can_leave_the_defaults_out(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

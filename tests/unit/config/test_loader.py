@@ -40,6 +40,7 @@ def test_later_layers_win_and_are_named(monkeypatch: pytest.MonkeyPatch) -> None
     assert loaded.origins["vad.silence_ms"] == "built-in default"
 
 
+@pytest.mark.usefixtures("own_final_model")
 def test_without_a_file_the_defaults_hold() -> None:
     assert load().settings == Settings()
 

@@ -10,6 +10,8 @@ from pipeline.config.loader import changed, load
 from pipeline.config.schema import Settings
 from pipeline.core.errors import ConfigError
 
+pytestmark = pytest.mark.usefixtures("own_final_model")
+
 
 def loaded(tmp_path: Path, text: str) -> Settings:
     file = tmp_path / "config.toml"

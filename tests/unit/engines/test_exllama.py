@@ -37,7 +37,7 @@ def engine(folder: Path, monkeypatch: pytest.MonkeyPatch) -> ExLlama:
 
 
 def gemma() -> Gemma:
-    made = Gemma(resolve("gemma", "starter"), threads=1, context=512, deadline_s=PATIENT_S)
+    made = Gemma(resolve("gemma", "tiny"), threads=1, context=512, deadline_s=PATIENT_S)
     made.load()
     return made
 

@@ -224,7 +224,7 @@ def test_a_prompt_that_cannot_be_made_is_told_by_its_key(tmp_path: Path) -> None
         tmp_path,
         translate__target="af",
         translate__compare__engine="gemma",
-        translate__compare__model=str(resolve("gemma", "starter")),
+        translate__compare__model=str(resolve("gemma", "tiny")),
         translate__compare__prompt="examples",
     )
     spec = factory.compare_spec(chosen)

@@ -29,8 +29,8 @@ PSALM = (
 
 @pytest.fixture(scope="module")
 def gguf() -> Path:
-    needs_file(bundled("models", "starter", "gemma"))
-    return resolve("gemma", "starter")
+    needs_file(bundled("models", "tiny", "gemma"))
+    return resolve("gemma", "tiny")
 
 
 @pytest.fixture(scope="module")
@@ -110,7 +110,7 @@ def test_nobody_can_speak_a_control_token(good: str, gemma: Gemma) -> None:
 
 
 def test_the_style_follows_from_the_file(gguf: Path, tmp_path: Path) -> None:
-    assert Gemma(bundled("models", "starter", "gemma", "x.gguf"))._style == "starter"
+    assert Gemma(bundled("models", "tiny", "gemma", "x.gguf"))._style == "starter"
     assert Gemma(tmp_path / "x.gguf")._style == "translategemma"
 
 

@@ -16,8 +16,8 @@ SAID = "The tomb is empty, the stone is rolled away, and death does not have the
 
 @pytest.fixture(scope="module")
 def gemma() -> Gemma:
-    needs_file(bundled("models", "starter", "gemma"))
-    engine = Gemma(resolve("gemma", "starter"), prompt="starter", threads=1, context=512)
+    needs_file(bundled("models", "tiny", "gemma"))
+    engine = Gemma(resolve("gemma", "tiny"), prompt="starter", threads=1, context=512)
     engine.load()
     return engine
 

@@ -8,7 +8,7 @@ from pipeline.engines.gpu_steps import gpu_steps, in_words
 
 
 def test_half_is_tried_where_all_is_refused_and_then_the_cpu() -> None:
-    (starter,) = bundled("models", "starter", "gemma").glob("*.gguf")
+    (starter,) = bundled("models", "tiny", "gemma").glob("*.gguf")
     layers = llama.layers(starter)
     assert layers > 2
     assert gpu_steps(starter, -1, 1.0) == [-1, layers // 2, 0]

@@ -26,8 +26,8 @@ from tests.support.paths import ROOT
 
 @pytest.fixture(scope="module")
 def gguf() -> Path:
-    needs_file(bundled("models", "starter", "gemma"))
-    return resolve("gemma", "starter")
+    needs_file(bundled("models", "tiny", "gemma"))
+    return resolve("gemma", "tiny")
 
 
 @pytest.fixture(scope="module")

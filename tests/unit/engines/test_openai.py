@@ -313,7 +313,7 @@ class TestRealServer:
         from pipeline.engines.gemma import Gemma
         from pipeline.models.resolve import resolve
 
-        made = Gemma(resolve("gemma", "starter"), deadline_s=PATIENT_S)
+        made = Gemma(resolve("gemma", "tiny"), deadline_s=PATIENT_S)
         made.load()
         return made.translate(TEXT).text
 

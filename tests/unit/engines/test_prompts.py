@@ -76,7 +76,7 @@ def test_a_language_without_a_name_is_refused(style: str) -> None:
 
 def test_the_style_follows_from_the_model() -> None:
     assert style_for("starter") == "starter"
-    assert style_for(bundled("models", "starter", "gemma", "starter.gguf")) == "starter"
+    assert style_for(bundled("models", "tiny", "gemma", "starter.gguf")) == "starter"
     assert style_for("/srv/models/translategemma-4b-it.Q4_K_M.gguf") == "translategemma"
     assert style_for("starter.gguf") == "translategemma"
 

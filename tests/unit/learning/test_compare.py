@@ -70,7 +70,7 @@ def test_a_model_is_as_good_as_itself_and_the_comparison_is_kept(tmp_path: Path)
 
 @pytest.mark.slow
 def test_a_gemma_is_asked_as_it_was_trained(tmp_path: Path) -> None:
-    (weights,) = bundled("models", "starter", "gemma").glob("*.gguf")
+    (weights,) = bundled("models", "tiny", "gemma").glob("*.gguf")
     copy = tmp_path / "trained.gguf"
     shutil.copyfile(weights, copy)
     loaded = load(flags={"session.directory": str(tmp_path)})
@@ -94,7 +94,7 @@ def test_a_broken_model_is_worse(tmp_path: Path) -> None:
 
 def shuffled(tmp_path: Path) -> Path:
     """Return a copy of the starter Gemma with a stretch of its weights put to nothing."""
-    (weights,) = bundled("models", "starter", "gemma").glob("*.gguf")
+    (weights,) = bundled("models", "tiny", "gemma").glob("*.gguf")
     copy = tmp_path / weights.name
     content = bytearray(weights.read_bytes())
     size = len(content)

@@ -18,6 +18,8 @@ from pipeline.learning.manifest import sha256
 from pipeline.models.resolve import resolve
 from pipeline.models.store import Store
 
+pytestmark = pytest.mark.usefixtures("own_final_model")
+
 CONFIG = """\
 [translate.final]
 model = "starter"        # ours
@@ -35,7 +37,7 @@ def config(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
-    (weights,) = bundled("models", "starter", "gemma").glob("*.gguf")
+    (weights,) = bundled("models", "tiny", "gemma").glob("*.gguf")
     copy = tmp_path / "trained.gguf"
     shutil.copyfile(weights, copy)
     return copy

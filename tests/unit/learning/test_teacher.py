@@ -17,6 +17,8 @@ from pipeline.learning.distill import BEAM
 from pipeline.learning.teacher import Asked, choose_teacher
 from tests.support.model_servers import free_port, says, scripted
 
+pytestmark = pytest.mark.usefixtures("own_final_model")
+
 HERE = "http://192.168.1.5:8080/v1"
 SERVER = {
     "translate.final.engine": "openai",
@@ -77,8 +79,8 @@ def test_another_server_gets_no_key_of_the_one_in_use() -> None:
 
 
 def test_a_model_that_is_not_the_one_in_use_is_not_asked_like_it() -> None:
-    in_use = loaded({"translate.final.prompt": "starter"})
-    (file,) = bundled("models", "starter", "gemma").glob("*.gguf")
+    in_use = loaded({"translate.final.prompt": "starter", "translate.final.model": "tiny"})
+    (file,) = bundled("models", "tiny", "gemma").glob("*.gguf")
     assert choose_teacher(in_use, Asked()).settings.translate.final.prompt == "starter"
     other = choose_teacher(in_use, Asked(model=str(file)))
     assert other.settings.translate.final.prompt == "auto"

@@ -146,7 +146,8 @@ class TestLanguages:
             ("stt", "small.en", {"translate.source": "ko"}),
             ("marian", "starter", {"translate.target": "fr"}),
             ("marian", "opus-mt-en-es", {"translate.target": "fr"}),
-            ("gemma", "starter", {"translate.target": "fr"}),
+            ("gemma", "starter", {"translate.target": "de"}),
+            ("gemma", "tiny", {"translate.target": "fr"}),
             ("gemma", "gemma-3-270m-q4_k_m", {"translate.target": "pt"}),
         ],
     )
@@ -166,6 +167,7 @@ class TestLanguages:
             ("stt", "starter", {}),
             ("marian", "starter", {}),
             ("gemma", "starter", {}),
+            ("gemma", "starter", {"translate.target": "fr"}),
             ("stt", "whisper-base", {"translate.source": "ko"}),
             ("gemma", "translategemma-4b-q4_k_m", {"translate.source": "ko"}),
             ("marian", "/opt/models/en-fr", {"translate.target": "fr"}),

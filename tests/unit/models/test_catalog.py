@@ -22,6 +22,7 @@ def test_every_state(tmp_path: Path) -> None:
     found = {row.name: row for row in rows(store, [("stt", "small.en"), ("marian", "starter")])}
     assert {name: row.state for name, row in found.items() if row.state != "not here"} == {
         "starter": "ships",
+        "tiny": "ships",
         "small.en": "here",
         "base.en": "damaged",
         "opus-mt-en-es": "damaged",

@@ -9,17 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.core.resources import bundled
 from pipeline.models.integrity import (
     BackgroundHashing,
     loading_limit_s,
-    shipped_files,
     wrong_files,
     wrong_sizes,
 )
 from pipeline.models.resolve import resolve
 from pipeline.models.store import MANIFEST, Manifest, StoredFile
-from tests.support.needs import needs_file
 
 
 @pytest.fixture
@@ -78,17 +75,6 @@ def test_of_a_model_of_ones_own_nothing_is_known(tmp_path: Path) -> None:
     assert wrong_files(tmp_path) == wrong_files(tmp_path / "a.gguf") == []
 
 
-@pytest.mark.parametrize("role", ["stt", "marian", "gemma"])
-def test_the_starter_models_are_those_that_were_listed(role: str) -> None:
-    """After making one anew: python -m scripts.training.export.list_starter_files."""
-    needs_file(bundled("models", "starter", "stt"))
-    model = resolve(role, "starter")  # type: ignore[arg-type]
-    listed = {each.path for each in shipped_files(bundled("models", "starter"))}
-    folder = model if model.is_dir() else model.parent
-    assert {f"{role}/{file.name}" for file in folder.iterdir()} <= listed
-    assert wrong_files(model) == []
-
-
 def test_in_the_background_each_wrong_file_is_told(pulled: Path) -> None:
     flip(pulled / "model.bin")
     told: list[str] = []
@@ -120,7 +106,7 @@ def test_the_end_waits_for_one_piece_at_most(pulled: Path) -> None:
 def test_what_nobody_knows_has_the_time_that_a_slow_disk_needs(tmp_path: Path) -> None:
     own = tmp_path / "ours.gguf"
     own.write_bytes(b"x" * 1_000_000)
-    assert loading_limit_s(resolve("gemma", "starter")) == 600
+    assert loading_limit_s(resolve("gemma", "tiny")) == 600
     assert loading_limit_s(own) == pytest.approx(120.1)
     assert loading_limit_s(tmp_path) == pytest.approx(120.1), "a folder is all of its files"
     assert loading_limit_s(tmp_path / "gone.gguf") == 120

@@ -20,9 +20,16 @@ def test_starter_folders(role: Role) -> None:
     assert (resolve(role, "starter") / "model.bin").is_file()
 
 
-def test_starter_gguf() -> None:
-    needs_file(bundled("models", "starter", "gemma"))
-    assert resolve("gemma", "starter").read_bytes()[:4] == b"GGUF"
+@pytest.mark.parametrize("name", ["starter", "tiny"])
+def test_ggufs_that_ship(name: str) -> None:
+    needs_file(bundled("models", name, "gemma"))
+    with resolve("gemma", name).open("rb") as file:
+        assert file.read(4) == b"GGUF"
+
+
+def test_only_a_final_translator_is_tiny() -> None:
+    with pytest.raises(ModelError, match=r"\[model-missing\]"):
+        resolve("stt", "tiny")
 
 
 def test_a_path_is_taken_as_it_is(tmp_path: Path) -> None:
@@ -175,6 +182,6 @@ def test_a_misspelt_name_gets_the_nearest() -> None:
 
 
 def test_an_incomplete_installation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipeline.models.resolve.bundled", tmp_path.joinpath)
+    monkeypatch.setattr("pipeline.models.shipped.bundled", tmp_path.joinpath)
     with pytest.raises(ModelError, match=r"Install the program again.*\[model-missing\]"):
-        resolve("gemma", "starter")
+        resolve("gemma", "tiny")

@@ -31,7 +31,7 @@ def concluded(
     pauses: Pauses | None = None,
 ) -> Tuned:
     """Return the result of a tuning of the starter models in which every engine was so busy."""
-    needs_file(bundled("models", "starter", "gemma"))
+    needs_file(bundled("models", "tiny", "gemma"))
     done = Tuning(Settings(), machine, limit_s=1)
     for role in done.roles[:roles]:
         figures = Figures(busy, busy, 0.5, finals_busy=busy / 2)

@@ -135,7 +135,7 @@ def test_roles_are_those_that_the_settings_ask_for() -> None:
 def real() -> Tuning:
     """Both translators tuned with the starter models, as shortly as can be."""
     needs_file(*(bundled("models", "starter", role) for role in ("marian", "gemma")))
-    tuning = Tuning(Settings(), MACHINE, limit_s=0.3)
+    tuning = Tuning(changed(Settings(), {"translate.final.model": "tiny"}), MACHINE, limit_s=0.3)
     for role in tuning.roles[1:]:
         list(tuning.run(role))
     return tuning

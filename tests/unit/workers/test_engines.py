@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from pipeline.config.loader import load
 from pipeline.engines.factory import engine_processes
 from pipeline.workers.engines import Engines
 from pipeline.workers.languages import TargetEngines
 from tests.support.fakes import FakeDetector, FakeRecognizer, FakeSource, FakeTranslator, pcm_of
+
+pytestmark = pytest.mark.usefixtures("own_final_model")
 
 
 def test_what_languages_share_is_one_process_of_the_first_of_them(tmp_path: Path) -> None:

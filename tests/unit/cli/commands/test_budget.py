@@ -14,6 +14,8 @@ from pipeline.core.resources import bundled
 from pipeline.tuning.budget import GPUS
 from tests.support.paths import ROOT
 
+pytestmark = pytest.mark.usefixtures("own_final_model")
+
 
 @pytest.fixture(autouse=True)
 def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

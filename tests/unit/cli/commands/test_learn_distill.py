@@ -10,6 +10,8 @@ from pipeline.cli.main import main
 from tests.support.model_servers import free_port
 from tests.support.needs import needs_train_extra
 
+pytestmark = pytest.mark.usefixtures("own_final_model")
+
 
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.slow
 def test_a_model_goes_into_service_and_out_again(capsys: pytest.CaptureFixture[str]) -> None:
     Path("config.toml").write_text('[models]\ndirectory = "models"\n')
-    (model,) = bundled("models", "starter", "gemma").glob("*.gguf")
+    (model,) = bundled("models", "tiny", "gemma").glob("*.gguf")
     asked = ["learn", "deploy", str(model), "ours", "--data", "learning"]
     assert main([*asked, "--dry-run"]) == 0
     assert "would become 'ours'" in capsys.readouterr().out

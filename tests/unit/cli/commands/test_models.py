@@ -101,6 +101,7 @@ def until_there(file: Path, size: int) -> None:
 
 
 class TestList:
+    @pytest.mark.usefixtures("own_final_model")
     def test_json_has_everything(self, capsys: pytest.CaptureFixture[str]) -> None:
         pulled(Path("models"), "small.en", "stt", {"model.bin": b"12"})
         assert main(["models", "list", "--json"]) == 0
@@ -403,6 +404,7 @@ def test_remove(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("own_final_model")
 def test_after_a_pull_everything_runs_with_the_network_cut(hub: Hub, tmp_path: Path) -> None:
     """Pulled models through `check` and `run`, in a network namespace where nobody answers."""
     assert main(["models", "pull", "our-stt", "our-marian", "our-gemma"]) == 0

@@ -105,6 +105,7 @@ def test_with_a_real_recognizer_there_is_no_advice(
     assert "models pull" not in said
 
 
+@pytest.mark.usefixtures("own_final_model")
 def test_a_pair_of_languages_that_the_models_do_not_know_ends_the_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -17,6 +17,8 @@ from pipeline.cli.main import main
 from pipeline.config.schema import Final
 from pipeline.models.resolve import resolve
 
+pytestmark = pytest.mark.usefixtures("own_final_model")
+
 
 @pytest.fixture(autouse=True)
 def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pipeline.core.resources import bundled
 from pipeline.models.integrity import shipped_files
-from scripts.training.export.list_starter_files import listed
+from scripts.training.export.list_shipped_files import listed
 from tests.support.needs import needs_file
 
 

@@ -1,8 +1,8 @@
-"""Write down size and hash of every starter model's file, for the program to compare with.
+"""Write down size and hash of every file of the models that ship, for the program to compare with.
 
-    python -m scripts.training.export.list_starter_files
+    python -m scripts.training.export.list_shipped_files
 
-Run it whenever a file below models/starter has been made anew.
+Run it whenever a file below models/starter or models/tiny has been made anew.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from pipeline.models.integrity import SHIPPED
+from pipeline.core.resources import SHIPPED_MODELS
+from pipeline.models.integrity import FILE_LIST
 from pipeline.models.store import StoredFile, digest, nobody
 from scripts.support.paths import ROOT
 
@@ -31,11 +32,12 @@ def listed(folder: Path) -> tuple[StoredFile, ...]:
 
 
 def main() -> None:
-    """Write the list."""
-    argparse.ArgumentParser(description="Write the list of the starter models' files.").parse_args()
-    folder = ROOT / "models" / "starter"
-    content = TypeAdapter(tuple[StoredFile, ...]).dump_json(listed(folder), indent=2)
-    (folder / SHIPPED).write_bytes(content + b"\n")
+    """Write the lists."""
+    argparse.ArgumentParser(description=__doc__.splitlines()[0]).parse_args()
+    for name in SHIPPED_MODELS:
+        folder = ROOT / "models" / name
+        content = TypeAdapter(tuple[StoredFile, ...]).dump_json(listed(folder), indent=2)
+        (folder / FILE_LIST).write_bytes(content + b"\n")
 
 
 if __name__ == "__main__":
