@@ -121,11 +121,13 @@ def require_languages(role: Role, name: str, settings: Settings, *, key: str = "
     wanted = translate.source if role == "stt" else f"{translate.source}-{translate.target}"
     if made_for and wanted not in made_for:
         does = "hears" if role == "stt" else "translates"
+        alone = ', or partial.engine = "none" (the final one alone)' if role == "marian" else ""
         raise ConfigError(
             "lang-unsupported",
             f"{key or KEYS[role]}: {name} {does} {', '.join(made_for)}, "
             f"and translate.source and target ask for {wanted}.",
-            "Choose another model (`stark-translate models list`), or correct the languages.",
+            "Choose another model (`stark-translate models list`)"
+            f"{alone}, or correct the languages.",
         )
 
 

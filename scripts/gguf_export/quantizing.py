@@ -19,10 +19,14 @@ _KINDS = {
     "Q8_0": (gguf.LlamaFileType.MOSTLY_Q8_0, 8.5),
     "Q5_K_M": (gguf.LlamaFileType.MOSTLY_Q5_K_M, 5.7),
     "Q4_K_M": (gguf.LlamaFileType.MOSTLY_Q4_K_M, 4.9),
+    "Q5_0": (gguf.LlamaFileType.MOSTLY_Q5_0, 5.5),
     "Q4_0": (gguf.LlamaFileType.MOSTLY_Q4_0, 4.6),
 }
+# What the level says of all matrices, embeddings too. llama.cpp alone keeps those larger where they
+# are the output as well: a third of a small model's file with a large vocabulary.
+_EVEN = {"Q5_0": gguf.GGMLQuantizationType.Q5_0}
 LEVELS = tuple(_KINDS)
-"""From the largest to the smallest."""
+"""From the largest to the smallest, of a model whose embeddings weigh much."""
 
 _K_ROW = 256
 """Rows of the types with K in their name are cut into blocks of so many values."""
@@ -73,6 +77,8 @@ def quantize(source: Path, target: Path, level: str, threads: int) -> list[str]:
     settings = c.llama_model_quantize_default_params()
     settings.ftype = int(_KINDS[level][0])
     settings.nthread = threads
+    if level in _EVEN:
+        settings.token_embedding_type = int(_EVEN[level])
     fresh = unfinished(target)
     names = str(source).encode(), str(fresh).encode()
     try:
