@@ -82,7 +82,7 @@ def term_rows() -> Iterator[str]:
     glossary, gate = shipped_glossary(), sentences.read()
     yield f"- The glossary has {len(glossary.terms)} entries; {len(spoken())} sentences are for it."
     marian = Marian(bundled("models", "starter", "marian"))
-    gemma = Gemma(bundled("models", "tiny", "gemma", "model.gguf"), threads=1, deadline_s=600.0)
+    gemma = Gemma(bundled("models", "starter", "gemma", "model.gguf"), threads=1, deadline_s=600.0)
     marian.load()
     gemma.load()
 

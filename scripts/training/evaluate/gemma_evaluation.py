@@ -7,6 +7,7 @@ from pathlib import Path
 
 from llama_cpp import Llama
 
+from pipeline.engines.prompts import starter_text
 from scripts.training.data import corpora
 from scripts.training.evaluate.evaluate import Row, size_of
 from scripts.training.evaluate.translation_score import score
@@ -28,11 +29,13 @@ def rows(directory: Path, split: corpora.Split, threads: int) -> Iterator[Row]:
 
     def translate(text: str) -> tuple[str, int]:
         # special=False: what somebody said never becomes a control token.
-        tokens = model.tokenize(text.encode(), add_bos=False, special=False)
+        asked = starter_text(text, split.target)
+        tokens = model.tokenize(asked.encode(), add_bos=False, special=False)
         answer = model.create_completion(
             [*head, *tokens, *tail], max_tokens=20 + int(2.5 * len(tokens)), temperature=0.0
         )
         return answer["choices"][0]["text"], answer["usage"]["completion_tokens"]
 
     yield from score("gemma", translate, split)
-    yield "gemma", "size", size_of(directory)
+    if split.target == corpora.SPANISH:  # the file is the same for all
+        yield "gemma", "size", size_of(directory)

@@ -14,7 +14,7 @@ VERSES = 400
 SEED = 7
 
 Translate = Callable[[str], tuple[str, int]]
-"""English -> Spanish and the number of tokens produced for it."""
+"""English -> its translation and the number of tokens produced for it."""
 
 
 def held_out(split: corpora.Split) -> dict[str, tuple[corpora.Pair, ...]]:
@@ -28,6 +28,8 @@ def score(name: str, translate: Translate, split: corpora.Split) -> Iterator[tup
     """Rows of the table: quality on each set, tokens per second over all."""
     produced, spent_s = 0, 0.0
     for where, pairs in held_out(split).items():
+        if not pairs:
+            continue
         began = time.perf_counter()
         answers = [translate(pair.en) for pair in pairs]
         spent_s += time.perf_counter() - began
@@ -35,7 +37,7 @@ def score(name: str, translate: Translate, split: corpora.Split) -> Iterator[tup
         texts, wanted = [text for text, _ in answers], [[pair.target for pair in pairs]]
         chrf = sacrebleu.corpus_chrf(texts, wanted).score
         bleu = sacrebleu.corpus_bleu(texts, wanted).score
-        label = f"held-out {where}, {len(pairs)} pairs"
+        label = f"held-out {split.named(where)}, {len(pairs)} pairs"
         yield name, f"chrF, {label}", f"{chrf:.1f}"
         yield name, f"BLEU, {label}", f"{bleu:.1f}"
-    yield name, "speed", f"{produced / spent_s:.0f} tokens/s"
+    yield name, split.named("speed"), f"{produced / spent_s:.0f} tokens/s"
