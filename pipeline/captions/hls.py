@@ -31,6 +31,7 @@ _STALE_S = 60.0
 _LONGER_S = 5.0  # than its place, a caption may take in cues of readable length; at most
 _MOST = 200
 """Captions that are remembered, so that a new version takes the place of the old one."""
+_PARTS = 1000  # cues of a caption, for their names: a handful at most
 _TICKS_A_SECOND, _TICKS = 90_000, 2**33
 """The clock of MPEG-2 transport streams, and where it begins anew."""
 
@@ -112,7 +113,8 @@ class RollingSubtitles:
         cues = [
             # Players know by its name a cue that they had in the segment before: by its times
             # hls.js does not, since it adds them up anew for each segment.
-            (cue, f"{key}-{part}\n")
+            # Digits only: simple readers of subtitles take any other name for a line of text.
+            (cue, f"{key * _PARTS + part}\n")
             for key in self._placed
             for part, cue in enumerate(self._cues_of(key, start_s))
             if cue.start_s < start_s + SEGMENT_S and cue.end_s > start_s

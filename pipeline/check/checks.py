@@ -20,6 +20,7 @@ from websockets.http11 import Request
 
 from pipeline.check.audio import checks as audio_checks
 from pipeline.check.engines import EngineChecks
+from pipeline.check.fonts import font_checks
 from pipeline.check.result import Check, Passed
 from pipeline.church import editions, index_store
 from pipeline.config.loader import Loaded
@@ -60,6 +61,7 @@ def checks(
         Check("dictionary", "Reading the dictionary", partial(_dictionary, settings)),
         Check("verses", "Reading the Bibles", partial(_verses, settings)),
         Check("pages", "Reading the display pages", _pages, fix="Install the program again."),
+        *font_checks(settings),
         *_certificate_checks(settings.server),
         Check("port", "Opening the port", partial(_port, settings.server)),
         Check("sessions", "Writing a session", partial(_sessions, sessions, settings)),

@@ -233,7 +233,8 @@ def _explain(error: ValidationError, origins: Mapping[str, str]) -> ConfigError:
             lines.append(
                 f"{where}: {reason}, not {quoted(detail['input'], 200)}"
                 if detail["type"] != "value_error"
-                else f"{where}: {reason}"
+                # Of two sections that do not fit the reason names the key: it stands in neither.
+                else f"{where}: {reason}".removeprefix(": ")
             )
     if len(details) > _MOST_NAMED:
         lines.append(f"... and {len(details) - _MOST_NAMED} more.")

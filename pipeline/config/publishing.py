@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Annotated
 from urllib.parse import urlsplit
 
@@ -31,17 +32,54 @@ class Publish(Section):
         return nats
 
 
+PROGRAMS = ("youtube", "vmix", "propresenter", "freeshow")
+"""The programs of [outputs]: each has a key with its address, and one with its language."""
+
+_ShownLang = Annotated[str, Field(pattern=r"^([a-z]{2,3})?$")]
+"""The language that a program shows; "" is the first one that is translated into."""
+
+
 class Outputs(Section):
     """[outputs]"""
 
     youtube: Text = ""
+    youtube_lang: _ShownLang = ""
     vmix: Text = ""
     vmix_title: Annotated[str, Field(min_length=1)] = "1, Message.Text"
+    vmix_lang: _ShownLang = ""
     propresenter: Text = ""
     propresenter_message: Annotated[str, Field(min_length=1)] = "Captions, Text"
+    propresenter_lang: _ShownLang = ""
     freeshow: Text = ""
     freeshow_variable: Annotated[str, Field(min_length=1)] = "Captions"
+    freeshow_lang: _ShownLang = ""
     hls: bool = False
+
+    def by_lang(self, first: str) -> dict[str, Outputs]:
+        """Return the section of each language that a program shows, with its programs only.
+
+        `first` is the language of those that name none.
+        """
+        shown = {name: self.lang_of(name) or first for name in PROGRAMS if getattr(self, name)}
+        return {
+            lang: self.model_copy(update={name: "" for name in PROGRAMS if shown.get(name) != lang})
+            for lang in dict.fromkeys(shown.values())
+        }
+
+    def lang_of(self, program: str) -> str:
+        """Return the language that a program names, "" if none."""
+        return str(getattr(self, f"{program}_lang"))
+
+    def refuse_unknown(self, langs: Collection[str]) -> None:
+        """Raise ValueError where a program is to show a language that there is not."""
+        for name in PROGRAMS:
+            if (lang := self.lang_of(name)) and lang not in langs:
+                shown = ", ".join(langs)
+                msg = (
+                    f"outputs.{name}_lang is {lang!r}, which is neither spoken nor translated "
+                    f"into: this service has {shown}"
+                )
+                raise ValueError(msg)
 
     @field_validator("youtube", "vmix", "propresenter", "freeshow")
     @classmethod

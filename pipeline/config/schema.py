@@ -320,13 +320,16 @@ class Settings(BaseSettings):
     operator: Operator = Operator()
     log: Log = Log()
 
+    @model_validator(mode="after")
+    def _outputs_show_what_there_is(self) -> Settings:
+        langs = [target.lang for target in self.translate.targets]
+        self.outputs.refuse_unknown([self.translate.target, *langs, self.translate.source])
+        return self
+
     def by_target(self) -> tuple[Settings, ...]:
         """Return the settings of each further target, as they were if it were the only one."""
-        translate = self.translate
-        return tuple(
-            self.model_copy(update={"translate": translate.into(target)})
-            for target in translate.targets
-        )
+        alone = map(self.translate.into, self.translate.targets)
+        return tuple(self.model_copy(update={"translate": each}) for each in alone)
 
     @classmethod
     def settings_customise_sources(

@@ -141,7 +141,7 @@ class App:
         """
         async with AsyncExitStack() as stops:  # in reverse, also where a start fails
             self._start_signals()
-            if outputs := self._context.outputs:
+            for outputs in self._context.outputs.values():
                 outputs.start(self._reports.emit)
                 # After the record, whose stop settles the last final.
                 stops.push_async_callback(asyncio.to_thread, outputs.close)

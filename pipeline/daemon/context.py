@@ -15,6 +15,8 @@ from pipeline.core.types import Mode
 from pipeline.daemon.doubt_desk import DoubtDesk, open_doubt_desk
 from pipeline.daemon.opening import OpenSession
 from pipeline.daemon.outputs import (
+    BlankSink,
+    LanguageOutputSink,
     LanguagePageSink,
     LanguagePublishSink,
     LanguageRecordSink,
@@ -60,8 +62,8 @@ class DaemonContext:
     verses: VerseDesk
     publisher: Publisher | None
     """None where nothing is published: the settings do not say so, or it is a rehearsal."""
-    outputs: OutputFeed | None
-    """None where no other program is named, or it is a rehearsal."""
+    outputs: Mapping[str, OutputFeed]
+    """By language, for other programs; empty where none is named, or it is a rehearsal."""
     subtitles: LiveSubtitles | None
     """Those for streams; None where the settings do not ask for them, or it is a rehearsal."""
     doubts: DoubtDesk
@@ -90,6 +92,7 @@ class DaemonContext:
             sinks=(
                 LanguageRecordSink(self.recorder, lang),
                 LanguagePageSink(self.hub, lang),
+                *([LanguageOutputSink(self.outputs[lang])] if lang in self.outputs else []),
                 *([LanguageSubtitleSink(self.subtitles, lang)] if self.subtitles else []),
                 *([LanguagePublishSink(self.publisher, lang)] if self.publisher else []),
             ),
@@ -125,7 +128,10 @@ def make_context(
     outputs = _outputs(settings, mode)
     sinks += (
         screen,
-        *([OutputSink(outputs)] if outputs else []),
+        *(
+            BlankSink(feed) if lang in session.further else OutputSink(feed)
+            for lang, feed in outputs.items()
+        ),
         *([SubtitleSink(subtitles, session.board.target)] if subtitles else []),
         *([PublishSink(publisher, session.board.target)] if publisher else []),
     )
@@ -174,10 +180,12 @@ def _subtitles(settings: Settings, session: OpenSession, mode: Mode) -> LiveSubt
     return LiveSubtitles(boards, lambda: ahead_s + time.monotonic())
 
 
-def _outputs(settings: Settings, mode: Mode) -> OutputFeed | None:
-    """Return what shows captions in other programs."""
-    named = settings.outputs
-    programs = (named.youtube, named.vmix, named.propresenter, named.freeshow)
-    if mode == "dry-run" or not any(programs):
-        return None
-    return OutputFeed(named, lambda: datetime.now(UTC))
+def _outputs(settings: Settings, mode: Mode) -> dict[str, OutputFeed]:
+    """Return what shows captions in other programs, by language."""
+    if mode == "dry-run":
+        return {}
+    source = settings.translate.source
+    return {
+        lang: OutputFeed(named, lambda: datetime.now(UTC), "source" if lang == source else "target")
+        for lang, named in settings.outputs.by_lang(settings.translate.target).items()
+    }

@@ -51,6 +51,7 @@ class Languages:
         """Take the parts, in the order of `settings.translate.targets`."""
         self._hub = context.hub
         self._subtitles = context.subtitles
+        self._shown_elsewhere = tuple(context.outputs)
         self._settled: deque[Transcript] = deque(maxlen=_FILLED)
         self._languages: dict[str, Language] = {}
         targets = settings.translate.targets
@@ -78,6 +79,8 @@ class Languages:
         if self._subtitles:
             # Who watches a stream with subtitles has no display open.
             watchers += self._subtitles.watchers()
+        # Nor has the program that shows a language by `outputs`.
+        watchers.update(self._shown_elsewhere)
         for each in self._languages.values():
             # What has settled with it is of no use here: only the first target's is offered on.
             each.coordinator.release_due(now_s)

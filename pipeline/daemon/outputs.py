@@ -172,15 +172,22 @@ class PublishSink(LanguagePublishSink):
         self._publisher.offer_notice(texts)
 
 
-class OutputSink(Sink):
-    """Hands final captions to other programs."""
+class BlankSink(Sink):
+    """Tells programs that show another language than the first when the displays are blank."""
 
     def __init__(self, feed: OutputFeed) -> None:
         self._feed = feed
 
     def on_state(self, state: State, reason: str) -> None:  # noqa: ARG002 - for operators
-        """Clear their screens while the displays are blank."""
+        """Clear their screens meanwhile."""
         self._feed.on_blank(is_blank=state == "blank")
+
+
+class LanguageOutputSink(Sink):
+    """Hands the final captions of one target language to other programs."""
+
+    def __init__(self, feed: OutputFeed) -> None:
+        self._feed = feed
 
     def on_caption(self, message: CaptionMessage) -> None:
         """Show it, if it is final."""
@@ -193,6 +200,10 @@ class OutputSink(Sink):
     def on_redaction(self, redaction: Redaction, removed: Sequence[CaptionMessage]) -> None:  # noqa: ARG002
         """Take it off their screens."""
         self._feed.on_redaction(removed)
+
+
+class OutputSink(BlankSink, LanguageOutputSink):
+    """Hands over those of the first target, or what was said, and the state."""
 
 
 class LanguageSubtitleSink(Sink):

@@ -149,8 +149,10 @@ def test_a_recognizers_server_that_goes_and_comes_costs_no_sentence(tmp_path: Pa
         assert program.health()["recognizer"] == f"openai:{SPEECH_MODEL}"
         assert program.stop() == 0
         journal = program.journal()
+        heard_by = {record["recognizer"] for record in program.records()}
     assert [line["id"] for line in journal] == list(range(1, len(journal) + 1))
     assert all(line["source"]["text"] for line in journal)
+    assert heard_by == {f"openai:{SPEECH_MODEL}", f"whisper:{model.name}"}
 
 
 def test_check_names_a_server_of_another_model(tmp_path: Path) -> None:

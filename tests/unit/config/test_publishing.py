@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from pipeline.config.loader import load
@@ -25,3 +27,41 @@ def test_other_words_are_refused_with_an_example(url: str) -> None:
 def test_a_church_is_one_word_that_nats_takes(church: str) -> None:
     with pytest.raises(ConfigError, match="church"):
         load(flags={"publish.church": church})
+
+
+PROGRAMS = {
+    "outputs.youtube": "http://127.0.0.1:1/c",
+    "outputs.vmix": "http://127.0.0.1:2",
+    "outputs.freeshow": "http://127.0.0.1:3",
+}
+
+
+def test_programs_show_the_first_target_unless_they_name_a_language() -> None:
+    named = {"outputs.vmix_lang": "fr", "outputs.freeshow_lang": "es"}
+    targets = {"translate.targets": [{"lang": "fr"}]}
+    outputs = load(flags={**PROGRAMS, **named, **targets}).settings.outputs
+    by_lang = outputs.by_lang("es")
+    shown = {
+        lang: [name for name in ("youtube", "vmix", "propresenter", "freeshow") if getattr(o, name)]
+        for lang, o in by_lang.items()
+    }
+    assert shown == {"es": ["youtube", "freeshow"], "fr": ["vmix"]}
+    assert load(flags=PROGRAMS).settings.outputs.by_lang("es") == {
+        "es": load(flags=PROGRAMS).settings.outputs
+    }
+    assert load().settings.outputs.by_lang("es") == {}
+
+
+@pytest.mark.parametrize("lang", ["en", "es", "fr", ""])
+def test_a_program_shows_what_is_spoken_or_translated_into(lang: str) -> None:
+    flags = {"outputs.youtube_lang": lang, "translate.targets": [{"lang": "fr"}]}
+    assert load(flags=flags).settings.outputs.youtube_lang == lang
+
+
+def test_a_language_that_there_is_not_is_refused_by_name() -> None:
+    says = "^outputs.youtube_lang is 'fr', which is neither .* this service has es, en "
+    with pytest.raises(ConfigError) as refused:
+        load(flags={"outputs.youtube_lang": "fr"})
+    assert re.match(says, str(refused.value).splitlines()[0]), refused.value
+    with pytest.raises(ConfigError, match="youtube_lang"):
+        load(flags={"outputs.youtube_lang": "French"})

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from websockets.datastructures import Headers
@@ -35,6 +36,8 @@ from pipeline.publish.publisher import Publisher
 from pipeline.publish.stream import ServiceStatus
 from pipeline.session.recorder import SessionRecorder
 from tests.support.coordinator import CoordinatorFixture, caption
+from tests.support.recorder import wait_for
+from tests.support.web_recorder import WebRecorder
 
 
 @pytest.fixture
@@ -87,6 +90,38 @@ def test_a_rehearsal_tells_nobody_outside(tmp_path: Path) -> None:
         context = make_context(settings, session, dictionary, cast("Mode", mode), Screen())
         assert {type(sink) for sink in context.sinks} & told == kinds
         recorder.close(5)
+
+
+def test_each_program_has_its_language_and_keeps_it_awake(tmp_path: Path) -> None:
+    with WebRecorder() as english, WebRecorder() as spanish, WebRecorder() as french:
+        flags = {
+            "outputs.freeshow": english.url,
+            "outputs.freeshow_lang": "en",
+            "outputs.propresenter": spanish.url,
+            "outputs.vmix": french.url,
+            "outputs.vmix_lang": "fr",
+            "translate.targets": [{"lang": "fr"}],
+        }
+        setting = CoordinatorFixture(tmp_path, flags)
+        outputs = setting.context.outputs
+        assert set(outputs) == {"en", "es", "fr"}
+        for feed in outputs.values():
+            feed.start(print)
+        into_french = setting.context.of(load(flags=flags).settings.by_target()[0])
+        setting.coordinator.show(caption("gracia", final=True))
+        CaptionCoordinator(into_french, lang="fr").show(caption("grâce", final=True))
+        for sink in setting.context.sinks:
+            sink.on_state("blank", "")
+        wait_for(lambda: all(len(each.sent) == 2 for each in (english, spanish, french)))
+        for feed in outputs.values():
+            feed.close()
+        bodies = [each.sent[0].body.decode() for each in (english, spanish)]
+        assert ['"grace"' in bodies[0], '"gracia"' in bodies[1]] == [True, True]
+        titles = [parse_qs(urlsplit(each.path).query).get("Value") for each in french.sent]
+        assert titles == [["grâce"], None]
+    setting.languages.look(0.0)
+    assert [each.watchers for each in setting.languages.health(0.0)] == [1]
+    setting.recorder.close(5)
 
 
 def test_what_every_display_is_sent_is_published(setting: CoordinatorFixture) -> None:

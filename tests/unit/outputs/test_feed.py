@@ -11,6 +11,7 @@ from pipeline.captions.board import CaptionBoard
 from pipeline.captions.redaction import Redaction
 from pipeline.config.publishing import Outputs
 from pipeline.outputs.feed import OutputFeed
+from pipeline.records.utterance import FinalRecord
 from scripts.support.captions import caption
 from scripts.support.records import utterance_record
 from tests.support.web_recorder import WebRecorder
@@ -76,6 +77,29 @@ def test_a_stream_gets_what_has_settled_with_the_time_it_was_said() -> None:
         feed.close()
     # The record is of 09:30:07.250, 1.25 s after the last syllable; it took 2.5 s to say.
     assert [each.body for each in server.sent] == ["2026-11-22T09:30:03.500\namén\n".encode()]
+
+
+def test_a_program_of_the_spoken_language_has_what_was_said() -> None:
+    board = CaptionBoard("s", "en", "es", 10)
+    with WebRecorder() as screen, WebRecorder() as stream:
+        feed = OutputFeed(Outputs(vmix=screen.url, youtube=stream.url), lambda: NOON, "source")
+        feed.start(print)
+        said = board.show(caption(1, "grace", "gracia", final=True))
+        typed = board.add_typed(2, 20.0, "A las diez", "es")
+        hidden = board.hide(1)
+        record = utterance_record(
+            1, "grace", final=FinalRecord(lang="es", text="gracia", engine="gemma")
+        )
+        for message in (said, typed):
+            assert message
+            feed.on_caption(message)
+        feed.on_settled(record)
+        assert hidden
+        feed.on_caption(hidden)
+        until(lambda: len(screen.sent) == 2 and stream.sent)
+        feed.close()
+    assert values(screen) == ["grace", ""]
+    assert stream.sent[0].body.decode().splitlines()[1] == "grace"
 
 
 def test_what_is_off_the_record_leaves_the_screen() -> None:
