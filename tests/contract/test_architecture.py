@@ -113,7 +113,9 @@ def source(path: Path) -> str:
     return path.read_text(encoding="utf-8")
 
 
-IMPORT = re.compile(r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import\b|import[ \t]+(\w[\w., \t]*))", re.M)
+IMPORT = re.compile(
+    r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import\b|import[ \t]+(\w[\w., \t]*))", re.MULTILINE
+)
 """An import, which ruff wants on a line of its own. To parse all files takes seconds."""
 
 

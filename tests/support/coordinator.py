@@ -53,12 +53,22 @@ class CaptionScreen(Screen):
 
 
 class CoordinatorFixture:
-    """A coordinator and its commands, with all they work on real, and a hub nobody connects to."""
+    """A coordinator and its commands, with all they work on real, and a hub nobody connects to.
+
+    Without `church_words` the dictionary and the glossary are off: to read those that ship takes as
+    long as all else here.
+    """
 
     def __init__(
-        self, tmp_path: Path, flags: dict[str, Any] | None = None, *, start: bool = True
+        self,
+        tmp_path: Path,
+        flags: dict[str, Any] | None = None,
+        *,
+        start: bool = True,
+        church_words: bool = False,
     ) -> None:
-        needed = {"session.directory": str(tmp_path), "operator.token": "secret"}
+        needed: dict[str, Any] = {"session.directory": str(tmp_path), "operator.token": "secret"}
+        needed |= {"dictionary.enabled": church_words, "church.glossary": church_words}
         settings = load(flags=needed | (flags or {})).settings
         langs = [target.lang for target in settings.translate.targets]
         recorder = SessionRecorder(
