@@ -130,6 +130,18 @@ def _no_models_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _no_waits_for_the_disk(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Have files written at once where slow tests are left out; `make test` waits for the disk.
+
+    No test cuts the power, and until then nobody can tell the difference.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        if "slow" in left_out(request.config.option.markexpr):
+            patch.setattr(os, "fsync", lambda _: None)
+        yield
+
+
 @pytest.fixture(scope="session")
 def whisper_base() -> Path:
     """Return the folder of the real Whisper base."""
