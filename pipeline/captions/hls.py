@@ -110,17 +110,19 @@ class RollingSubtitles:
             return None
         start_s = number * SEGMENT_S - self._origin_s
         cues = [
-            cue
+            # Players know by its name a cue that they had in the segment before: by its times
+            # hls.js does not, since it adds them up anew for each segment.
+            (cue, f"{key}-{part}\n")
             for key in self._placed
-            for cue in self._cues_of(key, start_s)
+            for part, cue in enumerate(self._cues_of(key, start_s))
             if cue.start_s < start_s + SEGMENT_S and cue.end_s > start_s
         ]
-        cues.sort(key=lambda cue: cue.start_s)
+        cues.sort(key=lambda each: each[0].start_s)
         # Of each segment anew: from one of the first, players would count over the clock's end.
         ticks = number * SEGMENT_S * _TICKS_A_SECOND % _TICKS
         local = clock_time(start_s, ".")
         head = f"WEBVTT\nX-TIMESTAMP-MAP=MPEGTS:{ticks},LOCAL:{local}\n\n"
-        return head + "".join(map(vtt_cue, cues))
+        return head + "".join(name + vtt_cue(cue) for cue, name in cues)
 
     def _final(
         self, old: _Placed, message: CaptionMessage, now_s: float, *, is_shown: bool

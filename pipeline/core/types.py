@@ -27,9 +27,8 @@ Pcm: TypeAlias = NDArray[np.float32]
 """Mono samples at 16 kHz, shape (n,), full scale 1.0."""
 
 Cause = Literal["partial", "eager", "resumed", "silence", "length", "gap", "end", "song"]
-"""Why an utterance was handed on: a snapshot; a short silence, so that it is probably over; speech
-that returned, so that what was made of it before no longer counts; and as a final a pause; too
-long; lost audio; the source ended; a song began."""
+"""Why an utterance was handed on: a snapshot; a short silence: it is probably over; speech that
+returned: what was made of it counts no more; and finals: a pause, length, lost audio, end, song."""
 
 SongMode = Literal["auto", "manual", "off"]
 """Whether captions are held while there is song: by what is heard, by operators only, never."""
@@ -143,6 +142,8 @@ class Recognition:
     """When each token was over, in seconds of the audio; empty if the recognizer cannot tell."""
     committed: int = 0
     """Leading tokens that the recognizer itself will never change; a streaming one has such."""
+    engine: str = ""
+    """The recognizer that heard it; empty where none did."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,7 +115,8 @@ class StandIn:
 class RecognizerStandIn:
     """A Recognizer that asks a server, and the local recognizer where that fails.
 
-    It stays degraded until the server has answered again. Neither can be made to begin with words
+    It stays degraded until the server has answered again; each recognition names who made it.
+    Neither can be made to begin with words
     that the other has heard, nor the server with its own: those that stand are put before what
     was spoken after them. So nothing that stands on screen is taken back by a partial, and
     commits wait until two partials agree, for want of times (`text.commit_policy`).
@@ -155,7 +156,14 @@ class RecognizerStandIn:
         """
         made = self._from_server(pcm, final=final)
         if made is not None:
-            return made if final else self._joined(made, prefix)
+            made = made if final else self._joined(made, prefix)
+            return replace(made, engine=self._server.name)
+        made = self._from_local(pcm, final=final, prefix=prefix)
+        # With each text: of a service in which the server went, records tell who heard what.
+        return replace(made, engine=self._local.name)
+
+    def _from_local(self, pcm: Pcm, *, final: bool, prefix: Sequence[int]) -> Recognition:
+        """Return what the local recognizer hears. Raises EngineError."""
         self._local.hotwords, self._local.is_cancelled = self.hotwords, self.is_cancelled
         if final:
             return self._local.recognize(pcm, final=True)

@@ -90,6 +90,8 @@ class UtteranceRecord:
     """Root mean square of the utterance's samples."""
     peak_dbfs: float
     """Loudest sample."""
+    recognizer: str = ""
+    """The recognizer that heard it; empty where none did, and in records of earlier versions."""
     raw_text: str
     """As recognized."""
     text: str
@@ -279,6 +281,7 @@ def _heard(transcript: Transcript, mode: Mode, utc: str, updates: int) -> Uttera
         cause=utterance.cause,
         level_dbfs=round(transcript.level_dbfs, 1),
         peak_dbfs=round(transcript.peak_dbfs, 1),
+        recognizer=recognition.engine,
         raw_text=transcript.raw_text,
         text=transcript.text,
         corrections=transcript.corrections,
@@ -301,8 +304,7 @@ def _heard(transcript: Transcript, mode: Mode, utc: str, updates: int) -> Uttera
 
 def _final(caption: Caption, span: Span) -> FinalRecord:
     record = FinalRecord(lang=caption.lang, text=caption.text, engine=caption.engine)
-    translation = caption.translation
-    if translation is None:
+    if (translation := caption.translation) is None:
         return record
     took_s = span.end_s - span.start_s
     return replace(

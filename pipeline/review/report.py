@@ -122,7 +122,7 @@ def _cards(session: ReportedSession, compared: Score | None) -> list[Card]:
     )
     cards = [
         Card("captions", str(len(session.captions)), _counted(engines)),
-        Card("of audio", _length(session.length_s), session.input),
+        Card("of audio", _length(session.length_s), _heard(session)),
     ]
     if took:
         cards.append(
@@ -158,6 +158,12 @@ def _cards(session: ReportedSession, compared: Score | None) -> list[Card]:
     if lost:
         cards.append(Card("given up to keep pace", str(lost.total()), _counted(lost)))
     return cards
+
+
+def _heard(session: ReportedSession) -> str:
+    """Return what was listened to, and which recognizers heard how many utterances of it."""
+    by = Counter(record.recognizer for record in session.utterances if record.recognizer)
+    return "; ".join(filter(None, (session.input, f"heard by {_counted(by)}" if by else "")))
 
 
 def _counted(counts: Counter[str]) -> str:

@@ -25,6 +25,7 @@ have logged in before."""
 LOCK_S = 60.0
 """Length of a lock-out, and how long a wrong token counts."""
 _ADDRESSES = 1024  # remembered; an attack from more addresses pushes out the oldest
+_TRUSTED = 4096  # networks; only who has the token adds one, and none is ever pushed out
 
 
 class LoginThrottle:
@@ -33,8 +34,7 @@ class LoginThrottle:
     def __init__(self) -> None:
         self._failures: dict[str, tuple[int, float]] = {}
         self._in_all: deque[float] = deque(maxlen=LIMIT_IN_ALL)
-        # This machine, then others in the order of their first success: the oldest goes first.
-        self._trusted: dict[str, None] = dict.fromkeys(map(client_network, ("127.0.0.1", "::1")))
+        self._trusted = set(map(client_network, ("127.0.0.1", "::1")))
 
     def is_locked(self, address: str, now_s: float) -> bool:
         """Return whether the address is locked out."""
@@ -63,9 +63,9 @@ class LoginThrottle:
         """Forget the address's wrong tokens and trust it during an attack."""
         address = client_network(address)
         self._failures.pop(address, None)
-        self._trusted[address] = None
-        if len(self._trusted) > _ADDRESSES:
-            del self._trusted[next(iter(self._trusted))]
+        # When it is full the newest stays outside: the desk logged in before all of them.
+        if len(self._trusted) < _TRUSTED:
+            self._trusted.add(address)
 
 
 def client_network(address: str) -> str:

@@ -32,6 +32,8 @@ def transcribe(
     """
     start_s = clock()
     recognition = recognizer.recognize(utterance.pcm, final=utterance.is_whole, prefix=prefix)
+    # One with another behind it has named which of them it was.
+    recognition = replace(recognition, engine=recognition.engine or recognizer.name)
     return Transcript(
         utterance=utterance,
         lang=lang,

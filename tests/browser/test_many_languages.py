@@ -24,6 +24,33 @@ READ = {
 }
 
 
+SPLIT_WORDS = """(one) => {
+  const split = [];
+  const texts = document.createTreeWalker(one, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    for (const word of texts.currentNode.data.matchAll(/\\S+/g)) {
+      const range = document.createRange();
+      range.setStart(texts.currentNode, word.index);
+      range.setEnd(texts.currentNode, word.index + word[0].length);
+      if (new Set([...range.getClientRects()].map(({ top }) => top)).size > 1) split.push(word[0]);
+    }
+  }
+  return split;
+}"""
+"""Words of an element that are in more than one line."""
+LAST_LINE = """(one) => {
+  const range = document.createRange();
+  const text = one.firstChild;
+  const tops = [...text.data].map((_, at) => {
+    range.setStart(text, at);
+    range.setEnd(text, at + 1);
+    return range.getBoundingClientRect().top;
+  });
+  return tops.filter((top, at) => top === tops.at(-1) && /\\p{L}/u.test(text.data[at])).length;
+}"""
+"""How many letters of an element's text are in its last line."""
+
+
 @pytest.fixture
 def hall() -> Iterator[DisplayServer]:
     with DisplayServer(further=[lang for lang in READ if lang != "es"]) as running:
@@ -101,6 +128,27 @@ def test_a_long_line_breaks_inside_the_screen(
     assert page.evaluate(
         "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
     )
+
+
+@pytest.mark.parametrize("path", ["/", "/projector", "/obs"])
+def test_a_korean_word_stays_in_one_line(hall: DisplayServer, visit: Visit, path: str) -> None:
+    page = visit(f"{path}?lang=ko")
+    wait_for(lambda: hall.clients(path.strip("/") or "audience") == 1)
+    hall.show_in("ko", caption(2, SAID, " ".join([READ["ko"]] * 4), final=True, lang="ko"))
+    shown = page.locator("#captions [lang='ko']").last
+    expect(shown).to_contain_text("여호와는 나의")
+    assert shown.evaluate(SPLIT_WORDS) == []
+
+
+def test_the_last_line_of_a_chinese_sentence_is_no_single_letter(
+    hall: DisplayServer, visit: Visit
+) -> None:
+    page = visit("/?lang=zh")
+    reads(page, "zh", READ["zh"])
+    ending = page.locator(".ending").first
+    for width in range(320, 400, 8):
+        page.set_viewport_size({"width": width, "height": 700})
+        assert ending.evaluate(LAST_LINE) >= 2, width
 
 
 def test_a_phone_that_came_before_the_service_gets_its_language_then(

@@ -101,11 +101,31 @@ def test_what_is_solid_stays_so_until_its_word_changes(page: Page) -> None:
 
 def test_the_last_two_words_of_a_sentence_stay_together(page: Page) -> None:
     texts = ["Dio su vida por nosotros.", "Nada me faltará.", "Gracia y paz", "", "Sí\nvino a él."]
-    split = run(page, "render/caption_text", f"return {texts!r}.map(m.splitEnding)")
+    split = run(page, "render/caption_text", f"return {texts!r}.map((t) => m.splitEnding(t, 'es'))")
     assert split[0] == ["Dio su vida ", "por nosotros."]
     assert split[1] == ["Nada me faltará.", ""]
     assert split[2:4] == [["Gracia y paz", ""], ["", ""]]
     assert split[4] == ["Sí\nvino ", "a él."]
+
+
+@pytest.mark.parametrize(
+    ("lang", "text"),
+    [
+        ("zh", "耶和华是我的牧者，我必不至缺乏。"),
+        ("zh", "我们今天读 Romans 8。"),
+        ("ja", "主は私の羊飼い。私は乏しいことがありません。"),
+    ],
+)
+def test_sentences_without_spaces_end_with_two_words_too(page: Page, lang: str, text: str) -> None:
+    """Which two is for the browser's dictionary to say."""
+    body = f"return m.splitEnding({text!r}, '{lang}')"
+    head, tail = run(page, "render/caption_text", body)
+    assert head + tail == text
+    assert 3 <= len(tail) < 10
+    assert run(page, "render/caption_text", "return m.splitEnding('阿们。', 'zh')") == [
+        "阿们。",
+        "",
+    ]
 
 
 def fold(page: Page, text: str, most: int, lang: str = "es") -> Any:

@@ -39,6 +39,7 @@ def transcript(**changes: Any) -> Transcript:
             lost_tail_s=1.264,
             tail_recovered=True,
             lang_prob=0.98,
+            engine="whisper:base-8s",
         ),
         corrections=(Correction("god", "gods", "God", 13),),
         level_dbfs=-23.44,

@@ -1,6 +1,6 @@
 // One caption's text in the document: its solid part and the rest, which is dimmed.
 
-import { gapOf } from "../shared/words.js";
+import { gapOf, piecesOf } from "../shared/words.js";
 
 /** Split after `count` characters as the server counts them: code points, where JavaScript has UTF-16 units. */
 export function splitAt(text, count) {
@@ -27,9 +27,17 @@ const ENDING = /^(\S+\s+\S+.*\s)(\S+ \S+)$/s;
 const LONGEST_ENDING = 24;
 
 /** Split off the last two words of a sentence, which stay on one line: a line of one word is hard to read. */
-export function splitEnding(text) {
-  const [, head, tail] = ENDING.exec(text) ?? [];
-  return tail && tail.length <= LONGEST_ENDING ? [head, tail] : [text, ""];
+export function splitEnding(text, lang) {
+  const tail = gapOf(lang) ? ENDING.exec(text)?.[2] : unspacedEnding(text, lang);
+  return tail && tail.length <= LONGEST_ENDING ? [text.slice(0, -tail.length), tail] : [text, ""];
+}
+
+/** The last two words of a sentence of four or more whose script does not set them apart; "" of a shorter one. */
+function unspacedEnding(text, lang) {
+  const pieces = piecesOf(text, lang);
+  const [one, two] = pieces.slice(-2);
+  const tail = pieces.length >= 4 ? one.text + one.gap + two.text : "";
+  return text.endsWith(tail) ? tail : "";
 }
 
 /** Change a text node only if it says something else: untouched text is neither laid out nor painted again. */
@@ -72,7 +80,7 @@ export class CaptionText {
     this.#solid = Math.max(certain.length, kept);
     setText(this.#gap, follows ? gapOf(lang) : "");
     // Only a final's: the end of a growing text is a new one with every word.
-    const [head, tail] = final ? splitEnding(text) : [text.slice(0, this.#solid), ""];
+    const [head, tail] = final ? splitEnding(text, lang) : [text.slice(0, this.#solid), ""];
     setText(this.#stable.firstChild, head);
     setText(this.#ending.firstChild, tail);
     setText(this.#rest.firstChild, text.slice(this.#solid));

@@ -192,6 +192,20 @@ def test_a_caption_waits_for_the_one_before_it() -> None:
     assert all(one.end_ms <= two.start_ms for one, two in pairwise(cues))
 
 
+def test_a_cue_has_one_name_in_all_segments_that_it_overlaps() -> None:
+    stream = Stream(now_s=BEGAN_S + 100)
+    stream.say(1, "uno dos tres cuatro cinco seis siete ocho nueve diez " * 3, 14.0)
+    stream.say(2, "paz", 6.0)
+    stream.now_s += 30
+    named: dict[str, set[str]] = {}
+    for text in stream.segments().values():
+        for name, cue in re.findall(r"^(\d+-\d+)\n(.+ --> .+\n.+)", text, re.MULTILINE):
+            named.setdefault(name, set()).add(cue)
+    assert len(named) > 2
+    assert all(len(cues) == 1 for cues in named.values()), named
+    assert sum(text.count("-->") for text in stream.segments().values()) > len(named)
+
+
 def test_hidden_and_edited_captions_change_in_segments_that_are_listed() -> None:
     stream = Stream(now_s=BEGAN_S + 100)
     stream.say(1, "pas")

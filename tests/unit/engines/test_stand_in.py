@@ -227,8 +227,12 @@ class TestRecognizers:
         with hearing(hears("Uno."), REFUSES, hears("Dos.")) as (made, local):
             local.text = "Grace"
             made.hotwords = "Selah"
-            texts = [made.recognize(PCM, final=True).text for _ in range(3)]
-            assert texts == ["Uno.", "Grace", "Grace"]
+            heard = [made.recognize(PCM, final=True) for _ in range(3)]
+            assert [(each.text, each.engine) for each in heard] == [
+                ("Uno.", f"openai:{SPEECH_MODEL}"),
+                ("Grace", "whisper:small"),
+                ("Grace", "whisper:small"),
+            ]
             assert "; whisper:small stands in on this machine" in made.degraded_reason
             assert local.hotwords == "Selah"
             clock.now_s += 5.1

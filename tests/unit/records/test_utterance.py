@@ -34,6 +34,7 @@ def test_the_whole_record() -> None:
         "cause": "silence",
         "level_dbfs": -23.4,
         "peak_dbfs": -6.1,
+        "recognizer": "whisper:base-8s",
         "raw_text": "the grace of gods",
         "text": "the grace of God",
         "corrections": ({"rule": "god", "found": "gods", "replacement": "God", "start": 13},),

@@ -104,6 +104,14 @@ def test_a_file_played_fast_says_that_its_latencies_are_waiting(tmp_path: Path) 
     assert "only real time tells" in page
 
 
+def test_it_tells_who_heard_what_when_a_servers_recognizer_went(tmp_path: Path) -> None:
+    names = ["openai:large-v3"] * 3 + ["whisper:base-8s"] * 2 + [""]
+    records = [record(n, "said", "dicho", recognizer=who) for n, who in enumerate(names, 1)]
+    captions = [message(n, "said", "dicho") for n in range(1, 7)]
+    text = Reader(report(session(tmp_path, captions, records=records))).text
+    assert "heard by 3 openai:large-v3, 2 whisper:base-8s" in text
+
+
 @pytest.mark.parametrize(
     ("heard_s", "told"), [(59.0, "in 59 s."), (61.0, "in 1 min 01 s."), (3725.0, "in 1 h 02 min.")]
 )

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from pipeline.server.access import (
     _ADDRESSES,
+    _TRUSTED,
     LIMIT,
     LIMIT_IN_ALL,
     LOCK_S,
@@ -48,13 +49,23 @@ def test_the_right_token_clears_the_count() -> None:
 def test_only_so_many_addresses_are_remembered() -> None:
     attempts = LoginThrottle()
     failed(attempts, "first", LIMIT)
-    attempts.succeeded("desk")
     for number in range(_ADDRESSES):
         attempts.failed(str(number), 100.0)
-        attempts.succeeded(f"desk {number}")
     assert not attempts.is_locked("first", 100.0 + LOCK_S)
-    assert len(attempts._failures) == len(attempts._trusted) == _ADDRESSES
-    assert "desk" not in attempts._trusted
+    assert len(attempts._failures) == _ADDRESSES
+
+
+def test_who_logged_in_first_is_trusted_whoever_comes_after() -> None:
+    attempts = LoginThrottle()
+    attempts.succeeded("desk")
+    for number in range(_TRUSTED):
+        attempts.succeeded(f"network {number}")
+    for number in range(LIMIT_IN_ALL):
+        attempts.failed(f"guesser {number}", 100.0)
+    assert len(attempts._trusted) == _TRUSTED
+    assert attempts.is_locked("somebody", 100.0)
+    for trusted in ("desk", "network 1100", "127.0.0.1", "::1"):
+        assert not attempts.is_locked(trusted, 100.0), trusted
 
 
 def test_guesses_from_everywhere_lock_all_but_the_desk() -> None:

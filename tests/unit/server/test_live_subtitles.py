@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+from pathlib import Path
 
 import pysubs2
 from websockets.datastructures import Headers
@@ -17,7 +19,7 @@ from pipeline.server.hub import Hub
 from pipeline.server.live_subtitles import LiveSubtitles
 from scripts.support.captions import caption
 from scripts.support.records import health_record
-from tests.support.hub import TOKEN, in_loop, serving
+from tests.support.hub import TOKEN, Service, in_loop, serving
 
 
 class Streamed:
@@ -184,3 +186,51 @@ async def test_the_port_serves_them_with_its_other_pages() -> None:
         finally:
             await hub.close()
             service.hub = closing
+
+
+@in_loop
+async def test_ffmpeg_reads_them_over_the_port(tmp_path: Path) -> None:
+    """What FFmpeg cannot read is a list that goes on (docs/DISPLAYS.md)."""
+    streamed = Streamed()
+    words = [f"palabra{number}" for number in range(21)]
+    said = [" ".join(words[at : at + 7]) for at in (0, 7, 14)]
+    for key, text in enumerate(said, 1):
+        streamed.say(key, "said", text, text)
+        streamed.now_s += 3
+    streamed.now_s += 20
+    hub = Hub(
+        streamed.spanish,
+        Server(port=0),
+        mode="live",
+        token=TOKEN,
+        metrics=Metrics(),
+        further={"fr": streamed.french},
+        subtitles=streamed.subtitles,
+    )
+    service = Service()
+    await hub.start(on_command=service.obey, health=health_record)
+    try:
+        base = f"http://127.0.0.1:{hub.port}/live/"
+        playlist = streamed.get("/live/es.m3u8").body.decode()
+        copy = tmp_path / "ended.m3u8"
+        copy.write_text(playlist.replace("\nes/", f"\n{base}es/") + "#EXT-X-ENDLIST\n")
+        of_list = await asyncio.to_thread(_demuxed, str(copy))
+        uris = re.findall(r"^[^#].*", playlist, re.MULTILINE)
+        each = [await asyncio.to_thread(_demuxed, base + uri) for uri in uris]
+    finally:
+        await hub.close()
+    assert " ".join(text for _, text in of_list).split() == words
+    # What reaches into the next segment stands in both: of the whole list it is read once.
+    assert of_list == sorted({cue for found in each for cue in found})
+    assert sum(map(len, each)) > len(of_list)
+
+
+def _demuxed(url: str) -> list[tuple[int, str]]:
+    """Return each cue's time, in ms, and its text, as FFmpeg's library reads them."""
+    import av
+
+    form = "hls" if url.endswith(".m3u8") else None
+    allowed = {"protocol_whitelist": "file,http,tcp"}
+    with av.open(url, format=form, options=allowed, timeout=(10, 10)) as opened:
+        packets = [packet for packet in opened.demux() if packet.pts is not None]
+        return [(packet.pts or 0, bytes(packet).decode()) for packet in packets]

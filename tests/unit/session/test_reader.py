@@ -143,7 +143,7 @@ def test_a_record_of_before_a_field_was_added_is_read(tmp_path: Path) -> None:
     said = record(1, "Grace", "Gracia")
     folder = session(tmp_path, [ONE], records=[said])
     line = orjson.loads((folder / "diagnostics.jsonl").read_bytes())
-    for later in ("flags", "quality", "lang_prob", "lost_tail_s", "tail_recovered"):
+    for later in ("flags", "quality", "lang_prob", "lost_tail_s", "tail_recovered", "recognizer"):
         del line[later]
     (folder / "diagnostics.jsonl").write_bytes(orjson.dumps(line) + b"\n")
     assert read_records(folder) == [said]

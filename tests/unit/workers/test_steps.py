@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.core.types import Caption, Recognition, Transcript, Utterance
+from pipeline.core.types import Caption, Pcm, Recognition, Transcript, Utterance
 from pipeline.workers.steps import as_final, blend, source_caption, transcribe, translate
 from tests.support.fakes import FakeRecognizer, FakeTranslator, Speech, pcm_of
 
@@ -36,6 +39,17 @@ def test_transcribe_keeps_the_utterance_and_measures_it() -> None:
     assert made.level_dbfs == pytest.approx(-60.0, abs=0.1)
     assert (made.span.start_s, made.span.end_s, made.span.busy_s) == (101.0, 101.5, 0.25)
     assert made.span.ms == 500.0
+
+
+@pytest.mark.parametrize("named", ["", "whisper:small"])
+def test_a_transcript_names_who_heard_it(named: str) -> None:
+    class BehindAServer(FakeRecognizer):
+        def recognize(self, pcm: Pcm, *, final: bool, prefix: Sequence[int] = ()) -> Recognition:
+            return replace(super().recognize(pcm, final=final, prefix=prefix), engine=named)
+
+    asked = BehindAServer(SCRIPT, name="openai:large")
+    made = transcribe(asked, utterance(), lang="en", free_s=0.0, clock=lambda: 101.0)
+    assert made.recognition.engine == (named or "openai:large")
 
 
 def test_an_idle_engine_has_no_busy_wait() -> None:
