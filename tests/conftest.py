@@ -146,6 +146,18 @@ def own_final_model(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(FINAL_MODEL)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _no_waits_for_the_disk(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Have files written at once where slow tests are left out; `make test` waits for the disk.
+
+    No test cuts the power, and until then nobody can tell the difference.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        if "slow" in left_out(request.config.option.markexpr):
+            patch.setattr(os, "fsync", lambda _: None)
+        yield
+
+
 @pytest.fixture(scope="session")
 def whisper_base() -> Path:
     """Return the folder of the real Whisper base."""

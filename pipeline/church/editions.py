@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import lzma
 import os
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,8 @@ from pipeline.core.files import WholeFile
 from pipeline.core.resources import bundled
 
 _ENDINGS = (".tsv.xz", ".tsv")
+_LINE = re.compile(r"(\d{1,3})\t(\d{1,3})\t(\d{1,3})(?:\t(.*))?")
+"""Book, chapter, verse and text."""
 MOST_BYTES = 64 << 20
 """A Bible has 5 MB; what is so much larger is something else."""
 
@@ -84,7 +87,13 @@ def load(name: str) -> Edition:
 
 
 def for_language(lang: str, name: str = "") -> Edition:
-    """Return the edition to show in a language: the named one, else the first there is.
+    """Read the edition to show in a language (see `find`). Raises VersesError."""
+    known, file = find(lang, name)
+    return read(file, known)
+
+
+def find(lang: str, name: str = "") -> tuple[str, Path]:
+    """Return name and file of the edition to show in a language: the named one, else the first.
 
     A church's own come before those that ship. Raises VersesError.
     """
@@ -96,7 +105,7 @@ def for_language(lang: str, name: str = "") -> Edition:
             continue
         written_in = lang_of(file)
         if written_in == lang:
-            return read(file, known)
+            return known, file
         if name:
             message = f"church.edition {name!r} is in {written_in!r}, captions are in {lang!r}."
             raise VersesError("verses-other-language", message, "Name another one, or none.")
@@ -148,17 +157,14 @@ def _verses(lines: Iterable[str], file: Path) -> dict[VerseId, str]:
     for number, line in enumerate(lines, 2):
         if not line.strip():
             continue
-        *place, text = [*line.split("\t", 3), "", "", ""][:4]
-        if (
-            not all(part.isdecimal() and len(part) < 4 for part in place)
-            or not 1 <= int(place[0]) <= 66
-        ):
+        match = _LINE.fullmatch(line)
+        if match is None or not 1 <= int(match[1]) <= 66:
             raise VersesError(
                 "verses-bad-line",
                 f"{file}, line {number}: not book, chapter, verse and text with tabs between.",
                 "Correct the line, or add the edition again.",
             )
-        found[int(place[0]), int(place[1]), int(place[2])] = text.strip()
+        found[int(match[1]), int(match[2]), int(match[3])] = (match[4] or "").strip()
     return found
 
 

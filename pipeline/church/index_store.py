@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 from pipeline.church import editions, verse_index
@@ -34,7 +35,7 @@ def load(lang: str) -> VerseIndex:
 
     Raises VersesError, as `verse_index.load` does.
     """
-    return verse_index.load(folder(lang), sources(lang))
+    return verse_index.load(folder(lang), partial(sources, lang))
 
 
 def build(lang: str, progress: Callable[[str], None] = lambda _: None) -> VerseIndex:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -161,11 +161,12 @@ def _write(folder: Path, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str,
         ) from None
 
 
-def load(folder: Path, sources: Mapping[str, str] | None = None) -> VerseIndex:
+def load(folder: Path, sources: Callable[[], Mapping[str, str]] | None = None) -> VerseIndex:
     """Map an index that was built.
 
-    `sources`: the fingerprints that the editions' files have now; without them nobody asks whether
-    they have changed. Raises VersesError `verses-not-built`, `verses-broken` or `verses-outdated`.
+    `sources` returns the fingerprints that the editions' files have now; without it nobody asks
+    whether they have changed. Raises VersesError `verses-not-built`, `verses-broken` or
+    `verses-outdated`.
     """
     if not (folder / "index.json").is_file():
         message = "Quoted verses are not recognized: there is no index of verses."
@@ -183,8 +184,9 @@ def load(folder: Path, sources: Mapping[str, str] | None = None) -> VerseIndex:
         message = f"The index of verses in {folder} cannot be used: {error}."
         fix = "Run `stark-translate verses build` again."
         raise VersesError("verses-broken", message, fix) from None
-    if sources is not None and made_from != sources:
-        raise _outdated(_what_changed(made_from, sources))
+    now = made_from if sources is None else sources()
+    if made_from != now:
+        raise _outdated(_what_changed(made_from, now))
     return index
 
 

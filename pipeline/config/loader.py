@@ -163,6 +163,9 @@ def _environment() -> dict[str, Any]:
                     f"environment: {name}: there is no section [{section}].",
                     _nearest(section, known),
                 )
+    # Asked all the same, pydantic would go through every variable for every section.
+    if not any(name.upper().startswith(PREFIX) for name in os.environ):
+        return {}
     try:
         # The one source of pydantic's that is asked: types of lists and numbers are its knowledge.
         return EnvSettingsSource(Settings)()

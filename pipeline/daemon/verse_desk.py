@@ -133,22 +133,32 @@ class VerseDesk:
 def open_verse_desk(settings: Settings, tell: Tell) -> VerseDesk:
     """Return the desk for a service; what it lacks is logged with the command that helps."""
     church, translate = settings.church, settings.translate
-    may_air = church.verses == "air"
+    nothing = VerseDesk(None, None, may_air=False, tell=tell)
     if church.verses == "off":
-        return VerseDesk(None, None, may_air=False, tell=tell)
-    desk: VerseDesk | None = None
+        return nothing
     try:
-        edition = editions.for_language(translate.target, church.edition)
-        desk = VerseDesk(None, edition, may_air=may_air, tell=tell)
-        index = index_store.load(translate.source)
+        name, file = editions.find(translate.target, church.edition)
+        passages = _passages(translate.source)
+        # Last: to read a whole Bible takes a start longer than all the rest here.
+        edition = editions.read(file, name)
     except VersesError as error:
-        if desk is not None and error.code == "verses-outdated":
-            log.info("index of verses is old", reason=error.message)
-            desk.wait_for(_renewed(translate.source))
-            return desk
         _log_missing(error)
-        return VerseDesk(None, None, may_air=False, tell=tell)
-    return VerseDesk(Passages(index, translate.source), edition, may_air=may_air, tell=tell)
+        return nothing
+    desk = VerseDesk(passages, edition, may_air=church.verses == "air", tell=tell)
+    if passages is None:
+        desk.wait_for(_renewed(translate.source))
+    return desk
+
+
+def _passages(lang: str) -> Passages | None:
+    """Return what recognizes verses, None if its index is old. Raises VersesError."""
+    try:
+        return Passages(index_store.load(lang), lang)
+    except VersesError as error:
+        if error.code != "verses-outdated":
+            raise
+        log.info("index of verses is old", reason=error.message)
+        return None
 
 
 def _log_missing(error: VersesError) -> None:

@@ -19,6 +19,7 @@ from pipeline.core.errors import EngineError
 from pipeline.core.standing import Token
 from pipeline.core.types import Pcm, Recognition, Word
 from pipeline.engines.protocols import never
+from pipeline.text.local_agreement import common_beginning
 
 _NOTHING: Final[Pcm] = np.zeros(0, np.float32)
 
@@ -205,10 +206,5 @@ def _word(pieces: Sequence[Piece]) -> Word:
 
 
 def _common(first: Sequence[Piece], second: Sequence[Piece]) -> int:
-    """Return how many pieces both begin with."""
-    count = 0
-    for one, other in zip(first, second, strict=False):
-        if one.id != other.id:
-            break
-        count += 1
-    return count
+    """Return how many pieces both begin with; heard again, they may have other times."""
+    return common_beginning([piece.id for piece in first], [piece.id for piece in second])

@@ -21,6 +21,7 @@ from typing import Literal
 
 from pipeline.core.standing import Token
 from pipeline.text.boundaries import cut_to_words, last_word
+from pipeline.text.local_agreement import common_beginning
 
 Policy = Literal["alignatt", "agreement"]
 
@@ -40,7 +41,7 @@ class CommitPolicy:
     def __init__(self, policy: Policy = "alignatt", behind_s: float = 0.5) -> None:
         self._policy = policy
         self._behind_s = behind_s
-        self._before: tuple[Token, ...] = ()
+        self._before: list[int] = []
         self.committed: tuple[Token, ...] = ()
 
     def push(
@@ -64,8 +65,9 @@ class CommitPolicy:
         if is_final:
             self.committed = tokens
             return Commit(tokens, ())
-        same = _common(self.committed, tokens)
-        before, self._before = self._before, tokens
+        ids = _ids(tokens)
+        same = common_beginning(_ids(self.committed), ids)
+        before, self._before = self._before, ids
         # It was forced to begin so, and does not. To believe it would take back what people have
         # read.
         if same < len(self.committed):
@@ -73,7 +75,7 @@ class CommitPolicy:
         # Times that say nothing would commit everything at once, or never: then agreement decides.
         reason = "" if self._policy == "agreement" else _unusable(tokens, ends_s, audio_s)
         if self._policy == "agreement" or reason:
-            count = _common(before, tokens)
+            count = common_beginning(before, ids)
         else:
             count = sum(end_s <= audio_s - self._behind_s for end_s in ends_s)
         count = max(count, unchanging)
@@ -81,6 +83,11 @@ class CommitPolicy:
         count = cut_to_words(texts, min(count, last_word(texts)), least=same)
         self.committed = tokens[:count]
         return Commit(self.committed, tokens[count:], reason)
+
+
+def _ids(tokens: Sequence[Token]) -> list[int]:
+    # Where in the text a token ends may differ between two decodings that begin alike.
+    return [token.id for token in tokens]
 
 
 def _unusable(tokens: Sequence[Token], ends_s: Sequence[float], audio_s: float) -> str:
@@ -93,13 +100,3 @@ def _unusable(tokens: Sequence[Token], ends_s: Sequence[float], audio_s: float) 
     if any(later < earlier for earlier, later in pairwise(ends_s)):
         return "times go backwards"
     return ""
-
-
-def _common(first: Sequence[Token], second: Sequence[Token]) -> int:
-    """Return how many tokens both begin with."""
-    count = 0
-    for one, other in zip(first, second, strict=False):
-        if one.id != other.id:
-            break
-        count += 1
-    return count

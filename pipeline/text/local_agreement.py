@@ -27,6 +27,12 @@ def agreed(previous: str, text: str) -> int:
     return end
 
 
+def common_beginning(old: Sequence[object], new: Sequence[object]) -> int:
+    """Return how many words, pieces or ids of tokens both begin with."""
+    pairs = enumerate(zip(old, new, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(old), len(new)))
+
+
 def revised_words(standing: str, text: str) -> int:
     """Return how many words of `standing` are not in `text` any more, in their order.
 
@@ -63,10 +69,5 @@ def normalized_erasure(texts: Sequence[str]) -> float | None:
     lines = [text.split() for text in texts]  # by words: people do not see single letters change
     if not lines or not lines[-1]:
         return None
-    erased = sum(len(old) - _common_beginning(old, new) for old, new in pairwise(lines))
+    erased = sum(len(old) - common_beginning(old, new) for old, new in pairwise(lines))
     return erased / len(lines[-1])
-
-
-def _common_beginning(old: Sequence[str], new: Sequence[str]) -> int:
-    pairs = enumerate(zip(old, new, strict=False))
-    return next((at for at, (a, b) in pairs if a != b), min(len(old), len(new)))

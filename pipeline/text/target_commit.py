@@ -14,6 +14,7 @@ import numpy as np
 
 from pipeline.core.standing import TargetPart
 from pipeline.text.boundaries import cut_to_words, last_word
+from pipeline.text.local_agreement import common_beginning
 
 Pieces = tuple[tuple[str, ...], ...]
 """Of each part of the text in turn."""
@@ -53,7 +54,7 @@ class TargetCommit:
         self.closed = 0
         for place, part in enumerate(parts):
             old = forced[place] if place < len(forced) else ()
-            same = _common(old, part.pieces)
+            same = common_beginning(old, part.pieces)
             # Nothing comes between words that stand, so a part in front of some cannot grow.
             if same < len(old) or (len(part.pieces) > same and any(forced[place + 1 :])):
                 counts.append(same)
@@ -80,7 +81,7 @@ class TargetCommit:
             )
             count = next(unsettled, len(part.pieces))
         else:
-            count = _common(before, part.pieces)
+            count = common_beginning(before, part.pieces)
         return cut_to_words(part.pieces, min(count, last_word(part.pieces)), least)
 
 
@@ -116,13 +117,3 @@ def _characters(parts: Sequence[TargetPart], counts: Sequence[int]) -> int:
         if part.until and part.until[-1]:
             start += part.until[-1] + 1
     return end
-
-
-def _common(first: Sequence[str], second: Sequence[str]) -> int:
-    """Return how many pieces both begin with."""
-    count = 0
-    for one, other in zip(first, second, strict=False):
-        if one != other:
-            break
-        count += 1
-    return count

@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from itertools import accumulate
 
-from scripts.bench.sightings import common_beginning
+from pipeline.text.local_agreement import common_beginning
 
 _SENTENCE_END = re.compile(r"[.!?][\"'»”’)]*$")
 

@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from pipeline.protocol.caption import CaptionMessage
+from pipeline.text.local_agreement import common_beginning
 from pipeline.text.words import words
 
 
@@ -233,12 +234,6 @@ def reopenings(caption: History) -> int:
 def key(word: str) -> str:
     """Return a word as it is compared: without case and punctuation, unless that is all of it."""
     return " ".join(words(word)) or word
-
-
-def common_beginning(old: Sequence[str], new: Sequence[str]) -> int:
-    """Return how many words two texts begin with together."""
-    pairs = enumerate(zip(old, new, strict=False))
-    return next((at for at, (a, b) in pairs if a != b), min(len(old), len(new)))
 
 
 def _words(text: str, letters_only: bool) -> list[str]:

@@ -104,8 +104,13 @@ def _schema(name: str, kind: Any, *, exact: bool) -> dict[str, Any]:
     # Only a model carries this setting to the types inside it: their docstrings then describe.
     holder: Any = type(
         "Holder",
-        (RootModel[kind],),
-        {"model_config": ConfigDict(use_attribute_docstrings=True), "__module__": __name__},
+        (RootModel,),
+        {
+            "model_config": ConfigDict(use_attribute_docstrings=True),
+            "__module__": __name__,
+            # Not RootModel[kind], which would be built as well: that takes as long again.
+            "__annotations__": {"root": kind},
+        },
     )
     made = holder.model_json_schema(ref_template="#/$defs/{model}")
     made.pop("title")

@@ -10,6 +10,7 @@ from typing import Any
 
 from pipeline.core.errors import ModelError
 from pipeline.engines import prompts
+from pipeline.text.local_agreement import common_beginning
 
 _TEXT = "Grace and peace to you from God our Father."
 _SHOWN = 12
@@ -47,8 +48,7 @@ def check_template(tokenizer: Any, source: str, target: str) -> bool:
         ) from error
     ours = encode_prompt(tokenizer, prompts.render("translategemma", _TEXT, source, target))
     if list(theirs) != ours:
-        pairs = enumerate(zip(theirs, ours, strict=False))
-        at = next((n for n, (a, b) in pairs if a != b), min(len(theirs), len(ours)))
+        at = common_beginning(theirs, ours)
         asks, we_ask = (tokenizer.decode(ids[at : at + _SHOWN]) for ids in (theirs, ours))
         raise ModelError(
             "prompt-differs",

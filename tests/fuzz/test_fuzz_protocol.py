@@ -111,7 +111,7 @@ def test_any_commands_in_any_order_leave_a_desk_that_works(
     """All but "check", which goes on in a thread: tests/unit/daemon/test_desk_check.py."""
     while desks:
         desks.pop().recorder.close(5)
-    setting = CoordinatorFixture(tmp_path)
+    setting = CoordinatorFixture(tmp_path, church_words=True)
     desks.append(setting)
     coordinator = setting.coordinator
     setting.facts.has_begun = True

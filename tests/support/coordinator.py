@@ -53,12 +53,23 @@ class CaptionScreen(Screen):
 
 
 class CoordinatorFixture:
-    """A coordinator and its commands, with all they work on real, and a hub nobody connects to."""
+    """A coordinator and its commands, with all they work on real, and a hub nobody connects to.
+
+    Without `church_words` dictionary, glossary and verses are off: to read those that ship takes
+    longer than all else here, most of all a Bible where the user has an index of it.
+    """
 
     def __init__(
-        self, tmp_path: Path, flags: dict[str, Any] | None = None, *, start: bool = True
+        self,
+        tmp_path: Path,
+        flags: dict[str, Any] | None = None,
+        *,
+        start: bool = True,
+        church_words: bool = False,
     ) -> None:
-        needed = {"session.directory": str(tmp_path), "operator.token": "secret"}
+        needed: dict[str, Any] = {"session.directory": str(tmp_path), "operator.token": "secret"}
+        needed |= {"dictionary.enabled": church_words, "church.glossary": church_words}
+        needed |= {} if church_words else {"church.verses": "off"}
         settings = load(flags=needed | (flags or {})).settings
         langs = [target.lang for target in settings.translate.targets]
         recorder = SessionRecorder(

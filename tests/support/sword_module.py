@@ -59,10 +59,18 @@ class Module:
                 data.extend(packed)
                 block.clear()
 
+        has_text = {(book, chapter) for book, chapter, _ in verses}
         for book in books:
             index += nothing
             for chapter, count in enumerate(VERSES[book - 1], 1):
                 index += nothing
+                # Most modules here have a verse or two; the index has a place for each of 31,000.
+                if (book, chapter) not in has_text:
+                    empty = entry.pack(*(() if is_raw else (len(starts) // 12,)), 0, 0)
+                    index += empty * count
+                    if self.kind == "c":
+                        close()
+                    continue
                 for verse in range(1, count + 1):
                     text = verses.get((book, chapter, verse), b"")
                     place = (len(block), len(text)) if text else (0, 0)

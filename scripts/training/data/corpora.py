@@ -232,10 +232,9 @@ def load(
     sources["tatoeba"] = list(read_pairs(tatoeba, "tatoeba"))
     if sermon is not None and sermon.exists():
         sources["sermon"] = list(read_pairs(sermon, "sermon"))
-    held_out = [pair for book, pair in _verses(bible) if book in HELD_OUT_BOOKS]
+    held_out: list[Pair] = []
     for book, pair in _verses(bible):
-        if book not in HELD_OUT_BOOKS:
-            sources[pair.source].append(pair)
+        (held_out if book in HELD_OUT_BOOKS else sources[pair.source]).append(pair)
     held_out_tatoeba = _hold_out(sources["tatoeba"], held_out_count)
     sermon_test = preaching_of(SPANISH)
     unseen = {words(pair.en) for pair in (*held_out, *held_out_tatoeba, *sermon_test)}

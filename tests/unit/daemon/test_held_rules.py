@@ -18,7 +18,7 @@ HOLD = command("hold-rule", heard="zor", write="Zohar")
 
 @pytest.fixture
 def desk(tmp_path: Path) -> CoordinatorFixture:
-    made = CoordinatorFixture(tmp_path, start=False)
+    made = CoordinatorFixture(tmp_path, start=False, church_words=True)
     for key, text in enumerate(("we met zor today", "nothing here", "Zor's house"), 1):
         made.board.show(caption(key, text, f"({text})", final=True, engine="gemma"))
     made.board.show(caption(4, "and zor", "(and zor)"))
@@ -112,7 +112,7 @@ TERM = command("hold-term", heard="covenant", write="pacto", text="acuerdo")
 
 @pytest.fixture
 def covenants(tmp_path: Path) -> CoordinatorFixture:
-    made = CoordinatorFixture(tmp_path, start=False)
+    made = CoordinatorFixture(tmp_path, start=False, church_words=True)
     texts = [
         ("A new covenant.", "Un nuevo acuerdo."),
         ("We agree.", "Estamos de acuerdo."),

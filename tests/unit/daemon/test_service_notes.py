@@ -49,7 +49,7 @@ def test_broken_notes_end_no_service(sessions: tuple[Path, Path]) -> None:
 
 
 def test_they_are_told_to_dictionary_and_verses(tmp_path: Path) -> None:
-    setting = CoordinatorFixture(tmp_path, start=False)
+    setting = CoordinatorFixture(tmp_path, start=False, church_words=True)
     told: list[Reference] = []
 
     def expect(references: Sequence[Reference]) -> None:
@@ -63,7 +63,7 @@ def test_they_are_told_to_dictionary_and_verses(tmp_path: Path) -> None:
 
 
 def test_their_translations_go_before_the_glossary_for_this_service(tmp_path: Path) -> None:
-    setting = CoordinatorFixture(tmp_path, start=False)
+    setting = CoordinatorFixture(tmp_path, start=False, church_words=True)
     setting.notes.use(Notes(terms=("covenant = alianza", "?? = ??")))
     assert forms(setting) == [("alianza",)]
     setting.notes.use(Notes())
@@ -112,7 +112,7 @@ def drop(setting: CoordinatorFixture, entry: str) -> None:
 
 
 def test_a_file_in_parts_is_drawn_out_used_and_kept_with_the_session(tmp_path: Path) -> None:
-    setting = CoordinatorFixture(tmp_path)
+    setting = CoordinatorFixture(tmp_path, church_words=True)
     assert "zwingen berger" not in heard(setting)
     send(setting)
     told = setting.commands.console().notes
@@ -132,7 +132,7 @@ def test_a_file_in_parts_is_drawn_out_used_and_kept_with_the_session(tmp_path: P
 
 
 def test_what_was_drawn_out_wrongly_is_taken_out(tmp_path: Path) -> None:
-    setting = CoordinatorFixture(tmp_path, start=False)
+    setting = CoordinatorFixture(tmp_path, start=False, church_words=True)
     send(setting)
     drop(setting, "Zwingenberger")
     drop(setting, "covenant = alianza")
@@ -156,7 +156,7 @@ def test_what_was_drawn_out_wrongly_is_taken_out(tmp_path: Path) -> None:
 def test_a_file_that_is_none_changes_nothing(
     tmp_path: Path, content: bytes, name: str, code: str
 ) -> None:
-    setting = CoordinatorFixture(tmp_path, start=False)
+    setting = CoordinatorFixture(tmp_path, start=False, church_words=True)
     send(setting)
     with pytest.raises(ProtocolError) as refused:
         send(setting, content, name)
@@ -175,14 +175,14 @@ def test_a_file_that_is_none_changes_nothing(
 def test_parts_that_do_not_fit_are_refused(
     tmp_path: Path, part: AddNotesCommand, code: str
 ) -> None:
-    setting = CoordinatorFixture(tmp_path, start=False)
+    setting = CoordinatorFixture(tmp_path, start=False, church_words=True)
     with pytest.raises(ProtocolError) as refused:
         setting.commands.obey(part)
     assert refused.value.code == code
 
 
 def test_a_file_that_begins_anew_forgets_what_was_sent_of_another(tmp_path: Path) -> None:
-    setting = CoordinatorFixture(tmp_path, start=False)
+    setting = CoordinatorFixture(tmp_path, start=False, church_words=True)
     half = base64.b64encode(SERMON[:40]).decode()
     assert setting.commands.obey(AddNotesCommand(file="a.txt", size=90, at=0, data=half)) is None
     send(setting)

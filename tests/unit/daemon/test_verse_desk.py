@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 
 from pipeline.captions.redaction import Redaction
 from pipeline.church import editions, index_store
@@ -58,7 +59,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def service(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
     monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    running = Service(tmp_path / "sessions")
+    running = Service(tmp_path / "sessions", church_words=True)
     yield running
     running.recorder.close(5)
 
@@ -122,11 +123,11 @@ def test_off_the_record_nothing_is_suggested_any_more(service: Service) -> None:
 def test_switched_off_or_without_an_index_captions_stay_as_they_are(
     tmp_path: Path, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    off = Service(tmp_path / "off", {"church.verses": "off"}, start=False)
-    asks = Service(tmp_path / "asks", {"church.verses": "suggest"}, start=False)
-    other = Service(tmp_path / "other", {"translate.target": "sw"}, start=False)
+    off = Service(tmp_path / "off", {"church.verses": "off"}, start=False, church_words=True)
+    asks = Service(tmp_path / "asks", {"church.verses": "suggest"}, start=False, church_words=True)
+    other = Service(tmp_path / "other", {"translate.target": "sw"}, start=False, church_words=True)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "empty"))
-    bare = Service(tmp_path / "bare", start=False)
+    bare = Service(tmp_path / "bare", start=False, church_words=True)
     for each in (off, bare, other, asks):
         each.say(1, "Let us read John 3:16.")
         each.say(2, SAID)
@@ -173,3 +174,21 @@ def test_an_old_index_is_built_anew_and_then_used_and_never_before(
     desk.look(caption(2, SWAHILI, "x", final=True, start_s=5.0, end_s=9.0))
     assert [message.ref for message in told] == ["Juan 3:16"]
     assert index_store.load("sw").reference(0) == Reference(43, 3, 16)
+
+
+def test_a_bible_is_read_only_where_there_is_an_index(
+    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A broken one of the church's own shows when it was."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    editions.own_directory().mkdir(parents=True)
+    (editions.own_directory() / "mine.tsv").write_text("# es\tMine\tours\nno verse\n")
+
+    def missing(place: Path) -> list[str]:
+        monkeypatch.setenv("XDG_CACHE_HOME", str(place))
+        with capture_logs() as logs:
+            open_verse_desk(Settings(), print)
+        return [line["code"] for line in logs]
+
+    assert missing(tmp_path / "empty") == ["verses-not-built"]
+    assert missing(cache) == ["verses-bad-line"]
