@@ -13,6 +13,7 @@ from rich.table import Table
 
 from pipeline.cli.options import Commands, Run, add_command, settings_of
 from pipeline.config.schema import Settings
+from pipeline.core import logs
 from pipeline.learning.compare import (
     ModelComparison,
     compare_recognizers,
@@ -100,7 +101,9 @@ def _add_role(step: argparse.ArgumentParser) -> None:
 def _compare(arguments: argparse.Namespace) -> int:
     # Where they come from, too: they are loaded once more for each model.
     loaded, data = settings_of(arguments), opened(arguments)[1]
-    translate = loaded.settings.translate
+    translate, log = loaded.settings.translate, loaded.settings.log
+    # What the engines say while they load would bury the bar and the table.
+    logs.configure("warning" if log.level == "info" else log.level, log.format)
     role: CaptionRole = arguments.role
     count: int = arguments.sentences
     models = (arguments.old, arguments.new)

@@ -144,6 +144,7 @@ def test_only_the_engines_that_are_asked_for_are_rehearsed() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("own_final_model")
 class TestServers:
     """A final translator on a server: is it there, has it the model, does it translate?"""
 

@@ -53,7 +53,7 @@ def test_a_model_is_as_good_as_itself_and_the_comparison_is_kept(tmp_path: Path)
     shutil.copytree(MARIAN, copy)
     answers = []
     loaded = load(flags={"session.directory": str(tmp_path)})
-    models = ("starter", str(copy))
+    models = ("tiny", str(copy))
     made = compare_translators(
         loaded, "marian", models, [GATE], on_answer=lambda: answers.append(1)
     )
@@ -74,7 +74,7 @@ def test_a_gemma_is_asked_as_it_was_trained(tmp_path: Path) -> None:
     copy = tmp_path / "trained.gguf"
     shutil.copyfile(weights, copy)
     loaded = load(flags={"session.directory": str(tmp_path)})
-    models = ("starter", str(copy))
+    models = ("tiny", str(copy))
     made = compare_translators(loaded, "gemma", models, [GATE], prompt="starter")
     assert made.prompt == "starter"
     assert all(each.difference.difference == 0 for each in made.measured)
@@ -87,7 +87,7 @@ def test_a_broken_model_is_worse(tmp_path: Path) -> None:
     """A Marian that is asked in the target language: it was trained for the other direction."""
     spoiled = SentenceSet("gate", tuple(read()[:30]))
     loaded = load(flags={"session.directory": str(tmp_path)})
-    made = compare_translators(loaded, "gemma", ("starter", str(shuffled(tmp_path))), [spoiled])
+    made = compare_translators(loaded, "gemma", ("tiny", str(shuffled(tmp_path))), [spoiled])
     assert made.verdict == "keep"
     assert any("chrF++ of gate -" in reason for reason in made.reasons)
 

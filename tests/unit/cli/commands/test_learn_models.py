@@ -18,6 +18,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("own_final_model")
 def test_a_model_goes_into_service_and_out_again(capsys: pytest.CaptureFixture[str]) -> None:
     Path("config.toml").write_text('[models]\ndirectory = "models"\n')
     (model,) = bundled("models", "tiny", "gemma").glob("*.gguf")

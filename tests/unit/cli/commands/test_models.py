@@ -150,6 +150,7 @@ class TestPull:
         assert hub.requests != []
 
     @pytest.mark.slow
+    @pytest.mark.usefixtures("own_final_model")
     def test_all_that_the_settings_name(
         self, hub: Hub, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
