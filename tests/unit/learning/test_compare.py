@@ -53,7 +53,7 @@ def test_a_model_is_as_good_as_itself_and_the_comparison_is_kept(tmp_path: Path)
     shutil.copytree(MARIAN, copy)
     answers = []
     loaded = load(flags={"session.directory": str(tmp_path)})
-    models = ("tiny", str(copy))
+    models = ("starter", str(copy))
     made = compare_translators(
         loaded, "marian", models, [GATE], on_answer=lambda: answers.append(1)
     )
