@@ -50,6 +50,11 @@ class _Handler(logging.Handler):
 _handler = _Handler()
 
 
+def configure_quietly(level: Level, format: Format) -> None:  # noqa: A002 - the setting's name
+    """Send warnings and worse, for a command that says itself what it does; "debug" holds."""
+    configure("warning" if level == "info" else level, format)
+
+
 def configure(level: Level, format: Format) -> None:  # noqa: A002 - the setting's name
     """Send all logs to standard error, as sentences, lines with fields ("console") or JSON.
 

@@ -76,7 +76,7 @@ def _used(role: Role, engine: str, name: str, directory: str) -> ModelUsed | Non
 
 def advice(role: Role, model: Path, settings: Settings) -> str:
     """Return advice about a model that is not good enough for a service, "" for others."""
-    home = shipped_folder(model if model.is_dir() else model.parent)
+    home = shipped_folder(model)
     if home is None:
         return ""
     translate = settings.translate

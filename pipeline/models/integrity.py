@@ -105,7 +105,7 @@ class BackgroundHashing:
 def known_files(model: Path) -> list[tuple[Path, StoredFile]]:
     """Return the files of a model with what is known of each."""
     folder = model if model.is_dir() else model.parent
-    if home := shipped_folder(folder):
+    if home := shipped_folder(model):
         known = ((home / each.path, each) for each in shipped_files(home))
         return [(file, each) for file, each in known if file.parent == folder]
     with suppress(OSError, ValidationError):

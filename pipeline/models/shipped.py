@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,7 +43,8 @@ def shipped(role: Role, name: str) -> Shipped | None:
     return next((each for each in SHIPPED if (each.role, each.name) == (role, name)), None)
 
 
-def shipped_folder(folder: Path) -> Path | None:
-    """Return the folder with the list of files that a model's `folder` is on; None for others."""
-    homes: Iterator[Path] = (bundled("models", name) for name in SHIPPED_MODELS)
+def shipped_folder(model: Path) -> Path | None:
+    """Return the folder whose list of files a model, file or folder, is on; None for others."""
+    folder = model if model.is_dir() else model.parent
+    homes = (bundled("models", name) for name in SHIPPED_MODELS)
     return next((home for home in homes if home == folder.parent), None)

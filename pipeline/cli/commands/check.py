@@ -57,7 +57,7 @@ def _check(arguments: argparse.Namespace) -> int:
         return ConfigError.exit_code
     log = loaded.settings.log
     # The checks say themselves what loads.
-    logs.configure("warning" if log.level == "info" else log.level, log.format)
+    logs.configure_quietly(log.level, log.format)
     outcomes = []
     waiting = console.status("") if console.is_terminal else nullcontext()
     with waiting as status, EngineChecks(loaded.settings) as rehearsal:

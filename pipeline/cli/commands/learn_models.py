@@ -103,7 +103,7 @@ def _compare(arguments: argparse.Namespace) -> int:
     loaded, data = settings_of(arguments), opened(arguments)[1]
     translate, log = loaded.settings.translate, loaded.settings.log
     # What the engines say while they load would bury the bar and the table.
-    logs.configure("warning" if log.level == "info" else log.level, log.format)
+    logs.configure_quietly(log.level, log.format)
     role: CaptionRole = arguments.role
     count: int = arguments.sentences
     models = (arguments.old, arguments.new)
