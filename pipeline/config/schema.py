@@ -165,7 +165,8 @@ class Final(OnServer):
     model: Annotated[str, Field(min_length=1)] = "starter"
     prompt: Literal["auto", "translategemma", "starter", "examples"] = "auto"
     gpu_layers: Annotated[int, Field(ge=-1, le=1000)] = 0
-    threads: Threads = 1
+    # With one, the starter took twice as long (docs/MODELS.md).
+    threads: Threads = 2
     context: Annotated[int, Field(ge=256, le=131_072)] = 2048
     batch: Annotated[int, Field(ge=32, le=4096)] = 128
     # Off: on a slow CPU several tokens at once take nearly as long as one after the other.

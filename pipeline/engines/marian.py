@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,6 +24,8 @@ from pipeline.text import repetition, sentences
 from pipeline.text.target_commit import regrouped
 
 _FILES = ("model.bin", "config.json", "source.spm", "target.spm")
+_LANGUAGE = ">>{}<<"
+_IS_LANGUAGE = re.compile(r">>[\w-]+<<")
 _MAX_PIECES = 80
 """Longest source handed over at once. Models have 256 positions or more; the cap stays below."""
 
@@ -39,6 +42,8 @@ class Marian:
     """A Translator on `ctranslate2.Translator`; `path` is the folder of a converted Marian model.
 
     `beam` is how many translations it weighs: one in a service, more where time is no matter.
+    A model that writes several languages is told which by a token before the text, `>>fr<<`, as
+    those of OPUS-MT are; where its vocabulary has none for `target`, that is its own language.
 
     It was trained on single sentences, so every sentence is translated by itself: nothing of a
     long text is lost, and what is said later cannot change what stands.
@@ -57,8 +62,10 @@ class Marian:
         threads: int = 1,
         section: str = "",
         beam: int = 1,
+        target: str = "",
     ) -> None:
         """Take the settings. `section`: see `EngineSpec`."""
+        self.target = target  # may change between calls
         self._path = path
         self._section = section
         self._compute_type = compute_type
@@ -68,6 +75,7 @@ class Marian:
         self._source: Any = None
         self._target: Any = None
         self._end: list[str] = []
+        self._languages: frozenset[str] = frozenset()
         self.is_cancelled = never
 
     def load(self) -> None:
@@ -89,6 +97,7 @@ class Marian:
             self._source = pieces(model_file=str(self._path / "source.spm"))
             self._target = pieces(model_file=str(self._path / "target.spm"))
             self._end = [] if self._adds_end() else ["</s>"]
+            self._languages = self._language_tokens()
             self.translate("Amen.")
         except EngineError as error:
             key = setting(self._section, "model")
@@ -133,7 +142,7 @@ class Marian:
                 self._source.encode(text, out_type=str),
                 self._target.encode(target, out_type=str),
             )
-            scored = self._translator.score_batch([source + self._end], [pieces])[0]
+            scored = self._translator.score_batch([self._asked(source)], [pieces])[0]
         except Exception as error:
             raise EngineError("marian-failed", f"{self.name}: {error}.") from error
         logprobs = scored.log_probs
@@ -170,7 +179,7 @@ class Marian:
         # The prefix is stepped through. `return_alternatives` would read it at once, but then
         # returns no attention and never ends right behind it (CTranslate2 4.8.5).
         result = self._translator.translate_batch(
-            [source + self._end],
+            [self._asked(source)],
             target_prefix=[prefix] if prefix else None,
             beam_size=self._beam,
             max_decoding_length=cap,
@@ -190,17 +199,15 @@ class Marian:
             stopped="loop" if loop else "length" if len(pieces) >= cap else "end",
         )
         if wanted:
-            made = self._with_terms(text, made, result.attention[0], kept, wanted)
+            made = self._with_terms(text, made, self._attention(result), kept, wanted)
         if known is None:
             return made
         told = TargetPart(
             pieces=tuple(kept),
             until=self._until(kept),
             looked_at=tuple(
-                max(range(len(row)), key=row.__getitem__) for row in result.attention[0]
-            )
-            if result.attention
-            else (),
+                max(range(len(row)), key=row.__getitem__) for row in self._attention(result)
+            ),
             # Attention looks at pieces; what stands is counted in characters.
             settled=len(self._source.encode(text[: known.source])),
             is_whole=known.source == len(text),
@@ -216,7 +223,7 @@ class Marian:
         wanted: Sequence[WantedTerm],
     ) -> Translation:
         """Return a translation with the terms put in that it lacks."""
-        source = self._source.encode(text, out_type=str) + self._end
+        source = self._asked(self._source.encode(text, out_type=str))
 
         def weigh(term: WantedTerm) -> list[float]:
             first, end = (
@@ -239,6 +246,25 @@ class Marian:
         """Return how many characters the text of the pieces has up to each of them."""
         beginnings = [list(pieces[: count + 1]) for count in range(len(pieces))]
         return tuple(map(len, self._target.decode(beginnings))) if beginnings else ()
+
+    def _asked(self, source: list[str]) -> list[str]:
+        """Return what the model is given: the language that is asked for, the text, an end."""
+        token = _LANGUAGE.format(self.target)
+        return [token] * (token in self._languages) + source + self._end
+
+    def _attention(self, result: Any) -> list[Sequence[float]]:
+        """Return how much each piece of a translation looked at each of the source's pieces."""
+        before = len(self._asked([])) - len(self._end)
+        rows = result.attention[0] if result.attention else ()
+        return [row[before:] for row in rows]
+
+    def _language_tokens(self) -> frozenset[str]:
+        """Return the tokens that ask for a language; most models write one and have none."""
+        listed = self._path / "shared_vocabulary.json"
+        if not listed.exists():
+            listed = self._path / "source_vocabulary.json"
+        pieces = json.loads(listed.read_text(encoding="utf-8")) if listed.exists() else ()
+        return frozenset(piece for piece in pieces if _IS_LANGUAGE.fullmatch(piece))
 
     def _fits(self, text: str) -> bool:
         return len(self._source.encode(text)) <= _MAX_PIECES

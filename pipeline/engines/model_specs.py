@@ -100,7 +100,11 @@ def marian_spec(
     Raises ModelError, ConfigError.
     """
     model = _model("marian", name or chosen.model, settings, section, key)
-    arguments = {"compute_type": chosen.compute_type, "threads": chosen.threads}
+    arguments = {
+        "compute_type": chosen.compute_type,
+        "threads": chosen.threads,
+        "target": settings.translate.target,
+    }
     return EngineSpec("marian", "marian", model, arguments, section)
 
 

@@ -72,7 +72,8 @@ class Teacher:
     def _translator(self) -> Translator:
         if self.engine == "marian":
             directory = self.settings.models.directory
-            return Marian(resolve("marian", self.model, directory), beam=BEAM)
+            model = resolve("marian", self.model, directory)
+            return Marian(model, beam=BEAM, target=self.settings.translate.target)
         made = final_translator(self.settings)
         if made is None:
             raise LearningError("teacher-none", f"{self.model} is no final translator.")

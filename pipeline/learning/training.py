@@ -39,7 +39,7 @@ class TrainingOrder:
     role: Role
     base: Path
     """What it begins from: a folder of CTranslate2, or for gemma that of cut_vocabulary or of
-    Hugging Face."""
+    Hugging Face, or the GGUF file of a starter."""
     material: Path
     """What it learns from: a mix, or for stt the folder of sound."""
     out: Path
@@ -95,6 +95,7 @@ def commands(order: TrainingOrder) -> list[list[str]]:
             _module(
                 "export.export_gemma",
                 *("--model", str(out / "merged"), "--mix", str(mix), "--out", str(out / "model")),
+                *(("--again", str(base)) if base.is_file() else ()),
                 *target,
                 *levels,
                 *(("--sentences", str(order.sentences)) if order.sentences else ()),

@@ -59,8 +59,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = _arguments(argv)
     material = recordings.demo("sermon")
     try:
-        # By its file: the registry names the pairs a model is good at, and this is about its time.
-        arguments.final = str(resolve("gemma", arguments.final))
+        # By its file, since this is about its time: of a name the registry knows the pairs it is
+        # good at. And whole, since the program runs elsewhere.
+        arguments.final = str(resolve("gemma", arguments.final).absolute())
         candidates = {"one": [], "several": [targets(arguments)]}
         runs: dict[str, list[LiveRun]] = {name: [] for name in candidates}
         turns = [name for _ in range(arguments.runs) for name in candidates]

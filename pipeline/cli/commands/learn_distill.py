@@ -14,6 +14,7 @@ from rich.table import Table
 from pipeline.cli.commands.learn_models import add_step, count_of, opened, progress
 from pipeline.cli.commands.learn_training import STEPS, add_options, marian_base, run_training
 from pipeline.cli.options import Commands, settings_of
+from pipeline.core import logs
 from pipeline.engines.marian import Marian
 from pipeline.engines.prompts import Style
 from pipeline.engines.protocols import Translator
@@ -70,6 +71,8 @@ def _distill(arguments: argparse.Namespace) -> int:
         return run_training(training, dry_run=True)
     # Before the teaching, which takes long and would be of no use without them.
     require_trainers()
+    log = teacher.settings.log
+    logs.configure_quietly(log.level, log.format)
     teachers = teacher.load()
     counts = write_student_mix(teaching, _taught(teaching, teachers))
     print(f"{counts['teacher']} pairs are the teacher's, {counts['reference']} as they were")
@@ -79,7 +82,7 @@ def _distill(arguments: argparse.Namespace) -> int:
     # There need not be a fine-tuned one: then it has no row.
     here = {name: model for name, model in models.items() if model.is_dir()}
     sets = few_sentences(sentence_sets(data, teaching.langs), arguments.sentences)
-    rows = _rows(here, teachers[0], sets)
+    rows = _rows(here, teachers[0], sets, training.target)
     write_rows(teaching, rows, [weights_of(model) for model in here.values()])
     _show_rows(rows)
     print(f"The model is in {made}; now: stark-translate learn compare ... --role marian")
@@ -138,11 +141,13 @@ def _taught(order: TeachingOrder, teachers: Sequence[Translator]) -> list[Lesson
 
 
 def _rows(
-    models: Mapping[str, Path], teacher: Translator, sets: Sequence[SentenceSet]
+    models: Mapping[str, Path], teacher: Translator, sets: Sequence[SentenceSet], target: str
 ) -> dict[str, Row]:
     """Measure each model; the teacher is last."""
     rows = {}
-    engines: dict[str, Translator] = {name: Marian(path) for name, path in models.items()}
+    engines: dict[str, Translator] = {
+        name: Marian(path, target=target) for name, path in models.items()
+    }
     sentences = sum(len(each.sentences) for each in sets)
     with progress() as bars:
         task = bars.add_task("measuring", total=sentences * (len(engines) + 1))

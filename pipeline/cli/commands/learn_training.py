@@ -11,7 +11,7 @@ from typing import Literal
 from pipeline.cli.commands.learn_models import add_step, opened
 from pipeline.cli.options import Commands
 from pipeline.config.schema import Settings
-from pipeline.core.errors import ConfigError, UsageError
+from pipeline.core.errors import ConfigError
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.factory import recognizer, recognizer_spec
 from pipeline.learning.folder import AUDIO
@@ -58,10 +58,8 @@ def add_options(step: argparse.ArgumentParser) -> None:
 def _translate(arguments: argparse.Namespace) -> int:
     settings, data = opened(arguments)
     role: Literal["gemma", "marian"] = arguments.role
-    if role == "gemma" and not arguments.base:
-        message = "A Gemma is trained from a folder of cut_vocabulary, not from a GGUF file."
-        raise UsageError("base-unnamed", message, "Name it with --base; docs/MODELS.md tells how.")
-    base = Path(arguments.base) if role == "gemma" else marian_base(settings, arguments.base)
+    base_of = marian_base if role == "marian" else _gemma_base
+    base = base_of(settings, arguments.base)
     order = TrainingOrder(
         role=role,
         base=base,
@@ -86,6 +84,16 @@ def marian_base(settings: Settings, named: str) -> Path:
     key = "--base" if named else KEYS["marian"]
     require_languages("marian", name, settings, key=key)
     return resolve("marian", name, settings.models.directory, key=key)
+
+
+def _gemma_base(settings: Settings, named: str) -> Path:
+    """Return the file or folder that a training begins from, the file in use if none is named.
+
+    Whether its vocabulary can be trained the trainer says. Raises ModelError.
+    """
+    if named:
+        return Path(named)
+    return resolve("gemma", settings.translate.final.model, settings.models.directory)
 
 
 def _hear(arguments: argparse.Namespace) -> int:

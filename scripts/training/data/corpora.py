@@ -3,9 +3,10 @@
 The Bible is a TSV with the header `book chapter verse es_rv1909 en_kjv en_asv en_nheb en_bbe`;
 Tatoeba is `English TAB Spanish` without a header; the sermon phrases are like Tatoeba and may be
 absent. Another language than Spanish has a Bible of its own, with a column whose name begins with
-its code (`fr_lsg1910`) and the verses numbered as in the first; and phrases, no Tatoeba. Files may
-be plain, .xz or .gz. Held out are whole books, so that no other English version of a verse leaks
-into training, and 500 Tatoeba pairs chosen with a fixed seed.
+its code (`fr_lsg1910`) and the verses numbered as in the first; and phrases, no Tatoeba. Both
+learn how preachers talk today from `modern_speech.tsv`, a column a language. Files may be plain,
+.xz or .gz. Held out are whole books, so that no other English version of a verse leaks into
+training, and 500 Tatoeba pairs chosen with a fixed seed.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import lzma
 import random
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -33,6 +34,9 @@ SEED = 20240601
 BIBLE_VERSIONS = ("kjv", "asv", "nheb", "bbe")
 SERMON_PHRASES = Path(__file__).with_name("sermon_phrases.tsv")
 SERMON_TEST = Path(__file__).with_name("sermon_test.tsv")
+MODERN_SPEECH = Path(__file__).with_name("modern_speech.tsv")
+MODERN = "modern"
+TAUGHT = "taught"
 SPANISH = "es"
 
 _QUOTES = str.maketrans({"\u201c": '"', "\u201d": '"', "\u2018": "'", "\u2019": "'"})
@@ -49,7 +53,7 @@ _PLAIN_VOWEL = str.maketrans("áéíóúÁÉÍÓÚ", "aeiouAEIOU")
 class Pair:
     """An English sentence or verse and its translation.
 
-    `source` is a version, tatoeba, sermon or everyday.
+    `source` is a version, tatoeba, sermon, everyday, modern or taught.
     """
 
     en: str
@@ -148,6 +152,7 @@ def add_options(options: argparse.ArgumentParser) -> None:
     options.add_argument("--target", nargs="+", default=[SPANISH], metavar="LANG",
         help="code of the language to translate into (es)")  # fmt: skip
     options.add_argument("--target-bible", type=Path, help="where a target is not Spanish")
+    options.add_argument("--taught", type=Path, help="the --out of teach: a teacher's translations")
 
 
 def split_of(options: argparse.Namespace) -> Split:
@@ -172,8 +177,18 @@ def _split(options: argparse.Namespace, target: str) -> Split:
         raise ModelError("corpora-missing", f"Nothing is named to learn {target} from.",
             f"Give --mix, or {wanted}.")  # fmt: skip
     if target == SPANISH:
-        return load(options.bible, options.tatoeba)
-    return load_other(options.bible, options.target_bible, target)
+        split = load(options.bible, options.tatoeba)
+    else:
+        split = load_other(options.bible, options.target_bible, target)
+    if options.taught is None:
+        return split
+    taught = tuple(read_pairs(taught_file(options.taught, target), TAUGHT))
+    return replace(split, training={**split.training, TAUGHT: taught})
+
+
+def taught_file(folder: Path, target: str) -> Path:
+    """Return where a teacher's translations into a language are, like Tatoeba's pairs."""
+    return folder / f"{TAUGHT}_{target}.tsv"
 
 
 def inputs_of(options: argparse.Namespace) -> list[Path]:
@@ -181,6 +196,9 @@ def inputs_of(options: argparse.Namespace) -> list[Path]:
     if options.mix is not None:
         return [options.mix / name for name in ("train.jsonl", "held_out.jsonl")]
     found = [options.bible, options.tatoeba, options.target_bible]
+    found.append(MODERN_SPEECH)
+    if options.taught is not None:
+        found += [taught_file(options.taught, target) for target in options.target]
     for target in options.target:
         found += [SERMON_PHRASES, *_phrases(target)] if target == SPANISH else _phrases(target)
     return [path for path in found if path is not None]
@@ -229,6 +247,7 @@ def load(
     A training pair whose English has the same words as a held-out one is dropped.
     """
     sources: dict[str, list[Pair]] = {name: [] for name in ("tatoeba", *BIBLE_VERSIONS, "sermon")}
+    sources[MODERN] = modern_speech(SPANISH)
     sources["tatoeba"] = list(read_pairs(tatoeba, "tatoeba"))
     if sermon is not None and sermon.exists():
         sources["sermon"] = list(read_pairs(sermon, "sermon"))
@@ -266,12 +285,23 @@ def load_other(bible: Path, target_bible: Path, target: str) -> Split:
     for path in _phrases(target):
         source = path.stem.partition("_")[0]
         training[source] = list(read_pairs(path, source))
+    if modern := modern_speech(target):
+        training[MODERN] = modern
     unseen = {words(pair.en) for pair in (*books, *sermon_test)}
     kept = {
         name: tuple(pair for pair in pairs if words(pair.en) not in unseen)
         for name, pairs in training.items()
     }
     return Split(kept, (), tuple(books), sermon_test, target=target)
+
+
+def modern_speech(target: str) -> list[Pair]:
+    """Return how preachers talk today, in a language that it was written in; else nothing."""
+    with _open(MODERN_SPEECH) as file:
+        rows = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+        if target not in (rows.fieldnames or ()):
+            return []
+        return [Pair(row["en"], row[target], MODERN) for row in rows]
 
 
 def preaching_of(target: str) -> tuple[Pair, ...]:

@@ -23,9 +23,11 @@ SHARES: Mapping[str, float] = {
     "kjv": 0.15,
     "sermon": 6.0,
     "everyday": 6.0,
+    "modern": 6.0,
+    "taught": 1.0,
 }
 REFERENCES = 2500
-SHORT_SOURCES = ("tatoeba", "sermon", "everyday")
+SHORT_SOURCES = ("tatoeba", "sermon", "everyday", "modern", "taught")
 # Speech recognition sometimes loses case and punctuation.
 PLAIN_SHARE = 0.08
 NAME_SHARE = 0.35

@@ -16,6 +16,9 @@ from sentencepiece import sentencepiece_model_pb2
 PROMPT_START = "<start_of_turn>user\n"
 PROMPT_END = "<end_of_turn>\n<start_of_turn>model\n"
 END_OF_TURN = "<end_of_turn>"
+LANGUAGE = ">>{}<<"
+"""Before a text for a Marian of several languages: which one to write (OPUS-MT's way)."""
+_FOREIGN = 1.0
 PAD, EOS, BOS, UNKNOWN, END_OF_TURN_ID, PROMPT_START_ID, PROMPT_END_ID = range(7)
 
 
@@ -81,9 +84,11 @@ def carry_embeddings(
 
 
 def train_unigram(
-    texts: Iterable[str], size: int, path: Path
+    texts: Iterable[str], size: int, path: Path, *, exact: bool = True
 ) -> sentencepiece.SentencePieceProcessor:
-    """A unigram vocabulary with byte pieces, for a Marian from scratch; `</s>` has id 0."""
+    """A unigram vocabulary with byte pieces, for a Marian from scratch; `</s>` has id 0.
+
+    Texts too short for `size` pieces are an error, or where that is not `exact` give fewer."""
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(texts),
@@ -97,6 +102,7 @@ def train_unigram(
         pad_id=2,
         bos_id=-1,
         pad_piece="<pad>",
+        hard_vocab_limit=exact,
         num_threads=1,
         minloglevel=1,
     )
@@ -129,3 +135,29 @@ def add_bytes(old: Path, path: Path) -> tuple[sentencepiece.SentencePieceProcess
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(model.SerializeToString())
     return sentencepiece.SentencePieceProcessor(model_file=str(path)), replaced
+
+
+def add_language(path: Path, lang: str, texts: Iterable[str], count: int) -> None:
+    """Add a language to the unigram vocabulary in `path`: its token, and `count` pieces of `texts`.
+
+    Characters that the vocabulary lacks come first. The ids of what is there stay. The new pieces
+    are a little less likely than they are in `texts`, so that what was learnt already is split
+    nearly as before."""
+    model = sentencepiece_model_pb2.ModelProto()
+    model.ParseFromString(path.read_bytes())
+    kinds = sentencepiece_model_pb2.ModelProto.SentencePiece
+    model.pieces.add(piece=LANGUAGE.format(lang), type=kinds.CONTROL, score=0.0)
+    if count:
+        known = {piece.piece for piece in model.pieces}
+        own = path.with_suffix(f".{lang}")
+        # More than twice as many: bytes, and what the languages share, is there already.
+        train_unigram(texts, 2 * count + 512, own, exact=False)
+        learnt = sentencepiece_model_pb2.ModelProto()
+        learnt.ParseFromString(own.read_bytes())
+        own.unlink()
+        new = [p for p in learnt.pieces if p.type == kinds.NORMAL and p.piece not in known]
+        new.sort(key=lambda piece: (len(piece.piece) > 1, -piece.score))
+        for piece in new[:count]:
+            model.pieces.add(piece=piece.piece, type=kinds.NORMAL, score=piece.score - _FOREIGN)
+    model.trainer_spec.vocab_size = len(model.pieces)
+    path.write_bytes(model.SerializeToString())

@@ -10,7 +10,7 @@ import ctranslate2
 import sentencepiece
 
 from pipeline.text.local_agreement import normalized_erasure
-from scripts.training.data import corpora
+from scripts.training.data import corpora, pieces
 from scripts.training.evaluate.evaluate import Row, size_of
 from scripts.training.evaluate.translation_score import held_out, score
 
@@ -26,8 +26,11 @@ def rows(directory: Path, split: corpora.Split, threads: int) -> Iterator[Row]:
     source = sentencepiece.SentencePieceProcessor(model_file=str(directory / "source.spm"))
     target = sentencepiece.SentencePieceProcessor(model_file=str(directory / "target.spm"))
 
+    token = pieces.LANGUAGE.format(split.target)
+    asked = [] if source.piece_to_id(token) == source.unk_id() else [token]
+
     def translate(text: str) -> tuple[str, int]:
-        tokens = [*source.encode(text, out_type=str), "</s>"]
+        tokens = [*asked, *source.encode(text, out_type=str), "</s>"]
         cap = 20 + int(2.5 * len(tokens))
         answer = translator.translate_batch([tokens], beam_size=1, max_decoding_length=cap)
         made = answer[0].hypotheses[0]
@@ -35,8 +38,10 @@ def rows(directory: Path, split: corpora.Split, threads: int) -> Iterator[Row]:
 
     yield from score("marian", translate, split)
     back = taken_back(lambda text: translate(text)[0], begun(split))
-    yield "marian", "words taken back as a sentence grows, for each in the end", f"{back:.3f}"
-    yield "marian", "size", size_of(directory)
+    growing = split.named("words taken back as a sentence grows, for each in the end")
+    yield "marian", growing, f"{back:.3f}"
+    if split.target == corpora.SPANISH:  # the files are the same for all
+        yield "marian", "size", size_of(directory)
 
 
 def begun(split: corpora.Split) -> Iterator[list[str]]:

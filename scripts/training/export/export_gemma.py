@@ -23,6 +23,7 @@ from scripts.gguf_export.export import Plan, export
 from scripts.gguf_export.progress import only_warnings
 from scripts.training.data import corpora, pieces
 from scripts.training.evaluate import translation_score
+from scripts.training.export import rounding
 from scripts.training.models.gemma_model import GLOBAL_EVERY, LOCAL_ROPE_BASE, GemmaShape
 
 _NAMES = {
@@ -84,11 +85,16 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--levels", default=",".join(quantizing.LEVELS), help="(%(default)s)")
     parser.add_argument("--sentences", type=int, help="measured of each set (default all)")
+    parser.add_argument("--again", type=Path, metavar="FILE",
+        help="GGUF file that the training began from: rounding must not undo it")  # fmt: skip
     options = parser.parse_args()
     saved = torch.load(options.model / "checkpoint.pt", weights_only=True, map_location="cpu")
     print(f"checkpoint: {saved['elapsed_s'] / 60:.1f} minutes, step {saved['step']}")
     shape = GemmaShape(**json.loads((options.model / "shape.json").read_text()))
-    whole = checkpoint.assemble(renamed(saved["model"]), config(shape))
+    weights = saved["model"]
+    if options.again is not None and rounding.has_steps(options.again):
+        weights = rounding.on_steps(weights)
+    whole = checkpoint.assemble(renamed(weights), config(shape))
     words = vocabulary.read(options.model / "gemma.spm", shape.vocabulary, WRITTEN_OUT)
     sets: dict[str, list[levels.Pair]] = {}
     elsewhere: dict[str, str] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -36,6 +36,17 @@ _PARTS = {
 }
 _CONTROL = ("<pad>", "<eos>", "<bos>", "<unk>", pieces.END_OF_TURN)
 _TURN = "<start_of_turn>"
+# As a cut vocabulary begins, and as `export_gemma` writes that out.
+_CONTROL_PIECES = (
+    "<pad>",
+    "</s>",
+    "<s>",
+    "<unk>",
+    pieces.END_OF_TURN,
+    "<prompt_start>",
+    "<prompt_end>",
+)
+_WRITTEN_OUT = (*_CONTROL_PIECES[:5], pieces.PROMPT_START, pieces.PROMPT_END)
 # What people type in these languages, whether or not the corpora have it.
 CHARACTERS = (
     "".join(map(chr, range(33, 127)))
@@ -128,16 +139,6 @@ def cut(whole: Pretrained, kept: Collection[str]) -> tuple[Pretrained, bytes]:
     """
     ids = {token: index for index, token in enumerate(whole.tokens)}
     scores = whole.mergeable
-    kinds = sentencepiece_model_pb2.ModelProto.SentencePiece
-    control = [
-        "<pad>",
-        "</s>",
-        "<s>",
-        "<unk>",
-        pieces.END_OF_TURN,
-        "<prompt_start>",
-        "<prompt_end>",
-    ]
     byte_pieces = [f"<0x{byte:02X}>" for byte in range(256)]
     wanted = ({*kept, *CHARACTERS}) & scores.keys()
     normal = sorted(wanted, key=lambda piece: (-scores[piece], piece))
@@ -149,15 +150,7 @@ def cut(whole: Pretrained, kept: Collection[str]) -> tuple[Pretrained, bytes]:
             f"The vocabulary has no piece {error}.",
             "Take a Gemma 3 as Google published it.",
         ) from error
-    model = sentencepiece_model_pb2.ModelProto()
-    for piece in control:
-        kind = kinds.UNKNOWN if piece == "<unk>" else kinds.CONTROL
-        model.pieces.add(piece=piece, type=kind, score=0.0)
-    for piece in byte_pieces:
-        model.pieces.add(piece=piece, type=kinds.BYTE, score=0.0)
-    for piece in normal:
-        model.pieces.add(piece=piece, type=kinds.NORMAL, score=scores[piece])
-    _describe(model, len(rows))
+    model = _tokenizer([*byte_pieces, *normal], scores)
     weights = dict(whole.weights)
     weights["embeddings.weight"] = whole.weights["embeddings.weight"][rows].clone()
     smaller = Pretrained(
@@ -167,7 +160,38 @@ def cut(whole: Pretrained, kept: Collection[str]) -> tuple[Pretrained, bytes]:
         [whole.scores[row] for row in rows],
         [whole.types[row] for row in rows],
     )
-    return smaller, model.SerializeToString()
+    return smaller, model
+
+
+def exported(path: Path) -> tuple[Pretrained, bytes]:
+    """Read a GGUF file that `export_gemma` made: the model and its SentencePiece model.
+
+    What the file's level has rounded stays rounded; a training goes on from there.
+    Raises ModelError.
+    """
+    model = read(path)
+    if tuple(model.tokens[: len(_WRITTEN_OUT)]) != _WRITTEN_OUT:
+        raise _unfit(
+            path,
+            "its vocabulary was not cut for training",
+            "Give a starter's GGUF file, or cut this one with cut_vocabulary and give the folder.",
+        )
+    return model, _tokenizer(model.tokens[len(_WRITTEN_OUT) :], model.mergeable)
+
+
+def _tokenizer(spelled: Sequence[str], scores: Mapping[str, float]) -> bytes:
+    """Return the SentencePiece model of the control pieces and `spelled`, bytes among them."""
+    kinds = sentencepiece_model_pb2.ModelProto.SentencePiece
+    model = sentencepiece_model_pb2.ModelProto()
+    for piece in _CONTROL_PIECES:
+        kind = kinds.UNKNOWN if piece == "<unk>" else kinds.CONTROL
+        model.pieces.add(piece=piece, type=kind, score=0.0)
+    for piece in spelled:
+        kind = kinds.NORMAL if piece in scores else kinds.BYTE
+        model.pieces.add(piece=piece, type=kind, score=scores.get(piece, 0.0))
+    _describe(model, len(model.pieces))
+    whole: bytes = model.SerializeToString()
+    return whole
 
 
 def _describe(model: Any, size: int) -> None:
@@ -180,9 +204,11 @@ def _describe(model: Any, size: int) -> None:
     normalizer.remove_extra_whitespaces = False
 
 
-def _unfit(path: Path, why: str) -> ModelError:
+def _unfit(
+    path: Path,
+    why: str,
+    fix: str = "Give the GGUF file of a Gemma 3 text model, whole and with its tokenizer.",
+) -> ModelError:
     return ModelError(
-        "pretrained-unfit",
-        f"{path} cannot be taken as a pretrained Gemma 3: {why}.",
-        "Give the GGUF file of a Gemma 3 text model, whole and with its tokenizer.",
+        "pretrained-unfit", f"{path} cannot be taken as a pretrained Gemma 3: {why}.", fix
     )

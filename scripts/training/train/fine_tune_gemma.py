@@ -3,9 +3,11 @@
     python -m scripts.training.train.fine_tune_gemma \\
         --base DIR --bible FILE --tatoeba FILE --out DIR
 
-`--base` is the folder of cut_vocabulary. Its matrices stay as they are, in int8, and learn low-rank
-additions (LoRA); `--rank 0` trains all weights in float32 instead. Stops by the clock, saves every
-three minutes and on SIGTERM, goes on with `--resume`, also for a longer time than planned at first.
+`--base` is the folder of cut_vocabulary, or a GGUF file that export_gemma made of one: the shipped
+starter learns on from there. Its matrices stay as they are, in int8, and learn low-rank additions
+(LoRA); `--rank 0` trains all weights instead, in bfloat16 where the machine computes in it. Stops
+by the clock, saves every three minutes and on SIGTERM, goes on with `--resume`, also for a longer
+time than planned at first.
 At the end, and with `--merge` alone, `--out`/merged is what export_gemma takes.
 """
 
@@ -15,7 +17,6 @@ import argparse
 import json
 import math
 import random
-import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -32,10 +33,19 @@ from scripts.training import manifest
 from scripts.training.data import corpora
 from scripts.training.data.mixture import Utterances, mixed_pass
 from scripts.training.data.packing import pack
+from scripts.training.models import gemma_gguf
 from scripts.training.models.gemma_model import Gemma, GemmaShape
+from scripts.training.models.linear_loss import linear_loss
 from scripts.training.models.low_rank import LowRankGemma
 from scripts.training.train.train_gemma import Batch, Example, encode, make_batch
-from scripts.training.train.training import Plan, smoothed_loss, train
+from scripts.training.train.training import (
+    LABEL_SMOOTHING,
+    Plan,
+    half_precision,
+    product_type,
+    smoothed_loss,
+    train,
+)
 
 ROW_TOKENS = 112
 ROWS = 6
@@ -50,6 +60,7 @@ SHARES: Mapping[str, float] = {
     "asv": 0.01,
     "sermon": 3.0,
     "everyday": 4.0,
+    "modern": 1.0,
 }
 """Of Spanish, and of a language without Tatoeba, whose verses must do more."""
 OTHER_SHARES: Mapping[str, float] = {**SHARES, "nheb": 0.09, "bbe": 0.07}
@@ -63,7 +74,7 @@ def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
-    add("--base", type=Path, required=True, help="the --out of cut_vocabulary")
+    add("--base", type=Path, required=True, help="the --out of cut_vocabulary, or a starter's GGUF")
     corpora.add_options(parser)
     add("--out", type=Path, required=True, help="for checkpoint.pt and merged/")
     add("--minutes", type=float, default=90, help="in all, resumes included (%(default)s)")
@@ -72,7 +83,9 @@ def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
     add("--resume", action="store_true", help="go on from --out")
     add("--merge", action="store_true", help="only write merged/ of the last checkpoint")
     add("--rank", type=int, default=32, help="0 trains all weights (%(default)s)")
-    add("--rate", type=float, default=1e-3, help="peak; with --rank 0 rather 1e-4 (%(default)s)")
+    add("--rate", type=float, default=1e-3, help="peak; with --rank 0 rather 2e-5 (%(default)s)")
+    rows = f"of {ROW_TOKENS} tokens in a step (%(default)s; with --rank 0 rather 24)"
+    add("--rows", type=int, default=ROWS, help=rows)
     add("--float", dest="int8", action="store_false", help="frozen matrices in float32, not int8")
     add("--workers", type=int, default=1,
         help="processes of --threads each that train the same weights (%(default)s)")  # fmt: skip
@@ -82,7 +95,12 @@ def options_of(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def load_base(folder: Path) -> tuple[Gemma, sentencepiece.SentencePieceProcessor]:
-    """Return the cut model and its tokenizer. Raises ModelError."""
+    """Return the cut model and its tokenizer; `folder` may be a GGUF file. Raises ModelError."""
+    if folder.is_file():
+        whole, spelled = gemma_gguf.exported(folder)
+        model = Gemma(whole.shape)
+        model.load_state_dict(whole.weights)
+        return model, sentencepiece.SentencePieceProcessor(model_proto=spelled)
     try:
         model = Gemma(GemmaShape(**json.loads((folder / "shape.json").read_text("utf-8"))))
         model.load_state_dict(torch.load(folder / "weights.pt", weights_only=True))
@@ -108,6 +126,7 @@ def batches(
     splits: Sequence[corpora.Split],
     tokenizer: sentencepiece.SentencePieceProcessor,
     rng: random.Random,
+    row_count: int = ROWS,
 ) -> Iterator[Batch]:
     """Batches without end, every pass newly mixed; pairs longer than a row are left out."""
     utterances = Utterances(join_share=JOIN_SHARE)
@@ -123,18 +142,20 @@ def batches(
             raise ModelError("corpora-empty", "The corpora hold no pair to train on.", "")
         rows = pack(examples, lambda example: len(example[0]), ROW_TOKENS)
         rng.shuffle(rows)
-        for first in range(0, len(rows), ROWS):
-            yield batch_of(rows[first : first + ROWS])
+        for first in range(0, len(rows), row_count):
+            yield batch_of(rows[first : first + row_count], row_count)
 
 
-def batch_of(rows: list[list[Example]]) -> Batch:
-    """One shape for the compiled layers: ROWS rows, the last ones of a pass empty."""
+def batch_of(rows: list[list[Example]], row_count: int = ROWS) -> Batch:
+    """One shape for the compiled layers: `row_count` rows, the last ones of a pass empty."""
     answers = sum(len(tokens) - 1 - start for row in rows for tokens, start in row)
-    return make_batch([*rows, *([] for _ in range(ROWS - len(rows)))], ROW_TOKENS, answers)
+    return make_batch([*rows, *([] for _ in range(row_count - len(rows)))], ROW_TOKENS, answers)
 
 
 def held_out(
-    splits: Sequence[corpora.Split], tokenizer: sentencepiece.SentencePieceProcessor
+    splits: Sequence[corpora.Split],
+    tokenizer: sentencepiece.SentencePieceProcessor,
+    row_count: int = ROWS,
 ) -> dict[str, list[Batch]]:
     """The first pairs of each held-out set. Nothing is chosen by them."""
     found = {}
@@ -151,7 +172,8 @@ def held_out(
             rows = pack(examples, lambda example: len(example[0]), ROW_TOKENS)
             if rows:
                 found[split.named(name)] = [
-                    batch_of(rows[n : n + ROWS]) for n in range(0, len(rows), ROWS)
+                    batch_of(rows[n : n + row_count], row_count)
+                    for n in range(0, len(rows), row_count)
                 ]
     return found
 
@@ -162,7 +184,9 @@ def losses(model: Gemma | LowRankGemma, sets: Mapping[str, list[Batch]]) -> dict
     with torch.no_grad():
         for name, each in sets.items():
             total = sum(
-                nn.functional.cross_entropy(predicted(model, b), b.targets, reduction="sum").item()
+                nn.functional.cross_entropy(
+                    predicted(model, b).float(), b.targets, reduction="sum"
+                ).item()
                 for b in each
             )
             found[name] = round(total / max(1, sum(len(b.targets) for b in each)), 4)
@@ -170,8 +194,24 @@ def losses(model: Gemma | LowRankGemma, sets: Mapping[str, list[Batch]]) -> dict
 
 
 def predicted(model: Gemma | LowRankGemma, batch: Batch) -> Tensor:
-    """Logits (count, vocabulary) where something is predicted."""
-    return model.logits(model(batch.rows).flatten(0, 1)[batch.at])
+    """Logits (count, vocabulary) where something is predicted.
+
+    Low-rank additions stand beside int8 matrices and are small: bfloat16 gains nothing there.
+    """
+    if isinstance(model, LowRankGemma):
+        return model.logits(model(batch.rows).flatten(0, 1)[batch.at])
+    with half_precision("cpu"):
+        return model.logits(model(batch.rows).flatten(0, 1)[batch.at])
+
+
+def loss_of(model: Gemma | LowRankGemma, batch: Batch) -> Tensor:
+    """Mean smoothed loss of what is predicted."""
+    if isinstance(model, LowRankGemma):
+        return smoothed_loss(predicted(model, batch), batch.targets, batch.weights)
+    with half_precision("cpu"):
+        hidden = model(batch.rows).flatten(0, 1)[batch.at]
+    table = model.embeddings.weight
+    return linear_loss(hidden, table, batch.targets, LABEL_SMOOTHING, product_type("cpu"))
 
 
 def follow(
@@ -189,15 +229,15 @@ def follow(
     if options.compile:
         for block in model.blocks:  # one layer is compiled, all are alike
             block.compile(dynamic=False)
-    sets = held_out(splits, tokenizer) if plan.leads else {}
+    sets = held_out(splits, tokenizer, options.rows) if plan.leads else {}
     stepper = torch.optim.AdamW(
         model.parameters(), lr=options.rate, betas=(0.9, 0.98), weight_decay=0.0, fused=True
     )
     train(
         model,
         [stepper],
-        batches=lambda rng: batches(splits, tokenizer, rng),
-        loss_of=lambda batch: smoothed_loss(predicted(model, batch), batch.targets, batch.weights),
+        batches=lambda rng: batches(splits, tokenizer, rng, options.rows),
+        loss_of=lambda batch: loss_of(model, batch),
         evaluate=lambda: "held-out loss " + json.dumps(losses(model, sets)),
         plan=plan,
     )
@@ -278,9 +318,11 @@ def merge(options: argparse.Namespace) -> None:
     state = {"model": merged.state_dict(), **figures}
     torch.save(state, folder / "checkpoint.new")
     (folder / "checkpoint.new").replace(folder / "checkpoint.pt")
-    for name in ("shape.json", "gemma.spm"):
-        shutil.copyfile(options.base / name, folder / name)
-    inputs = [options.base / "weights.pt", options.base / "gemma.spm"]
+    sizes = json.dumps(merged.shape.as_dict(), indent=2)
+    (folder / "shape.json").write_text(sizes + "\n", encoding="utf-8")
+    (folder / "gemma.spm").write_bytes(tokenizer.serialized_model_proto())
+    base_files = [options.base / name for name in ("weights.pt", "gemma.spm")]
+    inputs = [options.base] if options.base.is_file() else base_files
     inputs += corpora.inputs_of(options)
     figures |= {f"loss {name}": value for name, value in after.items()}
     manifest.write(folder / "manifest.json", inputs, options, figures)

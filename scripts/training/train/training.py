@@ -120,9 +120,14 @@ def half_precision(device: str) -> torch.autocast:
 
     A CPU without them does it in software, several times slower than in float32.
     """
+    return torch.autocast(device, torch.bfloat16, enabled=product_type(device) == torch.bfloat16)
+
+
+def product_type(device: str) -> torch.dtype:
+    """Return in which numbers this machine multiplies fastest, of those that training needs."""
     able = torch.cpu.get_capabilities()
-    enabled = device != "cpu" or bool(able.get("avx512_bf16") or able.get("amx_bf16"))
-    return torch.autocast(device, torch.bfloat16, enabled=enabled)
+    has_half = device != "cpu" or bool(able.get("avx512_bf16") or able.get("amx_bf16"))
+    return torch.bfloat16 if has_half else torch.float32
 
 
 def to(batch: Any, device: str) -> Any:

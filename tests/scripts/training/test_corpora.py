@@ -52,8 +52,9 @@ def test_the_chapter_of_the_demo_is_neither_trained_on_nor_held_out(
 ) -> None:
     split = corpora.load(*files, sermon=None, held_out_count=10)
 
-    pairs = [pair for found in split.training.values() for pair in found]
-    assert not [pair for pair in (*pairs, *split.held_out_books) if "lift" in pair.en]
+    learnt = [pair for pairs in split.training.values() for pair in pairs]
+    pairs = [pair for pair in (*learnt, *split.held_out_books) if pair.source != corpora.MODERN]
+    assert not [pair for pair in pairs if "lift" in pair.en]
 
 
 def test_the_choice_of_sentences_does_not_depend_on_the_order_of_the_file(

@@ -22,14 +22,16 @@ import sentencepiece  # noqa: E402
 import torch  # noqa: E402
 
 from scripts.gguf_export import checkpoint, proof, vocabulary, writing  # noqa: E402
-from scripts.training.data import corpora, pieces, subwords  # noqa: E402
+from scripts.training.data import corpora, pieces, subwords, teach  # noqa: E402
 from scripts.training.data.packing import lay_out  # noqa: E402
 from scripts.training.export.export_gemma import WRITTEN_OUT, config, renamed  # noqa: E402
-from scripts.training.models import gemma_gguf  # noqa: E402
+from scripts.training.models import gemma_decoding, gemma_gguf  # noqa: E402
 from scripts.training.models.gemma_model import Gemma, GemmaShape  # noqa: E402
+from scripts.training.models.linear_loss import linear_loss  # noqa: E402
 from scripts.training.models.low_rank import LowRankGemma  # noqa: E402
 from scripts.training.train import cut_vocabulary, fine_tune_gemma  # noqa: E402
 from scripts.training.train.train_gemma import encode  # noqa: E402
+from scripts.training.train.training import LABEL_SMOOTHING, smoothed_loss  # noqa: E402
 
 pytestmark = pytest.mark.train
 
@@ -294,6 +296,15 @@ def test_a_training_learns_is_resumed_and_reaches_llama_cpp(
     assert ids == encode(tokenizer, [(text, "")])[0][0][:-1]
     np.testing.assert_allclose(runtime.logits(ids), logits(model, ids), atol=5e-2)
 
+    # A church learns on from the file that it was given.
+    again, spelled = fine_tune_gemma.load_base(path)
+    assert spelled.serialized_model_proto() == tokenizer.serialized_model_proto()
+    np.testing.assert_allclose(logits(again, ids), logits(model, ids), atol=5e-2)
+    options = ["--base", str(path), "--no-compile", "--rank", "0", "--steps", "1"]
+    assert fine_tune_gemma.main(files.options(*options, "--out", str(tmp_path / "on"))) == 0
+    made = json.loads((tmp_path / "on" / "merged" / "manifest.json").read_text())
+    assert path.name in {each["file"] for each in made["inputs"]}
+
 
 def test_two_languages_are_learnt_at_once(
     files: Files, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -320,6 +331,80 @@ def test_two_languages_are_learnt_at_once(
     assert "held-out loss" in capsys.readouterr().out
 
 
+def test_the_linear_loss_is_the_smoothed_loss() -> None:
+    torch.manual_seed(4)
+    hidden = torch.randn(9, 16, requires_grad=True)
+    table = torch.randn(50, 16, requires_grad=True)
+    targets = torch.randint(0, 50, (9,))
+    expected = smoothed_loss(hidden @ table.t(), targets, torch.ones(9))
+    by_hidden, by_table = torch.autograd.grad(3 * expected, [hidden, table])
+
+    made = linear_loss(hidden, table, targets, LABEL_SMOOTHING, torch.float32)
+    assert made.item() == pytest.approx(expected.item(), rel=1e-4)
+    (3 * made).backward()
+    np.testing.assert_allclose(hidden.grad, by_hidden, atol=1e-5)
+    np.testing.assert_allclose(table.grad, by_table, atol=1e-5)
+
+
+# A model that has learnt nothing never ends an answer: a third of all tokens do it here.
+ENDS = frozenset(range(0, 500, 3))
+
+
+def one_by_one(model: Gemma, prompt: list[int], most: int) -> list[int]:
+    answer: list[int] = []
+    while len(answer) < most:
+        token = int(logits(model, [*prompt, *answer])[-1].argmax())
+        if token in ENDS:
+            break
+        answer.append(token)
+    return answer
+
+
+def test_many_texts_are_decoded_as_one_by_one(base: Path) -> None:
+    model, tokenizer = fine_tune_gemma.load_base(base)
+    asked = [tokens[: at + 1] for tokens, at in encode(tokenizer, [(t, "") for t in ENGLISH[:40]])]
+    length = Counter(map(len, asked)).most_common(1)[0][0]
+    prompts = [prompt for prompt in asked if len(prompt) == length]
+    expected = [one_by_one(model, prompt, 9) for prompt in prompts]
+
+    assert gemma_decoding.greedy(model, prompts, ENDS, 9) == expected
+    assert len({len(answer) for answer in expected}) > 1
+
+
+def test_a_teacher_goes_on_where_it_was_cut_off(
+    files: Files,
+    base: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(teach, "ENDS", ENDS)
+    monkeypatch.setattr(corpora, "modern_speech", lambda _: [])
+    sermon = tmp_path / "sermon.tsv"
+    sermon.write_text("".join(f"{text}\tx\n" for text in ENGLISH[90:160]), encoding="utf-8")
+    monkeypatch.setattr(corpora.load, "__defaults__", (sermon, 30))
+    folder = tmp_path / "taught"
+    options = files.options("--model", str(base), "--out", str(folder), "--count", "9")
+    assert teach.main(options) == 0
+    file = corpora.taught_file(folder, "es")
+    lines = file.read_text("utf-8").splitlines()
+    assert len({line.split("\t")[0] for line in lines}) == len(lines) > 5
+
+    file.write_text("\n".join(lines[:5]) + "\n", encoding="utf-8")
+    assert teach.main(options) == 0
+    assert sorted(file.read_text("utf-8").splitlines()) == sorted(lines)
+    assert f"{len(lines):,} of" in capsys.readouterr().out
+
+
+def test_nothing_is_taught_that_is_measured_with(files: Files) -> None:
+    split = corpora.load(files.bible, files.tatoeba, None, 30)
+    unseen = {corpora.words(pair.en) for pair in teach.measured(split)}
+    texts = {corpora.words(text) for text in teach.sources([split], 10_000)}
+    assert len(unseen) >= 30
+    assert not unseen & texts
+    assert {corpora.words(pair.en) for pair in split.training[corpora.MODERN]} - unseen <= texts
+
+
 def test_words_of_one_piece_stay_so() -> None:
     pieces = {subwords.SPACE + "grâce", "grâce"}
     assert cut_vocabulary.whole_words(["grâce", "graciée"], pieces) == {
@@ -343,6 +428,8 @@ def test_what_cannot_be_gone_on_from_is_said(
 ) -> None:
     assert fine_tune(files, tmp_path / "none", tmp_path) != 0
     assert "is no whole folder of cut_vocabulary" in capsys.readouterr().err
+    assert fine_tune(files, files.gguf, tmp_path) != 0
+    assert "its vocabulary was not cut" in capsys.readouterr().err
     assert fine_tune(files, base, tmp_path, "--resume") != 0
     assert "cannot be gone on from" in capsys.readouterr().err
     assert not (tmp_path / "merged").exists()

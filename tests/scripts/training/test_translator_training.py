@@ -29,6 +29,7 @@ from scripts.training.export.export_marian import write_ctranslate2  # noqa: E40
 from scripts.training.models.gemma_model import Gemma, GemmaShape  # noqa: E402
 from scripts.training.models.marian_model import Marian, MarianShape, from_ctranslate2  # noqa: E402
 from scripts.training.train import training  # noqa: E402
+from scripts.training.train.train_marian import encode  # noqa: E402
 
 pytestmark = pytest.mark.train
 
@@ -165,6 +166,25 @@ def test_bytes_replace_the_rarest_pieces_of_an_old_vocabulary(tmp_path: Path) ->
     again, none = pieces.add_bytes(tmp_path / "new.spm", tmp_path / "newer.spm")
     assert none == []
     assert again.vocab_size() == 500
+
+
+def test_a_further_language_gets_a_token_and_pieces(tmp_path: Path) -> None:
+    path = tmp_path / "own.spm"
+    before = pieces.train_unigram(TEXTS * 20, 330, path)
+    french = ["Où êtes-vous, garçon ?", "Nous étions déjà là-bas.", "Le cœur de l'été."] * 20
+    pieces.add_language(path, "fr", french, 40)
+    after = sentencepiece.SentencePieceProcessor(model_file=str(path))
+
+    kept = range(before.vocab_size())
+    assert [after.id_to_piece(i) for i in kept] == [before.id_to_piece(i) for i in kept]
+    assert after.id_to_piece(before.vocab_size()) == ">>fr<<"
+    assert after.vocab_size() <= before.vocab_size() + 41
+    assert len(after.encode(french[0])) < len(before.encode(french[0]))
+    assert after.decode(after.encode(french[2])) == french[2]
+    # Nobody can speak it, and only a text for that language begins with it.
+    assert before.vocab_size() not in after.encode(">>fr<<")
+    ours, theirs = (encode(after, [("God is good.", "")], lang)[0][0] for lang in ("es", "fr"))
+    assert theirs == [before.vocab_size(), *ours]
 
 
 @pytest.mark.parametrize(

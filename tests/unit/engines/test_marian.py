@@ -44,6 +44,22 @@ def test_translates(marian: Marian) -> None:
     assert -1.5 < translation.avg_logprob < 0.0
 
 
+def test_a_model_of_several_languages_is_told_which() -> None:
+    engine = Marian(STARTER, target="fr")
+    engine.load()
+    assert engine.translate("God is good.").text == "Dieu est bon."
+    assert engine.translate("Thank you. Good morning, church.").text.startswith("Merci. Bonjour")
+    # What was looked at is counted in the text's own pieces, without the language before them.
+    source = engine._source.encode("God is good.")
+    (part,) = engine.translate("God is good.", standing=Standing()).parts
+    assert max(part.looked_at) < len(source) + len(engine._end)
+    right, wrong = (engine.score("God is good.", text)[0] for text in ("Dieu est bon.", "Dios"))
+    assert right > wrong
+
+    engine.target = "es"  # its own, which has no token
+    assert engine.translate("God is good.").text == "Dios es bueno."
+
+
 @pytest.mark.parametrize("text", ["", "   ", "\n"])
 def test_nothing_from_nothing(marian: Marian, text: str) -> None:
     assert marian.translate(text) == Translation("", "marian")

@@ -144,7 +144,7 @@ class TestLanguages:
         [
             ("stt", "starter", {"translate.source": "ko"}),
             ("stt", "small.en", {"translate.source": "ko"}),
-            ("marian", "starter", {"translate.target": "fr"}),
+            ("marian", "starter", {"translate.target": "de"}),
             ("marian", "opus-mt-en-es", {"translate.target": "fr"}),
             ("gemma", "starter", {"translate.target": "de"}),
             ("gemma", "tiny", {"translate.target": "fr"}),
@@ -166,6 +166,7 @@ class TestLanguages:
         [
             ("stt", "starter", {}),
             ("marian", "starter", {}),
+            ("marian", "starter", {"translate.target": "fr"}),
             ("gemma", "starter", {}),
             ("gemma", "starter", {"translate.target": "fr"}),
             ("stt", "whisper-base", {"translate.source": "ko"}),

@@ -34,7 +34,7 @@ def test_what_languages_share_is_one_process_of_the_first_of_them(tmp_path: Path
         [[translate.targets]]
         lang = "ko"
         partial = {{ engine = "none" }}
-        final = {{ threads = 2 }}
+        final = {{ threads = 3 }}
         """
     )
     made = engine_processes(load(tmp_path / "config.toml").settings, compare=False)

@@ -22,7 +22,10 @@ def test_translate_says_what_it_would_run(capsys: pytest.CaptureFixture[str]) ->
     assert "scripts.training.train.train_marian --init" in trains
     assert f"--mix {Path('learning/mix').absolute()}" in trains
     assert "export_marian" in converts
-    assert main([*asked, "--role", "gemma"]) == 2
+    assert main([*asked, "--role", "gemma"]) == 0
+    trains, converts = capsys.readouterr().out.splitlines()
+    assert "gemma/model.gguf --mix" in trains  # from the file in use
+    assert "gemma/model.gguf --target es" in converts
     assert main([*asked, "--role", "gemma", "--base", "cut"]) == 0
     assert "fine_tune_gemma --base" in capsys.readouterr().out
     few = ["--role", "gemma", "--base", "cut", "--steps", "9", "--levels", "Q8_0"]
@@ -32,21 +35,23 @@ def test_translate_says_what_it_would_run(capsys: pytest.CaptureFixture[str]) ->
     assert converts.endswith("--levels Q8_0 --sentences 5")
 
 
-def test_french_does_not_begin_from_a_spanish_marian(capsys: pytest.CaptureFixture[str]) -> None:
-    Path("config.toml").write_text('[translate]\ntarget = "fr"\n')
+def test_a_language_does_not_begin_from_a_marian_without_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("config.toml").write_text('[translate]\ntarget = "de"\n')
     asked = ["learn", "translate", "--dry-run", "--data", "learning"]
     assert main(asked) == 78
-    assert "translate.partial.model: starter translates en-es" in capsys.readouterr().err
+    assert "translate.partial.model: starter translates en-es, en-fr" in capsys.readouterr().err
     assert main([*asked, "--base", "starter"]) == 78
-    assert "--base: starter translates en-es" in capsys.readouterr().err
+    assert "--base: starter translates en-es, en-fr" in capsys.readouterr().err
     own = Path("marian")
     own.mkdir()
     for name in ("model.bin", "config.json", "source.spm", "target.spm"):
         (own / name).touch()
     assert main([*asked, "--base", "marian"]) == 0
-    assert "--target fr" in capsys.readouterr().out.splitlines()[0]
+    assert "--target de" in capsys.readouterr().out.splitlines()[0]
     assert main(["learn", "distill", "--dry-run", "--data", "learning", "--base", "marian"]) == 0
-    assert "--target fr" in capsys.readouterr().out
+    assert "--target de" in capsys.readouterr().out
 
 
 def test_hear_trains_as_the_program_hears(capsys: pytest.CaptureFixture[str]) -> None:

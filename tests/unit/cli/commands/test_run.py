@@ -110,9 +110,9 @@ def test_a_pair_of_languages_that_the_models_do_not_know_ends_the_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("STARK_TRANSLATE__TRANSLATE__TARGET", "fr")
+    monkeypatch.setenv("STARK_TRANSLATE__TRANSLATE__TARGET", "de")
     assert main(["run", "--input", "nowhere.wav", "--port", "0"]) == 78
-    assert "starter translates en-es" in capsys.readouterr().err
+    assert "starter translates en-es, en-fr" in capsys.readouterr().err
 
 
 class TestDemo:
