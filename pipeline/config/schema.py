@@ -165,12 +165,12 @@ class Final(OnServer):
     model: Annotated[str, Field(min_length=1)] = "starter"
     prompt: Literal["auto", "translategemma", "starter", "examples"] = "auto"
     gpu_layers: Annotated[int, Field(ge=-1, le=1000)] = 0
-    # With one, the starter took twice as long (docs/MODELS.md).
-    threads: Threads = 2
+    # Two are quicker where nothing else runs, and slower where something does (docs/MODELS.md).
+    threads: Threads = 1
     context: Annotated[int, Field(ge=256, le=131_072)] = 2048
     batch: Annotated[int, Field(ge=32, le=4096)] = 128
-    # Off: on a slow CPU several tokens at once take nearly as long as one after the other.
-    draft: Annotated[int, Field(ge=0, le=16)] = 0
+    # Few: on a slow CPU more tokens at once take nearly as long as one after the other.
+    draft: Annotated[int, Field(ge=0, le=16)] = 2
     requests: Annotated[int, Field(ge=1, le=100)] = 5
     flash_attention: bool = True
     stream: Annotated[bool, NEXT_UTTERANCE] = True

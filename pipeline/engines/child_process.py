@@ -38,6 +38,10 @@ _BOOT: Final = (
 )
 # systemd gives them to the daemon: a child must not speak in its name.
 _OWN_NOTICES = ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID")
+_SPINS = {"GOMP_SPINCOUNT": "1000"}
+"""OpenMP's threads wait for each other some 50 us by spinning, then asleep. Usual are milliseconds,
+which suits a machine of one's own: where another program wants a core, two threads of the final
+translator then made captions eight times later (docs/MODELS.md)."""
 _LAST_LINES = 40
 _LATE_LINES = 8
 """A want of memory that was told before these did not end the process."""
@@ -85,7 +89,7 @@ class ChildProcess:
                 # It is polled and read by its descriptor: no buffer may stand in between.
                 bufsize=0,
                 pass_fds=(its.fileno(),),
-                env={k: v for k, v in os.environ.items() if k not in _OWN_NOTICES},
+                env=_SPINS | {k: v for k, v in os.environ.items() if k not in _OWN_NOTICES},
                 process_group=0,  # Ctrl-C is for the parent
             )
         except OSError:

@@ -118,9 +118,8 @@ def steps(role: Role, settings: Settings, machine: Machine, layers: int = 0) -> 
         ]
     # Half of the layers, for a GPU whose memory is too small for all.
     on_gpu = dict.fromkeys([0, layers // 2, -1]) if machine.llama_gpu else [0]
-    # llama.cpp's threads wait by spinning, and the recognizer works at the same time: half of the
-    # cores, but of two both, where finals came sooner so (docs/BENCHMARKS.md).
-    half = min(machine.cores, max(2, machine.cores // 2))
+    # llama.cpp's threads wait by spinning, and the recognizer works at the same time.
+    half = max(1, machine.cores // 2)
     drafts = _DRAFTS if settings.translate.partial.engine == "marian" else (0,)
     return [
         _each("translate.final.gpu_layers", list(on_gpu)),

@@ -32,6 +32,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 PATIENT = {
     "STARK_TRANSLATE__ENGINES__HANG_S": "120",
     "STARK_TRANSLATE__TRANSLATE__FINAL__DEADLINE_S": "120",
+    # What is tried here are deaths, on machines where other tests run beside.
+    "STARK_TRANSLATE__TRANSLATE__FINAL__MODEL": "tiny",
     # One final a sentence: what is gone on with has two, and depends on when the reader looks.
     "STARK_TRANSLATE__VAD__REOPEN_MS": "0",
     "STARK_TRANSLATE__VAD__JOIN_MS": "0",
@@ -80,7 +82,12 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 
 def heard(program: Program) -> list[str]:
-    journal = program.journal()
+    """Return what was heard; nothing is missing and nothing there twice.
+
+    In the order of speech: on a machine that is behind, the quick translator's final of a sentence
+    overtakes those that the final one has still to look at.
+    """
+    journal = sorted(program.journal(), key=lambda line: line["id"])
     assert [line["id"] for line in journal] == list(range(1, len(journal) + 1))
     return [line["source"]["text"] for line in journal]
 

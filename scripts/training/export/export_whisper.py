@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import jiwer
 import numpy as np
 import torch
 from ctranslate2 import StorageView
@@ -35,8 +36,9 @@ from scripts.training.evaluate.stt_score import word_error_rate
 from scripts.training.models.whisper_model import Pretrained, Speech, hear, load
 from scripts.training.train import fine_tune_whisper as trainer
 
-EXACT_WER, SAVED_WER = 0.01, 0.05
-"""How far the texts may differ from PyTorch's, in words: rounding may turn a near tie."""
+EXACT_LETTERS, SAVED_LETTERS = 0.01, 0.1
+"""How far the texts may differ from PyTorch's. Rounding turns near ties, each processor others,
+and a name just learnt is one in every letter: "Okonjovv will teach", "Okonjovavilthi" (INT8)."""
 _MOST_TOKENS = 120
 _MOST_UTTERANCES = 48
 
@@ -128,13 +130,14 @@ def prove(
         texts["exact"] += hear_converted(exact, *asked, "float32")
         texts["saved"] += hear_converted(saved, *asked, "int8")
     figures: dict[str, Any] = {"utterances": len(spoken), "window_s": told.window_s}
-    for name, most in (("exact", EXACT_WER), ("saved", SAVED_WER)):
-        differing = word_error_rate(zip(texts["pytorch"], texts[name], strict=True))
-        figures[f"differing words, {name}"] = round(differing, 4)
+    for name, most in (("exact", EXACT_LETTERS), ("saved", SAVED_LETTERS)):
+        # As one text: a model may well hear nothing in one of them.
+        differing = float(jiwer.cer(*("\n".join(texts[each]) for each in ("pytorch", name))))
+        figures[f"differing letters, {name}"] = round(differing, 4)
         if differing > most:
             raise ModelError(
                 "conversion-differs",
-                f"The converted model ({name}) hears {differing:.1%} other words than the trained.",
+                f"The converted model ({name}) hears {differing:.1%} other letters than the trained.",
                 "This is a fault of the conversion, not of the training; keep the model in use.",
             )
     figures["wer"] = round(

@@ -144,8 +144,8 @@ def test_the_converted_model_hears_what_was_learnt(
 ) -> None:
     assert export_whisper.main(exported(spoken, trained, tmp_path / "model")) == 0
     proof = json.loads((tmp_path / "model" / "proof.json").read_text())
-    assert proof["differing words, exact"] <= export_whisper.EXACT_WER
-    assert proof["differing words, saved"] <= export_whisper.SAVED_WER
+    assert proof["differing letters, exact"] <= export_whisper.EXACT_LETTERS
+    assert proof["differing letters, saved"] <= export_whisper.SAVED_LETTERS
     assert proof["window_s"] == 6
     assert sha256(tmp_path / "model" / "model.bin") != sha256(STARTER / "model.bin")
     for name in ("tokenizer.json", "config.json"):

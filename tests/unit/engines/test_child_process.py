@@ -9,6 +9,7 @@ import subprocess
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 import structlog
 
@@ -35,6 +36,13 @@ def ended(child: ChildProcess) -> Cause:
     while child.pump(1.0):
         pass
     return child.end()
+
+
+def environment(child: ChildProcess) -> dict[str, str]:
+    """Return its variables: for a moment after its start the kernel shows none."""
+    while not (told := psutil.Process(child.pid).environ()):
+        time.sleep(0.01)
+    return told
 
 
 def does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str) -> ChildProcess:
@@ -160,7 +168,22 @@ def test_it_stays_out_of_the_terminals_group_and_hears_no_notice_of_systemd(
     child = ChildProcess(NOTHING, part="final")
     try:
         assert os.getpgid(child.pid) == child.pid
-        assert b"NOTIFY_SOCKET" not in Path(f"/proc/{child.pid}/environ").read_bytes()
+        assert "NOTIFY_SOCKET" not in environment(child)
+    finally:
+        child.kill(Cause("x", "x"))
+        ended(child)
+
+
+@pytest.mark.parametrize("own", ["", "7"])
+def test_its_threads_wait_asleep_soon_unless_somebody_has_set_it_otherwise(
+    monkeypatch: pytest.MonkeyPatch, own: str
+) -> None:
+    monkeypatch.delenv("GOMP_SPINCOUNT", raising=False)
+    if own:
+        monkeypatch.setenv("GOMP_SPINCOUNT", own)
+    child = ChildProcess(NOTHING, part="final")
+    try:
+        assert environment(child)["GOMP_SPINCOUNT"] == (own or "1000")
     finally:
         child.kill(Cause("x", "x"))
         ended(child)

@@ -92,8 +92,7 @@ def test_threads_double_up_to_the_cores() -> None:
 
 def test_the_final_translator_leaves_half_the_cores_to_the_recognizer() -> None:
     assert tried(steps("gemma", SETTINGS, LAPTOP)[1]) == [1, 2, 3]
-    assert tried(steps("gemma", SETTINGS, replace(LAPTOP, cores=2))[1]) == [1, 2]
-    assert tried(steps("gemma", SETTINGS, replace(LAPTOP, cores=8))[1]) == [1, 2, 4]
+    assert tried(steps("gemma", SETTINGS, replace(LAPTOP, cores=2))[1]) == [1]
 
 
 def test_a_gpu_is_tried_only_where_there_is_one() -> None:

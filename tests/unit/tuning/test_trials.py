@@ -67,7 +67,7 @@ def test_each_step_goes_on_with_what_the_one_before_chose() -> None:
 
 
 def test_nothing_is_measured_twice_without_a_reason() -> None:
-    tuning = Scripted(lambda *_: 0.5, keys={"translate.final.threads": 1})
+    tuning = Scripted(lambda *_: 0.5, keys={"translate.final.draft": 0})
     tuning.result("gemma")
     assert set(tuning.times.values()) == {1}
     assert len(tuning.begun) == len(tuning.times)
