@@ -113,7 +113,6 @@ bench-processes: .venv/runtime  ## Measure what it costs that each engine runs i
 	$(BIN)/python -m scripts.bench.engine_process --markdown docs/BENCHMARKS.md $(ARGS)
 
 bench-languages: .venv/runtime  ## Measure what four caption languages cost against one (5 minutes); ARGS="--final FILE.gguf"
-	$(BIN)/stark-translate models pull gemma-3-270m-q4_k_m
 	$(BIN)/python -m scripts.bench.languages --markdown docs/BENCHMARKS.md $(ARGS)
 
 lock: .venv/dev  ## Pin the newest versions that fit pyproject.toml

@@ -170,9 +170,9 @@ def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--runs", type=int, default=1, help="runs of each (default 1)")
     parser.add_argument("--langs", nargs="+", default=["fr", "de", "pt"], metavar="LANG",
                         help="the further languages (default fr de pt)")  # fmt: skip
-    parser.add_argument("--final", default="gemma-3-270m-q4_k_m", metavar="MODEL",
-                        help="their final translator (default gemma-3-270m-q4_k_m)")  # fmt: skip
-    parser.add_argument("--prompt", default="examples", help="its prompt (default examples)")
+    parser.add_argument("--final", default="starter", metavar="MODEL",
+                        help="their final translator (default starter)")  # fmt: skip
+    parser.add_argument("--prompt", default="starter", help="its prompt (default starter)")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting")
     parser.add_argument("--most", type=float, default=1.6, help="CPU ratio (default 1.6)")
     parser.add_argument("--later", type=float, default=1.1, help="ratio of delays (default 1.1)")

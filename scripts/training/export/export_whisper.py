@@ -137,7 +137,7 @@ def prove(
         if differing > most:
             raise ModelError(
                 "conversion-differs",
-                f"The converted model ({name}) hears {differing:.1%} other letters than the trained.",
+                f"The converted model ({name}) hears {differing:.1%} of the letters otherwise.",
                 "This is a fault of the conversion, not of the training; keep the model in use.",
             )
     figures["wer"] = round(
