@@ -38,7 +38,7 @@ def test_the_further_languages_are_a_setting_that_the_program_takes(tmp_path: Pa
     key, _, value = languages.targets(arguments).partition("=")
     found = load(flags={key: orjson.loads(value)}).settings
     assert [target.lang for target in found.translate.targets] == ["fr", "de"]
-    assert [alone.translate.final.prompt for alone in found.by_target()] == ["examples"] * 2
+    assert [alone.translate.final.prompt for alone in found.by_target()] == ["starter"] * 2
 
 
 def test_the_section_takes_the_place_of_the_one_before(tmp_path: Path) -> None:

@@ -40,7 +40,9 @@ def ended(child: ChildProcess) -> Cause:
 
 def environment(child: ChildProcess) -> dict[str, str]:
     """Return its variables: for a moment after its start the kernel shows none."""
-    while not (told := psutil.Process(child.pid).environ()):
+    told: dict[str, str] = {}
+    while not told:
+        told = psutil.Process(child.pid).environ()
         time.sleep(0.01)
     return told
 
