@@ -27,7 +27,7 @@ log = structlog.get_logger()
 _WARM_UP = "Grace to you and peace."
 _NOTHING = Draft()
 # Measured: docs/ARCHITECTURE.md, "A final keeps what stands".
-_STANDS = Bias(standing=0.4, tail=0.2, final=0.5)
+_STANDS = Bias(standing=0.35, tail=0.2, final=0.5)
 
 
 class _Settings(TypedDict):
