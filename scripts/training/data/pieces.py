@@ -137,6 +137,12 @@ def add_bytes(old: Path, path: Path) -> tuple[sentencepiece.SentencePieceProcess
     return sentencepiece.SentencePieceProcessor(model_file=str(path)), replaced
 
 
+def asked_for(processor: sentencepiece.SentencePieceProcessor, target: str) -> list[str]:
+    """Return what stands before a text for a language: its token, if the vocabulary has one."""
+    token = LANGUAGE.format(target)
+    return [] if processor.piece_to_id(token) == processor.unk_id() else [token]
+
+
 def add_language(path: Path, lang: str, texts: Iterable[str], count: int) -> None:
     """Add a language to the unigram vocabulary in `path`: its token, and `count` pieces of `texts`.
 

@@ -26,8 +26,7 @@ def rows(directory: Path, split: corpora.Split, threads: int) -> Iterator[Row]:
     source = sentencepiece.SentencePieceProcessor(model_file=str(directory / "source.spm"))
     target = sentencepiece.SentencePieceProcessor(model_file=str(directory / "target.spm"))
 
-    token = pieces.LANGUAGE.format(split.target)
-    asked = [] if source.piece_to_id(token) == source.unk_id() else [token]
+    asked = pieces.asked_for(source, split.target)
 
     def translate(text: str) -> tuple[str, int]:
         tokens = [*asked, *source.encode(text, out_type=str), "</s>"]

@@ -65,8 +65,7 @@ def encode(
     """Token ids of source and target, each with its end; the source begins with the language where
     the vocabulary has a token for it."""
     end = processor.eos_id()
-    token = processor.piece_to_id(pieces.LANGUAGE.format(target))
-    asked = [] if token == processor.unk_id() else [token]
+    asked = [processor.piece_to_id(token) for token in pieces.asked_for(processor, target)]
     english = processor.encode([pair[0] for pair in pairs])
     answers = processor.encode([pair[1] for pair in pairs])
     return [([*asked, *s, end], [*t, end]) for s, t in zip(english, answers, strict=True)]
@@ -216,7 +215,7 @@ def prepare(
         table[replaced] = table.mean(0) + 0.02 * torch.randn(len(replaced), model.shape.width)
     known = [processor.id_to_piece(index) for index in range(processor.vocab_size())]
     for split in splits[1:]:
-        if pieces.LANGUAGE.format(split.target) not in known:
+        if not pieces.asked_for(processor, split.target):
             pieces.add_language(vocabulary, split.target, texts_of(split, 1), args.pieces)
     extended = sentencepiece.SentencePieceProcessor(model_file=str(vocabulary))
     new = [extended.id_to_piece(index) for index in range(len(known), extended.vocab_size())]
