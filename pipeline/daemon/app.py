@@ -130,6 +130,11 @@ class App:
         return self._context.recorder.folder
 
     @property
+    def has_begun(self) -> bool:
+        """Whether everything was ready once."""
+        return self._context.facts.has_begun
+
+    @property
     def is_stuck(self) -> bool:
         """Whether a worker's thread is still inside an engine."""
         return self._group.is_stuck

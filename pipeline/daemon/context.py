@@ -120,7 +120,7 @@ def make_context(
         volunteers=Volunteers(Path(settings.session.directory)),
         metrics=metrics,
         further=session.further,
-        past=PastServices(Path(settings.session.directory), running=session.board.session),
+        past=PastServices(Path(settings.session.directory), running=session.recorder.folder.name),
         subtitles=subtitles,
     )
     publisher = _publisher(settings, session, mode)

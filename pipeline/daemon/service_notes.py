@@ -22,6 +22,7 @@ from pipeline.dictionary.glossary import Term
 from pipeline.dictionary.near_names import near_names
 from pipeline.protocol.commands import AddNotesCommand
 from pipeline.protocol.desk import NotesMessage
+from pipeline.session.retention import give_back_left_notes
 
 log = structlog.get_logger()
 
@@ -33,6 +34,7 @@ def take_notes(directory: Path, session: Path, mode: Mode) -> Notes:
     """
     waiting, own = directory / NOTES, session / NOTES
     try:
+        give_back_left_notes(directory, session)
         if mode == "live" and waiting.exists() and not own.exists():
             # Moved, not copied: they are for one service only.
             waiting.replace(own)

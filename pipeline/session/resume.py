@@ -13,11 +13,20 @@ from datetime import datetime
 from pathlib import Path
 
 from pipeline.captions.redaction import MARK
+from pipeline.captions.subtitles import languages
 from pipeline.config.schema import Settings
 from pipeline.core.errors import SessionError
 from pipeline.core.files import try_lock
 from pipeline.protocol.caption import CaptionMessage
-from pipeline.records.events import NoticeEvent, Record, ResumedEvent, RuleEvent, held_rules
+from pipeline.records.events import (
+    CommandEvent,
+    NoticeEvent,
+    OffRecordEvent,
+    Record,
+    ResumedEvent,
+    RuleEvent,
+    held_rules,
+)
 from pipeline.records.health import HealthRecord
 from pipeline.records.utterance import UtteranceRecord
 from pipeline.session.reader import (
@@ -58,10 +67,15 @@ class Unfinished:
     def audio_s(self, now_utc: datetime) -> float:
         """Return the position of the session's audio now, in seconds.
 
-        By the clock, or by the last caption if that is later: a file may be played faster.
+        That of the last health record, and the time since it: the clock may have been set before.
+        Or that of the last caption if it is later: a file may be played faster.
         """
         heard_s = max((message.end_s for message in self.messages), default=0.0)
-        return max(heard_s, (now_utc - self.started_utc).total_seconds())
+        health = [record for record in self.records if isinstance(record, HealthRecord)]
+        if not health:
+            return max(heard_s, (now_utc - self.started_utc).total_seconds())
+        since_s = (now_utc - datetime.fromisoformat(health[-1].utc)).total_seconds()
+        return max(heard_s, health[-1].audio_s + since_s)
 
     @property
     def runs(self) -> int:
@@ -86,10 +100,15 @@ class Unfinished:
     def last_command(self, names: Collection[str]) -> str:
         """Return the latest of some commands, empty if there was none of them.
 
-        The event of a finished purge counts as its command.
+        The event of a finished purge counts where a kill has lost the command. Otherwise it does
+        not: it may be written long after the command, when the operator is on the record again.
         """
-        events = [record for record in self.records if record.type == "event"]
-        given = [each.name if each.event == "command" else each.event for each in events]
+        given = [record.name for record in self.records if isinstance(record, CommandEvent)]
+        purges = sum(isinstance(record, OffRecordEvent) for record in self.records)
+        if purges > given.count("off-record"):
+            events = [each for each in self.records if each.type == "event"]
+            told = [each.name if each.event == "command" else each.event for each in events]
+            return next((name for name in reversed(told) if name in names), "")
         return next((name for name in reversed(given) if name in names), "")
 
 
@@ -125,18 +144,32 @@ def unfinished_session(settings: Settings, now_utc: datetime) -> Unfinished | No
 
 
 def is_empty(folder: Path, records: Sequence[Record]) -> bool:
-    """Whether a service said nothing and nobody commanded anything in it."""
+    """Whether it is a service in which nobody spoke and nobody commanded anything."""
     modes = {record.mode for record in records if isinstance(record, HealthRecord)}
+    return not modes - {"live"} and is_untouched(folder, records)
+
+
+def is_untouched(folder: Path, records: Sequence[Record]) -> bool:
+    """Whether nobody spoke and nobody commanded anything in a session. Raises OSError."""
     said = any(isinstance(record, UtteranceRecord) for record in records)
     done = any(record.type == "event" and record.event in _DONE for record in records)
-    return not (modes - {"live"} or said or done or (folder / JOURNAL).stat().st_size)
+    return not (said or done or (folder / JOURNAL).stat().st_size)
+
+
+def _has_languages(folder: Path, source: str, target: str) -> bool:
+    """Whether a session's captions are of this source and this first target language."""
+    # The names of files tell it before anything was said as well.
+    if target in further_languages(folder):
+        return False
+    if not all((folder / f"transcript.{lang}.srt").is_file() for lang in (source, target)):
+        return False
+    # The other way round there are the same two names.
+    return languages(read_journal(folder)).get("source") != target
 
 
 def _fits(folder: Path, records: Sequence[Record], settings: Settings, now_utc: datetime) -> bool:
     """Whether a session is of these languages and of this source, and is to go on."""
-    languages = (settings.translate.source, settings.translate.target)
-    # The names of the transcripts tell a session's languages, before anything was said as well.
-    if not all((folder / f"transcript.{lang}.srt").is_file() for lang in languages):
+    if not _has_languages(folder, settings.translate.source, settings.translate.target):
         return False
     # Health records name the microphone, or the file that was played.
     heard = [r.source for r in records if isinstance(r, HealthRecord) and r.source]
@@ -155,7 +188,8 @@ def in_use(journal: Path) -> bool:
         os.close(fd)
 
 
-def _goes_on(records: Sequence[Record], resume_s: float, now_utc: datetime) -> bool:
+def _goes_on(every: Sequence[Record], resume_s: float, now_utc: datetime) -> bool:
+    records = _without_failed_starts(every)
     health = [record for record in records if isinstance(record, HealthRecord)]
     # A crash before the first health record left nothing worth continuing.
     if not health or health[-1].mode != "live":
@@ -168,3 +202,22 @@ def _goes_on(records: Sequence[Record], resume_s: float, now_utc: datetime) -> b
     if "resumed" in last:
         last = last[len(last) - last[::-1].index("resumed") :]
     return "end" not in last or "broken" in last
+
+
+def _without_failed_starts(records: Sequence[Record]) -> Sequence[Record]:
+    """Leave out the runs at the end that broke before they began: they change nothing."""
+    starts = [n for n, record in enumerate(records) if isinstance(record, ResumedEvent)]
+    for start in reversed(starts):
+        if any(_has_begun(record) for record in records[start:]):
+            break
+        records = records[:start]
+    return records
+
+
+def _has_begun(record: Record) -> bool:
+    """Whether a record can only be of a run that was ready, or that an operator used."""
+    if isinstance(record, HealthRecord):
+        return record.state not in ("starting", "fault", "ended")
+    return isinstance(record, UtteranceRecord) or (
+        record.type == "event" and record.event in _DONE
+    )

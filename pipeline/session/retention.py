@@ -1,4 +1,5 @@
 """Delete old sessions: those past an age, then the oldest while all together are too large.
+And those of starts that failed, or of days on which nothing happened.
 
 Off by default: nobody's sermon is deleted unasked. The running session, and any other that a daemon
 is writing, is never deleted.
@@ -8,19 +9,24 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import structlog
 
+from pipeline.church.notes import joined, written
+from pipeline.church.notes_files import NOTES, read_notes, write_notes
 from pipeline.config.keeping import Session as SessionSettings
+from pipeline.core.errors import NotesError, SessionError
 from pipeline.records.events import BrokenEvent, FaultEvent
 from pipeline.session.reader import JOURNAL, read_records, sessions, start_utc
-from pipeline.session.resume import in_use, is_empty
+from pipeline.session.resume import in_use, is_empty, is_untouched
 
 log = structlog.get_logger()
 
+_CLOCK_WRONG = timedelta(days=366)
 # What make_folder calls a session. Anything else that somebody keeps there is not ours to remove.
 _NAME = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d([+-]\d{4})?(-\d+)?")
 
@@ -48,9 +54,10 @@ def prune(
     ours = [(folder, started) for folder, started in dated if started is not None]
     removed = []
     used = sum(_size(folder) for folder, _ in ours) if keep_mb else 0
-    oldest_utc = now_utc - timedelta(days=keep_days)
+    others = [started for folder, started in ours if folder != running]
+    oldest_utc = _oldest(others, now_utc, timedelta(days=keep_days)) if keep_days else None
     for folder, started_utc in ours:
-        too_old = keep_days > 0 and started_utc < oldest_utc
+        too_old = oldest_utc is not None and started_utc < oldest_utc
         too_much = keep_mb > 0 and used > keep_mb * 1_000_000
         # Oldest first, until the rest fits.
         if folder == running or not (too_old or too_much) or _held(folder):
@@ -70,24 +77,106 @@ def prune(
 def discard_if_empty(folder: Path) -> bool:
     """Remove a session in which nobody spoke, commanded anything, and nothing went wrong.
 
-    Returns whether it is gone. Raises SessionError where it cannot be read.
+    Its notes are given back first. Returns whether it is gone. Raises SessionError where it cannot
+    be read.
     """
+    give_back_notes(folder)
     records = read_records(folder)
     wrong = any(isinstance(record, FaultEvent | BrokenEvent) for record in records)
-    if wrong or not is_empty(folder, records):
+    return not wrong and is_empty(folder, records) and _discard(folder, "nothing happened in it")
+
+
+def discard_failed_start(folder: Path) -> None:
+    """Remove the session of a run that ended before it began, unless it was one that went on.
+
+    Its notes are given back first. Call it when the run is over: while a recorder that waits for
+    its disk has the session, it stays.
+    """
+    try:
+        if in_use(folder / JOURNAL):
+            return
+        give_back_notes(folder)
+        if is_untouched(folder, read_records(folder)):
+            _discard(folder, "the start failed")
+    except (OSError, SessionError) as error:
+        log.warning("session not removed", folder=str(folder), error=str(error))
+
+
+def give_back_notes(folder: Path) -> None:
+    """Let the next service have a session's notes, if there are no captions in this one.
+
+    What cannot be moved stays where it is and is logged.
+    """
+    own, waiting = folder / NOTES, folder.parent / NOTES
+    try:
+        if not own.exists() or (folder / JOURNAL).stat().st_size:
+            return
+        if waiting.exists():
+            every = joined((read_notes(own), read_notes(waiting)))
+            write_notes(waiting, written(every, "several files"))
+            own.unlink()
+        else:
+            own.replace(waiting)
+    except (NotesError, OSError) as error:
+        log.warning("notes not given back", notes=str(own), error=str(error))
+    else:
+        log.info("notes given back", notes=str(waiting))
+
+
+def give_back_left_notes(directory: Path, running: Path) -> None:
+    """Give back the notes of the newest sessions without captions, `running` left out.
+
+    These are of daemons that were killed: any other gives them back itself.
+    """
+    for folder in reversed(sessions(directory)):
+        if folder == running or _held(folder):
+            continue
+        # Notes of earlier services are over with them.
+        if (folder / JOURNAL).stat().st_size:
+            return
+        give_back_notes(folder)
+
+
+def _discard(folder: Path, why: str) -> bool:
+    # Notes that could not be given back are somebody's work.
+    if (folder / NOTES).exists():
         return False
     try:
         shutil.rmtree(folder)
     except OSError as error:
         log.warning("session not removed", folder=str(folder), error=str(error))
         return False
-    log.info("session removed", folder=str(folder), why="nothing happened in it")
+    log.info("session removed", folder=str(folder), why=why)
     return True
 
 
 def _started(folder: Path) -> datetime | None:
-    ours = _NAME.fullmatch(folder.name) and not folder.is_symlink()
-    return start_utc(folder.name) if ours else None
+    """Return when a session was started, None where it is not ours.
+
+    Or when its journal was last written, if that is later: the clock may have been set meanwhile.
+    """
+    if not _NAME.fullmatch(folder.name) or folder.is_symlink():
+        return None
+    started_utc = start_utc(folder.name)
+    with suppress(OSError):
+        written_utc = datetime.fromtimestamp((folder / JOURNAL).stat().st_mtime, UTC)
+        return started_utc and max(started_utc, written_utc)
+    return started_utc
+
+
+def _oldest(started: Iterable[datetime], now_utc: datetime, kept: timedelta) -> datetime | None:
+    """Return the time before which sessions go by age, None where none may.
+
+    Where the clock says that nothing was recorded for more than a year it is likelier wrong, as
+    after a battery was changed. Then sessions stay until there is one that is old by those since.
+    """
+    oldest_utc = after_utc = now_utc
+    oldest_utc -= kept
+    for started_utc in sorted(started, reverse=True):
+        if started_utc < oldest_utc:
+            return oldest_utc if after_utc - started_utc < kept + _CLOCK_WRONG else None
+        after_utc = started_utc
+    return None
 
 
 def _held(folder: Path) -> bool:

@@ -43,7 +43,11 @@ from pipeline.models.catalog import state
 from pipeline.models.shipped import STARTER as STARTER_MODEL
 from pipeline.models.store import Store, directory_of
 from pipeline.session.reader import read_journal
-from pipeline.session.retention import discard_if_empty
+from pipeline.session.retention import (
+    discard_failed_start,
+    discard_if_empty,
+    give_back_notes,
+)
 from pipeline.workers.engines import Engines
 from pipeline.workers.languages import TargetEngines
 
@@ -201,7 +205,7 @@ def _serve(
         log.warning("recognizer given up", goes_on_with=recognizer_name(loaded.settings))
         ended = _caption(loaded, mode, loop=loop, source=source)
     gc.collect()  # of the models nothing is left: a review may be open while a service runs
-    if then is not None and not ended.code:
+    if then is not None and not ended.code and ended.folder.exists():
         then(ended.folder, ended.screen)
     if ended.is_stuck:
         # A thread inside a hung engine would hold up (or crash) the interpreter's own end.
@@ -254,7 +258,7 @@ def _caption(
             screen.close()
     if app.failure is not None:
         streams.say(f"stark-translate: {app.failure}")  # and that is the last word
-    elif mode != "demo":  # which says so below its table
+    elif mode != "demo" and app.folder.exists():  # a demo says so below its table
         log.info("session kept", folder=str(app.folder))
     has_other = isinstance(app.failure, ModelCrashError) and recognizer_name(settings) != recognizer
     return _Ended(code, app.folder, screen, app.is_stuck, has_other)
@@ -267,7 +271,14 @@ def _hold_sessions(session: Callable[[Settings], App], settings: Settings) -> tu
     """
     while True:
         app = session(settings)
-        code = asyncio.run(app.run())
+        try:
+            code = asyncio.run(app.run())
+        finally:
+            # Before the next session is made, which takes the notes.
+            if app.has_begun:
+                give_back_notes(app.folder)
+            else:
+                discard_failed_start(app.folder)
         if not app.wants_new_session or app.is_stuck:
             return app, code
         settings = app.settings

@@ -15,8 +15,9 @@ from scripts.support.captions import caption
 from scripts.support.records import health_record
 
 
-def settings_in(folder: Path) -> Settings:
-    return load(flags={"session.directory": str(folder)}).settings
+def settings_in(folder: Path, **translate: object) -> Settings:
+    flags = {f"translate.{key}": value for key, value in translate.items()}
+    return load(flags={"session.directory": str(folder)} | flags).settings
 
 
 def break_off(session: OpenSession) -> None:
@@ -44,6 +45,23 @@ def test_a_service_that_broke_off_goes_on_with_its_captions(tmp_path: Path) -> N
     assert again.last_id == 3
     assert again.origin_s > 0
     assert [message.id for message in again.board.snapshot().messages] == [3]
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"target": "fr", "targets": [{"lang": "es"}]},  # the two have changed places
+        {"source": "es", "target": "en"},  # the other direction: transcripts of the same names
+    ],
+)
+def test_a_service_does_not_go_on_in_the_files_of_another_language(
+    tmp_path: Path, changed: dict[str, object]
+) -> None:
+    first = open_session(settings_in(tmp_path, targets=[{"lang": "fr"}]), "live", print)
+    break_off(first)
+    other = open_session(settings_in(tmp_path, **changed), "live", print)
+    assert other.earlier is None
+    assert other.board.snapshot().messages == ()
 
 
 def test_a_rehearsal_takes_up_nothing(tmp_path: Path) -> None:

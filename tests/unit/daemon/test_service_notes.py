@@ -36,6 +36,24 @@ def test_a_service_takes_the_notes_into_its_folder(sessions: tuple[Path, Path]) 
     assert take_notes(directory, directory / "next", "live") == Notes()
 
 
+def test_a_start_takes_the_notes_that_killed_starts_without_a_caption_had_taken(
+    sessions: tuple[Path, Path],
+) -> None:
+    directory, first = sessions
+    (first / "captions.jsonl").touch()
+    take_notes(directory, first, "live")
+    second, third = directory / "t", directory / "u"
+    for folder in (second, third):
+        folder.mkdir()
+        (folder / "captions.jsonl").touch()
+    assert take_notes(directory, second, "live") == NOTES
+    assert not (first / "notes.toml").exists()
+    # In it somebody spoke: its notes are over with it, and so are those before it.
+    (second / "captions.jsonl").write_text("a caption")
+    assert take_notes(directory, third, "live") == Notes()
+    assert (second / "notes.toml").exists()
+
+
 def test_a_rehearsal_uses_them_and_leaves_them(sessions: tuple[Path, Path]) -> None:
     directory, session = sessions
     assert take_notes(directory, session, "dry-run") == NOTES

@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
+import asyncio
+import errno
 import json
 import shutil
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import orjson
 import pytest
 
+from pipeline.captions.redaction import Redaction
 from pipeline.config.loader import load
+from pipeline.core.errors import AudioError
+from pipeline.core.files import GrowingFile
+from pipeline.core.timestamps import utc_now
+from pipeline.core.types import CommandName
+from pipeline.records.events import CommandEvent
+from pipeline.session.reader import read_records
 from pipeline.session.resume import Unfinished, in_use, unfinished_session
+from scripts.support.records import health_record
 from tests.support.daemon import SCRIPT, Service, break_midway
-from tests.support.fakes import FakeRecognizer
+from tests.support.fakes import FakeRecognizer, FakeSource, pcm_of
+from tests.support.hub import fetch
+from tests.support.recorder import lines, recorder, spoken, wait_for
 
 pytestmark = pytest.mark.slow
 LATER = timedelta(seconds=60)
+NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 
 
 @pytest.fixture(scope="module")
@@ -198,6 +212,81 @@ def test_off_the_record_is_not_forgotten_though_nothing_is_left_of_what_was_said
     again = found(sessions)
     assert again is not None
     assert again.set_by_operator("off-record", "on-record")
+
+
+def test_a_purge_that_had_to_wait_does_not_take_the_next_run_off_the_record(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_full = [True]
+    rewrite = GrowingFile.rewrite
+
+    def full(file: GrowingFile, pieces: Iterable[bytes]) -> None:
+        if is_full[0]:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        rewrite(file, pieces)
+
+    monkeypatch.setattr(GrowingFile, "rewrite", full)
+    made = recorder(tmp_path)
+    made.record(spoken(1, start_s=10.0, end_s=12.0))
+    wait_for(lambda: len(lines(made.folder)) == 1)
+    made.purge(Redaction(5.0, 15.0))
+    for name in ("off-record", "on-record"):
+        made.record(CommandEvent(utc=utc_now(), name=cast("CommandName", name), id=0))
+    wait_for(lambda: len(lines(made.folder)) == 3)
+    is_full[0] = False
+    assert made.close(5)
+    records = read_records(made.folder)
+    events = [record for record in records if record.type == "event"]
+    assert [each.event for each in events] == ["command", "command", "off-record"]
+    again = Unfinished(made.folder, NOW, (), tuple(records))
+    assert not again.set_by_operator("off-record", "on-record")
+    # A kill lost the command: that the words went off the record is known all the same.
+    lost = Unfinished(made.folder, NOW, (), tuple(events[-1:]))
+    assert lost.set_by_operator("off-record", "on-record")
+
+
+def test_a_clock_that_was_set_during_the_service_does_not_move_its_audio() -> None:
+    began = NOW - timedelta(days=3)  # by a clock that was three days slow
+    health = health_record(utc=NOW.isoformat(), audio_s=1200.0)
+    earlier = Unfinished(Path(), began, (), (health,))
+    assert earlier.audio_s(NOW + timedelta(seconds=30)) == 1230.0
+
+
+def test_starts_that_fail_neither_end_a_session_nor_make_it_younger(sessions: Path) -> None:
+    """Systemd tries again for hours while the microphone is unplugged."""
+    before = found(sessions)
+    assert before is not None
+    broke = datetime.fromisoformat(before.records[-1].utc)
+
+    class Missing(FakeSource):
+        def open(self) -> None:
+            raise AudioError("audio-device-missing", "There is no such device.")
+
+    failed = Service(sessions, source=Missing(pcm_of(SCRIPT, 1.0)))
+    assert failed.run() == 1
+    assert failed.app.folder == before.folder
+    assert failed.records("event")[-1]["event"] == "end"
+    settings = failed.settings
+    assert unfinished_session(settings, broke + LATER) is not None
+    resume_s = timedelta(seconds=settings.session.resume_s)
+    assert unfinished_session(settings, broke + resume_s + timedelta(milliseconds=1)) is None
+
+
+def test_a_session_that_goes_on_is_not_among_the_past_services(sessions: Path) -> None:
+    before = found(sessions)
+    assert before is not None
+    listed: list[list[str]] = []
+
+    async def look(service: Service) -> None:
+        token = {"Authorization": "Bearer secret"}
+        port = service.app._context.hub.port
+        answer = await asyncio.to_thread(fetch, port, "/past", "GET", token)
+        listed.append([each["name"] for each in orjson.loads(answer.body)["services"]])
+
+    service = Service(sessions)
+    assert service.run(look) == 0
+    assert service.app.folder == before.folder
+    assert listed == [[]]
 
 
 def test_a_file_does_not_go_on_with_a_service_nor_a_service_with_a_file(sessions: Path) -> None:
