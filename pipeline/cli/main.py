@@ -10,6 +10,7 @@ from importlib import import_module
 from pipeline import __version__
 from pipeline.cli import streams
 from pipeline.cli.parser import Parser
+from pipeline.core import logs
 from pipeline.core.errors import StarkError
 
 _EPILOG = """\
@@ -75,6 +76,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         for module in _needed(given):
             import_module(f"pipeline.cli.commands.{module}").add(commands)
     arguments = parser.parse_args(given)
+    # Until a command says otherwise: a result on standard output must have no log in it.
+    logs.configure_quietly("info", "auto")
     try:
         code: int = arguments.run(arguments)
         sys.stdout.flush()  # here, where a reader that is gone can still be handled

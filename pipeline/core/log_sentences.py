@@ -39,6 +39,7 @@ SENTENCES: Mapping[str, Sequence[str]] = {
     "judge unreadable": ("{file} is not used: {error} It goes on with {instead}.",),
     "language": ("Somebody reads {language}: it is translated ({watchers} displays).",),
     "language rests": ("Nobody reads {language}: it rests.",),
+    "lines left out": ("{file} is damaged: {count} lines were left out (line {lines}).",),
     "model crashes not kept": ("{file} cannot be written: {error}.",),
     "models": (
         "It hears with {recognizer}, translates with {quick_translator} and {final_translator}.",
@@ -57,6 +58,8 @@ SENTENCES: Mapping[str, Sequence[str]] = {
     "not published": ("{captions} captions never left for the relays. [{code}]",),
     "not purged": ("What was off the record is still in {session}: {error}. [{code}]",),
     "notes": ("The preacher's notes are known: {names} names, {verses} verses.",),
+    "notes given back": ("Nobody spoke: the next service has the notes.",),
+    "notes not given back": ("{notes} is not known to the next service: {error}",),
     "nothing to review": ("There is nothing to review: {reason}.",),
     "off the record": ("Off the record: {utterances} captions are gone.",),
     "operator": ("The desk is at {page}; `stark-translate desk` opens it.",),

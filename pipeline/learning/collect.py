@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from pipeline.captions.redaction import MARK
+from pipeline.core.errors import SessionError
 from pipeline.core.timestamps import utc_now
 from pipeline.dictionary.rules import Rule
 from pipeline.learning.audio_folder import drop_sound, keep_sound, write_metadata
@@ -99,7 +100,7 @@ def collect(
     """Bring the data folder up to date with these sessions; return what it came to.
 
     With `dry_run` nothing is written. `on_session` is told each session that has been looked at.
-    Raises LearningError, and SessionError for a session that cannot be read.
+    A session that cannot be read is left out, with the reason. Raises LearningError.
     """
     terms = [rule.write for rule in settings.rules]
     ledger = data.ledger()
@@ -121,12 +122,17 @@ def collect(
                     remove(data, name)
             continue
         speaker = settings.speaker or (before.speaker if before else "")
-        inputs = {f: sha256(folder / f) for f in _INPUTS if (folder / f).exists()}
-        # The speaker as well: a session that is told who spoke is read again.
-        if before and name in stored and (before.inputs, before.speaker) == (inputs, speaker):
-            unchanged += 1
+        try:
+            inputs = {f: sha256(folder / f) for f in _INPUTS if (folder / f).exists()}
+            # The speaker as well: a session that is told who spoke is read again.
+            if before and name in stored and (before.inputs, before.speaker) == (inputs, speaker):
+                unchanged += 1
+                continue
+            found = harvest(folder, terms, speaker)
+        except (SessionError, OSError) as error:
+            # What was collected of it before stays. One damaged session must not end the others.
+            skipped.append(Skipped(name, str(error)))
             continue
-        found = harvest(folder, terms, speaker)
         if found.is_demo and not settings.demos:
             skipped.append(Skipped(name, "a demo"))
             continue

@@ -23,7 +23,7 @@ from pipeline.records.events import ModelsEvent, ModelUsed
 from pipeline.records.quality import Quality
 from pipeline.records.utterance import UtteranceRecord
 from pipeline.review.store import Reviewed, read_decisions
-from pipeline.session.reader import Session, read_lines
+from pipeline.session.reader import Session, read_session_lines
 from pipeline.session.recordings import recording_path
 from pipeline.session.training_pairs import (
     MODERATE,
@@ -188,7 +188,7 @@ def _models(session: Session) -> dict[str, ModelUsed]:
 def scored(folder: Path) -> dict[int, QualityRecord]:
     """Return what `stark-translate score` said of a session's captions. Raises SessionError."""
     path = folder / SCORED
-    return {each.id: each for each in read_lines(path, _parse)} if path.exists() else {}
+    return {each.id: each for each in read_session_lines(path, _parse)} if path.exists() else {}
 
 
 def _parse(line: bytes) -> QualityRecord:

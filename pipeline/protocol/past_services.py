@@ -41,6 +41,8 @@ class ReadService:
 
     service: PastService
     paragraphs: tuple[ReadParagraph, ...]
+    left_out: tuple[str, ...] = ()
+    """Damaged lines that are missing in it, by file: "captions.jsonl: 3, 7"."""
 
 
 @dataclass(frozen=True, slots=True)

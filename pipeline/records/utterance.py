@@ -214,8 +214,8 @@ def utterance_record(
         held_ms=_ms(held_s) if held_s else None,
         verse=caption.verse.ref if caption.verse else "",
         checks=caption.checks,
-        opinion=caption.opinion,
-        doubt=caption.doubt,
+        opinion=_finite(caption.opinion),
+        doubt=_rounded(caption.doubt, 4),
         is_doubtful=caption.is_doubtful,
         queues=dict(queues),
     )
@@ -289,7 +289,7 @@ def _heard(transcript: Transcript, mode: Mode, utc: str, updates: int) -> Uttera
         no_speech_prob=_rounded(recognition.no_speech_prob, 4),
         compression_ratio=_rounded(recognition.compression_ratio, 3),
         lang_prob=_rounded(recognition.lang_prob, 4),
-        words=tuple(Word(word.text, round(word.probability, 3)) for word in recognition.words),
+        words=tuple(Word(w.text, _rounded(w.probability, 3) or 0.0) for w in recognition.words),
         lost_tail_s=round(recognition.lost_tail_s, 2),
         tail_recovered=recognition.tail_recovered,
         filtered=transcript.filtered,
@@ -332,6 +332,13 @@ def _covered_s(spans: Sequence[Span], from_s: float, to_s: float) -> float:
 
 def _ms(seconds: float) -> float:
     return round(seconds * 1000, 1)
+
+
+def _finite(opinion: Opinion | None) -> Opinion | None:
+    """Return an opinion, None for one without numbers: weights that are damaged give such."""
+    if opinion is None or not (math.isfinite(opinion.mean) and math.isfinite(opinion.least)):
+        return None
+    return replace(opinion, agreement=_rounded(opinion.agreement, 4))
 
 
 def _rounded(value: float | None, digits: int) -> float | None:

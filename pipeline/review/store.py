@@ -26,7 +26,7 @@ from pipeline.protocol.codec import parse_json
 from pipeline.review.priority import priority
 from pipeline.review.wording import doubt
 from pipeline.session.folders import unwritable
-from pipeline.session.reader import JOURNAL, Session, read_lines
+from pipeline.session.reader import JOURNAL, Session, read_session_lines
 from pipeline.session.recordings import recording_path
 from pipeline.session.training_pairs import (
     PAIRS,
@@ -116,7 +116,7 @@ class Review:
         self._lock = hold_session(folder / JOURNAL)
         try:
             queue = folder / QUEUE
-            items = read_lines(queue, parse_review_item) if queue.exists() else []
+            items = read_session_lines(queue, parse_review_item) if queue.exists() else []
             self._items = {item.id: item for item in items}
             session = Session(folder)
             self._words = {record.id: record.words for record in session.utterances}
@@ -262,7 +262,7 @@ class Review:
 def read_decisions(folder: Path) -> dict[int, Reviewed]:
     """Return the last decision about each item of a session's review. Raises SessionError."""
     path = folder / REVIEWED
-    every = read_lines(path, _parse_reviewed) if path.exists() else []
+    every = read_session_lines(path, _parse_reviewed) if path.exists() else []
     # Read in order: of several decisions about one item the last one is left.
     return {decided.id: decided for decided in every}
 

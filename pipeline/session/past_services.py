@@ -6,9 +6,9 @@ list is asked for while a service runs.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -30,6 +30,7 @@ from pipeline.records.utterance import UtteranceRecord
 from pipeline.session.reader import (
     JOURNAL,
     RECORDS,
+    left_out,
     parse_record,
     read_journal,
     sessions,
@@ -39,6 +40,7 @@ from pipeline.session.reader import (
 DASHBOARD = "dashboard.html"
 """What `stark-translate dashboard` makes, beside the sessions."""
 _TAIL_BYTES = 16 * 1024  # the last captions; the last records, of which each names the mode
+_MORE = 16
 _UNSAFE = re.compile(r"[^A-Za-z0-9.+_-]+")
 
 T = TypeVar("T")
@@ -77,7 +79,7 @@ class PastServices:
             )
             for paragraph in paragraphs(captions)
         ]
-        return ReadService(service=service, paragraphs=tuple(read))
+        return ReadService(service=service, paragraphs=tuple(read), left_out=left_out(folder))
 
     def download(self, name: str, which: str, form: str) -> Download:
         """Return a service as a file: `which` of its texts, in a format of `export`.
@@ -181,22 +183,25 @@ def _mode(folder: Path) -> Mode:
 
 
 def _tail(file: Path, parse: Callable[[bytes], T]) -> Iterator[T]:
-    """Yield what the last lines of a file hold, the last first; nothing if it cannot be read."""
+    """Yield what the last lines of a file hold, the last first; nothing if it cannot be read.
+
+    A damaged last line may be longer than what is read of others: then more is read.
+    """
+    size, taken, is_found = 1, 0, False
     try:
-        with file.open("rb") as opened:
-            size = opened.seek(0, os.SEEK_END)
-            opened.seek(max(0, size - _TAIL_BYTES))
-            lines = opened.read(_TAIL_BYTES).split(b"\n")
+        while not is_found and taken < size:
+            size, taken = file.stat().st_size, (taken or _TAIL_BYTES // _MORE) * _MORE
+            with file.open("rb") as opened:
+                opened.seek(max(0, size - taken))
+                lines = opened.read(taken).split(b"\n")
+            # The first line was cut in two by the reading.
+            for line in reversed(lines[1:] if size > taken else lines):
+                with suppress(ProtocolError):  # `read` tells of a damaged line, with its number
+                    parsed = parse(line)
+                    is_found = True
+                    yield parsed
     except OSError:
         return
-    # The first line was cut in two by the reading.
-    whole = lines[1:] if size > _TAIL_BYTES else lines
-    for line in reversed(whole):
-        try:
-            parsed = parse(line)
-        except ProtocolError:  # `read` tells of a damaged line, with its number
-            continue
-        yield parsed
 
 
 def _nothing_said(folder: Path) -> SessionError:

@@ -1,19 +1,21 @@
 """Find past sessions and read their files.
 
 Records are read as the types that they were written as. A field that a later version adds to one
-of these types has a default, so that older sessions can still be read.
+of these types has a default, so that older sessions can still be read. A line that cannot be read,
+of a disk that fails for example, is left out: it must not cost the rest of its session.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, date, datetime, timedelta
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, TypeAlias, TypeVar
 
+import structlog
 from pydantic import ConfigDict, Field, TypeAdapter
 
 from pipeline.captions.subtitles import Side, languages, newest
@@ -27,6 +29,8 @@ from pipeline.records.summary import SummaryRecord
 from pipeline.records.translation import TranslationRecord
 from pipeline.records.utterance import UtteranceRecord
 
+log = structlog.get_logger()
+
 JOURNAL = "captions.jsonl"
 RECORDS = "diagnostics.jsonl"
 STAMP = "%Y-%m-%dT%H-%M-%S"
@@ -37,6 +41,8 @@ STAMP = "%Y-%m-%dT%H-%M-%S"
 _NAMED = re.compile(r"(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d)([+-]\d{4})?(?=-\d+$|$)")
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _LISTED = 8
+_damaged: dict[Path, tuple[int, ...]] = {}
+"""Files of sessions with damaged lines, and the numbers of these lines. Any thread may read."""
 
 T = TypeVar("T")
 _Event: TypeAlias = Annotated[EventRecord, Field(discriminator="event")]
@@ -52,7 +58,7 @@ _LINE: TypeAdapter[Record | SummaryRecord] = TypeAdapter(
 class Session:
     """The files of one session, each read when it is first needed.
 
-    Every property may raise SessionError (session-unreadable), which names the file and the line.
+    Every property may raise SessionError (session-unreadable), which names the file.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -235,7 +241,7 @@ def read_journal(folder: Path, lang: str = "") -> list[CaptionMessage]:
 
     `lang` is a further target language, "" the first.
     """
-    return read_lines(folder / journal_name(lang), parse_caption)
+    return read_session_lines(folder / journal_name(lang), parse_caption)
 
 
 def read_records(folder: Path) -> list[Record]:
@@ -243,7 +249,7 @@ def read_records(folder: Path) -> list[Record]:
 
     Those of a type or of an event that this version does not know are left out.
     """
-    every = read_lines(folder / RECORDS, parse_record)
+    every = read_session_lines(folder / RECORDS, parse_record)
     return [record for record in every if not (record is None or record.type == "summary")]
 
 
@@ -265,6 +271,49 @@ def read_lines(path: Path, parse: Callable[[bytes], T]) -> list[T]:
 
     `parse` may raise ProtocolError; for any line but the last this raises SessionError.
     """
+    parsed, damaged = _parse_lines(path, parse)
+    if damaged:
+        raise _unreadable(path, *next(iter(damaged.items())))
+    return parsed
+
+
+def read_session_lines(path: Path, parse: Callable[[bytes], T]) -> list[T]:
+    """Return the parsed lines of a session's file; damaged ones are left out and logged once.
+
+    `left_out` tells which they are. Raises SessionError for a file of which nothing can be read.
+    """
+    parsed, damaged = _parse_lines(path, parse)
+    if damaged and not parsed:
+        raise _unreadable(path, *next(iter(damaged.items())))
+    numbers = tuple(damaged)
+    if numbers and _damaged.get(path) != numbers:
+        lines = _listed(numbers)
+        log.warning("lines left out", file=str(path), count=len(numbers), lines=lines)
+    if numbers:
+        _damaged[path] = numbers
+    else:
+        _damaged.pop(path, None)
+    return parsed
+
+
+def left_out(folder: Path) -> tuple[str, ...]:
+    """Return which damaged lines of a session's files were left out when they were last read.
+
+    For people: the file's name and the numbers of the lines, such as "captions.jsonl: 3, 7".
+    """
+    found = [(path.name, lines) for path, lines in [*_damaged.items()] if path.parent == folder]
+    return tuple(f"{name}: {_listed(lines)}" for name, lines in sorted(found))
+
+
+def _listed(lines: Sequence[int]) -> str:
+    more = f" and {len(lines) - _LISTED} more" if len(lines) > _LISTED else ""
+    return ", ".join(map(str, lines[:_LISTED])) + more
+
+
+def _parse_lines(
+    path: Path, parse: Callable[[bytes], T]
+) -> tuple[list[T], dict[int, ProtocolError]]:
+    """Return what the lines of a file say, and what is wrong with others by their numbers."""
     try:
         lines = path.read_bytes().split(b"\n")
     except OSError as error:
@@ -272,13 +321,18 @@ def read_lines(path: Path, parse: Callable[[bytes], T]) -> list[T]:
     # Counted before empty lines are left out: who mends a file looks for the line by its number.
     numbered = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
     parsed: list[T] = []
+    damaged: dict[int, ProtocolError] = {}
     for number, line in numbered:
         try:
             parsed.append(parse(line))
         except ProtocolError as error:
-            if number == numbered[-1][0]:
-                break  # the daemon was killed while it wrote this line
-            message = f"{path}, line {number}: {error.message}"
-            fix = "Delete that line, or restore the file from a copy."
-            raise SessionError("session-unreadable", message, fix) from None
-    return parsed
+            if number != numbered[-1][0]:  # else the daemon was killed while it wrote this line
+                damaged[number] = error
+    return parsed, damaged
+
+
+def _unreadable(path: Path, number: int, error: ProtocolError) -> SessionError:
+    message = f"{path}, line {number}: {error.message}"
+    return SessionError(
+        "session-unreadable", message, "Delete that line, or restore the file from a copy."
+    )

@@ -17,9 +17,11 @@ from pathlib import Path
 from typing import TypeAlias
 
 import orjson
+import structlog
 
 from pipeline.captions.redaction import Redaction, RedactionFilter
 from pipeline.config.keeping import Session as SessionSettings
+from pipeline.core.errors import ProtocolError
 from pipeline.core.files import LineFile, WholeFile
 from pipeline.core.reports import Fault
 from pipeline.core.timestamps import utc_now
@@ -36,6 +38,8 @@ from pipeline.session.redact import Purges, event_of
 from pipeline.session.resume import Unfinished
 from pipeline.session.retention import prune_older
 from pipeline.session.training_pairs import Pairs
+
+log = structlog.get_logger()
 
 _QUEUE = 1000
 _SLOW_S = 5.0
@@ -128,6 +132,7 @@ class SessionRecorder:
         self._thread = threading.Thread(target=self._run, name="diagnostics", daemon=True)
         self._lock = threading.Lock()
         self._full = 0
+        self._skipped = 0
         self._told = 0
         self._failing = False
         self._busy_since_s = 0.0
@@ -137,7 +142,7 @@ class SessionRecorder:
     @property
     def dropped(self) -> int:
         """Records and captions given up so far: the queue or the disk was full for too long."""
-        return self._full + self._diagnostics.lost + self._captions.lost
+        return self._full + self._skipped + self._diagnostics.lost + self._captions.lost
 
     @property
     def degraded_reason(self) -> str:
@@ -243,7 +248,12 @@ class SessionRecorder:
         prune_older(self._keeping, self.folder)
         while (item := self._queue.get()) is not None:
             self._busy_since_s = time.monotonic()
-            self._take(item)
+            try:
+                self._take(item)
+            except Exception:
+                # A fault of this program costs one entry, and not the record of all that follows.
+                self._skipped += 1
+                log.exception("not recorded", code="crash", entry=type(item).__name__)
             self._write()
             self._busy_since_s = 0.0
         # No record follows any more that a held caption could wait for.
@@ -300,19 +310,24 @@ class SessionRecorder:
 
     def _write(self) -> None:
         self._tell_dropped()
-        failed: OSError | None = None
+        failed = ""
         # First what has to go; then every file, since one that fails must not cost the others.
         for step in (self._purge, *(file.flush for file in self._files)):
             try:
                 step()
             except OSError as error:
-                failed = failed or error
-        if failed is not None and not self._failing:
-            message = unwritable(self.folder, failed.strerror or str(failed)).message
+                failed = failed or error.strerror or str(error)
+            except Exception as error:
+                # A fault of this program, not of the disk. It is tried again with the next entry.
+                if not self._failing:
+                    log.exception("not written", code="crash", session=str(self.folder))
+                failed = failed or repr(error)
+        if failed and not self._failing:
+            message = unwritable(self.folder, failed).message
             message += " What is missing is written as soon as it can be."
             with suppress(RuntimeError):  # the event loop that wants to know may be gone
                 self._on_fault(Fault("diagnostics", "session-unwritable", message))
-        self._failing = failed is not None
+        self._failing = bool(failed)
 
     def _purge(self) -> None:
         """Do the purges that are asked for. Raises OSError; then they are still owed."""
@@ -322,8 +337,9 @@ class SessionRecorder:
             self._tally = SummaryBuilder()
             # Counters cannot be counted down, so the summary is made again of what is left.
             for line in self._diagnostics.lines():
-                if record := parse_record(line):
-                    self._tally.add(record)
+                with suppress(ProtocolError):  # of a damaged line nobody can tell what it says
+                    if record := parse_record(line):
+                        self._tally.add(record)
 
     def _note(self, sweep: RedactionFilter) -> None:
         self._captions.remake()

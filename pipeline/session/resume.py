@@ -218,6 +218,4 @@ def _has_begun(record: Record) -> bool:
     """Whether a record can only be of a run that was ready, or that an operator used."""
     if isinstance(record, HealthRecord):
         return record.state not in ("starting", "fault", "ended")
-    return isinstance(record, UtteranceRecord) or (
-        record.type == "event" and record.event in _DONE
-    )
+    return isinstance(record, UtteranceRecord) or (record.type == "event" and record.event in _DONE)

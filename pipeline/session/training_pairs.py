@@ -299,10 +299,13 @@ class Pairs:
         leaving: dict[int, Filed] = {}
 
         def change(line: bytes) -> bytes:
-            # Only the id is looked at: of hundreds of lines one or two have changed.
-            if orjson.loads(line)["id"] not in self._changed:
-                return line
-            pair = parse_pair(line)
+            try:
+                # Only the id is looked at: of hundreds of lines one or two have changed.
+                if orjson.loads(line)["id"] not in self._changed:
+                    return line
+                pair = parse_pair(line)
+            except (ValueError, KeyError, TypeError, ProtocolError):
+                return line  # damaged: nobody can tell whose it is
             kept = follow_edit(pair, self._edits[pair.id])
             if kept is None:
                 return b""

@@ -53,6 +53,7 @@ async function showService(name) {
   shown = await archive.read(name);
   at("day").textContent = day(shown.service, locale);
   document.title = at("day").textContent;
+  if (shown.left_out.length > 0) complain(`${table.left_out} ${shown.left_out.join("; ")}`);
   reveal("service");
   showText();
   at("day").focus();

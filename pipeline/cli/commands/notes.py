@@ -18,7 +18,7 @@ examples:
   stark-translate notes remove              before the service, if it is cancelled
 
 Nothing leaves the machine. The service that begins next takes the notes into its session's folder,
-and they are removed with it.
+and they are removed with it. A session in which nobody speaks gives them back.
 """
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pipeline.cli.options import Commands, add_command, settings_of
 from pipeline.core.errors import SessionError
-from pipeline.session.reader import Session, of_day, sessions, started
+from pipeline.session.reader import Session, left_out, of_day, sessions, started
 
 _SAYS = "List the services that are kept, the newest last."
 _MOST = 20
@@ -52,4 +52,6 @@ def line(folder: Path) -> str:
         langs = f"{session.langs['source']} to {session.langs['target']}"
         many = f"{len(captions)} captions" if len(captions) != 1 else "1 caption"
         said = f"{length_s / 60:4.0f} min  {many:>14}  {langs}" if captions else "nothing was said"
+        if damaged := left_out(folder):
+            said += f"  (damaged lines: {'; '.join(damaged)})"
     return f"{folder.name:<26}  {when:<21}  {said}"

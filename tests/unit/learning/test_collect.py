@@ -99,6 +99,20 @@ def test_a_session_that_is_removed_leaves_nothing_but_a_line(
     assert gather(data, folder).pairs == 1, "it can be collected again"
 
 
+def test_a_session_that_cannot_be_read_is_named_and_the_others_are_collected(
+    tmp_path: Path, data: DataFolder
+) -> None:
+    broken, damaged, whole = (week(tmp_path, n, [GOOD, UNSURE]) for n in range(3))
+    (broken / "diagnostics.jsonl").unlink()
+    records = damaged / "diagnostics.jsonl"
+    records.write_bytes(b"\0" * 100 + b"\n" + records.read_bytes())
+    made = gather(data, broken, damaged, whole)
+    assert made.new == (damaged.name, whole.name)
+    (skipped,) = made.skipped
+    assert skipped.session == broken.name
+    assert "diagnostics.jsonl: No such file" in skipped.why
+
+
 def test_a_demo_is_no_service(tmp_path: Path, data: DataFolder) -> None:
     folder = hold(tmp_path, [GOOD], mode="demo")
     assert gather(data, folder).skipped[0].why == "a demo"

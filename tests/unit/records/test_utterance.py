@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from pipeline.core.types import Caption, Recognition, Span
+from pipeline.core.types import Caption, Opinion, Recognition, Span, Translation, Word
 from pipeline.records.utterance import UtteranceRecord, filtered_record, judged
+from pipeline.session.reader import parse_record
 from pipeline.text.local_agreement import normalized_erasure
 from tests.support.utterances import UTC, draft, final, kept, record, transcript
 
@@ -169,6 +170,23 @@ def test_an_engine_without_measures_leaves_none() -> None:
     made = record(final(of=of), None, first_shown_s=None)
     assert made["avg_logprob"] is made["no_speech_prob"] is made["compression_ratio"] is None
     assert made["start_to_first_text_ms"] is None
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
+def test_whatever_numbers_engines_give_a_record_can_be_read_back(number: float) -> None:
+    heard = Recognition(
+        "x", *[number] * 3, words=(Word("x", number), Word("y", 0.5)), lang_prob=number
+    )
+    made = replace(
+        final(of=transcript(recognition=heard)),
+        opinion=Opinion(number, -0.5, number),
+        translation=Translation("x", "gemma", avg_logprob=number),
+        doubt=number,
+    )
+    whole = kept(made, draft())
+    assert (whole.opinion, whole.doubt) == (None, None)
+    assert whole.words == (Word("x", 0.0), Word("y", 0.5))
+    assert parse_record(orjson.dumps(whole)) == whole
 
 
 def test_a_transcript_older_than_the_closing_is_no_time_after_it() -> None:

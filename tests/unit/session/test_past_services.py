@@ -151,14 +151,26 @@ def test_one_without_a_word_says_so(services: PastServices) -> None:
         assert error.value.code == "session-empty"
 
 
-def test_a_damaged_journal_is_listed_and_says_its_line_when_it_is_read(tmp_path: Path) -> None:
+def test_a_damaged_journal_is_read_without_its_damaged_lines_and_says_which(
+    tmp_path: Path,
+) -> None:
     folder = session(tmp_path, SAID, DAY, records=[record(1, "Grace & peace.", "Gracia y paz.")])
     lines = (folder / JOURNAL).read_bytes().split(b"\n")
     (folder / JOURNAL).write_bytes(b"\n".join([b"{", *lines]))
     services = PastServices(tmp_path)
     assert [each.mode for each in services.listed()] == ["live"]
-    with pytest.raises(SessionError, match="line 1"):
-        services.read(DAY)
+    read = services.read(DAY)
+    assert read.left_out == ("captions.jsonl: 1",)
+    assert read.paragraphs
+    assert b"Gracia" in services.download(DAY, "both", "txt").content
+
+
+def test_a_damaged_last_line_of_any_length_hides_no_service(tmp_path: Path) -> None:
+    folder = session(tmp_path, SAID, DAY, records=[record(1, "Grace & peace.", "Gracia y paz.")])
+    for name in (JOURNAL, "diagnostics.jsonl"):
+        with (folder / name).open("ab") as file:
+            file.write(b"[" * 100_000)
+    assert [each.mode for each in PastServices(tmp_path).listed()] == ["live"]
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")

@@ -10,12 +10,14 @@ from typing import Any
 
 import orjson
 import pytest
+from structlog.testing import capture_logs
 
 from pipeline.core.errors import SessionError
 from pipeline.records.events import EndEvent, Record
 from pipeline.session.reader import (
     Session,
     find_session,
+    left_out,
     of_day,
     read_journal,
     read_records,
@@ -77,10 +79,25 @@ def test_a_torn_last_line_is_left_out(tmp_path: Path, tail: bytes) -> None:
     assert read_journal(folder) == [ONE, TWO]
 
 
-def test_any_other_bad_line_is_named(tmp_path: Path) -> None:
-    folder = session(tmp_path, [ONE])
+def test_any_other_bad_line_is_left_out_and_told_once(tmp_path: Path) -> None:
+    folder = session(tmp_path, [ONE, TWO])
     file = folder / "captions.jsonl"
-    file.write_bytes(b"\n{}\n" + file.read_bytes())
+    one, two = file.read_bytes().splitlines(keepends=True)
+    file.write_bytes(b"\n{}\n" + one + b"\0\0\n" + two)
+    with capture_logs() as logs:
+        assert read_journal(folder) == [ONE, TWO]
+        assert read_journal(folder) == [ONE, TWO]
+    (told,) = logs
+    assert (told["file"], told["count"], told["lines"]) == (str(file), 2, "2, 4")
+    assert left_out(folder) == ("captions.jsonl: 2, 4",)
+    file.write_bytes(one + two)
+    assert read_journal(folder) == [ONE, TWO]
+    assert left_out(folder) == ()
+
+
+def test_a_file_of_which_nothing_can_be_read_is_named(tmp_path: Path) -> None:
+    folder = session(tmp_path, [ONE])
+    (folder / "captions.jsonl").write_bytes(b"\n{}\n{}\n")
     with pytest.raises(SessionError, match=r"captions\.jsonl, line 2: .*Delete") as caught:
         read_journal(folder)
     assert caught.value.code == "session-unreadable"
@@ -105,29 +122,18 @@ def test_a_torn_last_record_is_left_out_and_a_missing_file_named(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("change", "says"),
-    [
-        ({"audio_s": "9"}, "event.end.audio_s: Input should be a valid number"),
-        ({"audio_s": True}, "event.end.audio_s: Input should be a valid number"),
-        ({"unfinished": 0.5}, "event.end.unfinished: Input should be a valid integer"),
-        ({"utc": None}, "event.end.utc: Input should be a valid string"),
-    ],
+    "change", [{"audio_s": "9"}, {"audio_s": True}, {"unfinished": 0.5}, {"utc": None}]
 )
-def test_a_record_that_is_not_as_we_write_it_is_named(
-    tmp_path: Path, change: dict[str, Any], says: str
+def test_a_record_that_is_not_as_we_write_it_is_left_out(
+    tmp_path: Path, change: dict[str, Any]
 ) -> None:
     folder = session(tmp_path, [], records=[END])
     file = folder / "diagnostics.jsonl"
     whole = file.read_bytes()
-    file.write_bytes(orjson.dumps(orjson.loads(whole) | change) + b"\n" + whole)
-    with pytest.raises(SessionError, match="line 1: ") as caught:
-        read_records(folder)
-    assert says in caught.value.message
-    file.write_bytes(
-        b'{"type":"event","event":"end","utc":"","unfinished":0,"audio_s":NaN}\n' + whole
-    )
-    with pytest.raises(SessionError, match="audio_s"):
-        read_records(folder)
+    endless = b'{"type":"event","event":"end","utc":"","unfinished":0,"audio_s":NaN}\n'
+    file.write_bytes(orjson.dumps(orjson.loads(whole) | change) + b"\n" + endless + whole)
+    assert read_records(folder) == [END]
+    assert left_out(folder) == ("diagnostics.jsonl: 1, 2",)
 
 
 def test_what_a_later_version_adds_is_left_out(tmp_path: Path) -> None:

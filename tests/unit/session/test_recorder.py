@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import textwrap
 import threading
 import time
 from dataclasses import asdict, replace
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pipeline.captions.redaction import Redaction
 from pipeline.config.keeping import Session as SessionSettings
 from pipeline.core.errors import SessionError
 from pipeline.core.reports import Fault
@@ -23,6 +25,7 @@ from pipeline.protocol.caption import CaptionMessage
 from pipeline.protocol.codec import parse_caption
 from pipeline.records.events import CommandEvent, DictionaryEvent, FaultEvent
 from pipeline.records.health import Dropped, HealthRecord
+from pipeline.session.reader import session_name
 from pipeline.session.recorder import SessionRecorder
 from scripts.support.journal import message
 from scripts.support.records import health_record
@@ -77,9 +80,11 @@ def test_two_sessions_of_one_second_do_not_mix(tmp_path: Path) -> None:
 
 
 def test_old_sessions_make_room(tmp_path: Path) -> None:
-    old = tmp_path / "2020-01-05T09-30-00"
+    began = datetime.now(UTC) - timedelta(days=40)
+    old = tmp_path / session_name(began)
     old.mkdir()
     (old / "captions.jsonl").touch()
+    os.utime(old / "captions.jsonl", (began.timestamp(), began.timestamp()))
     made = SessionRecorder(
         tmp_path,
         source="en",
@@ -344,6 +349,29 @@ def test_a_fault_after_the_loop_is_gone_ends_nothing(tmp_path: Path) -> None:
         made.record(fault_event("x" * 100_000))
         wait_for(lambda: made.unwritten == 1)
         assert not made.close(5.0)
+
+
+def test_a_line_that_cannot_be_read_back_does_not_end_the_record_when_words_go_off_it(
+    tmp_path: Path,
+) -> None:
+    made = recorder(tmp_path)
+    made.record(replace(health(), memory_mb=float("inf")))  # written as null
+    made.caption(message(1, "Grace", "Gracia", start_s=1.0, end_s=2.0))
+    wait_for(lambda: len(lines(made.folder, "captions.jsonl")) == 1)
+    made.purge(Redaction(0.5, 3.0))
+    wait_for(lambda: not made.purging)
+    made.caption(message(2, "Peace", "Paz", start_s=10.0, end_s=12.0))
+    assert made.close(5.0)
+    assert [line["id"] for line in lines(made.folder, "captions.jsonl")] == [2]
+
+
+def test_an_entry_that_breaks_the_recorder_costs_that_entry_and_is_told(tmp_path: Path) -> None:
+    made = recorder(tmp_path)
+    made.caption(message(1, "Grace", "Gracia"), "xx")  # a language that has no files
+    made.caption(message(2, "Peace", "Paz"))
+    wait_for(lambda: len(lines(made.folder, "captions.jsonl")) == 1)
+    assert made.degraded_reason == "1 records could not be kept"
+    assert not made.close(5.0), "the record is not whole"
 
 
 def test_the_thread_ends_with_the_session(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+from structlog.testing import capture_logs
 
 from pipeline.captions.redaction import Redaction
 from pipeline.config.keeping import Session as SessionSettings
@@ -21,7 +22,7 @@ from pipeline.session.recordings import (
     recording_path,
 )
 from scripts.support.records import utterance_record
-from tests.support.recorder import judged_as, spoken, wait_for
+from tests.support.recorder import judged_as, lines, spoken, wait_for
 from tests.support.services import GOOD, UNSURE, WRONG, hold, tone
 
 
@@ -66,8 +67,16 @@ def test_a_disk_that_is_nearly_full_gets_no_sound(tmp_path: Path) -> None:
 
 
 def test_a_disk_that_cannot_be_written_costs_the_sound_alone(tmp_path: Path) -> None:
-    (tmp_path / "audio").write_text("a file is in the way")
-    Recordings(tmp_path, "all").add(spoken(1), tone(1))
+    keeping = SessionSettings(keep_audio="all")
+    made = SessionRecorder(tmp_path, source="en", target="es", on_fault=print, keeping=keeping)
+    (made.folder / "audio").write_text("a file is in the way")
+    with capture_logs() as logs:
+        made.start()
+        keep(made, spoken(1))
+        assert made.close(10.0)
+    (told,) = logs
+    assert (told["code"], told["id"], told["error"]) == ("sound-not-kept", 1, "File exists")
+    assert [each["id"] for each in lines(made.folder) if each["type"] == "utterance"] == [1]
 
 
 def keep(made: SessionRecorder, record: UtteranceRecord) -> None:

@@ -15,13 +15,15 @@ import orjson
 import pytest
 
 from pipeline.captions.redaction import Redaction
+from pipeline.cli.main import main
 from pipeline.config.loader import load
 from pipeline.core.errors import AudioError
 from pipeline.core.files import GrowingFile
 from pipeline.core.timestamps import utc_now
 from pipeline.core.types import CommandName
 from pipeline.records.events import CommandEvent
-from pipeline.session.reader import read_records
+from pipeline.review.store import Review
+from pipeline.session.reader import read_journal, read_records
 from pipeline.session.resume import Unfinished, in_use, unfinished_session
 from scripts.support.records import health_record
 from tests.support.daemon import SCRIPT, Service, break_midway
@@ -156,6 +158,28 @@ def test_an_unreadable_session_is_left(sessions: Path) -> None:
     assert before is not None
     (before.folder / "captions.jsonl").write_bytes(b"no\njson\n")
     assert found(sessions) is None
+
+
+def test_a_session_with_damaged_lines_goes_on_and_is_used_without_them(
+    sessions: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = found(sessions)
+    assert before is not None
+    folder = before.folder
+    for name in ("captions.jsonl", "diagnostics.jsonl"):
+        first, *others = (folder / name).read_bytes().splitlines(keepends=True)
+        (folder / name).write_bytes(b"".join([first, b"\0" * 40 + b"\n", *others]))
+    service = Service(sessions)
+    assert service.run() == 0
+    assert service.app.folder == folder
+    journal = read_journal(folder)
+    assert len(journal) == len(before.messages) + len(SCRIPT)
+    for command in ("export", "report"):
+        assert main([command, str(folder), "--sessions", str(sessions)]) == 0
+        said = capsys.readouterr()
+        assert said.err.count("captions.jsonl") <= 1
+        assert "lines left out" not in said.out
+    Review(folder).close()
 
 
 def test_without_sessions_there_is_nothing_to_go_on_with(tmp_path: Path) -> None:

@@ -45,6 +45,15 @@ def test_a_broken_one_is_listed_too(directory: Path, capsys: pytest.CaptureFixtu
     assert "cannot be read" in capsys.readouterr().out
 
 
+def test_damaged_lines_are_named(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    journal = directory / "2026-11-22T09-30-00" / "captions.jsonl"
+    journal.write_bytes(b"{\n" + journal.read_bytes())
+    assert main(["sessions"]) == 0
+    said = capsys.readouterr()
+    assert "2 captions  en to es  (damaged lines: captions.jsonl: 1)" in said.out
+    assert "lines left out" in said.err
+
+
 def test_of_many_the_newest_are_shown(directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for day in range(1, 29):
         (directory / f"2026-10-{day:02}T10-00-00").mkdir()
