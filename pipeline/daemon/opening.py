@@ -13,6 +13,8 @@ from pipeline.captions.board import CaptionBoard
 from pipeline.config.schema import Settings
 from pipeline.core.reports import Emit
 from pipeline.core.types import Mode
+from pipeline.server.operator_token import token_in_force
+from pipeline.session.folders import unwritable
 from pipeline.session.recorder import SessionRecorder
 from pipeline.session.redact import finish_purges
 from pipeline.session.resume import Unfinished, unfinished_session
@@ -39,14 +41,20 @@ class OpenSession:
 def open_session(settings: Settings, mode: Mode, emit: Emit) -> OpenSession:
     """Make the session's folder, or take up the one of a service that broke off.
 
-    `emit` is told when the record cannot be written. Raises SessionError.
+    `emit` is told when the record cannot be written. Raises SessionError; then no folder is made.
     """
-    finish_purges(Path(settings.session.directory))
+    directory = Path(settings.session.directory)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise unwritable(directory, error.strerror or str(error)) from None
+    token_in_force(settings.operator.token, directory)  # before there is a session to leave behind
+    finish_purges(directory)
     # Behind it: an event that it writes must not lie in the future, or the session is not resumed.
     now_utc, translate = datetime.now(UTC), settings.translate
     earlier = unfinished_session(settings, now_utc) if mode == "live" else None
     recorder = SessionRecorder(
-        Path(settings.session.directory),
+        directory,
         source=translate.source,
         target=translate.target,
         on_fault=emit,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -106,13 +104,21 @@ def test_everyone_reads_in_their_own_language_where_a_setting_says_so(
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
+def test_a_service_with_damaged_lines_is_read_and_names_them(kept: Path, visit: Visit) -> None:
+    journal = kept / DAY / "captions.jsonl"
+    journal.write_bytes(b"{\n" + journal.read_bytes())
+    page = visit("/services#token=secret", locale="en-GB")
+    page.locator("#services a").nth(1).click()
+    expect(page.locator("#problem")).to_have_text("Damaged lines are left out: captions.jsonl: 1")
+    expect(page.locator("#text p")).to_have_count(4)
+
+
 def test_a_service_that_cannot_be_read_says_why_and_the_list_stays(
     kept: Path, visit: Visit
 ) -> None:
-    journal = kept / DAY / "captions.jsonl"
-    journal.write_bytes(b"{\n" + journal.read_bytes())
-    os.utime(journal, (time.time() + 1, time.time() + 1))
     page = visit("/services#token=secret", answers=frozenset({500}))
+    expect(page.locator("#services li")).to_have_count(2)
+    (kept / DAY / "captions.jsonl").write_bytes(b"{\n{\n")
     page.locator("#services a").nth(1).click()
     expect(page.locator("#problem")).to_contain_text("line 1")
     expect(page.locator("#services li")).to_have_count(2)

@@ -107,6 +107,7 @@ def test_a_token_that_cannot_be_kept_is_refused(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1].endswith("[token-unusable]")
     assert "Traceback" not in done.stderr
+    assert [path.name for path in (tmp_path / "sessions").glob("2*")] == [], "no session is left"
 
 
 def test_a_journal_torn_anywhere_is_exported_up_to_there(

@@ -174,9 +174,8 @@ def test_an_engine_without_measures_leaves_none() -> None:
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
 def test_whatever_numbers_engines_give_a_record_can_be_read_back(number: float) -> None:
-    heard = Recognition(
-        "x", *[number] * 3, words=(Word("x", number), Word("y", 0.5)), lang_prob=number
-    )
+    words = (Word("x", number), Word("y", 0.5))
+    heard = Recognition("x", number, number, number, words, lang_prob=number)
     made = replace(
         final(of=transcript(recognition=heard)),
         opinion=Opinion(number, -0.5, number),

@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import orjson
 import pytest
@@ -20,7 +20,6 @@ from pipeline.config.loader import load
 from pipeline.core.errors import AudioError
 from pipeline.core.files import GrowingFile
 from pipeline.core.timestamps import utc_now
-from pipeline.core.types import CommandName
 from pipeline.records.events import CommandEvent
 from pipeline.review.store import Review
 from pipeline.session.reader import read_journal, read_records
@@ -254,8 +253,8 @@ def test_a_purge_that_had_to_wait_does_not_take_the_next_run_off_the_record(
     made.record(spoken(1, start_s=10.0, end_s=12.0))
     wait_for(lambda: len(lines(made.folder)) == 1)
     made.purge(Redaction(5.0, 15.0))
-    for name in ("off-record", "on-record"):
-        made.record(CommandEvent(utc=utc_now(), name=cast("CommandName", name), id=0))
+    made.record(CommandEvent(utc=utc_now(), name="off-record", id=0))
+    made.record(CommandEvent(utc=utc_now(), name="on-record", id=0))
     wait_for(lambda: len(lines(made.folder)) == 3)
     is_full[0] = False
     assert made.close(5)
