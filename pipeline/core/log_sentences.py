@@ -55,6 +55,8 @@ SENTENCES: Mapping[str, Sequence[str]] = {
     "not compared": ("No second translation is made: {reason}.",),
     "not following": ("{message} [{code}]",),
     "not locked": ("{file} cannot be locked: {error}.",),
+    "not recorded": ("One entry of the record is lost ({entry}). [{code}]",),
+    "not written": ("The record of {session} cannot be written. [{code}]",),
     "not published": ("{captions} captions never left for the relays. [{code}]",),
     "not purged": ("What was off the record is still in {session}: {error}. [{code}]",),
     "notes": ("The preacher's notes are known: {names} names, {verses} verses.",),
