@@ -209,7 +209,7 @@ class ChildProcess:
             return Cause(OUT_OF_MEMORY_CODE, f"got no more memory{lack}")
         if status >= 0:
             return Cause("engine-crashed", f"ended with code {status}{said}")
-        name = signal.Signals(-status).name
+        name = _signal_name(-status)
         if status == -signal.SIGKILL:
             # The signal is the same whoever sends it; only the kernel's count tells.
             if _oom_kills() > self._oom_kills:
@@ -251,6 +251,14 @@ def _is_readable(descriptor: int) -> bool:
     poll = select.poll()
     poll.register(descriptor, select.POLLIN)
     return bool(poll.poll(0))
+
+
+def _signal_name(number: int) -> str:
+    """Return a signal's name; Python has none for most of the real-time signals."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 def _oom_kills() -> int:

@@ -11,6 +11,7 @@ from abc import abstractmethod
 
 from pipeline.core.errors import EngineError
 from pipeline.core.reports import Emit, Fault, WorkerEnded, WorkerReady
+from pipeline.core.threads import Thread, without_resources
 
 FAULTS_IN_A_ROW = 5
 """So many engine errors without a success between them mean that the engine is gone."""
@@ -20,12 +21,11 @@ UNUSABLE = {"model-broken", "model-crashes"}
 """Codes of models that are where the settings say, and cannot be used all the same."""
 
 
-class Worker(threading.Thread):
+class Worker(Thread):
     """A daemon thread with a load step and a report of its end."""
 
     def __init__(self, name: str, emit: Emit) -> None:
-        # A daemon thread: one that is stuck in an engine must not keep the program from ending.
-        super().__init__(name=name, daemon=True)
+        super().__init__(self._load_and_work, name, failed=self._broken)
         self.emit = emit
         self._begun = threading.Event()
         self._faults = 0
@@ -39,17 +39,15 @@ class Worker(threading.Thread):
         """Let the worker start on its input, once every worker is ready."""
         self._begun.set()
 
-    def run(self) -> None:
-        """Load, wait, work, report."""
-        error: BaseException | None = None
-        try:
-            self.load()
-            self.emit(WorkerReady(self.name))
-            self._begun.wait()
-            self.work()
-        except BaseException as unexpected:  # noqa: BLE001 - the thread's one way to tell anybody
-            error = unexpected
-        self.emit(WorkerEnded(self.name, error))
+    def _load_and_work(self) -> None:
+        self.load()
+        self.emit(WorkerReady(self.name))
+        self._begun.wait()
+        self.work()
+        self.emit(WorkerEnded(self.name))
+
+    def _broken(self, error: BaseException) -> None:
+        self.emit(WorkerEnded(self.name, without_resources(error) or error))
 
     @abstractmethod
     def load(self) -> None:

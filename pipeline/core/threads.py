@@ -1,0 +1,107 @@
+"""The threads of this program. None of them ends by an error unseen.
+
+An error that ends a thread, a library's as well, reaches `threading.excepthook`; while a service
+runs `watched` ends the service by it, as the end of a worker does. Where captions can go on without
+what a thread does, its owner gives `failed`, tells operators there, and may have it begin anew.
+"""
+
+from __future__ import annotations
+
+import errno
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from pipeline.core.errors import StarkError, ResourceError
+
+_AGAIN_S = (0.5, 1.0, 2.0, 5.0)
+"""Pauses before the work begins anew; the last one from then on."""
+_CALM_S = 60.0
+"""After so long without an error the pauses begin at the first again."""
+
+
+class Thread(threading.Thread):
+    """A daemon thread. Without `failed` an error in it ends the service.
+
+    With `failed`, that is called in the thread, with the error; then the thread ends or, if
+    `again`, the work begins anew after a pause. What `failed` raises ends the service.
+    """
+
+    def __init__(
+        self,
+        work: Callable[[], None],
+        name: str,
+        *,
+        failed: Callable[[BaseException], None] | None = None,
+        again: bool = False,
+    ) -> None:
+        # A daemon thread: one that is stuck must not keep the program from ending.
+        super().__init__(name=name, daemon=True)
+        self._work = work
+        self._failed = failed
+        self._again = again
+
+    def start(self) -> None:
+        """Start it. Raises ResourceError where the system has no thread left."""
+        try:
+            super().start()
+        except RuntimeError as error:
+            raise (without_resources(error) or error) from None
+
+    def run(self) -> None:
+        """Do the work, again after an error where that is wanted."""
+        failures, began_s = 0, time.monotonic()
+        while True:
+            try:
+                return self._work()
+            except BaseException as error:
+                if self._failed is None:
+                    raise
+                self._failed(error)
+            if not self._again:
+                return None
+            now_s = time.monotonic()
+            failures = failures + 1 if now_s - began_s < _CALM_S else 1
+            time.sleep(_AGAIN_S[min(failures, len(_AGAIN_S)) - 1])
+            began_s = time.monotonic()
+
+
+@contextmanager
+def watched(ended: Callable[[str, BaseException], None]) -> Iterator[None]:
+    """Call `ended` in each thread that an error ends, with the thread's name and the error."""
+    before = threading.excepthook
+
+    def hook(arguments: threading.ExceptHookArgs) -> None:
+        name = arguments.thread.name if arguments.thread else "a thread"
+        error = arguments.exc_value or arguments.exc_type()
+        ended(name, without_resources(error) or error)
+
+    threading.excepthook = hook
+    try:
+        yield
+    finally:
+        threading.excepthook = before
+
+
+def without_resources(error: BaseException) -> StarkError | None:
+    """Return the error to show where the system gave no thread or no memory, None for others."""
+    if isinstance(error, MemoryError) or (
+        isinstance(error, OSError) and error.errno == errno.ENOMEM
+    ):
+        lacks = "no more memory"
+    elif isinstance(error, RuntimeError) and "can't start new thread" in str(error):
+        lacks = "no further thread: its memory, or the number of its threads, is limited"
+    else:
+        return None
+    return ResourceError(
+        "no-memory",
+        f"The system gives this program {lacks}.",
+        "End other programs, or raise the limit (ulimit -v, ulimit -u; LimitAS=, TasksMax= and "
+        "MemoryMax= in systemd's unit).",
+    )
+
+
+def described(error: BaseException) -> str:
+    """Return the kind of an unexpected error and what it says, in one line."""
+    return " ".join(f"{type(error).__name__}: {error}".split()).rstrip(": ")
