@@ -13,7 +13,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from pipeline.core.errors import StarkError, ResourceError
+import structlog
+
+from pipeline.core.errors import ResourceError, StarkError
+
+log = structlog.get_logger()
 
 _AGAIN_S = (0.5, 1.0, 2.0, 5.0)
 """Pauses before the work begins anew; the last one from then on."""
@@ -39,8 +43,8 @@ class Thread(threading.Thread):
         # A daemon thread: one that is stuck must not keep the program from ending.
         super().__init__(name=name, daemon=True)
         self._work = work
-        self._failed = failed
-        self._again = again
+        self._on_error = failed
+        self._is_repeated = again
 
     def start(self) -> None:
         """Start it. Raises ResourceError where the system has no thread left."""
@@ -56,10 +60,13 @@ class Thread(threading.Thread):
             try:
                 return self._work()
             except BaseException as error:
-                if self._failed is None:
+                if self._on_error is None:
                     raise
-                self._failed(error)
-            if not self._again:
+                # An error of a kind that nobody expected: its trace is wanted, whoever is told.
+                said = described(error)
+                log.exception("thread broken", thread=self.name, error=said)
+                self._on_error(error)
+            if not self._is_repeated:
                 return None
             now_s = time.monotonic()
             failures = failures + 1 if now_s - began_s < _CALM_S else 1

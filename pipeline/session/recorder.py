@@ -22,6 +22,7 @@ from pipeline.captions.redaction import Redaction, RedactionFilter
 from pipeline.config.keeping import Session as SessionSettings
 from pipeline.core.files import LineFile, WholeFile
 from pipeline.core.reports import Fault
+from pipeline.core.threads import Thread, described
 from pipeline.core.timestamps import utc_now
 from pipeline.core.types import Pcm
 from pipeline.protocol.caption import CaptionMessage
@@ -29,7 +30,7 @@ from pipeline.records.events import Record, RecordsDroppedEvent, ResumedEvent
 from pipeline.records.summary import SummaryBuilder, SummaryRecord
 from pipeline.records.utterance import UtteranceRecord
 from pipeline.session.caption_files import CaptionsByLanguage
-from pipeline.session.folders import make_folder, unwritable
+from pipeline.session.folders import incomplete, make_folder, unwritable
 from pipeline.session.reader import parse_record
 from pipeline.session.recordings import KeepAudio, Recordings
 from pipeline.session.redact import Purges, event_of
@@ -124,12 +125,12 @@ class SessionRecorder:
         self._queue: queue.Queue[_Item | None] = queue.Queue(_QUEUE)
         self._keeping = keeping
         self._recordings = Recordings(self.folder, keeping.keep_audio)
-        # A daemon thread: a disk that never answers must not hold up the end.
-        self._thread = threading.Thread(target=self._run, name="diagnostics", daemon=True)
+        self._thread = Thread(self._run, "diagnostics", failed=self._broke, again=True)
         self._lock = threading.Lock()
         self._full = 0
         self._told = 0
         self._failing = False
+        self._broke_by = ""
         self._busy_since_s = 0.0
         if earlier is not None:
             self._go_on(earlier)
@@ -162,6 +163,8 @@ class SessionRecorder:
 
     def start(self) -> None:
         """Begin to write."""
+        # By that thread: deleting years of sessions must not hold up the start.
+        self._put(self._keeping)
         self._thread.start()
 
     def record(self, record: Record) -> None:
@@ -238,9 +241,19 @@ class SessionRecorder:
             with self._lock:
                 self._full += 1
 
+    def _broke(self, error: BaseException) -> None:
+        """Count what was being written as lost, and go on with the rest: captions come first."""
+        self._busy_since_s = 0.0
+        with self._lock:
+            self._full += 1
+        if described(error) == self._broke_by:  # told before
+            return
+        self._broke_by = described(error)
+        message = f"{incomplete(self.folder).message} Its writing failed: {self._broke_by}."
+        with suppress(RuntimeError):  # as in _write
+            self._on_fault(Fault("diagnostics", "session-incomplete", message))
+
     def _run(self) -> None:
-        # In this thread: deleting years of sessions must not hold up the start.
-        prune_older(self._keeping, self.folder)
         while (item := self._queue.get()) is not None:
             self._busy_since_s = time.monotonic()
             self._take(item)
@@ -300,13 +313,15 @@ class SessionRecorder:
 
     def _write(self) -> None:
         self._tell_dropped()
-        failed: OSError | None = None
+        failed: Exception | None = None
         # First what has to go; then every file, since one that fails must not cost the others.
         for step in (self._purge, *(file.flush for file in self._files)):
             try:
                 step()
-            except OSError as error:
+            except Exception as error:  # noqa: BLE001 - raised when all files had their turn
                 failed = failed or error
+        if failed is not None and not isinstance(failed, OSError):
+            raise failed
         if failed is not None and not self._failing:
             message = unwritable(self.folder, failed.strerror or str(failed)).message
             message += " What is missing is written as soon as it can be."

@@ -25,7 +25,7 @@ class Worker(Thread):
     """A daemon thread with a load step and a report of its end."""
 
     def __init__(self, name: str, emit: Emit) -> None:
-        super().__init__(self._load_and_work, name, failed=self._broken)
+        super().__init__(self._live, name)
         self.emit = emit
         self._begun = threading.Event()
         self._faults = 0
@@ -39,15 +39,17 @@ class Worker(Thread):
         """Let the worker start on its input, once every worker is ready."""
         self._begun.set()
 
-    def _load_and_work(self) -> None:
-        self.load()
-        self.emit(WorkerReady(self.name))
-        self._begun.wait()
-        self.work()
-        self.emit(WorkerEnded(self.name))
-
-    def _broken(self, error: BaseException) -> None:
-        self.emit(WorkerEnded(self.name, without_resources(error) or error))
+    def _live(self) -> None:
+        """Load, wait, work, report."""
+        error: BaseException | None = None
+        try:
+            self.load()
+            self.emit(WorkerReady(self.name))
+            self._begun.wait()
+            self.work()
+        except BaseException as unexpected:  # noqa: BLE001 - the thread's one way to tell anybody
+            error = without_resources(unexpected) or unexpected
+        self.emit(WorkerEnded(self.name, error))
 
     @abstractmethod
     def load(self) -> None:

@@ -71,8 +71,8 @@ def test_two_threads_that_ask_at_once_are_both_counted(keep: Callable[..., Kept]
         """Another thread always gets its turn between reading the figures and replacing them."""
 
         @property
-        def work(self) -> Work:  # type: ignore[override]
-            before = self.__dict__.get("counted", Work())
+        def work(self) -> Work:
+            before: Work = self.__dict__.get("counted", Work())
             time.sleep(0.05)
             return before
 
