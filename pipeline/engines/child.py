@@ -31,6 +31,7 @@ from pipeline.core.errors import EngineError, StarkError
 from pipeline.core.standing import Standing
 from pipeline.core.terms import WantedTerm
 from pipeline.engines.channel import Channel, Patience
+from pipeline.engines.memory import address_limit, free_bytes, is_enough
 from pipeline.engines.protocols import Recognizer, Translator
 from pipeline.engines.specification import EngineSpec
 
@@ -43,10 +44,12 @@ OUT_OF_MEMORY: Final = 12
 _PR_SET_PDEATHSIG, _PR_SET_NAME = 1, 15
 NO_MEMORY: Final = re.compile(
     r"bad_alloc|out of memory|cannot allocate memory|OUT_OF_MEMORY|MemoryError|mkl_malloc"
-    r"|memory allocation|failed to (map segment|allocate|mmap)|unable to allocate|mmap failed",
+    r"|memory allocation|failed to (map segment|allocate|mmap)|unable to allocate|mmap failed"
+    r"|could not create a memory object|thread creation failed|can't start new thread",
     re.IGNORECASE,
 )
-"""What libraries say of it: the C++ library, CUDA, the loader, MKL, OpenBLAS, ggml and numpy."""
+"""What libraries say of it: the C++ library, CUDA, the loader, MKL, OpenBLAS, ggml, numpy, oneDNN,
+OpenMP and Python. There are more: `memory.is_enough` knows a load that could not succeed."""
 
 
 def main() -> None:
@@ -90,13 +93,19 @@ def _serve(channel: Channel) -> None:
         Path("/proc/self/oom_score_adj").write_text(str(description["oom_score_adj"]))
     with suppress(OSError):
         os.nice(description["niceness"])
-    engine = EngineSpec.from_json(description["engine"]).make()
+    spec = EngineSpec.from_json(description["engine"])
+    engine = spec.make()
     try:
         engine.load()
     except MemoryError as error:
         _end_without_memory(error)
     except StarkError as error:
         _end_if_without_memory(error)
+        # Of a missing file or a wrong setting it is told as it is; here the library has spoken.
+        if error.code == "model-broken" and not is_enough(
+            spec.model, addresses=address_limit(), free=free_bytes()
+        ):
+            _end_without_memory(error)
         channel.send(_refusal(error), patience=Patience())
         return
     channel.send({"is": "loaded", **_facts(engine)}, patience=Patience())

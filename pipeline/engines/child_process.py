@@ -23,6 +23,7 @@ import structlog
 from pipeline.engines.channel import Channel, Patience
 from pipeline.engines.child import LOG_MARK, NO_MEMORY, OUT_OF_MEMORY
 from pipeline.engines.deaths import OUT_OF_MEMORY_CODE, Cause, explained
+from pipeline.engines.memory import address_limit
 from pipeline.engines.specification import EngineSpec
 
 log = structlog.get_logger()
@@ -74,6 +75,7 @@ class ChildProcess:
         self._killed_s: float | None = None
         self._rest = b""
         self._last_lines: deque[str] = deque(maxlen=_LAST_LINES)
+        self._addresses: int | None = None
         # Counted before the start: only a later kill can have been this process's.
         self._oom_kills = _oom_kills()
         ours, its = socket.socketpair()
@@ -128,7 +130,10 @@ class ChildProcess:
         poll.register(output, select.POLLIN)
         if answers:
             poll.register(self.channel, select.POLLIN)
-        for descriptor, _ in poll.poll(timeout_s * 1000):
+        ready = poll.poll(timeout_s * 1000)
+        # Each time: only as long as nobody has waited for the dead does the kernel tell.
+        self._addresses = address_limit(self.pid) or self._addresses
+        for descriptor, _ in ready:
             if descriptor != output:
                 continue
             piece = os.read(output, _LONGEST_LINE)
@@ -188,7 +193,10 @@ class ChildProcess:
         if status is None:
             killed = self._cause or Cause("engine-hangs", "did not end")
             return Cause(killed.code, f"{killed.words}, and hangs in the system")
-        return self._cause or explained(self._explain(status), self._engine)
+        loading = self.gpu_layers is None
+        return self._cause or explained(
+            self._explain(status), self._engine, self._addresses, loading=loading
+        )
 
     def _await_end(self) -> int | None:
         """Return how it ended, None if nothing ends it."""
