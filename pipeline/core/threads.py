@@ -7,7 +7,6 @@ what a thread does, its owner gives `failed`, tells operators there, and may hav
 
 from __future__ import annotations
 
-import errno
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -15,7 +14,7 @@ from contextlib import contextmanager
 
 import structlog
 
-from pipeline.core.errors import ResourceError, StarkError
+from pipeline.core.shortage import without_resources
 
 log = structlog.get_logger()
 
@@ -89,24 +88,6 @@ def watched(ended: Callable[[str, BaseException], None]) -> Iterator[None]:
         yield
     finally:
         threading.excepthook = before
-
-
-def without_resources(error: BaseException) -> StarkError | None:
-    """Return the error to show where the system gave no thread or no memory, None for others."""
-    if isinstance(error, MemoryError) or (
-        isinstance(error, OSError) and error.errno == errno.ENOMEM
-    ):
-        lacks = "no more memory"
-    elif isinstance(error, RuntimeError) and "can't start new thread" in str(error):
-        lacks = "no further thread: its memory, or the number of its threads, is limited"
-    else:
-        return None
-    return ResourceError(
-        "no-memory",
-        f"The system gives this program {lacks}.",
-        "End other programs, or raise the limit (ulimit -v, ulimit -u; LimitAS=, TasksMax= and "
-        "MemoryMax= in systemd's unit).",
-    )
 
 
 def described(error: BaseException) -> str:

@@ -13,7 +13,6 @@ import faulthandler
 import logging
 import math
 import os
-import re
 import resource
 import signal
 import socket
@@ -28,6 +27,7 @@ import numpy as np
 import orjson
 
 from pipeline.core.errors import EngineError, StarkError
+from pipeline.core.shortage import NO_MEMORY
 from pipeline.core.standing import Standing
 from pipeline.core.terms import WantedTerm
 from pipeline.engines.channel import Channel, Patience
@@ -42,14 +42,6 @@ OUT_OF_MEMORY: Final = 12
 
 # From <linux/prctl.h>: Python has no names for them.
 _PR_SET_PDEATHSIG, _PR_SET_NAME = 1, 15
-NO_MEMORY: Final = re.compile(
-    r"bad_alloc|out of memory|cannot allocate memory|OUT_OF_MEMORY|MemoryError|mkl_malloc"
-    r"|memory allocation|failed to (map segment|allocate|mmap)|unable to allocate|mmap failed"
-    r"|could not create a memory object|thread creation failed|can't start new thread",
-    re.IGNORECASE,
-)
-"""What libraries say of it: the C++ library, CUDA, the loader, MKL, OpenBLAS, ggml, numpy, oneDNN,
-OpenMP and Python. There are more: `memory.is_enough` knows a load that could not succeed."""
 
 
 def main() -> None:

@@ -20,8 +20,9 @@ import orjson
 import psutil
 import structlog
 
+from pipeline.core.shortage import NO_MEMORY
 from pipeline.engines.channel import Channel, Patience
-from pipeline.engines.child import LOG_MARK, NO_MEMORY, OUT_OF_MEMORY
+from pipeline.engines.child import LOG_MARK, OUT_OF_MEMORY
 from pipeline.engines.deaths import OUT_OF_MEMORY_CODE, Cause, explained
 from pipeline.engines.memory import address_limit
 from pipeline.engines.specification import EngineSpec

@@ -11,7 +11,8 @@ from abc import abstractmethod
 
 from pipeline.core.errors import EngineError
 from pipeline.core.reports import Emit, Fault, WorkerEnded, WorkerReady
-from pipeline.core.threads import Thread, without_resources
+from pipeline.core.shortage import without_resources
+from pipeline.core.threads import Thread
 
 FAULTS_IN_A_ROW = 5
 """So many engine errors without a success between them mean that the engine is gone."""

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from scripts.support.paths import ROOT
-from scripts.support.program import SERMON, Program, started
+from scripts.support.program import SERMON, Program, call, started
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -39,6 +39,22 @@ if "pipeline" in sys.orig_argv and "run" in sys.orig_argv:
     signal.signal(signal.SIGUSR2, kill)
 """
 """Runs in the program before anything else: an error comes up in whatever a thread is at."""
+
+_NO_THREAD = """
+import sys
+if "pipeline" in sys.orig_argv and "run" in sys.orig_argv:
+    import pathlib, resource, threading
+    threading.stack_size(256 * 2**20)  # more than any that an ended thread has left
+    start = threading.Thread.start
+    def start_in_vain(self):
+        if self.name == {name!r}:
+            pages = int(pathlib.Path("/proc/self/statm").read_text().split()[0])
+            limit = pages * resource.getpagesize() + 2**27
+            resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+        start(self)
+    threading.Thread.start = start_in_vain
+"""
+"""From a thread's start on, the system has no memory for the stack of another one."""
 
 PATIENT = {
     "STARK_TRANSLATE__ENGINES__HANG_S": "120",
@@ -156,3 +172,20 @@ def test_a_thread_that_captions_need_ends_the_program_with_a_sentence(
         (broken,) = [line for line in program.log if line.get("event") == "worker broken"]
         assert broken["worker"] == name
         assert any("KilledByTest" in line for line in [str(broken), *program.noise])
+
+
+@pytest.mark.parametrize("name", ["stt keeper", "diagnostics", "publish", "listen"])
+def test_without_memory_for_a_thread_the_program_ends_with_a_sentence(
+    tmp_path: Path, name: str
+) -> None:
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / "sitecustomize.py").write_text(_NO_THREAD.format(name=name))
+    env = {
+        "PYTHONPATH": os.pathsep.join((str(site), str(ROOT), os.environ.get("PYTHONPATH", ""))),
+        "STARK_TRANSLATE__PUBLISH__NATS": "nats://127.0.0.1:1",
+    }
+    ended = call("run", "--input", str(SERMON), "--port", "0", cwd=tmp_path, env=env)
+    assert ended.returncode == 1
+    assert ended.stderr.rstrip().endswith("[no-memory]")
+    assert "\nTraceback" not in ended.stderr
