@@ -71,6 +71,7 @@ def test_one_that_dies_is_replaced_at_once_and_told(
     assert kept.ask() == text
     assert kept.codes == [code]
     assert number.name in kept.faults[0][1]
+    assert number.name in kept.reasons[0]
     assert kept.process.degraded_reason == ""
     assert not psutil.pid_exists(before)
 
