@@ -15,7 +15,8 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
-from pipeline.core.errors import AudioError
+from pipeline.core.errors import AudioError, ResourceError
+from pipeline.core.threads import Thread
 
 T = TypeVar("T")
 
@@ -49,9 +50,12 @@ def call(action: Callable[[Any], T], *, doing: str, timeout_s: float = 5.0) -> T
         finally:
             _TURN.release()
 
-    # daemon: a call that never returns must not keep the program from ending.
-    thread = threading.Thread(target=run, name="portaudio", daemon=True)
-    thread.start()
+    thread = Thread(run, "portaudio")
+    try:
+        thread.start()
+    except ResourceError:
+        _TURN.release()
+        raise
     thread.join(max(0.0, give_up_s - time.monotonic()))
     if not done.done():
         _leave_portaudio_open_at_exit()

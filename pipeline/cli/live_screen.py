@@ -24,6 +24,7 @@ from rich.text import Text
 from pipeline.captions.redaction import Redaction
 from pipeline.core import logs
 from pipeline.core.reports import Fault, Level
+from pipeline.core.threads import Thread
 from pipeline.core.types import Mode, State
 from pipeline.daemon.sinks import Screen
 from pipeline.protocol.caption import CaptionMessage
@@ -71,7 +72,7 @@ class RichScreen(Screen):
         self._printed: queue.SimpleQueue[Text | None] = queue.SimpleQueue()
         # None: wipe the terminal
         self._closing = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="screen", daemon=True)
+        self._thread = Thread(self._run, "screen", failed=lambda _: logs.divert(None))
         # The thread only reads these; the loop puts new values in their place.
         self._address = ""
         self._mode: Mode = "live"

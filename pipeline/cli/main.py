@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -11,7 +12,8 @@ from pipeline import __version__
 from pipeline.cli import streams
 from pipeline.cli.parser import Parser
 from pipeline.core import logs
-from pipeline.core.errors import StarkError
+from pipeline.core.errors import ResourceError, StarkError
+from pipeline.core.shortage import without_resources
 
 _EPILOG = """\
 examples:
@@ -81,19 +83,29 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         code: int = arguments.run(arguments)
         sys.stdout.flush()  # here, where a reader that is gone can still be handled
-    except StarkError as error:
-        streams.say(f"stark-translate: {error}")
-        return error.exit_code
     except KeyboardInterrupt:
         return 1
-    except OSError as error:
-        if not streams.gone(error):
-            raise
-        return 1  # whoever was to read the result has left
+    except Exception as error:  # noqa: BLE001 - one without a sentence is raised again
+        if isinstance(error, OSError) and streams.gone(error):
+            return 1  # whoever was to read the result has left
+        return _say(error)
     else:
         return code
     finally:
         streams.settle()
+
+
+def _say(error: Exception) -> int:
+    """Say an error in its sentence and return its exit code. Raises one that has no sentence."""
+    said = without_resources(error) or error
+    if not isinstance(said, StarkError):
+        raise error
+    streams.say(f"stark-translate: {said}")
+    if isinstance(said, ResourceError):
+        # A library that a thread has loaded by half would crash at the interpreter's own end.
+        streams.settle()
+        os._exit(said.exit_code)
+    return said.exit_code
 
 
 def _needed(argv: Sequence[str]) -> list[str]:

@@ -16,6 +16,7 @@ StarkError                  anything below; has a kebab-case code
 ├── ServerError             the port or a page cannot be served, or no daemon answers there
 ├── PublishError            captions cannot be handed on beyond the hall, which goes on
 ├── SessionError            the session folder cannot be used
+├── ResourceError           the system gives this program no more memory, or no further thread
 ├── LearningError           a step of learning cannot be done, or its data folder cannot be used
 └── ProtocolError           a client's message is not one of ours
 """
@@ -110,6 +111,10 @@ class PublishError(StarkError):
 
 class SessionError(StarkError):
     """The session folder cannot be made or written."""
+
+
+class ResourceError(StarkError):
+    """The system gives this program no more memory, or no further thread."""
 
 
 class LearningError(StarkError):

@@ -101,6 +101,7 @@ SENTENCES: Mapping[str, Sequence[str]] = {
     "source": ("{message}",),
     "starter": ("{reason} For a service: {better}",),
     "state": ("{state}: {reason}.", "{state}."),
+    "thread broken": ("What {thread} was at broke off: {error}.",),
     "unfinished": ("{utterances} captions were not finished in time.",),
     "volunteers": ("{message} [{code}]",),
     "worker broken": ("{error} [{code}]",),

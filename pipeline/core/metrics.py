@@ -58,8 +58,10 @@ class _EngineMetrics:
             elif self._before.get((name, key)) is not None:
                 gauge.remove(name)  # no figure is better than one of a while ago
         for key, counter in self._counters.items():
-            # Engines tell totals, a Prometheus counter takes what is new.
-            counter.labels(name).inc((figures[key] or 0) - (self._before.get((name, key)) or 0))
+            # Engines tell totals, a Prometheus counter takes what is new. It refuses a negative
+            # number, and a figure must not end a service.
+            new = (figures[key] or 0) - (self._before.get((name, key)) or 0)
+            counter.labels(name).inc(max(0, new))
         self._before.update({(name, key): value for key, value in figures.items()})
 
 
@@ -174,7 +176,7 @@ class Metrics:
         for queue, waiting in depth.items():
             self.queue_depth.labels(queue).set(waiting)
         for queue, total in dropped.items():
-            self.dropped.labels(queue).inc(total - self._dropped.get(queue, 0))
+            self.dropped.labels(queue).inc(max(0, total - self._dropped.get(queue, 0)))
         self._dropped = dict(dropped)
 
     def engine(self, name: str, figures: Mapping[str, float | None]) -> None:

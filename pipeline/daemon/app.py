@@ -24,6 +24,7 @@ from pipeline.core.reports import (
     WorkerEnded,
     WorkerReady,
 )
+from pipeline.core.threads import described, watched
 from pipeline.core.timestamps import utc_now
 from pipeline.core.types import Mode
 from pipeline.daemon.caption_reports import CaptionReports
@@ -146,6 +147,7 @@ class App:
         """
         async with AsyncExitStack() as stops:  # in reverse, also where a start fails
             self._start_signals()
+            stops.enter_context(watched(self._thread_ended))
             for outputs in self._context.outputs.values():
                 outputs.start(self._reports.emit)
                 # After the record, whose stop settles the last final.
@@ -255,9 +257,12 @@ class App:
         def tell(message: str) -> None:
             self._reports.emit(Fault("models", "model-changed", message))
 
-        self._hashing = BackgroundHashing(
-            [engine.spec.model for engine in engines if not engine.spec.is_elsewhere], tell
-        )
+        def failed(error: BaseException) -> None:
+            message = f"The models' files could not be compared: {described(error)}."
+            self._reports.emit(Fault("models", "models-unchecked", message))
+
+        models = [engine.spec.model for engine in engines if not engine.spec.is_elsewhere]
+        self._hashing = BackgroundHashing(models, tell, failed)
         self._hashing.start()
 
     async def _stop_workers(self) -> None:
@@ -321,6 +326,10 @@ class App:
                 self._worker_ended(name, error)
             case _:  # mypy sees whether all others are of captions
                 self._caption_reports.take(report)
+
+    def _thread_ended(self, name: str, error: BaseException) -> None:
+        """Take the error of any thread of the program; called in that thread."""
+        self._reports.emit(WorkerEnded(name, error))
 
     def _worker_ended(self, name: str, error: BaseException | None) -> None:
         self._group.ended[name] = error

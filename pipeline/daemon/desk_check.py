@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 
 import structlog
 
@@ -17,6 +18,7 @@ from pipeline.check.running import Listen, RunningChecks
 from pipeline.config.schema import Settings
 from pipeline.core.errors import AudioError, ProtocolError
 from pipeline.core.reports import Level
+from pipeline.core.threads import Thread
 from pipeline.daemon.context import DaemonContext
 from pipeline.daemon.coordinator import CaptionCoordinator
 from pipeline.daemon.reload import Reload
@@ -66,8 +68,7 @@ class DeskCheck:
             raise ProtocolError("not-now", "Somebody is speaking: check in a pause.")
         self._is_running = True
         arguments = (asyncio.get_running_loop(), self._settings())
-        # A daemon thread: an engine that it waits for must not hold up the end.
-        threading.Thread(target=self._run, args=arguments, name="check", daemon=True).start()
+        Thread(partial(self._run, *arguments), "check").start()
 
     def stop(self) -> None:
         """Let a check that runs end early, without results."""
@@ -93,7 +94,7 @@ class DeskCheck:
                     return
                 outcomes.append(result)
             keep(self._directory, outcomes, settings)
-        except Exception as error:  # captions must not end with it
+        except BaseException as error:  # captions must not end with it
             log.exception("check broken")
             tell(CheckMessage(problem=f"The check has failed: {error}"))
         else:

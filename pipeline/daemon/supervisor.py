@@ -75,8 +75,9 @@ class Supervisor:
             if now_s - dictionary_at_s >= self._reload.settings.dictionary.watch_s:
                 dictionary_at_s = now_s
                 self._reload.check_dictionary()
-            # Only while audio is read: systemd's watchdog ends a service that has gone deaf.
-            if self._group.is_listening(now_s) and now_s >= next_alive_s:
+            # Only while audio is read and recognized: systemd ends a service that is deaf or hangs.
+            is_well = self._group.is_listening(now_s) and self._group.is_transcribing(now_s)
+            if is_well and now_s >= next_alive_s:
                 next_alive_s = now_s + self._notifier.watchdog_s
                 self._notifier.alive()
             if now_s >= next_status_s:

@@ -5,7 +5,6 @@ Belongs to the event loop's thread; a look takes some milliseconds.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
@@ -19,6 +18,7 @@ from pipeline.church.passages import Passages
 from pipeline.church.references import printed
 from pipeline.config.schema import Settings
 from pipeline.core.errors import ProtocolError, VersesError
+from pipeline.core.threads import Thread
 from pipeline.core.types import Caption, Verse
 from pipeline.protocol.messages import SuggestionMessage
 
@@ -184,6 +184,5 @@ def _renewed(lang: str) -> Future[Passages]:
         later.set_result(Passages(index, lang))
         log.info("index of verses built", editions=", ".join(index.editions))
 
-    # A daemon thread: a stop does not wait until the index is built.
-    threading.Thread(target=run, name="verse index", daemon=True).start()
+    Thread(run, "verse index", failed=later.set_exception).start()
     return later

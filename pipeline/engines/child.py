@@ -13,7 +13,6 @@ import faulthandler
 import logging
 import math
 import os
-import re
 import resource
 import signal
 import socket
@@ -28,9 +27,11 @@ import numpy as np
 import orjson
 
 from pipeline.core.errors import EngineError, StarkError
+from pipeline.core.shortage import NO_MEMORY
 from pipeline.core.standing import Standing
 from pipeline.core.terms import WantedTerm
 from pipeline.engines.channel import Channel, Patience
+from pipeline.engines.memory import address_limit, free_bytes, is_enough
 from pipeline.engines.protocols import Recognizer, Translator
 from pipeline.engines.specification import EngineSpec
 
@@ -41,12 +42,6 @@ OUT_OF_MEMORY: Final = 12
 
 # From <linux/prctl.h>: Python has no names for them.
 _PR_SET_PDEATHSIG, _PR_SET_NAME = 1, 15
-NO_MEMORY: Final = re.compile(
-    r"bad_alloc|out of memory|cannot allocate memory|OUT_OF_MEMORY|MemoryError|mkl_malloc"
-    r"|memory allocation|failed to (map segment|allocate|mmap)|unable to allocate|mmap failed",
-    re.IGNORECASE,
-)
-"""What libraries say of it: the C++ library, CUDA, the loader, MKL, OpenBLAS, ggml and numpy."""
 
 
 def main() -> None:
@@ -90,13 +85,19 @@ def _serve(channel: Channel) -> None:
         Path("/proc/self/oom_score_adj").write_text(str(description["oom_score_adj"]))
     with suppress(OSError):
         os.nice(description["niceness"])
-    engine = EngineSpec.from_json(description["engine"]).make()
+    spec = EngineSpec.from_json(description["engine"])
+    engine = spec.make()
     try:
         engine.load()
     except MemoryError as error:
         _end_without_memory(error)
     except StarkError as error:
         _end_if_without_memory(error)
+        # Of a missing file or a wrong setting it is told as it is; here the library has spoken.
+        if error.code == "model-broken" and not is_enough(
+            spec.model, addresses=address_limit(), free=free_bytes()
+        ):
+            _end_without_memory(error)
         channel.send(_refusal(error), patience=Patience())
         return
     channel.send({"is": "loaded", **_facts(engine)}, patience=Patience())

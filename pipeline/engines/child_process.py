@@ -20,9 +20,11 @@ import orjson
 import psutil
 import structlog
 
+from pipeline.core.shortage import NO_MEMORY
 from pipeline.engines.channel import Channel, Patience
-from pipeline.engines.child import LOG_MARK, NO_MEMORY, OUT_OF_MEMORY
+from pipeline.engines.child import LOG_MARK, OUT_OF_MEMORY
 from pipeline.engines.deaths import OUT_OF_MEMORY_CODE, Cause, explained
+from pipeline.engines.memory import address_limit
 from pipeline.engines.specification import EngineSpec
 
 log = structlog.get_logger()
@@ -74,6 +76,7 @@ class ChildProcess:
         self._killed_s: float | None = None
         self._rest = b""
         self._last_lines: deque[str] = deque(maxlen=_LAST_LINES)
+        self._addresses: int | None = None
         # Counted before the start: only a later kill can have been this process's.
         self._oom_kills = _oom_kills()
         ours, its = socket.socketpair()
@@ -128,7 +131,10 @@ class ChildProcess:
         poll.register(output, select.POLLIN)
         if answers:
             poll.register(self.channel, select.POLLIN)
-        for descriptor, _ in poll.poll(timeout_s * 1000):
+        ready = poll.poll(timeout_s * 1000)
+        # Each time: only as long as nobody has waited for the dead does the kernel tell.
+        self._addresses = address_limit(self.pid) or self._addresses
+        for descriptor, _ in ready:
             if descriptor != output:
                 continue
             piece = os.read(output, _LONGEST_LINE)
@@ -188,7 +194,10 @@ class ChildProcess:
         if status is None:
             killed = self._cause or Cause("engine-hangs", "did not end")
             return Cause(killed.code, f"{killed.words}, and hangs in the system")
-        return self._cause or explained(self._explain(status), self._engine)
+        loading = self.gpu_layers is None
+        return self._cause or explained(
+            self._explain(status), self._engine, self._addresses, loading=loading
+        )
 
     def _await_end(self) -> int | None:
         """Return how it ended, None if nothing ends it."""
@@ -209,7 +218,7 @@ class ChildProcess:
             return Cause(OUT_OF_MEMORY_CODE, f"got no more memory{lack}")
         if status >= 0:
             return Cause("engine-crashed", f"ended with code {status}{said}")
-        name = signal.Signals(-status).name
+        name = _signal_name(-status)
         if status == -signal.SIGKILL:
             # The signal is the same whoever sends it; only the kernel's count tells.
             if _oom_kills() > self._oom_kills:
@@ -251,6 +260,14 @@ def _is_readable(descriptor: int) -> bool:
     poll = select.poll()
     poll.register(descriptor, select.POLLIN)
     return bool(poll.poll(0))
+
+
+def _signal_name(number: int) -> str:
+    """Return a signal's name; Python has none for most of the real-time signals."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 def _oom_kills() -> int:

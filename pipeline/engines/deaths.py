@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import resource
-from contextlib import suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Final
-
-import psutil
 
 from pipeline.core.errors import EngineError, ModelCrashError, StarkError
 from pipeline.core.sizes import human_size
+from pipeline.engines.memory import free_bytes, is_enough, size_bytes
 from pipeline.engines.specification import EngineSpec, Part, setting
 from pipeline.models.crash_history import LOAD_CRASHES, Crashes
 
@@ -57,9 +53,19 @@ class Life:
         return replace(self, cause=Cause("gpu-failed", f"could not go back to the GPU: {said}"))
 
 
-def explained(cause: Cause, spec: EngineSpec) -> Cause:
-    """Return the cause, for a want of memory with how much there is."""
-    return cause if cause.is_models else without_memory(cause, spec, _free_bytes())
+def explained(cause: Cause, spec: EngineSpec, addresses: int | None, *, loading: bool) -> Cause:
+    """Return the cause, for a want of memory with how much there is.
+
+    `addresses` is the limit that the process had. A crash while it loaded, with too little memory
+    to load, is a want of memory whatever the library said last.
+    """
+    free = free_bytes()
+    crashed = loading and cause.code == "engine-crashed"
+    if crashed and not is_enough(spec.model, addresses=addresses, free=free):
+        cause = Cause(OUT_OF_MEMORY_CODE, f"{cause.words}, with too little memory to load")
+    if cause.is_models:
+        return cause
+    return without_memory(cause, spec, free if addresses is None else min(free, addresses))
 
 
 def without_memory(cause: Cause, spec: EngineSpec, free_bytes: int) -> Cause:
@@ -67,7 +73,7 @@ def without_memory(cause: Cause, spec: EngineSpec, free_bytes: int) -> Cause:
     free = f"{human_size(free_bytes)} were free"
     if spec.is_elsewhere:
         return Cause(cause.code, f"{cause.words} ({free}; its model is on a server)")
-    needed = f"its model's files alone have {human_size(_size_bytes(spec.model))}"
+    needed = f"its model's files alone have {human_size(size_bytes(spec.model))}"
     facts = f"{free}, {needed}; {_smaller(spec)}"
     return Cause(cause.code, f"{cause.words} ({facts})")
 
@@ -85,23 +91,6 @@ def _smaller(spec: EngineSpec) -> str:
         case "marian":
             return f'{compute_type} = "int8" needs less'
     return f"a smaller {model} or {context} needs less"
-
-
-def _free_bytes() -> int:
-    """Return how much memory a process can still get: what there is, or what it is allowed."""
-    # A limit of the process (ulimit, LimitAS) ends it while the machine has memory left.
-    free, (allowed, _) = psutil.virtual_memory().available, resource.getrlimit(resource.RLIMIT_AS)
-    return int(free if allowed == resource.RLIM_INFINITY else min(free, allowed))
-
-
-def _size_bytes(model: Path) -> int:
-    """Return the size of a model's files, without those that cannot be looked at."""
-    files = model.iterdir() if model.is_dir() else [model]
-    total = 0
-    for file in files:
-        with suppress(OSError):
-            total += file.stat().st_size
-    return total
 
 
 def died(spec: EngineSpec, part: Part, cause: Cause, *, has_loaded: bool) -> EngineError:

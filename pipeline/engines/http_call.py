@@ -11,7 +11,6 @@ import http.client
 import queue
 import socket
 import ssl
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -19,6 +18,7 @@ from dataclasses import dataclass
 from urllib.parse import SplitResult
 
 from pipeline.core.errors import EngineError
+from pipeline.core.threads import Thread, described
 
 LOOK_S = 0.02
 """How often the caller is asked whether it still wants the answer."""
@@ -76,7 +76,7 @@ class HttpCall:
         self._connection: http.client.HTTPConnection | None = None
         # Without a name and a password: it stands in messages.
         self._where = base.netloc.rpartition("@")[2]
-        threading.Thread(target=self._run, name="http call", daemon=True).start()
+        Thread(self._run, "http call", failed=self._broke).start()
 
     def head(self, check: Check) -> Head:
         """Wait for the beginning of the answer. Raises EngineError, and what `check` raises."""
@@ -112,6 +112,10 @@ class HttpCall:
             if isinstance(said, OSError | http.client.HTTPException):
                 raise _refusal(self._where, said) from said
             return said
+
+    def _broke(self, error: BaseException) -> None:
+        """Hand an error that nobody expected to whoever waits for the answer."""
+        self._said.put(http.client.HTTPException(described(error)))
 
     def _run(self) -> None:
         try:

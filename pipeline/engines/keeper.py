@@ -16,8 +16,9 @@ from typing import Any, NoReturn
 import structlog
 
 from pipeline.core import errors
-from pipeline.core.errors import EngineGoneError, StarkError
+from pipeline.core.errors import EngineError, EngineGoneError, StarkError
 from pipeline.core.sizes import human_size
+from pipeline.core.threads import Thread, described
 from pipeline.engines.channel import Patience
 from pipeline.engines.child_process import ChildProcess
 from pipeline.engines.deaths import Cause, Life, crashed_before, crashes_always, died, sentence
@@ -34,6 +35,9 @@ Tell = Callable[[str, str], None]
 
 _END_S = 1.0
 """A process that is at nothing may take so long to end by itself."""
+
+_BREAKS = 3
+"""So many errors of a keeper itself without a loaded process between them are not survived."""
 
 _MEMORY_S = 2.0
 """How often the memory is looked at."""
@@ -74,7 +78,8 @@ class KeptProcess:
         self._load_limit_s = loading_limit_s(spec.model)  # a later load depends on the first
         self._tell: Tell | None = None
         self._untold: list[tuple[str, str]] = []
-        self._keeper: threading.Thread | None = None
+        self._keeper: Thread | None = None
+        self._breaks = 0  # errors of the keeper's own since a process last loaded
         self.kernels = ""
         """The CPU features that the engine uses, where it tells."""
         self.memory_bytes = 0
@@ -122,8 +127,8 @@ class KeptProcess:
     def start(self) -> None:
         """Start the process; harmless when repeated. `load` waits for it."""
         if self._keeper is None:
-            self._keeper = threading.Thread(
-                target=self._keep, name=f"{self.part.key} keeper", daemon=True
+            self._keeper = Thread(
+                self._keep, f"{self.part.key} keeper", failed=self._broke, again=True
             )
             self._keeper.start()
 
@@ -189,6 +194,8 @@ class KeptProcess:
 
     def _keep(self) -> None:
         """Start one process after another, until the end."""
+        if self._given_up is not None:
+            return
         if self._crashes is not None and self._restarts:
             before = self._crashes.of(self.spec.model)
             if before is not None and before.count >= LOAD_CRASHES:
@@ -216,6 +223,26 @@ class KeptProcess:
             self._tell_of_death(life, decision)
             # Not sleep(): a service that ends need not wait for the next try.
             self._closing.wait(decision.delay_s)
+
+    def _broke(self, error: BaseException) -> None:
+        """End the process that this thread no longer looks after; the next one follows.
+
+        An error that keeps coming back is raised, which ends the service: whoever waits for this
+        engine would wait for ever.
+        """
+        with self._changed:
+            child, self._running, self._ready = self._running, None, None
+        if child is not None:
+            child.kill(Cause("engine-unattended", "was ended"))
+            with suppress(Exception):  # it may be what has failed before
+                child.end()
+        lost = f"{self.part.name} was not looked after ({described(error)})"
+        self._breaks += 1
+        if self._breaks >= _BREAKS:
+            self._give_up(EngineError("engine-unattended", f"{sentence(lost)}."))
+            raise error
+        self._away = f"{lost}; {self.part.meanwhile}"
+        self._report("engine-unattended", f"{sentence(lost)}; it is started again.")
 
     def _live(self) -> Life:
         """Run one process from its start to its end."""
@@ -281,6 +308,7 @@ class KeptProcess:
             where = f"{layers} layers are on it now" if layers else "it runs on the CPU alone now"
             self._less_gpu = f"{self.part.name} failed on the GPU; {where}"
         self._away = ""
+        self._breaks = 0
         log.info("engine", engine=self.part.key, name=self.name, pid=child.pid, gpu_layers=layers)
         with self._changed:
             self._ready = child

@@ -135,7 +135,8 @@ class Marian:
 
     def score(self, text: str, target: str) -> tuple[float, float]:
         """Return the mean log-probability of `target` as a translation, and that of its least
-        likely token. Raises EngineError `marian-failed`.
+        likely token. Raises EngineError `marian-failed`, also where these are no numbers: a
+        damaged model gives such.
         """
         try:
             source, pieces = (
@@ -146,6 +147,8 @@ class Marian:
         except Exception as error:
             raise EngineError("marian-failed", f"{self.name}: {error}.") from error
         logprobs = scored.log_probs
+        if not logprobs or not all(map(math.isfinite, logprobs)):
+            raise EngineError("marian-failed", f"{self.name}: it gives a translation no score.")
         return sum(logprobs) / len(logprobs), min(logprobs)
 
     def _parts(

@@ -22,6 +22,7 @@ or {"is": "error", ...} with the fields of the StarkError; done and error also w
 from __future__ import annotations
 
 import math
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -74,6 +75,10 @@ class EngineProcess(KeptProcess):
     added_s = 0.0
     """What the last call took beyond the engine's own time: the way there and back."""
 
+    def __init__(self, spec: EngineSpec, part: Part, **options: Any) -> None:
+        super().__init__(spec, part, **options)
+        self._counting = threading.Lock()
+
     def _call(
         self,
         request: Mapping[str, Any],
@@ -115,11 +120,12 @@ class EngineProcess(KeptProcess):
             self._raise(answer, child)
         self.added_s = time.perf_counter() - start_s - answer["took_s"]
         value: dict[str, Any] = answer["value"]
-        self.work = Work(
-            self.work.busy_s + answer["took_s"],
-            self.work.prompt_tokens + value.get("prompt_tokens", 0),
-            self.work.generated_tokens + _written(value),
-        )
+        with self._counting:  # a score is asked for by another thread
+            self.work = Work(
+                self.work.busy_s + answer["took_s"],
+                self.work.prompt_tokens + value.get("prompt_tokens", 0),
+                self.work.generated_tokens + _written(value),
+            )
         return value
 
     def _raise(self, answer: Mapping[str, Any], child: ChildProcess) -> NoReturn:
@@ -176,7 +182,10 @@ class RecognizerProcess(EngineProcess):
         value = self._call(
             request, samples.data, patience_s=patience_s, is_cancelled=self.is_cancelled
         )
-        words = tuple(Word(**word) for word in value.pop("words"))
+        heard = value.pop("words")
+        # JSON has no NaN: a probability that is none comes as null. Then the model gives none.
+        is_measured = all(word["probability"] is not None for word in heard)
+        words = tuple(Word(**word) for word in heard) if is_measured else ()
         tokens = tuple(Token(**token) for token in value.pop("tokens"))
         ends_s = tuple(value.pop("ends_s"))
         return Recognition(**value, words=words, tokens=tokens, ends_s=ends_s)

@@ -11,6 +11,7 @@ from pathlib import Path
 import structlog
 from pydantic import TypeAdapter, ValidationError
 
+from pipeline.core.threads import Thread
 from pipeline.models.shipped import shipped_folder
 from pipeline.models.store import MANIFEST, Manifest, StoredFile, digest, nobody
 
@@ -65,13 +66,20 @@ class BackgroundHashing:
     load without a word, and translate nonsense.
     """
 
-    def __init__(self, models: Iterable[Path], tell: Callable[[str], None]) -> None:
-        """`tell` is called in that thread, with a sentence for each file that is wrong."""
+    def __init__(
+        self,
+        models: Iterable[Path],
+        tell: Callable[[str], None],
+        failed: Callable[[BaseException], None],
+    ) -> None:
+        """`tell` is called in that thread, with a sentence for each file that is wrong; `failed`
+        with an error that nobody expected, which ends it.
+        """
         # Once each: several engines may run on one model.
         self._models = tuple(dict.fromkeys(models))
         self._tell = tell
         self._is_stopped = threading.Event()
-        self._thread = threading.Thread(target=self._hash, name="model hashes", daemon=True)
+        self._thread = Thread(self._hash, "model hashes", failed=failed)
 
     def start(self) -> None:
         """Begin."""

@@ -15,6 +15,7 @@ import structlog
 
 from pipeline.core.errors import PublishError
 from pipeline.core.reports import Emit, Fault
+from pipeline.core.threads import Thread, described
 from pipeline.outputs.requests import HttpRequest, MakeRequest, Shown
 
 log = structlog.get_logger()
@@ -42,8 +43,7 @@ class Outlet:
         """Grows whenever all that waits is given up."""
         self._number = 0
         self._told = ""
-        # A daemon thread: a program that hangs in a request must not hold up the end.
-        self._thread = threading.Thread(target=self._run, name=f"output {name}", daemon=True)
+        self._thread = Thread(self._run, f"output {name}", failed=self._broke, again=True)
 
     def start(self) -> None:
         """Begin."""
@@ -73,6 +73,11 @@ class Outlet:
             self._changed.notify()
         if self._thread.is_alive():
             self._thread.join(_ANSWER_S)
+
+    def _broke(self, error: BaseException) -> None:
+        """Tell of an error that nobody expected; the next caption is tried."""
+        message = f"A caption could not be shown in {self.name}: {described(error)}."
+        self._tell(PublishError("output-failed", message, "Captions in the hall go on."))
 
     def _run(self) -> None:
         while (taken := self._take()) is not None:

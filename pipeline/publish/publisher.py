@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -21,6 +20,7 @@ import structlog
 from pipeline.config.publishing import Publish
 from pipeline.core.errors import PublishError
 from pipeline.core.reports import Emit, Fault
+from pipeline.core.threads import Thread, described
 from pipeline.core.types import State
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.publish.backlog import Backlog
@@ -55,7 +55,7 @@ class Publisher:
         self._is_cleared = False
         self._told = ""
         # A loop of its own, so that no wait for the uplink is one of the loop that serves the hall.
-        self._thread = threading.Thread(target=self._run, name="publish", daemon=True)
+        self._thread = Thread(self._run, "publish", failed=self._broke, again=True)
 
     def start(
         self, emit: Emit, captions: Mapping[str, Iterable[CaptionMessage]] | None = None
@@ -126,7 +126,14 @@ class Publisher:
     def _run(self) -> None:
         asyncio.run(self._serve())
 
+    def _broke(self, error: BaseException) -> None:
+        """Tell of an error that nobody expected; it is connected anew."""
+        message = f"Publishing failed: {described(error)}."
+        self._tell(PublishError("publish-failed", message, "Captions in the hall go on."))
+
     async def _serve(self) -> None:
+        # Events belong to one loop, and an error may have ended the one before.
+        self._wake, self._ending = asyncio.Event(), asyncio.Event()
         self._loop, tries = asyncio.get_running_loop(), 0
         while not self._is_closing:
             try:

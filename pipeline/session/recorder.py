@@ -24,6 +24,7 @@ from pipeline.config.keeping import Session as SessionSettings
 from pipeline.core.errors import ProtocolError
 from pipeline.core.files import LineFile, WholeFile
 from pipeline.core.reports import Fault
+from pipeline.core.threads import Thread, described
 from pipeline.core.timestamps import utc_now
 from pipeline.core.types import Pcm
 from pipeline.protocol.caption import CaptionMessage
@@ -31,7 +32,7 @@ from pipeline.records.events import Record, RecordsDroppedEvent, ResumedEvent
 from pipeline.records.summary import SummaryBuilder, SummaryRecord
 from pipeline.records.utterance import UtteranceRecord
 from pipeline.session.caption_files import CaptionsByLanguage
-from pipeline.session.folders import make_folder, unwritable
+from pipeline.session.folders import incomplete, make_folder, unwritable
 from pipeline.session.reader import parse_record
 from pipeline.session.recordings import KeepAudio, Recordings
 from pipeline.session.redact import Purges, event_of
@@ -128,13 +129,12 @@ class SessionRecorder:
         self._queue: queue.Queue[_Item | None] = queue.Queue(_QUEUE)
         self._keeping = keeping
         self._recordings = Recordings(self.folder, keeping.keep_audio)
-        # A daemon thread: a disk that never answers must not hold up the end.
-        self._thread = threading.Thread(target=self._run, name="diagnostics", daemon=True)
+        self._thread = Thread(self._run, "diagnostics", failed=self._broke, again=True)
         self._lock = threading.Lock()
         self._full = 0
-        self._skipped = 0
         self._told = 0
         self._failing = False
+        self._broke_by = ""
         self._busy_since_s = 0.0
         if earlier is not None:
             self._go_on(earlier)
@@ -142,7 +142,7 @@ class SessionRecorder:
     @property
     def dropped(self) -> int:
         """Records and captions given up so far: the queue or the disk was full for too long."""
-        return self._full + self._skipped + self._diagnostics.lost + self._captions.lost
+        return self._full + self._diagnostics.lost + self._captions.lost
 
     @property
     def degraded_reason(self) -> str:
@@ -167,6 +167,8 @@ class SessionRecorder:
 
     def start(self) -> None:
         """Begin to write."""
+        # By that thread: deleting years of sessions must not hold up the start.
+        self._put(self._keeping)
         self._thread.start()
 
     def record(self, record: Record) -> None:
@@ -243,17 +245,22 @@ class SessionRecorder:
             with self._lock:
                 self._full += 1
 
+    def _broke(self, error: BaseException) -> None:
+        """Count what was being written as lost, and go on with the rest: captions come first."""
+        self._busy_since_s = 0.0
+        with self._lock:
+            self._full += 1
+        if described(error) == self._broke_by:  # told before
+            return
+        self._broke_by = described(error)
+        message = f"{incomplete(self.folder).message} Its writing failed: {self._broke_by}."
+        with suppress(RuntimeError):  # as in _write
+            self._on_fault(Fault("diagnostics", "session-incomplete", message))
+
     def _run(self) -> None:
-        # In this thread: deleting years of sessions must not hold up the start.
-        prune_older(self._keeping, self.folder)
         while (item := self._queue.get()) is not None:
             self._busy_since_s = time.monotonic()
-            try:
-                self._take(item)
-            except Exception:
-                # A fault of this program costs one entry, and not the record of all that follows.
-                self._skipped += 1
-                log.exception("not recorded", code="crash", entry=type(item).__name__)
+            self._take(item)
             self._write()
             self._busy_since_s = 0.0
         # No record follows any more that a held caption could wait for.
@@ -310,20 +317,17 @@ class SessionRecorder:
 
     def _write(self) -> None:
         self._tell_dropped()
-        failed = ""
+        failed: Exception | None = None
         # First what has to go; then every file, since one that fails must not cost the others.
         for step in (self._purge, *(file.flush for file in self._files)):
             try:
                 step()
-            except OSError as error:
-                failed = failed or error.strerror or str(error)
-            except Exception as error:
-                # A fault of this program, not of the disk. It is tried again with the next entry.
-                if not self._failing:
-                    log.exception("not written", code="crash", session=str(self.folder))
-                failed = failed or repr(error)
-        if failed and not self._failing:
-            message = unwritable(self.folder, failed).message
+            except Exception as error:  # noqa: BLE001 - raised when all files had their turn
+                failed = failed or error
+        if failed is not None and not isinstance(failed, OSError):
+            raise failed
+        if failed is not None and not self._failing:
+            message = unwritable(self.folder, failed.strerror or str(failed)).message
             message += " What is missing is written as soon as it can be."
             with suppress(RuntimeError):  # the event loop that wants to know may be gone
                 self._on_fault(Fault("diagnostics", "session-unwritable", message))

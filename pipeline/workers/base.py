@@ -11,6 +11,8 @@ from abc import abstractmethod
 
 from pipeline.core.errors import EngineError
 from pipeline.core.reports import Emit, Fault, WorkerEnded, WorkerReady
+from pipeline.core.shortage import without_resources
+from pipeline.core.threads import Thread
 
 FAULTS_IN_A_ROW = 5
 """So many engine errors without a success between them mean that the engine is gone."""
@@ -20,12 +22,11 @@ UNUSABLE = {"model-broken", "model-crashes"}
 """Codes of models that are where the settings say, and cannot be used all the same."""
 
 
-class Worker(threading.Thread):
+class Worker(Thread):
     """A daemon thread with a load step and a report of its end."""
 
     def __init__(self, name: str, emit: Emit) -> None:
-        # A daemon thread: one that is stuck in an engine must not keep the program from ending.
-        super().__init__(name=name, daemon=True)
+        super().__init__(self._live, name)
         self.emit = emit
         self._begun = threading.Event()
         self._faults = 0
@@ -39,7 +40,7 @@ class Worker(threading.Thread):
         """Let the worker start on its input, once every worker is ready."""
         self._begun.set()
 
-    def run(self) -> None:
+    def _live(self) -> None:
         """Load, wait, work, report."""
         error: BaseException | None = None
         try:
@@ -48,7 +49,7 @@ class Worker(threading.Thread):
             self._begun.wait()
             self.work()
         except BaseException as unexpected:  # noqa: BLE001 - the thread's one way to tell anybody
-            error = unexpected
+            error = without_resources(unexpected) or unexpected
         self.emit(WorkerEnded(self.name, error))
 
     @abstractmethod

@@ -36,6 +36,11 @@ SILENT_S = 20.0
 gives nothing it notices itself, much earlier.
 """
 
+STUCK_S = 300.0
+"""Seconds with one utterance after which the transcribe thread counts as hung: several calls of its
+engines fit, and each of these has a time limit of its own.
+"""
+
 HANG_GRACE_S = 2.0
 """Seconds past its own deadline after which the final translator counts as hung."""
 
@@ -251,6 +256,15 @@ class WorkerGroup:
         # A thread that has ended is told of elsewhere; one that loads has nothing to hear yet.
         ended = self.listen.name in self.ended or not self.listen.begun
         return ended or not self.may_shed or now_s - self.listen.beat_s < SILENT_S
+
+    def is_transcribing(self, now_s: float) -> bool:
+        """Whether the transcribe thread goes on, or waits for an engine that is being replaced.
+
+        One in the translators' threads is told at the desk, and captions go on without it.
+        """
+        since_s = self._transcribe.busy_since_s  # read once: it may be done meanwhile
+        stuck = since_s and not self._transcribe.degraded_reason and now_s - since_s > STUCK_S
+        return not stuck or not self.may_shed
 
     @property
     def translating(self) -> int | None:

@@ -72,6 +72,8 @@ class Transcribe(Worker):
         self._shed = shed
         self._free_s = 0.0
         self._doing: Utterance | None = None
+        self.busy_since_s = 0.0
+        """Since when it is at what it took last, 0.0 while it waits; for the supervisor."""
         recognizer.is_cancelled = self._is_cancelled
         self._last: Transcript | None = None
 
@@ -95,10 +97,12 @@ class Transcribe(Worker):
         """Take utterances until their queue is closed and empty."""
         try:
             while (work := self._utterances.take()) is not None:
+                self.busy_since_s = time.monotonic()
                 if isinstance(work, Retranslation):
                     self.quick.retranslate(work)
                 else:
                     self.take(work)
+                self.busy_since_s = 0.0
                 # What was handed over earlier than this has waited: records tell how long.
                 self._free_s = time.monotonic()
         finally:

@@ -34,6 +34,7 @@ PATIENT = {
     "STARK_TRANSLATE__TRANSLATE__FINAL__DEADLINE_S": "120",
     # What is tried here are deaths, on machines where other tests run beside.
     "STARK_TRANSLATE__TRANSLATE__FINAL__MODEL": "tiny",
+    "STARK_TRANSLATE__SESSION__DRAIN_S": "120",
     # One final a sentence: what is gone on with has two, and depends on when the reader looks.
     "STARK_TRANSLATE__VAD__REOPEN_MS": "0",
     "STARK_TRANSLATE__VAD__JOIN_MS": "0",
@@ -65,6 +66,15 @@ def processes(program: Program, part: str) -> list[int]:
 
 def faults(program: Program) -> list[dict[str, Any]]:
     return [event for event in program.records("event") if event["event"] == "fault"]
+
+
+def first_fault(program: Program) -> str:
+    """Return the first fault's words, in small letters.
+
+    The reason at the desk is gone as soon as the next process has loaded, which may be before
+    anybody has looked.
+    """
+    return str(program.until(lambda: faults(program), 60, "fault")[0]["message"]).lower()
 
 
 def finals(program: Program) -> int:
@@ -134,9 +144,9 @@ def test_an_engine_that_dies_is_replaced_and_no_sentence_is_lost(
     with playing(tmp_path) as program:
         program.until(lambda: finals(program) >= 2, 120, "captions")
         os.kill(processes(program, part)[0], number)
-        reason = program.until(lambda: program.health()["setback"], 60, "reason")
-        assert WHO[part] in reason
-        assert number.name in reason
+        told = first_fault(program)
+        assert WHO[part] in told
+        assert number.name.lower() in told
         serves_on(program, part, undisturbed)
         assert [fault["code"] for fault in faults(program)] == [code]
 
@@ -163,8 +173,7 @@ def test_an_engine_that_the_kernel_kills_for_want_of_memory_is_replaced(
         pid = processes(program, part)[0]
         with starve(pid, tmp_path / "site"):
             program.until(lambda: not psutil.pid_exists(pid), 120, "its end")
-        reason = program.until(lambda: program.health()["setback"], 60, "reason")
-        assert f"{WHO[part]} was killed by the system for want of memory" in reason
+        assert f"{WHO[part]} was killed by the system for want of memory" in first_fault(program)
         serves_on(program, part, undisturbed)
         assert [fault["code"] for fault in faults(program)] == ["engine-out-of-memory"]
 

@@ -59,7 +59,12 @@ class Kept:
             )
             if part == "final":
                 self.process.deadline_s = PATIENT_S
-        self.process.listen(lambda code, message: self.faults.append((code, message)))
+        self.reasons: list[str] = []
+        self.process.listen(self._hear)
+
+    def _hear(self, code: str, message: str) -> None:
+        self.faults.append((code, message))
+        self.reasons.append(self.process.degraded_reason)
 
     def ask(self) -> str:
         if isinstance(self.process, RecognizerProcess):

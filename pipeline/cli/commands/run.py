@@ -7,9 +7,9 @@ import asyncio
 import gc
 import os
 import sys
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
@@ -33,6 +33,7 @@ from pipeline.config.schema import Settings
 from pipeline.core import logs
 from pipeline.core.errors import ModelCrashError, ModelError, StarkError
 from pipeline.core.resources import bundled
+from pipeline.core.threads import Thread
 from pipeline.core.types import Mode
 from pipeline.daemon.app import App
 from pipeline.daemon.sinks import Screen
@@ -283,7 +284,7 @@ def _hold_sessions(session: Callable[[Settings], App], settings: Settings) -> tu
             return app, code
         settings = app.settings
         # Beside the next one: the report draws plots, and nobody at the desk waits for it.
-        threading.Thread(target=_finish, args=(app.folder,), name="report", daemon=True).start()
+        Thread(partial(_finish, app.folder), "report", failed=lambda _: None).start()
 
 
 def _finish(folder: Path) -> None:

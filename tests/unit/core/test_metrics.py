@@ -148,3 +148,15 @@ def test_an_engine_s_totals_are_counted_once_and_what_nobody_can_tell_is_left_ou
     assert read["stark_engine_memory_bytes", "final"] == 8
     assert ("stark_engine_gpu_busy_ratio", "final") not in read, "it is on no GPU any more"
     assert read["stark_engine_tokens_per_second", "final"] == 0
+
+
+def test_a_total_that_went_down_ends_nothing_and_counts_nothing() -> None:
+    metrics = Metrics()
+    figures = dict.fromkeys([*ENGINE_GAUGES, *ENGINE_TOTALS])
+    for busy_s in (5.02, 5.01):
+        metrics.engine("partial", {**figures, "busy_seconds": busy_s})
+    metrics.queues({}, {"blocks": 2})
+    metrics.queues({}, {"blocks": 1})
+    read = samples(metrics)
+    assert read["stark_engine_busy_seconds_total", "partial"] == 5.02
+    assert read["stark_dropped_total", "blocks"] == 2

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.daemon import DURATION_S, SCRIPT, Service, until
-from tests.support.fakes import FakeSource, FakeTranslator, pcm_of
+from tests.support.daemon import DURATION_S, SCRIPT, Service, reached, until
+from tests.support.fakes import FakeRecognizer, FakeSource, FakeTranslator, pcm_of
 
 pytestmark = pytest.mark.slow
 
@@ -72,6 +72,36 @@ def test_a_listener_that_hangs_gets_no_sign_of_life(
 
         source = FakeSource(pcm_of(SCRIPT, 2.0), hold=True)
         assert Service(tmp_path / "sessions", source=source, fast=False).run(wait) == 0
+
+
+def test_a_transcriber_that_hangs_gets_no_sign_of_life(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pipeline.workers.group.STUCK_S", 0.5)
+    hung, go_on = threading.Event(), threading.Event()
+
+    def hang(_: int) -> bool:
+        hung.set()
+        return not go_on.wait(60)
+
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
+        systemd.bind(str(tmp_path / "notify"))
+        monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
+        monkeypatch.setenv("WATCHDOG_USEC", "300000")
+
+        async def wait(service: Service) -> None:
+            await reached(hung.is_set)
+            await asyncio.sleep(1.5)
+            told(systemd)
+            await asyncio.sleep(1.0)
+            assert "WATCHDOG=1" not in told(systemd)
+            go_on.set()
+            await reached(lambda: "WATCHDOG=1" in told(systemd))
+
+        source = FakeSource(pcm_of(SCRIPT, DURATION_S), speed=2)
+        recognizer = FakeRecognizer(SCRIPT, fails=hang)
+        service = Service(tmp_path / "sessions", source=source, recognizer=recognizer, fast=False)
+        assert service.run(wait) == 0
 
 
 def test_it_goes_on_looking_after_a_final_translator_that_hung(tmp_path: Path) -> None:

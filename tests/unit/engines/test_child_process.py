@@ -64,6 +64,7 @@ def does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str) -> ChildPro
         ),
         ("os.kill(os.getpid(), signal.SIGSEGV)", Cause("engine-crashed", "crashed (SIGSEGV)")),
         ("os.kill(os.getpid(), signal.SIGKILL)", Cause("engine-killed", "was killed (SIGKILL)")),
+        ("os.kill(os.getpid(), 35)", Cause("engine-crashed", "crashed (signal 35)")),
         (
             "os.write(1, b'one\\ntwo\\n'); os._exit(3)",
             Cause("engine-crashed", "ended with code 3: two"),

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +19,10 @@ import pytest
 from pipeline.core.errors import EngineCancelledError, EngineError
 from pipeline.core.resources import bundled
 from pipeline.core.types import SAMPLE_RATE
-from pipeline.engines.process import TranslatorProcess
+from pipeline.engines.process import TranslatorProcess, Work
 from pipeline.engines.specification import EngineSpec
 from scripts.bench.recordings import read_audio
+from scripts.training.models.ct2_weights import read_raw
 from tests.support.engine_processes import (
     PATIENT_S,
     TEXT,
@@ -59,6 +64,54 @@ def test_it_says_what_the_engine_itself_says(keep: Callable[..., Kept], part: st
     assert grown
     assert alone.text.startswith(grown[0])
     assert kept.process.translate("half a \ud83d character").text  # type: ignore[union-attr]
+
+
+def test_two_threads_that_ask_at_once_are_both_counted(keep: Callable[..., Kept]) -> None:
+    class Hesitant(TranslatorProcess):
+        """Another thread always gets its turn between reading the figures and replacing them."""
+
+        @property
+        def work(self) -> Work:
+            before: Work = self.__dict__.get("counted", Work())
+            time.sleep(0.05)
+            return before
+
+        @work.setter
+        def work(self, new: Work) -> None:
+            self.__dict__["counted"] = new
+
+    kept = keep("partial")
+    kept.process.__class__ = Hesitant
+    kept.process.load()
+    kept.ask()
+    once = kept.process.work.generated_tokens
+    threads = [threading.Thread(target=kept.ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert kept.process.work.generated_tokens == 5 * once > 0
+
+
+def test_a_flipped_bit_that_leaves_a_translation_without_a_score_costs_the_score_alone(
+    keep: Callable[..., Kept], tmp_path: Path
+) -> None:
+    healthy = spec("partial")
+    model = tmp_path / "marian"
+    shutil.copytree(healthy.model, model)
+    weights = bytearray((model / "model.bin").read_bytes())
+    scale = read_raw(model / "model.bin")[0]["decoder/embeddings/weight_scale"]
+    at = weights.index(scale.tobytes())
+    weights[at + 3] ^= 0x40  # bit 30 of its first number
+    (model / "model.bin").write_bytes(weights)
+    kept = keep("partial", engine=replace(healthy, model=model))
+    kept.process.load()
+    translator = kept.process
+    assert isinstance(translator, TranslatorProcess)
+    assert kept.ask() is not None
+    with pytest.raises(EngineError, match="no score"):
+        translator.score(TEXT, "Gracia y paz a vosotros.")
+    assert kept.codes == []
 
 
 def test_hotwords_and_the_deadline_travel_with_each_call(keep: Callable[..., Kept]) -> None:

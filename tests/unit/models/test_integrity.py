@@ -75,10 +75,14 @@ def test_of_a_model_of_ones_own_nothing_is_known(tmp_path: Path) -> None:
     assert wrong_files(tmp_path) == wrong_files(tmp_path / "a.gguf") == []
 
 
+def unexpected(error: BaseException) -> None:
+    raise error
+
+
 def test_in_the_background_each_wrong_file_is_told(pulled: Path) -> None:
     flip(pulled / "model.bin")
     told: list[str] = []
-    hashing = BackgroundHashing([pulled, pulled, Path("/nowhere")], told.append)
+    hashing = BackgroundHashing([pulled, pulled, Path("/nowhere")], told.append, unexpected)
     hashing.start()
     hashing._thread.join(20)
     hashing.stop()
@@ -96,7 +100,7 @@ def test_the_end_waits_for_one_piece_at_most(pulled: Path) -> None:
         told.append(message)
         begun.set()
 
-    hashing = BackgroundHashing([pulled] * 2 + [pulled.parent], tell)
+    hashing = BackgroundHashing([pulled] * 2 + [pulled.parent], tell, unexpected)
     hashing.start()
     assert begun.wait(20)
     hashing.stop()

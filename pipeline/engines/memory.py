@@ -1,0 +1,71 @@
+"""How much memory a process can get, and whether that is enough to load a model.
+
+Libraries have many ways to say that they got no memory, and some only crash. So a load that failed
+is judged by what there was, and by their words only where that was enough.
+"""
+
+from __future__ import annotations
+
+import resource
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+import psutil
+
+_LIBRARIES_BYTES: Final = 150_000_000
+"""What an engine's interpreter and libraries hold beside the model: 125 MB with Whisper."""
+_ADDRESSES_BYTES: Final = 1_000_000_000
+"""Addresses that they take: 570 MB with Whisper on 2 cores, more with each further thread."""
+
+
+def address_limit(pid: int = 0) -> int | None:
+    """Return how many bytes of addresses a process may have (ulimit -v, LimitAS=), None for any.
+
+    `pid` 0 is this process. One that is gone has no limit.
+    """
+    with suppress(OSError):
+        soft, _ = resource.prlimit(pid, resource.RLIMIT_AS)
+        return None if soft == resource.RLIM_INFINITY else soft
+    return None
+
+
+def free_bytes() -> int:
+    """Return how many bytes the machine, or the control group of this process, still has."""
+    return min(int(psutil.virtual_memory().available), *_rooms(_own_group()))
+
+
+def is_enough(model: Path, *, addresses: int | None, free: int) -> bool:
+    """Whether a model can be loaded in so many addresses (None: any) and bytes of free memory."""
+    files = size_bytes(model)
+    has_addresses = addresses is None or addresses >= _ADDRESSES_BYTES + 2 * files
+    return has_addresses and free >= _LIBRARIES_BYTES + files
+
+
+def size_bytes(model: Path) -> int:
+    """Return the size of a model's files, without those that cannot be looked at."""
+    files = model.iterdir() if model.is_dir() else [model]
+    total = 0
+    for file in files:
+        with suppress(OSError):
+            total += file.stat().st_size
+    return total
+
+
+def _own_group() -> Path:
+    """Return the folder of this process's control group (version 2)."""
+    with suppress(OSError):
+        for line in Path("/proc/self/cgroup").read_text().splitlines():
+            if line.startswith("0::"):
+                return Path("/sys/fs/cgroup") / line[3:].lstrip("/")
+    return Path("/sys/fs/cgroup")
+
+
+def _rooms(group: Path) -> list[int]:
+    """Return what a control group and those around it leave free, where they have a limit."""
+    rooms = [2**63]
+    for folder in (group, *group.parents):
+        with suppress(OSError, ValueError):  # "max" is no limit
+            limit = int((folder / "memory.max").read_text())
+            rooms.append(max(0, limit - int((folder / "memory.current").read_text())))
+    return rooms

@@ -1,0 +1,191 @@
+"""Every thread of the real program is ended by an error: the program ends, or goes on and tells."""
+
+from __future__ import annotations
+
+import http.server
+import os
+import signal
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scripts.support.paths import ROOT
+from scripts.support.program import SERMON, Program, call, started
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+
+_HOOK = """
+import sys
+if "pipeline" in sys.orig_argv and "run" in sys.orig_argv:
+    import ctypes, os, pathlib, signal, threading
+    folder = pathlib.Path({folder!r})
+    class KilledByTest(Exception):
+        pass
+    def names(*_):
+        (folder / "new").write_text("\\n".join(each.name for each in threading.enumerate()))
+        (folder / "new").rename(folder / "names")
+    def kill(*_):
+        name = (folder / "kill").read_text()
+        (ident,) = [each.ident for each in threading.enumerate() if each.name == name]
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(
+            ctypes.c_ulong(ident), ctypes.py_object(KilledByTest)
+        )
+    signal.signal(signal.SIGUSR1, names)
+    signal.signal(signal.SIGUSR2, kill)
+"""
+"""Runs in the program before anything else: an error comes up in whatever a thread is at."""
+
+_NO_THREAD = """
+import sys
+if "pipeline" in sys.orig_argv and "run" in sys.orig_argv:
+    import pathlib, resource, threading
+    threading.stack_size(256 * 2**20)  # more than any that an ended thread has left
+    start = threading.Thread.start
+    def start_in_vain(self):
+        if self.name == {name!r}:
+            pages = int(pathlib.Path("/proc/self/statm").read_text().split()[0])
+            limit = pages * resource.getpagesize() + 2**27
+            resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+        start(self)
+    threading.Thread.start = start_in_vain
+"""
+"""From a thread's start on, the system has no memory for the stack of another one."""
+
+PATIENT = {
+    "STARK_TRANSLATE__ENGINES__HANG_S": "120",
+    "STARK_TRANSLATE__TRANSLATE__FINAL__DEADLINE_S": "120",
+}
+
+ENDS = ["listen", "transcribe", "translate"]
+"""They end the service; systemd starts it again, and it goes on with the session."""
+GOES_ON = {
+    "diagnostics": "session-incomplete",
+    "stt keeper": "engine-unattended",
+    "partial keeper": "engine-unattended",
+    "final keeper": "engine-unattended",
+    "output vMix": "output-failed",
+    "publish": "publish-failed",
+}
+"""They begin anew, with this fault."""
+PASSING = {"MainThread", "model hashes", "asyncio_0", "asyncio_1"}
+"""The one that runs the rest, and those with one task: what fails there reaches who asked."""
+
+
+class _Mixer(http.server.BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def mixer() -> Iterator[str]:
+    """Return the address of a vMix that takes everything."""
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Mixer) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+@contextmanager
+def playing(tmp_path: Path, mixer: str) -> Iterator[Program]:
+    """Play the sermon as it was spoken, with every thread that a service can have."""
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / "sitecustomize.py").write_text(_HOOK.format(folder=str(site)))
+    with socket.socket() as nobody:  # bound and not listened to: no server is there
+        nobody.bind(("127.0.0.1", 0))
+        env = PATIENT | {
+            "PYTHONPATH": os.pathsep.join((str(site), str(ROOT), os.environ.get("PYTHONPATH", ""))),
+            "STARK_TRANSLATE__OUTPUTS__VMIX": mixer,
+            "STARK_TRANSLATE__PUBLISH__NATS": f"nats://127.0.0.1:{nobody.getsockname()[1]}",
+        }
+        with started("run", "--input", str(SERMON), cwd=tmp_path, **env) as program:
+            program.wait_for("ready")
+            program.until(lambda: finals(program) >= 1, 120, "captions")
+            yield program
+
+
+def finals(program: Program) -> int:
+    return len(program.journal()) if program.folder.exists() else 0
+
+
+def names(program: Program, site: Path) -> set[str]:
+    """Return the names of the program's threads."""
+    (site / "names").unlink(missing_ok=True)
+    program.process.send_signal(signal.SIGUSR1)
+    found: str = program.until(
+        lambda: (site / "names").exists() and (site / "names").read_text(), 60, "names"
+    )
+    return set(found.splitlines())
+
+
+def kill(program: Program, site: Path, name: str) -> None:
+    """Let an error come up in a thread."""
+    (site / "kill").write_text(name)
+    program.process.send_signal(signal.SIGUSR2)
+
+
+def faults(program: Program) -> list[str]:
+    return [event["code"] for event in program.records("event") if event["event"] == "fault"]
+
+
+def goes_on_without(program: Program, site: Path, name: str, code: str) -> None:
+    """Break a thread: this is told, captions go on, and the thread is there again."""
+    before, shown = faults(program).count(code), finals(program)
+    kill(program, site, name)
+    program.until(lambda: faults(program).count(code) > before, 120, f"{code} of {name}")
+    program.until(lambda: finals(program) > shown, 120, f"captions after {name}")
+    assert name in names(program, site)
+
+
+def test_a_thread_that_captions_can_do_without_begins_anew_and_it_is_told(
+    tmp_path: Path, mixer: str
+) -> None:
+    with playing(tmp_path, mixer) as program:
+        site = tmp_path / "site"
+        assert names(program, site) - PASSING - set(ENDS) == set(GOES_ON)
+        for name, code in GOES_ON.items():
+            goes_on_without(program, site, name, code)
+        assert "could not be kept" in program.health()["reason"]
+        # What was being written when the thread broke is missing, and the end says so.
+        assert program.stop() == 1
+        assert any(line.get("code") == "session-incomplete" for line in program.log)
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_a_thread_that_captions_need_ends_the_program_with_a_sentence(
+    tmp_path: Path, mixer: str, name: str
+) -> None:
+    with playing(tmp_path, mixer) as program:
+        kill(program, tmp_path / "site", name)
+        assert program.end(120) == 1
+        (broken,) = [line for line in program.log if line.get("event") == "worker broken"]
+        assert broken["worker"] == name
+        assert any("KilledByTest" in line for line in [str(broken), *program.noise])
+
+
+@pytest.mark.parametrize("name", ["stt keeper", "diagnostics", "publish", "listen"])
+def test_without_memory_for_a_thread_the_program_ends_with_a_sentence(
+    tmp_path: Path, name: str
+) -> None:
+    site = tmp_path / "site"
+    site.mkdir()
+    (site / "sitecustomize.py").write_text(_NO_THREAD.format(name=name))
+    env = {
+        "PYTHONPATH": os.pathsep.join((str(site), str(ROOT), os.environ.get("PYTHONPATH", ""))),
+        "STARK_TRANSLATE__PUBLISH__NATS": "nats://127.0.0.1:1",
+    }
+    ended = call("run", "--input", str(SERMON), "--port", "0", cwd=tmp_path, env=env)
+    assert ended.returncode == 1
+    assert ended.stderr.rstrip().endswith("[no-memory]")
+    assert "\nTraceback" not in ended.stderr
