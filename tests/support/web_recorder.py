@@ -26,12 +26,15 @@ class WebRecorder:
         self.status = 200
         self._may_answer = threading.Event()
         self._may_answer.set()
+        self.hanging = 0
+        """Requests that have come since `hold`; 0 while all are answered."""
         recorder = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def _answer(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
                 recorder.sent.append(Sent(self.command, self.path, body))
+                recorder.hanging += not recorder._may_answer.is_set()
                 recorder._may_answer.wait()
                 self.send_response(recorder.status)
                 self.end_headers()
@@ -51,6 +54,7 @@ class WebRecorder:
 
     def go_on(self) -> None:
         """Answer what hangs, and what comes."""
+        self.hanging = 0
         self._may_answer.set()
 
     @property
