@@ -44,7 +44,7 @@ class OutputFeed:
         self._is_blank = False
 
     def start(self, emit: Emit) -> None:
-        """Begin; `emit` is told of troubles."""
+        """Begin, with empty screens; `emit` is told of troubles."""
         given = self._settings
         screens: list[tuple[str, MakeRequest]] = []
         if given.vmix:
@@ -59,6 +59,8 @@ class OutputFeed:
             self._streams.append(Outlet("YouTube", youtube(given.youtube), emit))
         for each in (*self._screens, *self._streams):
             each.start()
+        # A daemon that was killed may have left there what is hidden by now.
+        self._refresh()
 
     def close(self) -> None:
         """End; screens are left as they are."""

@@ -132,7 +132,7 @@ class Hall:
             self.said.clear()
             self.hidden.clear()
             self.finals.clear()
-            self.gone_ids.clear()
+        self.gone_ids.clear()
         self.outlets: list[tuple[Outlet, WebRecorder]] = []
         for feed in self.context.outputs.values():
             feed.start(print)
@@ -172,6 +172,13 @@ class Hall:
 
     def take(self, report: CaptionReport) -> None:
         self.app._caption_reports.take(report)
+
+    def add(self, said: Said) -> None:
+        """Know a caption; after a crash it may have the id of one that is off the record."""
+        self.said[said.id] = said
+        self.show_again(said.id)
+        for lang in ("en", *self.langs):
+            self.finals.pop((lang, said.id), None)
 
     def word(self, said: Said | None = None) -> str:
         made = next(self.words)
@@ -290,12 +297,10 @@ class Hall:
     def inspect(self) -> None:
         """Look for what must not be there, wherever somebody could find it."""
         self.look()
-        for server, lang in ((self.screen, self.shown[1]),):
-            if server.sent:
-                query = parse_qs(urlsplit(server.sent[-1].path).query)
-                on_screen = words("".join(query.get("Value", [])))
-                is_dark = self.context.announcer.state[0] == "blank"
-                assert on_screen <= (set() if is_dark else self.allowed(lang)), "vMix"
+        query = parse_qs(urlsplit(self.screen.sent[-1].path).query)
+        is_dark = self.context.announcer.state[0] == "blank"
+        seen = set() if is_dark else self.allowed(self.shown[1])
+        assert words("".join(query.get("Value", []))) <= seen, "vMix"
         self.look_at_files()
         self.look_at_streams()
         told = orjson.dumps([asdict(each) for each in self.context.hub.operators._utterances])
@@ -368,7 +373,7 @@ def speak(hall: Hall, _: int) -> None:
     start_s = hall.now_s
     hall.hear(2.0)
     said = Said(hall.app._group.take_id(), start_s, hall.now_s)
-    hall.said[said.id] = said
+    hall.add(said)
     for report in hall.made(said, "partial", final=False):
         hall.deliver(said, report)
     return None
@@ -493,7 +498,7 @@ def say(hall: Hall, number: int) -> None:
     said = Said(0, hall.now_s, hall.now_s + 2.0, is_closed=True, has_final=True, is_settled=True)
     if hall.obey("say", text=hall.word(said), lang=langs[number % len(langs)]):
         said.id = hall.app._group._ids.last
-        hall.said[said.id] = said
+        hall.add(said)
 
 
 def put_notice(hall: Hall, number: int) -> None:
@@ -535,7 +540,7 @@ def crash(hall: Hall, _: int) -> None:
     hall.folder = left
     hall.on_way.clear()
     for said in hall.said.values():  # nobody returns to what was said before
-        said.is_closed = said.is_settled = True
+        said.is_closed = said.is_settled = said.has_final = True
     hall.begin()
 
 

@@ -111,6 +111,9 @@ def test_each_program_has_its_language_and_keeps_it_awake(tmp_path: Path) -> Non
         assert set(outputs) == {"en", "es", "fr"}
         for feed in outputs.values():
             feed.start(print)
+        wait_for(lambda: all(each.sent for each in (english, spanish, french)))
+        for each in (english, spanish, french):
+            each.sent.clear()  # a screen begins empty
         into_french = setting.context.of(load(flags=flags).settings.by_target()[0])
         setting.coordinator.show(caption("gracia", final=True))
         CaptionCoordinator(into_french, lang="fr").show(caption("grâce", final=True))

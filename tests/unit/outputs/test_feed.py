@@ -36,6 +36,13 @@ def texts(server: WebRecorder) -> list[str]:
     return [each.body.decode().splitlines()[1] for each in server.sent]
 
 
+def begin(feed: OutputFeed, screen: WebRecorder) -> None:
+    """Start a feed, and forget that it has cleared its screen."""
+    feed.start(print)
+    until(lambda: screen.sent)
+    screen.sent.clear()
+
+
 def shown(board: CaptionBoard, key: int, target: str, source: str = "said") -> CaptionMessage:
     """Put a final on a board."""
     message = board.show(caption(key, source, target, final=True))
@@ -47,7 +54,7 @@ def test_a_screen_has_the_newest_final_and_loses_what_is_hidden() -> None:
     board = CaptionBoard("s", "en", "es", 10)
     with WebRecorder() as server:
         feed = OutputFeed(Outputs(vmix=server.url), lambda: NOON)
-        feed.start(print)
+        begin(feed, server)
         for key, text, final in ((1, "medio", False), (1, "uno", True), (2, "dos", True)):
             message = board.show(caption(key, text, text, final=final))
             assert message
@@ -69,7 +76,7 @@ def test_a_blank_screen_is_cleared_and_comes_back() -> None:
     assert message
     with WebRecorder() as server:
         feed = OutputFeed(Outputs(vmix=server.url), lambda: NOON)
-        feed.start(print)
+        begin(feed, server)
         feed.on_caption(message)
         until(lambda: len(server.sent) == 1)
         feed.on_blank(is_blank=True)
@@ -96,7 +103,7 @@ def test_a_program_of_the_spoken_language_has_what_was_said() -> None:
     board = CaptionBoard("s", "en", "es", 10)
     with WebRecorder() as screen, WebRecorder() as stream:
         feed = OutputFeed(Outputs(vmix=screen.url, youtube=stream.url), lambda: NOON, "source")
-        feed.start(print)
+        begin(feed, screen)
         said = board.show(caption(1, "grace", "gracia", final=True))
         assert said
         feed.on_caption(said)
@@ -151,7 +158,7 @@ def test_what_is_off_the_record_leaves_the_screen() -> None:
     board = CaptionBoard("s", "en", "es", 10)
     with WebRecorder() as server:
         feed = OutputFeed(Outputs(vmix=server.url), lambda: NOON)
-        feed.start(print)
+        begin(feed, server)
         message = board.show(caption(1, "uno", "uno", final=True))
         assert message
         feed.on_caption(message)
@@ -166,7 +173,7 @@ def test_freeshow_has_the_newest_final_and_is_cleared() -> None:
     board = CaptionBoard("s", "en", "es", 10)
     with WebRecorder() as server:
         feed = OutputFeed(Outputs(freeshow=server.url, freeshow_variable="Texto"), lambda: NOON)
-        feed.start(print)
+        begin(feed, server)
         message = board.show(caption(1, "uno", "uno", final=True))
         assert message
         feed.on_caption(message)
@@ -176,3 +183,12 @@ def test_freeshow_has_the_newest_final_and_is_cleared() -> None:
         feed.close()
     sent = [orjson.loads(each.body) for each in server.sent]
     assert [(each["name"], each["value"]) for each in sent] == [("Texto", "uno"), ("Texto", "")]
+
+
+def test_what_a_daemon_that_was_killed_has_left_on_a_screen_goes_at_the_start() -> None:
+    with WebRecorder() as server:
+        feed = OutputFeed(Outputs(vmix=server.url), lambda: NOON)
+        feed.start(print)
+        until(lambda: server.sent)
+        feed.close()
+    assert values(server) == [""]
