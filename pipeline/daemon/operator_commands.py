@@ -297,9 +297,8 @@ class OperatorCommands:
             return
         to_s = self._hearing.heard_s
         from_s = max(0.0, to_s - self._facts.off_record_s)
-        # What was typed since the last sound lasts into the time to come.
-        typed = {key for board in self._boards for key in board.ids_from(to_s)}
-        redaction = Redaction(from_s, to_s, (*self._coordinator.open_ids, *typed))
+        also = {key for board in self._boards for key in board.ids_within(from_s, to_s)}
+        redaction = Redaction(from_s, to_s, (*self._coordinator.open_ids, *also))
         self._recorder.purge(redaction)  # first: what follows could be cut short
         self._facts.off_record = True
         self._announcer.announce()

@@ -77,7 +77,7 @@ class OutputFeed:
         # What was typed for the readers of another language was not said.
         is_typed = self._side == "source" and not text and message.target.text
         # A late change of an earlier caption stays away: a screen has room for the newest only.
-        if message.id >= self._last and not is_typed:
+        if message.id == self._last or (message.id > self._last and not is_typed):
             self._last, self._text = message.id, text
             self._refresh()
 

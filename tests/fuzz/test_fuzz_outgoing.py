@@ -176,6 +176,7 @@ class Hall:
     def add(self, said: Said) -> None:
         """Know a caption; after a crash it may have the id of one that is off the record."""
         self.said[said.id] = said
+        self.gone_ids.discard(said.id)
         self.show_again(said.id)
         for lang in ("en", *self.langs):
             self.finals.pop((lang, said.id), None)
@@ -542,6 +543,10 @@ def crash(hall: Hall, _: int) -> None:
     for said in hall.said.values():  # nobody returns to what was said before
         said.is_closed = said.is_settled = said.has_final = True
     hall.begin()
+    for message in hall.context.board.snapshot().messages:
+        # Nothing is left of what its speaker said after an operator had changed it.
+        if said := hall.said.get(message.id):
+            said.end_s = min(said.end_s, message.end_s)
 
 
 _SPEECH = (speak, go_on, fall_silent, translate, translate, resume, settle)

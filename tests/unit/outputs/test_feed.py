@@ -192,3 +192,22 @@ def test_what_a_daemon_that_was_killed_has_left_on_a_screen_goes_at_the_start() 
         until(lambda: server.sent)
         feed.close()
     assert values(server) == [""]
+
+
+def test_a_correction_of_a_typed_caption_leaves_the_screen_of_the_spoken_language_with_its_undo() -> (
+    None
+):
+    board = CaptionBoard("s", "en", "es", 10)
+    with WebRecorder() as server:
+        feed = OutputFeed(Outputs(vmix=server.url), lambda: NOON, "source")
+        begin(feed, server)
+        typed = board.add_typed(1, 20.0, "A las diez", "es")
+        feed.on_caption(typed)
+        corrected = board.correct(1, "At ten")
+        assert corrected
+        feed.on_caption(corrected)
+        until(lambda: server.sent)
+        feed.on_caption(board.put_back(typed))
+        until(lambda: len(server.sent) == 2)
+        feed.close()
+    assert values(server) == ["At ten", ""]
