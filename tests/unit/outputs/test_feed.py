@@ -194,9 +194,7 @@ def test_what_a_daemon_that_was_killed_has_left_on_a_screen_goes_at_the_start() 
     assert values(server) == [""]
 
 
-def test_a_correction_of_a_typed_caption_leaves_the_screen_of_the_spoken_language_with_its_undo() -> (
-    None
-):
+def test_an_undone_correction_leaves_the_screen_of_the_spoken_language() -> None:
     board = CaptionBoard("s", "en", "es", 10)
     with WebRecorder() as server:
         feed = OutputFeed(Outputs(vmix=server.url), lambda: NOON, "source")
