@@ -172,9 +172,13 @@ class CaptionBoard:
         )
         return self._put(message)
 
-    def ids_from(self, start_s: float) -> tuple[int, ...]:
-        """Return the captions that begin at a time of the audio or later."""
-        return tuple(m.id for m in self._sorted() if m.start_s >= start_s)
+    def ids_within(self, from_s: float, to_s: float) -> tuple[int, ...]:
+        """Return captions of a stretch of the audio whose own times do not say so.
+
+        They were typed since `to_s`, or an operator changed them while their speaker went on.
+        """
+        typed = [m.id for m in self._sorted() if m.start_s >= to_s]
+        return (*typed, *(key for key, m in self._passed_over.items() if m.end_s > from_s))
 
     def put_verse(self, caption_id: int, verse: Verse) -> CaptionMessage:
         """Show a printed verse with a caption, for its translation. Raises ProtocolError."""

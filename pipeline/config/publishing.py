@@ -24,7 +24,7 @@ class Publish(Section):
     @classmethod
     def _server_address(cls, nats: str) -> str:
         parts = urlsplit(nats)  # raises ValueError for what it cannot parse, `port` too
-        place = parts.scheme in ("nats", "tls") and parts.hostname and parts.port != 0
+        place = parts.scheme in ("nats", "tls") and _is_host(parts.hostname) and parts.port != 0
         if nats and (not place or not nats.isprintable() or " " in nats):
             # Without the value: a password may stand in it.
             msg = "is not an address such as nats://captions.example.org:4222, or tls://..."
@@ -85,9 +85,17 @@ class Outputs(Section):
     @classmethod
     def _web_address(cls, url: str) -> str:
         parts = urlsplit(url)  # raises ValueError for what it cannot parse, `port` too
-        place = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+        place = parts.scheme in ("http", "https") and _is_host(parts.hostname) and parts.port != 0
         if url and (not place or not url.isprintable() or " " in url):
             # Without the value: YouTube's has the stream's key in it.
             msg = "is not a web address such as http://192.168.1.30:8088"
             raise ValueError(msg)
         return url
+
+
+def _is_host(name: str | None) -> bool:
+    """Whether a name can be looked up: two dots in a row and too long a part cannot."""
+    try:
+        return bool(name and name.encode("idna"))
+    except UnicodeError:
+        return False

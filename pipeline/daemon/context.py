@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -61,11 +61,11 @@ class DaemonContext:
     notifier: Notifier
     verses: VerseDesk
     publisher: Publisher | None
-    """None where nothing is published: the settings do not say so, or it is a rehearsal."""
+    """None where nothing is published."""
     outputs: Mapping[str, OutputFeed]
-    """By language, for other programs; empty where none is named, or it is a rehearsal."""
+    """By language, for other programs; empty where none gets anything."""
     subtitles: LiveSubtitles | None
-    """Those for streams; None where the settings do not ask for them, or it is a rehearsal."""
+    """Those for streams; None where there are none."""
     doubts: DoubtDesk
     sinks: tuple[Sink, ...]
     """The first is the record: what was shown must outlive us."""
@@ -111,7 +111,7 @@ def make_context(
     )
     metrics, degradation = Metrics(), Degradation()
     token = token_in_force(settings.operator.token, Path(settings.session.directory))
-    subtitles = _subtitles(settings, session, mode)
+    leaves = _leaves(settings, session, mode)
     hub = Hub(
         session.board,
         settings.server,
@@ -121,19 +121,17 @@ def make_context(
         metrics=metrics,
         further=session.further,
         past=PastServices(Path(settings.session.directory), running=session.recorder.folder.name),
-        subtitles=subtitles,
+        subtitles=leaves.subtitles,
     )
-    publisher = _publisher(settings, session, mode)
     sinks: tuple[Sink, ...] = (RecordSink(session.recorder), PageSink(hub), MetricsSink(metrics))
-    outputs = _outputs(settings, mode)
     sinks += (
         screen,
         *(
             BlankSink(feed) if lang in session.further else OutputSink(feed)
-            for lang, feed in outputs.items()
+            for lang, feed in leaves.outputs.items()
         ),
-        *([SubtitleSink(subtitles, session.board.target)] if subtitles else []),
-        *([PublishSink(publisher, session.board.target)] if publisher else []),
+        *([SubtitleSink(leaves.subtitles, session.board.target)] if leaves.subtitles else []),
+        *([PublishSink(leaves.publisher, session.board.target)] if leaves.publisher else []),
     )
     return DaemonContext(
         facts=facts,
@@ -146,23 +144,43 @@ def make_context(
         metrics=metrics,
         notifier=Notifier(),
         verses=open_verse_desk(settings, hub.operators.suggest),
-        publisher=publisher,
-        outputs=outputs,
-        subtitles=subtitles,
+        publisher=leaves.publisher,
+        outputs=leaves.outputs,
+        subtitles=leaves.subtitles,
         doubts=open_doubt_desk(facts, hub),
         sinks=sinks,
         further=session.further,
     )
 
 
-def _publisher(settings: Settings, session: OpenSession, mode: Mode) -> Publisher | None:
-    """Return what publishes beyond the hall. In a rehearsal the audience sees nothing of it."""
-    if not settings.publish.nats or mode == "dry-run":
-        return None
+@dataclass(frozen=True, slots=True)
+class _Leaves:
+    """What takes captions beyond our own pages."""
+
+    publisher: Publisher | None = None
+    outputs: Mapping[str, OutputFeed] = field(default_factory=dict)
+    subtitles: LiveSubtitles | None = None
+
+
+def _leaves(settings: Settings, session: OpenSession, mode: Mode) -> _Leaves:
+    """Return what takes captions beyond our own pages, as the settings ask for it.
+
+    The one gate: whatever is not a service (a rehearsal, a demonstration) sends nothing anywhere.
+    """
+    if mode != "live":
+        return _Leaves()
+    return _Leaves(
+        _publisher(settings, session) if settings.publish.nats else None,
+        _outputs(settings),
+        _subtitles(session) if settings.outputs.hls else None,
+    )
+
+
+def _publisher(settings: Settings, session: OpenSession) -> Publisher:
     board = session.board
     status = ServiceStatus(
         session=board.session,
-        mode=mode,
+        mode="live",
         source=board.source,
         targets=(board.target, *session.further),
         state="starting",
@@ -170,20 +188,15 @@ def _publisher(settings: Settings, session: OpenSession, mode: Mode) -> Publishe
     return Publisher(settings.publish, status)
 
 
-def _subtitles(settings: Settings, session: OpenSession, mode: Mode) -> LiveSubtitles | None:
-    """Return the subtitles for streams."""
-    if mode == "dry-run" or not settings.outputs.hls:
-        return None
+def _subtitles(session: OpenSession) -> LiveSubtitles:
     # Numbers of segments must not go back, as the computer's clock may when it is set.
     ahead_s = time.time() - time.monotonic()
     boards = (session.board, *session.further.values())
     return LiveSubtitles(boards, lambda: ahead_s + time.monotonic())
 
 
-def _outputs(settings: Settings, mode: Mode) -> dict[str, OutputFeed]:
+def _outputs(settings: Settings) -> dict[str, OutputFeed]:
     """Return what shows captions in other programs, by language."""
-    if mode == "dry-run":
-        return {}
     source = settings.translate.source
     return {
         lang: OutputFeed(named, lambda: datetime.now(UTC), "source" if lang == source else "target")

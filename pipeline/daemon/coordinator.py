@@ -9,10 +9,12 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 
 import structlog
 
 from pipeline.captions.redaction import Redaction
+from pipeline.core.errors import ProtocolError
 from pipeline.core.reports import Fault, Level, SongChanged, SourceChanged
 from pipeline.core.timestamps import utc_now
 from pipeline.core.types import Caption, Comparison, Transcript, Utterance
@@ -117,7 +119,7 @@ class CaptionCoordinator:
                 self._tracks.of(caption.id).is_held = True
                 self._doubts.hold(caption, time.monotonic())
                 return None
-        return self._put_out(caption, marked=self._doubts.is_marked(caption))
+        return self._keep(self._put_out(caption, marked=self._doubts.is_marked(caption)))
 
     def holds(self, caption_id: int) -> bool:
         """Whether a final is kept back for an operator."""
@@ -127,18 +129,21 @@ class CaptionCoordinator:
         """Return what is kept back, for a page that comes late."""
         return self._doubts.messages(now_s)
 
-    def _release(self, caption_id: int, *, quietly: bool = False) -> None:
+    def _release(self, caption_id: int, *, quietly: bool = False) -> Track | None:
         """Show a doubtful final that was kept back, with its mark; without one nothing happens.
 
-        `quietly`: only the board has it, for `deciding`.
+        `quietly`: only the board has it, for `deciding`. Returns the track if it has settled.
         """
         held = self._doubts.release(caption_id)
         if held is None:
-            return
+            return None
         track = self._tracks.of(caption_id)
         track.is_held, track.held_s = False, time.monotonic() - held.since_s
-        if settled := self._put_out(held.caption, marked=True, quietly=quietly):
-            self._released.append(settled)
+        return self._put_out(held.caption, marked=True, quietly=quietly)
+
+    def _keep_released(self, track: Track | None) -> None:
+        if final := self._keep(track):
+            self._released.append(final)
 
     @contextmanager
     def deciding(self, caption_id: int) -> Iterator[None]:
@@ -149,7 +154,7 @@ class CaptionCoordinator:
         if not self.holds(caption_id):
             yield
             return
-        self._release(caption_id, quietly=True)
+        settled = self._release(caption_id, quietly=True)
         before = self._board.message(caption_id)
         try:
             yield
@@ -157,6 +162,8 @@ class CaptionCoordinator:
             # By identity: whatever changes a caption makes a new message of it.
             if self._board.message(caption_id) is before:
                 self.publish(before)
+            # Last: what has settled is sent as the operator has decided.
+            self._keep_released(settled)
 
     def release_due(self, now_s: float) -> list[Caption]:
         """Show the doubtful finals that have waited for long enough.
@@ -165,16 +172,17 @@ class CaptionCoordinator:
         among them.
         """
         for key in self._doubts.due(now_s):
-            self._release(key)
+            self._keep_released(self._release(key))
         released, self._released = self._released, []
         return released
 
     def release_all(self) -> None:
         """Show all that is kept back: nobody will look any more."""
         for key in self._doubts.ids:
-            self._release(key)
+            self._keep_released(self._release(key))
 
-    def _put_out(self, caption: Caption, *, marked: bool, quietly: bool = False) -> Caption | None:
+    def _put_out(self, caption: Caption, *, marked: bool, quietly: bool = False) -> Track | None:
+        """Show a caption; return its track if it has settled, for `_keep`."""
         utterance = caption.transcript.utterance
         message = self._board.show(caption, marked=marked)
         if message is None and caption.id not in self._tracks:
@@ -189,7 +197,7 @@ class CaptionCoordinator:
             track.note_shown(caption.text, published_s)
         if caption.final:
             mode = self._facts.mode
-            return self._keep(self._tracks.finish(caption, published_s, mode=mode, utc=utc_now()))
+            return self._tracks.finish(caption, published_s, mode=mode, utc=utc_now())
         # The first one: the final translator's words, laid over it, come as captions as well.
         if utterance.is_whole and track.draft is None:
             track.draft = caption
@@ -317,4 +325,18 @@ class CaptionCoordinator:
             sink.on_utterance(track.record)
             if track.heard is not None:
                 sink.on_sound(track.record, track.heard)
+        if track.caption is not None:
+            self._tell_settled(track.caption)
         return track.caption
+
+    def _tell_settled(self, final: Caption) -> None:
+        """Hand on what the board shows of a final now; never the final, which may be hidden."""
+        try:
+            message = self._board.message(final.id)
+        except ProtocolError:  # it has left the history
+            return
+        utterance = final.transcript.utterance
+        ago_s = time.monotonic() - utterance.spoken_s + utterance.end_s - utterance.start_s
+        spoken_utc = datetime.now(UTC) - timedelta(seconds=ago_s)
+        for sink in self._sinks:
+            sink.on_settled(message, spoken_utc)

@@ -53,7 +53,8 @@ class Language:
         if caption.id in self.hidden and self._message(caption.id) is None:
             return  # what is on the board already stays hidden by itself
         self.coordinator.show(caption)
-        text = self.corrected.get(caption.id)
+        # A correction from before it was hidden would bring it back.
+        text = None if caption.id in self.hidden else self.corrected.get(caption.id)
         if text is not None and caption.final and caption.transcript.text != text:
             with self.coordinator.deciding(caption.id):
                 self._correct(caption.id, text)

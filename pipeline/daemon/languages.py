@@ -187,8 +187,8 @@ class Languages:
         """Show what was made of a text that an operator has written."""
         self._languages[result.target].retranslations.on_retranslated(result)
 
-    def redact(self, redaction: Redaction) -> None:
-        """Take what was said in a stretch of time off every screen."""
+    def redact(self, redaction: Redaction) -> set[int]:
+        """Take what was said in a stretch of time off every screen; return the ids that go."""
         # Found first: a deque must not change while it is gone through.
         gone = [
             transcript
@@ -199,8 +199,12 @@ class Languages:
         ]
         for transcript in gone:
             self._settled.remove(transcript)
+        ids: set[int] = set()
         for each in self._languages.values():
-            each.forget(each.coordinator.redact(redaction))
+            removed = each.coordinator.redact(redaction)
+            each.forget(removed)
+            ids |= removed
+        return ids
 
     def return_to_record(self, at_s: float) -> None:
         """Drop all that workers still report of what began before `at_s` of the audio."""

@@ -90,6 +90,7 @@ class OperatorCommands:
         self._announcer = context.announcer
         self._dictionary = context.dictionary
         self._board = context.board
+        self._boards = (context.board, *context.further.values())
         self._recorder = context.recorder
         self._verses = context.verses
         self._operators = context.hub.operators
@@ -296,14 +297,13 @@ class OperatorCommands:
             return
         to_s = self._hearing.heard_s
         from_s = max(0.0, to_s - self._facts.off_record_s)
-        # What was typed since the last sound lasts into the time to come.
-        typed = self._board.ids_from(to_s)
-        redaction = Redaction(from_s, to_s, (*self._coordinator.open_ids, *typed))
+        also = {key for board in self._boards for key in board.ids_within(from_s, to_s)}
+        redaction = Redaction(from_s, to_s, (*self._coordinator.open_ids, *also))
         self._recorder.purge(redaction)  # first: what follows could be cut short
         self._facts.off_record = True
         self._announcer.announce()
         ids = self._coordinator.redact(redaction)
-        self._languages.redact(replace(redaction, ids=tuple(ids)))
+        ids |= self._languages.redact(replace(redaction, ids=tuple(ids)))
         self._written.forget(ids, from_s)
         self._held_rules.forget(from_s)
         # Everything is hidden; who commanded it is answered when not even a kill can undo it.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from datetime import datetime
 
 from pipeline.captions.redaction import Redaction
 from pipeline.core.metrics import Metrics
@@ -22,6 +23,9 @@ from pipeline.records.utterance import UtteranceRecord
 from pipeline.server.hub import Hub
 from pipeline.server.live_subtitles import LiveSubtitles
 from pipeline.session.recorder import SessionRecorder
+
+_OVER: tuple[State, ...] = ("ended", "fault")
+"""States of a service that is over. Its last finals may still come, and nobody has unblanked."""
 
 
 class RecordSink(Sink):
@@ -180,7 +184,9 @@ class BlankSink(Sink):
 
     def on_state(self, state: State, reason: str) -> None:  # noqa: ARG002 - for operators
         """Clear their screens meanwhile."""
-        self._feed.on_blank(is_blank=state == "blank")
+        # A service that ends while the displays are blank leaves these screens dark.
+        if state not in _OVER:
+            self._feed.on_blank(is_blank=state == "blank")
 
 
 class LanguageOutputSink(Sink):
@@ -193,9 +199,9 @@ class LanguageOutputSink(Sink):
         """Show it, if it is final."""
         self._feed.on_caption(message)
 
-    def on_utterance(self, record: UtteranceRecord) -> None:
+    def on_settled(self, message: CaptionMessage, spoken_utc: datetime) -> None:
         """Send it where nothing can be taken back."""
-        self._feed.on_settled(record)
+        self._feed.on_settled(message, spoken_utc)
 
     def on_redaction(self, redaction: Redaction, removed: Sequence[CaptionMessage]) -> None:  # noqa: ARG002
         """Take it off their screens."""
@@ -228,7 +234,8 @@ class SubtitleSink(LanguageSubtitleSink):
 
     def on_state(self, state: State, reason: str) -> None:  # noqa: ARG002 - for operators
         """Leave out what is said while the displays are blank."""
-        self._subtitles.set_blank(is_blank=state == "blank")
+        if state not in _OVER:
+            self._subtitles.set_blank(is_blank=state == "blank")
 
 
 class MetricsSink(Sink):

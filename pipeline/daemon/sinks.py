@@ -6,6 +6,7 @@ Each is told the same things in the same order, and takes what it can use.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 
 from rich.console import RenderableType
@@ -38,6 +39,13 @@ class Sink:
 
     def on_utterance(self, record: UtteranceRecord) -> None:
         """Take the record of an utterance that is done."""
+
+    def on_settled(self, message: CaptionMessage, spoken_utc: datetime) -> None:
+        """Take what the board shows of a caption to which speech can no longer return.
+
+        It may be an operator's text, or empty where the caption is hidden. `spoken_utc` is when it
+        began to be spoken.
+        """
 
     def on_sound(self, record: UtteranceRecord, pcm: Pcm) -> None:
         """Take the samples of an utterance that is done."""

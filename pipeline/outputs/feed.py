@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from pipeline.captions.subtitles import Side
 from pipeline.config.publishing import Outputs
 from pipeline.core.reports import Emit
 from pipeline.outputs.outlet import Outlet
-from pipeline.outputs.requests import Shown, freeshow, propresenter, vmix, youtube
+from pipeline.outputs.requests import (
+    MakeRequest,
+    Shown,
+    freeshow,
+    propresenter,
+    vmix,
+    youtube,
+)
 from pipeline.protocol.caption import CaptionMessage
-from pipeline.records.utterance import UtteranceRecord
 
 
 class OutputFeed:
     """Shows captions in the programs that the settings name. It never waits.
 
-    All of them show one language. A screen that can be changed has the newest final at once, and is
-    cleared when that is hidden or the displays are blank. A stream that cannot take anything back
-    gets finals that have settled.
+    All of them show one language, and what the board shows of it. A screen that can be changed has
+    the newest final at once, and is cleared when that is hidden or the displays are blank. A stream
+    that cannot take anything back gets finals as they are when they settle; an edit that comes
+    while one still waits is sent in its place, and one that is hidden by then is not sent.
     """
 
     def __init__(
@@ -37,21 +44,23 @@ class OutputFeed:
         self._is_blank = False
 
     def start(self, emit: Emit) -> None:
-        """Begin; `emit` is told of troubles."""
+        """Begin, with empty screens; `emit` is told of troubles."""
         given = self._settings
+        screens: list[tuple[str, MakeRequest]] = []
         if given.vmix:
-            made = Outlet("vMix", vmix(given.vmix, given.vmix_title), emit)
-            self._screens.append(made)
+            screens.append(("vMix", vmix(given.vmix, given.vmix_title)))
         if given.propresenter:
             make = propresenter(given.propresenter, given.propresenter_message)
-            self._screens.append(Outlet("ProPresenter", make, emit))
+            screens.append(("ProPresenter", make))
         if given.freeshow:
-            make = freeshow(given.freeshow, given.freeshow_variable)
-            self._screens.append(Outlet("FreeShow", make, emit))
+            screens.append(("FreeShow", freeshow(given.freeshow, given.freeshow_variable)))
+        self._screens = [Outlet(name, make, emit, is_screen=True) for name, make in screens]
         if given.youtube:
             self._streams.append(Outlet("YouTube", youtube(given.youtube), emit))
         for each in (*self._screens, *self._streams):
             each.start()
+        # A daemon that was killed may have left there what is hidden by now.
+        self._refresh()
 
     def close(self) -> None:
         """End; screens are left as they are."""
@@ -60,12 +69,15 @@ class OutputFeed:
 
     def on_caption(self, message: CaptionMessage) -> None:
         """Show a final on screens: a new one, or another version of the one that is there."""
+        if not message.final:
+            return
+        text = self._text_of(message)
+        for each in self._streams:
+            each.revise(message.id, text)
+        # What was typed for the readers of another language was not said.
+        is_typed = self._side == "source" and not text and message.target.text
         # A late change of an earlier caption stays away: a screen has room for the newest only.
-        if message.final and message.id >= self._last:
-            text = message.target.text if self._side == "target" else message.source.text
-            # What was typed for the readers of another language was not said.
-            if not text and self._side == "source" and message.target.text:
-                return
+        if message.id == self._last or (message.id > self._last and not is_typed):
             self._last, self._text = message.id, text
             self._refresh()
 
@@ -77,28 +89,25 @@ class OutputFeed:
 
     def on_redaction(self, removed: Iterable[CaptionMessage]) -> None:
         """Give up what waits, and take off the screens what was said off the record."""
-        for each in (*self._screens, *self._streams):
+        for each in self._streams:
             each.forget()
         for message in removed:
             if message.id >= self._last:
                 self._last, self._text = message.id, ""
         self._refresh()
 
-    def on_settled(self, record: UtteranceRecord) -> None:
-        """Send an utterance's final to streams: it will not change any more."""
-        if record.final is None or self._is_blank:
-            return
-        text = record.final.text if self._side == "target" else record.text
-        if not text:
-            return
-        # YouTube puts a caption where it was spoken in the stream, whenever it comes.
-        late_ms = record.last_syllable_to_final_ms or 0.0
-        ended = datetime.fromisoformat(record.utc) - timedelta(milliseconds=late_ms)
-        began = ended - timedelta(seconds=record.end_s - record.start_s)
-        for each in self._streams:
-            each.show(Shown(text, began))
+    def on_settled(self, message: CaptionMessage, spoken_utc: datetime) -> None:
+        """Send to streams what the board shows of a caption that has settled."""
+        text = self._text_of(message)
+        if text and not self._is_blank:
+            for each in self._streams:
+                # YouTube puts a caption where it was spoken in the stream, whenever it comes.
+                each.show(message.id, Shown(text, spoken_utc))
+
+    def _text_of(self, message: CaptionMessage) -> str:
+        return message.target.text if self._side == "target" else message.source.text
 
     def _refresh(self) -> None:
         text = "" if self._is_blank else self._text
         for each in self._screens:
-            each.show(Shown(text, self._now()))
+            each.show(self._last, Shown(text, self._now()))

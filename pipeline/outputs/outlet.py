@@ -7,8 +7,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections import deque
-from itertools import count
+from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
 import structlog
@@ -28,39 +27,75 @@ _END_S = 2.0
 _AGAIN_S = (1.0, 2.0, 5.0, 10.0)
 
 
-class Outlet:
-    """Shows final captions in another program. `show` may be called from any thread."""
+@dataclass(slots=True)
+class _Waiting:
+    """A caption that has not arrived yet."""
 
-    def __init__(self, name: str, make: MakeRequest, emit: Emit) -> None:
-        """`name`: the program's, for messages. `emit` is told of troubles."""
+    shown: Shown
+    stale_s: float
+    """When nobody wants to see it any more (monotonic)."""
+    number: int = 0
+    """Given with the first try; the same with each, so YouTube knows what it gets twice."""
+
+
+class Outlet:
+    """Shows final captions in another program. All methods may be called from any thread."""
+
+    def __init__(
+        self, name: str, make: MakeRequest, emit: Emit, *, is_screen: bool = False
+    ) -> None:
+        """`name`: the program's, for messages. `emit` is told of troubles.
+
+        A screen has one text at a time, so only the newest waits for it; when that is stale the
+        screen is cleared. Others get each caption once, in order, unless it is stale by then.
+        """
         self.name = name
         self._make = make
         self._emit = emit
-        self._waiting: deque[tuple[float, Shown]] = deque(maxlen=_MOST)
+        self._is_screen = is_screen
+        self._waiting: dict[int, _Waiting] = {}
+        """By caption, the oldest first. Each stays here while it is tried, so that it can still be
+        revised or given up."""
         self._changed = threading.Condition()
+        """Guards `_waiting`, what is in it, and `_is_closing`."""
         self._is_closing = False
-        self._epoch = 0
-        """Grows whenever all that waits is given up."""
         self._number = 0
         self._told = ""
         self._thread = Thread(self._run, f"output {name}", failed=self._broke, again=True)
+
+    @property
+    def waiting(self) -> int:
+        """Captions that have not arrived yet."""
+        return len(self._waiting)
 
     def start(self) -> None:
         """Begin."""
         self._thread.start()
 
-    def show(self, shown: Shown) -> None:
+    def show(self, key: int, shown: Shown) -> None:
         """Show a caption soon; the oldest that wait are given up for it."""
         with self._changed:
-            self._waiting.append((time.monotonic(), shown))
+            if self._is_screen:
+                self._waiting.clear()
+            self._waiting[key] = _Waiting(shown, time.monotonic() + _STALE_S)
+            if len(self._waiting) > _MOST:
+                del self._waiting[next(iter(self._waiting))]
             self._changed.notify()
+
+    def revise(self, key: int, text: str) -> None:
+        """Send another text of a caption if it still waits; without a text, nothing of it."""
+        with self._changed:
+            if not text:
+                self._waiting.pop(key, None)
+            elif key in self._waiting:
+                # In place: if the earlier text is arriving now, it is done with that.
+                waiting = self._waiting[key]
+                waiting.shown = replace(waiting.shown, text=text)
 
     def forget(self) -> None:
         """Give up all captions that wait: what was said is off the record."""
         with self._changed:
             self._waiting.clear()
-            self._epoch += 1
-            self._changed.notify()
 
     def close(self) -> None:
         """End; what still waits has two seconds, where the program answers."""
@@ -80,41 +115,55 @@ class Outlet:
         self._tell(PublishError("output-failed", message, "Captions in the hall go on."))
 
     def _run(self) -> None:
-        while (taken := self._take()) is not None:
-            put_s, shown, epoch = taken
-            # Once a caption and not a try: so YouTube knows what it gets a second time.
-            self._number += 1
-            self._deliver(self._make(shown, self._number), put_s + _STALE_S, epoch)
-
-    def _deliver(self, request: HttpRequest, until_s: float, epoch: int) -> None:
-        """Send a request, again and again until `until_s` or until it is forgotten."""
-        for tries in count():
+        tries = 0
+        while (taken := self._first()) is not None:
+            key, waiting, request = taken
             try:
                 _send(self.name, request)
             except PublishError as problem:
                 self._tell(problem)
                 if problem.code == "output-refused":  # the next one may be taken
-                    return
-                self._wait(_AGAIN_S[min(tries, len(_AGAIN_S) - 1)], epoch)
-                if self._is_closing or epoch != self._epoch or time.monotonic() > until_s:
-                    return
+                    self._done(key, waiting)
+                else:
+                    self._wait(_AGAIN_S[min(tries, len(_AGAIN_S) - 1)])
+                    tries += 1
             else:
+                tries = 0
                 self._recovered()
-                return
+                self._done(key, waiting)
 
-    def _take(self) -> tuple[float, Shown, int] | None:
+    def _first(self) -> tuple[int, _Waiting, HttpRequest] | None:
+        """Wait for a caption and return it with its request; None at the end."""
         with self._changed:
-            while not self._waiting and not self._is_closing:
+            while not self._is_closing:
+                self._drop_stale(time.monotonic())
+                for key, waiting in self._waiting.items():
+                    if not waiting.number:
+                        self._number += 1
+                        waiting.number = self._number
+                    return key, waiting, self._make(waiting.shown, waiting.number)
                 self._changed.wait()
-            return None if self._is_closing else (*self._waiting.popleft(), self._epoch)
+            return None
 
-    def _wait(self, wait_s: float, epoch: int) -> None:
-        until_s = time.monotonic() + wait_s
+    def _drop_stale(self, now_s: float) -> None:
+        for key, waiting in list(self._waiting.items()):
+            if now_s <= waiting.stale_s:
+                continue
+            if self._is_screen:
+                # Sent all the same: what was there before is still on the screen.
+                waiting.shown = replace(waiting.shown, text="")
+            else:
+                del self._waiting[key]
+
+    def _done(self, key: int, waiting: _Waiting) -> None:
         with self._changed:
-            while not self._is_closing and epoch == self._epoch:
-                if (left_s := until_s - time.monotonic()) <= 0:
-                    return
-                self._changed.wait(left_s)
+            # Unless a screen has got another text meanwhile.
+            if self._waiting.get(key) is waiting:
+                del self._waiting[key]
+
+    def _wait(self, wait_s: float) -> None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._is_closing, wait_s)
 
     def _tell(self, problem: PublishError) -> None:
         # Once: an uplink that is down all morning must not fill the desk.
@@ -143,6 +192,8 @@ def _send(name: str, request: HttpRequest) -> None:
             raise _unreachable(name, place, f"HTTP {error.code}") from None
         message = f"{name} at {place} refuses captions: HTTP {error.code}."
         raise PublishError("output-refused", message, "Look at its setting in [outputs].") from None
+    except ValueError:  # UnicodeError of the look-up: a name with two dots in a row, say
+        raise _unreachable(name, place, "its address cannot be looked up") from None
     except (OSError, http.client.HTTPException) as error:
         raise _unreachable(name, place, str(getattr(error, "reason", error))) from None
 

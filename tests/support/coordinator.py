@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -43,13 +44,17 @@ def caption(text: str, *, final: bool, id: int = 1) -> Caption:  # noqa: A002
 
 
 class CaptionScreen(Screen):
-    """Keeps the messages that are shown."""
+    """Keeps the messages that are shown, and what is shown of captions as they settle."""
 
     def __init__(self) -> None:
         self.messages: list[CaptionMessage] = []
+        self.settled: list[tuple[CaptionMessage, datetime]] = []
 
     def on_caption(self, message: CaptionMessage) -> None:
         self.messages.append(message)
+
+    def on_settled(self, message: CaptionMessage, spoken_utc: datetime) -> None:
+        self.settled.append((message, spoken_utc))
 
 
 class CoordinatorFixture:

@@ -24,12 +24,18 @@ class WebRecorder:
     def __init__(self) -> None:
         self.sent: list[Sent] = []
         self.status = 200
+        self._may_answer = threading.Event()
+        self._may_answer.set()
+        self.hanging = 0
+        """Requests that have come since `hold`; 0 while all are answered."""
         recorder = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def _answer(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
                 recorder.sent.append(Sent(self.command, self.path, body))
+                recorder.hanging += not recorder._may_answer.is_set()
+                recorder._may_answer.wait()
                 self.send_response(recorder.status)
                 self.end_headers()
 
@@ -41,6 +47,15 @@ class WebRecorder:
         self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = False
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,))
+
+    def hold(self) -> None:
+        """Answer nothing any more: what comes hangs, until `go_on`."""
+        self._may_answer.clear()
+
+    def go_on(self) -> None:
+        """Answer what hangs, and what comes."""
+        self.hanging = 0
+        self._may_answer.set()
 
     @property
     def url(self) -> str:
@@ -57,6 +72,7 @@ class WebRecorder:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self.go_on()
         self._server.shutdown()
         self._thread.join()
         self._server.server_close()

@@ -16,7 +16,15 @@ def test_addresses_of_servers_are_taken(url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["captions.example.org", "http://host", "nats://", "nats://host:0", "nats://a b"]
+    "url",
+    [
+        "captions.example.org",
+        "http://host",
+        "nats://",
+        "nats://host:0",
+        "nats://a b",
+        "nats://a..b",
+    ],
 )
 def test_other_words_are_refused_with_an_example(url: str) -> None:
     with pytest.raises(ConfigError, match=r"nats://captions\.example\.org:4222"):
@@ -65,3 +73,9 @@ def test_a_language_that_there_is_not_is_refused_by_name() -> None:
     assert re.match(says, str(refused.value).splitlines()[0]), refused.value
     with pytest.raises(ConfigError, match="youtube_lang"):
         load(flags={"outputs.youtube_lang": "French"})
+
+
+@pytest.mark.parametrize("host", ["vmix..local", "a" * 64 + ".local"])
+def test_an_address_that_cannot_be_looked_up_is_refused(host: str) -> None:
+    with pytest.raises(ConfigError, match=r"is not a web address such as"):
+        load(flags={"outputs.vmix": f"http://{host}:8088"})

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -182,3 +184,26 @@ def test_off_the_record_goes_what_may_still_be_resumed(
     assert {each["event"] for each in setting.written()} == {"command", "off-record"}
     assert setting.written("captions.jsonl") == []
     assert (setting.recorder.folder / "transcript.es.txt").read_text() == ""
+
+
+def test_what_settles_is_told_as_the_board_has_it_with_the_time_it_was_said(
+    setting: CoordinatorFixture,
+) -> None:
+    coordinator, heard = setting.coordinator, spoken(4, "silence", spoken_s=time.monotonic() - 5)
+    coordinator.on_closed(heard)
+    coordinator.show(translated(heard, "máquina"))
+    setting.commands.obey(command("edit", 1, "operador"))
+    assert setting.screen.settled == []
+    coordinator.on_settled(1)
+    ((message, spoken_utc),) = setting.screen.settled
+    assert message.target.text == "operador"
+    # One second long, its last syllable five seconds ago.
+    assert 6 <= (datetime.now(UTC) - spoken_utc).total_seconds() < 30
+
+
+def test_nothing_settles_of_a_text_that_was_none(setting: CoordinatorFixture) -> None:
+    setting.coordinator.on_closed(spoken(4, "silence"))
+    filtered = replace(transcript(), utterance=spoken(4, "silence"), filtered="no-speech")
+    setting.coordinator.on_filtered(filtered)
+    setting.coordinator.on_settled(1)
+    assert setting.screen.settled == []

@@ -181,3 +181,13 @@ def test_what_an_operator_wrote_into_the_draft_stands(desk: Desk) -> None:
     made = replace(caption("wrong", final=True), doubt=0.9, is_doubtful=True)
     desk.coordinator.show(made)
     assert (desk.told, desk.shown[-1]) == ([], ("right", True, False))
+
+
+@pytest.mark.parametrize(("name", "sent"), [("hide", ""), ("edit", "right"), ("approve", "wrong")])
+def test_what_settles_with_the_decision_is_sent_as_the_operator_decided(
+    desk: Desk, name: str, sent: str
+) -> None:
+    desk.say()
+    desk.commands.obey(command(name, 1, "right"))
+    assert [message.target.text for message, _ in desk.screen.settled] == [sent]
+    assert [settled.text for settled in desk.coordinator.release_due(0.0)] == ["wrong"]

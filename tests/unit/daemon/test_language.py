@@ -286,3 +286,26 @@ def test_what_was_corrected_before_a_doubtful_final_came_stands_with_it(
     doubtful.come(4)
     doubtful.languages.look(LATER)
     assert doubtful.texts()[-1] == ("Faith!", "le sort")
+
+
+def test_a_correction_does_not_bring_back_what_was_hidden_after_it(desk: Desk) -> None:
+    desk.board.show(replace(made("gra", "es", number=2), final=False))
+    desk.french.show(replace(made("grâ", "fr", number=2), final=False))
+    for name in ("correct", "hide"):
+        desk.commands.obey(command(name, id=2, text="grace"))
+    desk.languages.show(Rendition("fr", made("grâce", "fr", number=2)))
+    assert desk.texts() == [("gracious", "gracieux")]
+
+
+def test_what_was_just_typed_for_one_language_goes_off_the_record_there_and_cannot_be_undone(
+    desk: Desk,
+) -> None:
+    # Nothing was heard since: it begins where the stretch that goes ends.
+    desk.commands.obey(command("say", text="Priez pour Anna", lang="fr"))
+    assert ("", "Priez pour Anna") in desk.texts()
+    desk.recorder.start()
+    desk.commands.obey(command("off-record"))
+    assert desk.texts() == []
+    with pytest.raises(ProtocolError, match="nothing to take back"):
+        desk.commands.obey(command("undo"))
+    assert desk.written("captions.fr.jsonl") == []

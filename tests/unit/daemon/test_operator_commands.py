@@ -296,3 +296,16 @@ def test_the_settings_are_not_noted_as_reloaded_when_they_were_not(setting: Sett
     with pytest.raises(ProtocolError, match="config-bad-value"):
         setting.do("reload")
     assert setting.events() == []
+
+
+def test_what_an_operator_changed_early_goes_off_the_record_with_all_that_was_said_of_it(
+    setting: CoordinatorFixture,
+) -> None:
+    """Its caption has the times of the partial that was changed; its speaker went on for long."""
+    setting.coordinator.show(caption(1, "gra", "gracia"))
+    setting.commands.obey(command("edit", 1, "Gracia y Anna"))
+    setting.coordinator.show(caption(1, "grace and more", "gracia y más", final=True, end_s=100.0))
+    setting.hearing.heard_s = 101.0
+    setting.commands.obey(command("off-record"))
+    assert setting.board.snapshot().messages == ()
+    assert setting.written("captions.jsonl") == []

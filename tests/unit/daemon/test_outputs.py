@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
@@ -35,7 +36,8 @@ from pipeline.dictionary.store import Dictionary
 from pipeline.publish.publisher import Publisher
 from pipeline.publish.stream import ServiceStatus
 from pipeline.session.recorder import SessionRecorder
-from tests.support.coordinator import CoordinatorFixture, caption
+from tests.support.commands import command
+from tests.support.coordinator import CoordinatorFixture, caption, utterance
 from tests.support.recorder import wait_for
 from tests.support.web_recorder import WebRecorder
 
@@ -74,7 +76,7 @@ def test_edits_are_shown_but_only_engines_captions_are_counted(setting: Coordina
     assert [line["target"]["text"] for line in journal] == ["gracia", "la gracia"]
 
 
-def test_a_rehearsal_tells_nobody_outside(tmp_path: Path) -> None:
+def test_a_rehearsal_and_a_demonstration_tell_nobody_outside(tmp_path: Path) -> None:
     outside = {
         "publish.nats": "nats://127.0.0.1:1",
         "outputs.freeshow": "http://127.0.0.1:1",
@@ -82,13 +84,15 @@ def test_a_rehearsal_tells_nobody_outside(tmp_path: Path) -> None:
     }
     told = {PublishSink, OutputSink, SubtitleSink}
     settings = load(flags={"operator.token": "secret", **outside}).settings
-    for mode, kinds in (("live", told), ("dry-run", set())):
+    for mode, kinds in (("live", told), ("dry-run", set()), ("demo", set())):
         folder = tmp_path / mode
         recorder = SessionRecorder(folder, source="en", target="es", on_fault=print)
         session = OpenSession(recorder, CaptionBoard("test", "en", "es", 10), None)
         dictionary = Dictionary(settings)
         context = make_context(settings, session, dictionary, cast("Mode", mode), Screen())
         assert {type(sink) for sink in context.sinks} & told == kinds
+        is_sent = [bool(each) for each in (context.publisher, context.outputs, context.subtitles)]
+        assert is_sent == [mode == "live"] * 3
         recorder.close(5)
 
 
@@ -107,9 +111,13 @@ def test_each_program_has_its_language_and_keeps_it_awake(tmp_path: Path) -> Non
         assert set(outputs) == {"en", "es", "fr"}
         for feed in outputs.values():
             feed.start(print)
+        wait_for(lambda: all(each.sent for each in (english, spanish, french)))
+        for each in (english, spanish, french):
+            each.sent.clear()  # a screen begins empty
         into_french = setting.context.of(load(flags=flags).settings.by_target()[0])
         setting.coordinator.show(caption("gracia", final=True))
         CaptionCoordinator(into_french, lang="fr").show(caption("grâce", final=True))
+        wait_for(lambda: all(len(each.sent) == 1 for each in (english, spanish, french)))
         for sink in setting.context.sinks:
             sink.on_state("blank", "")
         wait_for(lambda: all(len(each.sent) == 2 for each in (english, spanish, french)))
@@ -122,6 +130,50 @@ def test_each_program_has_its_language_and_keeps_it_awake(tmp_path: Path) -> Non
     setting.languages.look(0.0)
     assert [each.watchers for each in setting.languages.health(0.0)] == [1]
     setting.recorder.close(5)
+
+
+def test_what_an_operator_hides_or_edits_before_its_final_never_reaches_a_stream(
+    tmp_path: Path,
+) -> None:
+    with WebRecorder() as server:
+        setting = CoordinatorFixture(tmp_path, {"outputs.youtube": server.url})
+        (feed,) = setting.context.outputs.values()
+        feed.start(print)
+        for key in (1, 2, 3):
+            setting.coordinator.on_closed(utterance(key))
+            setting.coordinator.show(caption(f"parcial {key}", final=False, id=key))
+        setting.commands.obey(command("hide", 1))
+        setting.commands.obey(command("edit", 2, "operador"))
+        for key in (1, 2, 3):
+            setting.coordinator.show(caption(f"máquina {key}", final=True, id=key))
+        wait_for(lambda: len(server.sent) == 2)
+        feed.close()
+        setting.recorder.close(5)
+    assert [each.body.decode().splitlines()[1] for each in server.sent] == ["operador", "máquina 3"]
+
+
+def test_a_service_that_ends_while_blank_lights_no_screen_and_sends_nothing(
+    tmp_path: Path,
+) -> None:
+    with WebRecorder() as screen, WebRecorder() as stream:
+        flags = {"outputs.freeshow": screen.url, "outputs.youtube": stream.url}
+        setting = CoordinatorFixture(tmp_path, flags)
+        (feed,) = setting.context.outputs.values()
+        feed.start(print)
+        setting.facts.has_begun = True
+        setting.commands.obey(command("blank"))
+        wait_for(lambda: screen.sent)
+        quiet = replace(utterance(), can_resume=True)
+        final = caption("gracia", final=True)
+        final = replace(final, transcript=replace(final.transcript, utterance=quiet))
+        setting.coordinator.on_closed(quiet)
+        setting.coordinator.show(final)
+        setting.facts.has_ended = True
+        setting.context.announcer.announce()
+        setting.coordinator.settle()
+        feed.close()
+        setting.recorder.close(5)
+    assert all(b"gracia" not in each.body for each in screen.sent + stream.sent)
 
 
 def test_what_every_display_is_sent_is_published(setting: CoordinatorFixture) -> None:

@@ -11,9 +11,8 @@ from pipeline.captions.board import CaptionBoard
 from pipeline.captions.redaction import Redaction
 from pipeline.config.publishing import Outputs
 from pipeline.outputs.feed import OutputFeed
-from pipeline.records.utterance import FinalRecord
+from pipeline.protocol.caption import CaptionMessage
 from scripts.support.captions import caption
-from scripts.support.records import utterance_record
 from tests.support.web_recorder import WebRecorder
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
@@ -32,15 +31,35 @@ def values(server: WebRecorder) -> list[str]:
     return [query["Value"][0] for query in queries]
 
 
+def texts(server: WebRecorder) -> list[str]:
+    """Return what a stream was given, in the order in which it came."""
+    return [each.body.decode().splitlines()[1] for each in server.sent]
+
+
+def begin(feed: OutputFeed, screen: WebRecorder) -> None:
+    """Start a feed, and forget that it has cleared its screen."""
+    feed.start(print)
+    until(lambda: screen.sent)
+    screen.sent.clear()
+
+
+def shown(board: CaptionBoard, key: int, target: str, source: str = "said") -> CaptionMessage:
+    """Put a final on a board."""
+    message = board.show(caption(key, source, target, final=True))
+    assert message
+    return message
+
+
 def test_a_screen_has_the_newest_final_and_loses_what_is_hidden() -> None:
     board = CaptionBoard("s", "en", "es", 10)
     with WebRecorder() as server:
         feed = OutputFeed(Outputs(vmix=server.url), lambda: NOON)
-        feed.start(print)
+        begin(feed, server)
         for key, text, final in ((1, "medio", False), (1, "uno", True), (2, "dos", True)):
             message = board.show(caption(key, text, text, final=final))
             assert message
             feed.on_caption(message)
+            until(lambda: not final or values(server)[-1:] == [text])  # noqa: B023 - at once
         edited, hidden = board.edit(1, "tarde"), board.hide(2)
         assert edited
         assert hidden
@@ -57,10 +76,12 @@ def test_a_blank_screen_is_cleared_and_comes_back() -> None:
     assert message
     with WebRecorder() as server:
         feed = OutputFeed(Outputs(vmix=server.url), lambda: NOON)
-        feed.start(print)
+        begin(feed, server)
         feed.on_caption(message)
+        until(lambda: len(server.sent) == 1)
         feed.on_blank(is_blank=True)
         feed.on_blank(is_blank=True)
+        until(lambda: len(server.sent) == 2)
         feed.on_blank(is_blank=False)
         until(lambda: len(server.sent) == 3)
         feed.close()
@@ -68,45 +89,76 @@ def test_a_blank_screen_is_cleared_and_comes_back() -> None:
 
 
 def test_a_stream_gets_what_has_settled_with_the_time_it_was_said() -> None:
+    board = CaptionBoard("s", "en", "es", 10)
     with WebRecorder() as server:
         feed = OutputFeed(Outputs(youtube=f"{server.url}/c?cid=key"), lambda: NOON)
         feed.start(print)
-        feed.on_settled(utterance_record(1, "amén", last_syllable_to_final_ms=1_250.0))
-        feed.on_settled(utterance_record(2, "", filtered="repetition", final=None))
+        feed.on_settled(shown(board, 1, "amén"), NOON)
         until(lambda: server.sent)
         feed.close()
-    # The record is of 09:30:07.250, 1.25 s after the last syllable; it took 2.5 s to say.
-    assert [each.body for each in server.sent] == ["2026-11-22T09:30:03.500\namén\n".encode()]
+    assert [each.body for each in server.sent] == ["2026-11-22T12:00:00.000\namén\n".encode()]
 
 
 def test_a_program_of_the_spoken_language_has_what_was_said() -> None:
     board = CaptionBoard("s", "en", "es", 10)
     with WebRecorder() as screen, WebRecorder() as stream:
         feed = OutputFeed(Outputs(vmix=screen.url, youtube=stream.url), lambda: NOON, "source")
-        feed.start(print)
+        begin(feed, screen)
         said = board.show(caption(1, "grace", "gracia", final=True))
-        typed = board.add_typed(2, 20.0, "A las diez", "es")
+        assert said
+        feed.on_caption(said)
+        until(lambda: screen.sent)
+        feed.on_caption(board.add_typed(2, 20.0, "A las diez", "es"))
         hidden = board.hide(1)
-        record = utterance_record(
-            1, "grace", final=FinalRecord(lang="es", text="gracia", engine="gemma")
-        )
-        for message in (said, typed):
-            assert message
-            feed.on_caption(message)
-        feed.on_settled(record)
         assert hidden
         feed.on_caption(hidden)
+        feed.on_settled(hidden, NOON)
+        feed.on_settled(shown(board, 3, "gracia", "mercy"), NOON)
         until(lambda: len(screen.sent) == 2 and stream.sent)
         feed.close()
     assert values(screen) == ["grace", ""]
-    assert stream.sent[0].body.decode().splitlines()[1] == "grace"
+    assert texts(stream) == ["mercy"]
+
+
+def test_what_is_hidden_or_edited_before_it_settles_reaches_a_stream_as_the_board_has_it() -> None:
+    board = CaptionBoard("s", "en", "es", 10)
+    with WebRecorder() as server:
+        feed = OutputFeed(Outputs(youtube=server.url), lambda: NOON)
+        feed.start(print)
+        for key in (1, 2, 3):
+            shown(board, key, f"maquina {key}")
+        board.hide(1)
+        board.edit(2, "operador")
+        for key in (1, 2, 3):
+            feed.on_settled(board.message(key), NOON)
+        until(lambda: len(server.sent) == 2)
+        feed.close()
+    assert texts(server) == ["operador", "maquina 3"]
+
+
+def test_what_still_waits_for_a_stream_follows_the_operator() -> None:
+    board = CaptionBoard("s", "en", "es", 10)
+    with WebRecorder() as server:
+        server.hold()
+        feed = OutputFeed(Outputs(youtube=server.url), lambda: NOON)
+        feed.start(print)
+        for key in (1, 2, 3, 4):
+            feed.on_settled(shown(board, key, f"maquina {key}"), NOON)
+        until(lambda: server.sent)  # the first one: it hangs, and can no longer be taken back
+        for message in (board.hide(1), board.hide(2), board.edit(3, "operador")):
+            assert message
+            feed.on_caption(message)
+        server.go_on()
+        until(lambda: len(server.sent) == 3)
+        feed.close()
+    assert texts(server) == ["maquina 1", "operador", "maquina 4"]
 
 
 def test_what_is_off_the_record_leaves_the_screen() -> None:
     board = CaptionBoard("s", "en", "es", 10)
     with WebRecorder() as server:
         feed = OutputFeed(Outputs(vmix=server.url), lambda: NOON)
-        feed.start(print)
+        begin(feed, server)
         message = board.show(caption(1, "uno", "uno", final=True))
         assert message
         feed.on_caption(message)
@@ -121,7 +173,7 @@ def test_freeshow_has_the_newest_final_and_is_cleared() -> None:
     board = CaptionBoard("s", "en", "es", 10)
     with WebRecorder() as server:
         feed = OutputFeed(Outputs(freeshow=server.url, freeshow_variable="Texto"), lambda: NOON)
-        feed.start(print)
+        begin(feed, server)
         message = board.show(caption(1, "uno", "uno", final=True))
         assert message
         feed.on_caption(message)
@@ -131,3 +183,29 @@ def test_freeshow_has_the_newest_final_and_is_cleared() -> None:
         feed.close()
     sent = [orjson.loads(each.body) for each in server.sent]
     assert [(each["name"], each["value"]) for each in sent] == [("Texto", "uno"), ("Texto", "")]
+
+
+def test_what_a_daemon_that_was_killed_has_left_on_a_screen_goes_at_the_start() -> None:
+    with WebRecorder() as server:
+        feed = OutputFeed(Outputs(vmix=server.url), lambda: NOON)
+        feed.start(print)
+        until(lambda: server.sent)
+        feed.close()
+    assert values(server) == [""]
+
+
+def test_an_undone_correction_leaves_the_screen_of_the_spoken_language() -> None:
+    board = CaptionBoard("s", "en", "es", 10)
+    with WebRecorder() as server:
+        feed = OutputFeed(Outputs(vmix=server.url), lambda: NOON, "source")
+        begin(feed, server)
+        typed = board.add_typed(1, 20.0, "A las diez", "es")
+        feed.on_caption(typed)
+        corrected = board.correct(1, "At ten")
+        assert corrected
+        feed.on_caption(corrected)
+        until(lambda: server.sent)
+        feed.on_caption(board.put_back(typed))
+        until(lambda: len(server.sent) == 2)
+        feed.close()
+    assert values(server) == ["At ten", ""]

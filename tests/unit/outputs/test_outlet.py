@@ -4,10 +4,13 @@ import socket
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
 
 from pipeline.core.reports import Fault, Report
 from pipeline.outputs.outlet import Outlet
-from pipeline.outputs.requests import Shown, youtube
+from pipeline.outputs.requests import Shown, vmix, youtube
 from tests.support.web_recorder import WebRecorder
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
@@ -20,6 +23,12 @@ def until(condition: Callable[[], object]) -> None:
         time.sleep(0.01)
 
 
+def values(server: WebRecorder) -> list[str]:
+    """Return the texts that a vMix title was given."""
+    queries = (parse_qs(urlsplit(each.path).query, keep_blank_values=True) for each in server.sent)
+    return [query["Value"][0] for query in queries]
+
+
 def codes(reports: list[Report]) -> list[str]:
     return [report.code for report in reports if isinstance(report, Fault)]
 
@@ -29,8 +38,8 @@ def test_captions_arrive_in_their_order_with_their_number() -> None:
     with WebRecorder() as server:
         outlet = Outlet("YouTube", youtube(f"{server.url}/c?cid=key"), reports.append)
         outlet.start()
-        for text in ("uno", "dos", "tres"):
-            outlet.show(Shown(text, NOON))
+        for key, text in enumerate(("uno", "dos", "tres")):
+            outlet.show(key, Shown(text, NOON))
         until(lambda: len(server.sent) == 3)
         outlet.close()
     assert [each.path for each in server.sent] == [f"/c?cid=key&seq={n}" for n in (1, 2, 3)]
@@ -44,8 +53,8 @@ def test_a_refusal_is_told_once_and_holds_nothing_up() -> None:
         server.status = 403
         outlet = Outlet("YouTube", youtube(f"{server.url}/c?cid=secret"), reports.append)
         outlet.start()
-        for text in ("uno", "dos"):
-            outlet.show(Shown(text, NOON))
+        for key, text in enumerate(("uno", "dos")):
+            outlet.show(key, Shown(text, NOON))
         until(lambda: len(server.sent) == 2)
         outlet.close()
     assert codes(reports) == ["output-refused"]
@@ -59,7 +68,7 @@ def test_what_is_not_there_is_told_and_the_end_does_not_wait_for_it() -> None:
     reports: list[Report] = []
     outlet = Outlet("vMix", youtube(f"http://127.0.0.1:{port}/"), reports.append)
     outlet.start()
-    outlet.show(Shown("uno", NOON))
+    outlet.show(1, Shown("uno", NOON))
     until(lambda: reports)
     outlet.close()
     assert codes(reports) == ["output-unreachable"]
@@ -68,9 +77,9 @@ def test_what_is_not_there_is_told_and_the_end_does_not_wait_for_it() -> None:
 def test_only_the_newest_wait() -> None:
     outlet = Outlet("vMix", youtube("http://127.0.0.1:1/"), print)
     for number in range(1000):
-        outlet.show(Shown(str(number), NOON))
-    assert len(outlet._waiting) == 20
-    assert outlet._waiting[-1][1].text == "999"
+        outlet.show(number, Shown(str(number), NOON))
+    assert outlet.waiting == 20
+    assert list(outlet._waiting) == [*range(980, 1000)]
 
 
 def test_what_is_off_the_record_is_not_sent_any_more() -> None:
@@ -78,12 +87,55 @@ def test_what_is_off_the_record_is_not_sent_any_more() -> None:
         server.status = 503
         outlet = Outlet("YouTube", youtube(f"{server.url}/c"), lambda _: None)
         outlet.start()
-        for text in ("geheim", "auch geheim"):
-            outlet.show(Shown(text, NOON))
+        for key, text in enumerate(("geheim", "auch geheim")):
+            outlet.show(key, Shown(text, NOON))
         until(lambda: server.sent)
         outlet.forget()
         server.status = 200
-        outlet.show(Shown("danach", NOON))
+        outlet.show(3, Shown("danach", NOON))
         until(lambda: server.sent[-1].body.endswith(b"danach\n"))
         outlet.close()
     assert [each.body.split(b"\n")[1] for each in server.sent[:-1]] == [b"geheim"]
+
+
+def test_a_screen_that_was_away_gets_the_newest_text_alone() -> None:
+    with WebRecorder() as server:
+        server.hold()
+        outlet = Outlet("vMix", vmix(server.url, "1"), print, is_screen=True)
+        outlet.start()
+        outlet.show(0, Shown("0", NOON))
+        until(lambda: server.sent)  # it hangs
+        for number in range(1, 9):
+            outlet.show(number, Shown(str(number), NOON))
+        server.go_on()
+        until(lambda: not outlet.waiting)
+        outlet.close()
+    assert values(server) == ["0", "8"]
+
+
+def test_what_is_too_old_is_not_sent_when_a_program_is_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("pipeline.outputs.outlet._STALE_S", -1.0)
+    with WebRecorder() as stream, WebRecorder() as screen:
+        youtube_outlet = Outlet("YouTube", youtube(stream.url), print)
+        vmix_outlet = Outlet("vMix", vmix(screen.url, "1"), print, is_screen=True)
+        for outlet in (youtube_outlet, vmix_outlet):
+            outlet.show(1, Shown("uno", NOON))
+            outlet.start()
+        until(lambda: not (youtube_outlet.waiting or vmix_outlet.waiting))
+        for outlet in (youtube_outlet, vmix_outlet):
+            outlet.close()
+    # A screen still shows what it had before: nothing is better than that.
+    assert (stream.sent, values(screen)) == ([], [""])
+
+
+def test_an_address_that_cannot_be_looked_up_is_told_and_the_thread_goes_on() -> None:
+    reports: list[Report] = []
+    outlet = Outlet("vMix", vmix("http://vmix..local:8088", "1"), reports.append)
+    outlet.start()
+    outlet.show(1, Shown("uno", NOON))
+    until(lambda: reports)
+    assert outlet._thread.is_alive()
+    outlet.close()
+    assert codes(reports) == ["output-unreachable"]
