@@ -245,6 +245,12 @@ class CaptionBoard:
             earlier = self._passed_over.pop(earlier.id, earlier)
         return self._put(replace(earlier, seq=self.seq + 1, revision=old.revision + 1))
 
+    def untranslated(self) -> list[CaptionMessage]:
+        """Return the finals in which the spoken words stand in for a translation, newest first."""
+        left = (each for each in self._messages.values() if each.target.engine == "source")
+        shown = (each for each in left if each.final and each.target.text)
+        return sorted(shown, key=lambda each: each.id, reverse=True)
+
     def snapshot(self) -> Snapshot:
         """Return all captions that have something to show."""
         shown = (

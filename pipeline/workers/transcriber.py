@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -72,6 +73,7 @@ class Transcribe(Worker):
         self._shed = shed
         self._free_s = 0.0
         self._doing: Utterance | None = None
+        self._at_s = math.inf
         recognizer.is_cancelled = self._is_cancelled
         self._last: Transcript | None = None
 
@@ -81,6 +83,14 @@ class Transcribe(Worker):
         return "; ".join(
             filter(None, (self._recognizer.degraded_reason, self.quick.degraded_reason))
         )
+
+    @property
+    def waiting_since_s(self) -> float:
+        """When the whole utterance was closed that is at work or waits longest (monotonic).
+
+        Infinity for none. Any thread may ask.
+        """
+        return min(self._at_s, self._utterances.waiting_since_s)
 
     def load(self) -> None:
         """Load recognizer and quick translator. Of the latter one that crashes is done without."""
@@ -98,7 +108,9 @@ class Transcribe(Worker):
                 if isinstance(work, Retranslation):
                     self.quick.retranslate(work)
                 else:
+                    self._at_s = work.closed_s if work.is_whole else math.inf
                     self.take(work)
+                    self._at_s = math.inf
                 # What was handed over earlier than this has waited: records tell how long.
                 self._free_s = time.monotonic()
         finally:
