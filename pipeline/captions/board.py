@@ -144,7 +144,7 @@ class CaptionBoard:
         return self._put(replace(new, corrected=True))
 
     def retranslate(self, caption_id: int, target: TargetText) -> CaptionMessage:
-        """Show what was made of an operator's source text. Raises ProtocolError."""
+        """Show what was made of a source text later. Raises ProtocolError."""
         old = self.message(caption_id)
         return self._put(self._revised(old, old.source, target, len(target.text)))
 
