@@ -270,12 +270,6 @@ class WorkerGroup:
         return ended or not self.may_shed or now_s - self.listen.beat_s < SILENT_S
 
     @property
-    def translating(self) -> int | None:
-        """The utterance that the final translator is at."""
-        doing = self._translate.doing if self._translate else None
-        return doing[0].id if doing else None
-
-    @property
     def heard_s(self) -> float:
         """Where in the session's audio it is, seconds."""
         return self.listen.heard_s

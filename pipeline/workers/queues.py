@@ -91,7 +91,10 @@ class DraftQueue(queue.Queue[Draft | None]):
         with self.not_empty:
             self.not_empty.wait_for(lambda: self._qsize() or self._asked)
             if not self._qsize():
-                return self._asked.popleft()
+                # An operator waits for what they have written; of the rest the first comes first.
+                asked = next((each for each in self._asked if not each.is_speech), self._asked[0])
+                self._asked.remove(asked)
+                return asked
             draft = self._get()
             self.not_full.notify()
             return draft
