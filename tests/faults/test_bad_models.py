@@ -125,7 +125,7 @@ def test_a_broken_model_of_a_further_language_costs_that_language_only(
         + ("partial = { engine = 'none' }\n" if section == "final" else "")
     )
     with started("run", "--input", str(SERMON), cwd=tmp_path, **variable) as program:
-        fault = program.wait_for("fault", 60)
+        fault = program.wait_for("fault")
         program.until(lambda: len(program.journal()) >= 2, 120, "captions")
         told = program.health()["languages"][0]["setback"]
         assert program.stop() == 0
@@ -158,7 +158,7 @@ def test_a_bit_that_flips_in_a_model_is_told_while_it_serves(tmp_path: Path) -> 
     wav(tmp_path / "a.wav", np.zeros(16_000 * 120))
     variable = {"STARK_TRANSLATE__TRANSLATE__PARTIAL__MODEL": str(model)}
     with started("run", "--input", "a.wav", cwd=tmp_path, **variable) as program:
-        fault = program.wait_for("fault", 60)
+        fault = program.wait_for("fault")
         assert program.stop() == 0
     assert fault["code"] == "model-changed"
     assert str(model / "model.bin") in fault["message"]
