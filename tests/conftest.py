@@ -39,8 +39,6 @@ FAST_S = 0.3
 """A test that takes more of the processor has the mark `slow`."""
 MARKS = {"slow", "browser", "sound", "train"}
 """What `make check` leaves out."""
-SECOND_CHANCE = MARKS - {"train"}
-"""A browser drops a key and a sound server a block, once in some thousand runs of such a test."""
 WHOLE = "tests/contract/"
 """Here a test looks at every file there is, and runs before every commit all the same."""
 
@@ -71,13 +69,6 @@ def pytest_collection() -> Iterator[None]:
         gc.freeze()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run what leans on a browser, a sound server or real time once more where it fails."""
-    for item in items:
-        if not SECOND_CHANCE.isdisjoint(item.keywords):
-            item.add_marker(pytest.mark.flaky(reruns=1))
-
-
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     """Note how much of the processor a test takes, programs that it runs included."""
@@ -89,13 +80,7 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Tell of second chances, and name the tests that `make check` should not run.
-
-    Neither fails anything: a machine may be slow. But a test that is named here often has a fault.
-    """
-    for report in terminalreporter.getreports("rerun"):
-        terminalreporter.section(f"failed at first: {report.nodeid}")
-        terminalreporter.write_line(report.longreprtext)
+    """Name the tests that `make check` should not run; that fails nothing: machines may be slow."""
     took_s = {
         report.nodeid: dict(report.user_properties).get("cpu_s", 0.0)
         for report in terminalreporter.getreports("passed")

@@ -144,7 +144,7 @@ class CaptionBoard:
         return self._put(replace(new, corrected=True))
 
     def retranslate(self, caption_id: int, target: TargetText) -> CaptionMessage:
-        """Show what was made of an operator's source text. Raises ProtocolError."""
+        """Show what was made of a source text later. Raises ProtocolError."""
         old = self.message(caption_id)
         return self._put(self._revised(old, old.source, target, len(target.text)))
 
@@ -248,6 +248,12 @@ class CaptionBoard:
         if not earlier.final:
             earlier = self._passed_over.pop(earlier.id, earlier)
         return self._put(replace(earlier, seq=self.seq + 1, revision=old.revision + 1))
+
+    def untranslated(self) -> list[CaptionMessage]:
+        """Return the finals in which the spoken words stand in for a translation, newest first."""
+        left = (each for each in self._messages.values() if each.target.engine == "source")
+        shown = (each for each in left if each.final and each.target.text)
+        return sorted(shown, key=lambda each: each.id, reverse=True)
 
     def snapshot(self) -> Snapshot:
         """Return all captions that have something to show."""

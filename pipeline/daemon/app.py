@@ -118,6 +118,7 @@ class App:
             group,
             coordinator,
             languages=languages,
+            retranslations=commands.retranslations,
             reload=reload,
             health=health,
             changed=self._changed,

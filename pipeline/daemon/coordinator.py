@@ -49,12 +49,9 @@ class CaptionCoordinator:
         self._released: list[Caption] = []
         """Finals that an operator has let go and that have settled with it."""
 
-    def lag_s(self, now_s: float, *, but: int | None = None) -> float:
-        """Return the age of the oldest closed utterance without a final caption.
-
-        The one whose id is `but` does not count.
-        """
-        return self._tracks.lag_s(now_s, but=but)
+    def lag_s(self, now_s: float) -> float:
+        """Return the age of the oldest closed utterance without a final caption."""
+        return self._tracks.lag_s(now_s)
 
     @property
     def unfinished(self) -> int:

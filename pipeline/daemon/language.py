@@ -12,6 +12,7 @@ from pipeline.core.errors import ProtocolError
 from pipeline.core.types import Caption, Transcript
 from pipeline.daemon.context import DaemonContext
 from pipeline.daemon.coordinator import CaptionCoordinator
+from pipeline.daemon.late_translations import LateTranslations
 from pipeline.daemon.retranslations import Retranslations
 from pipeline.engines.sharing import LanguageTranslator
 from pipeline.protocol.caption import CaptionMessage
@@ -30,6 +31,7 @@ class Language:
     coordinator: CaptionCoordinator
     workers: LanguageWorkers
     retranslations: Retranslations
+    late: LateTranslations
     translator: LanguageTranslator | None
     """Its turn at a shared final translator, which is to know how many watch."""
     may_rest: bool

@@ -21,11 +21,11 @@ from pipeline.core.types import Transcript, Utterance
 from pipeline.daemon.context import DaemonContext
 from pipeline.daemon.coordinator import CaptionCoordinator
 from pipeline.daemon.language import Back, Language
+from pipeline.daemon.late_translations import LateTranslations
 from pipeline.daemon.retranslations import Retranslations
 from pipeline.engines.sharing import LanguageTranslator
 from pipeline.protocol.desk import DoubtfulMessage
 from pipeline.records.health import RUNG_NAMES, LanguageHealth
-from pipeline.workers.degradation import REASON
 from pipeline.workers.languages import LanguageWorkers, TargetEngines
 from pipeline.workers.queues import without_sound
 
@@ -49,6 +49,7 @@ class Languages:
         engines: Sequence[TargetEngines],
     ) -> None:
         """Take the parts, in the order of `settings.translate.targets`."""
+        self._facts = context.facts
         self._hub = context.hub
         self._subtitles = context.subtitles
         self._shown_elsewhere = tuple(context.outputs)
@@ -61,12 +62,14 @@ class Languages:
             own = context.of(alone)
             final = engine.final
             coordinator = CaptionCoordinator(own, lang=target.lang)
+            retranslations = Retranslations(own.board, coordinator, group.retranslate)
             self._languages[target.lang] = Language(
                 lang=target.lang,
                 context=own,
                 coordinator=coordinator,
                 workers=group,
-                retranslations=Retranslations(own.board, coordinator, group.retranslate),
+                retranslations=retranslations,
+                late=LateTranslations(own.board, retranslations),
                 translator=final if isinstance(final, LanguageTranslator) else None,
                 may_rest=target.rest and group.may_rest,
             )
@@ -86,8 +89,11 @@ class Languages:
             each.coordinator.release_due(now_s)
             self._set_watchers(each, watchers, now_s)
             if each.workers.observe(now_s):
-                rung = each.workers.degradation.rung
-                log.warning("rung", language=each.lang, rung=rung.name, reason=REASON[rung])
+                ladder = each.workers.degradation
+                reason = ladder.reason
+                log.warning("rung", language=each.lang, rung=ladder.rung.name, reason=reason)
+            has_time = not self._facts.off_record and each.workers.has_time(now_s)
+            each.late.look(now_s, has_time=has_time)
 
     def on_closed(self, utterance: Utterance) -> None:
         """Note that a final utterance is on its way."""

@@ -25,6 +25,7 @@ from pipeline.daemon.held_rules import HeldRules, refusal
 from pipeline.daemon.languages import Languages
 from pipeline.daemon.new_day import ask_for_new_session
 from pipeline.daemon.notices import Notices
+from pipeline.daemon.retranslations import Retranslations
 from pipeline.daemon.service_notes import ServiceNotes
 from pipeline.daemon.undo import Undo
 from pipeline.daemon.written_texts import Speech, WrittenTexts
@@ -109,6 +110,11 @@ class OperatorCommands:
     def notices(self) -> Notices:
         """The notice on every screen."""
         return self._written.notices
+
+    @property
+    def retranslations(self) -> Retranslations:
+        """Those of the first target."""
+        return self._written.retranslations
 
     def done(self, name: CommandName) -> DoneMessage:
         """Return what operators' pages are told of a command that was obeyed."""

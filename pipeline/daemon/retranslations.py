@@ -1,4 +1,5 @@
-"""Texts that operators have written, on their way through the translators and back.
+"""Texts that operators have written, or that were left in the spoken language, on their way through
+the translators and back.
 
 Belongs to the event loop's thread.
 """
@@ -32,12 +33,13 @@ class Retranslations:
         self._coordinator = coordinator
         self._ask = ask
         self._tickets = 0
-        self._awaited: dict[int, Show] = {}
+        self._awaited: dict[int, tuple[Show, bool]] = {}
 
-    def of_caption(self, message: CaptionMessage) -> None:
-        """Have the source text of a caption translated.
+    def of_caption(self, message: CaptionMessage, *, is_speech: bool = False) -> int:
+        """Have the source text of a caption translated; return the request's ticket.
 
-        What comes back is shown unless an operator has changed the caption meanwhile.
+        What comes back is shown unless the caption has changed meanwhile. `is_speech`: no operator
+        has written it, so that none is told where it cannot be translated.
         """
         seq = message.seq
 
@@ -54,23 +56,36 @@ class Retranslations:
                 # The final translation comes behind the quick one, and may replace just that.
                 seq = revised.seq
 
-        self.of_text(message.source, show, message)
+        return self.of_text(message.source, show, message, is_speech=is_speech)
 
-    def of_text(self, source: SourceText, show: Show, of: CaptionMessage | None = None) -> None:
-        """Have a text translated; `show` gets what is made of it."""
+    def of_text(
+        self,
+        source: SourceText,
+        show: Show,
+        of: CaptionMessage | None = None,
+        *,
+        is_speech: bool = False,
+    ) -> int:
+        """Have a text translated; `show` gets what is made of it. Return the request's ticket."""
         self._tickets += 1
-        self._awaited[self._tickets] = show
-        self._ask(Retranslation(self._tickets, _transcript(source, of)))
+        self._awaited[self._tickets] = show, is_speech
+        self._ask(Retranslation(self._tickets, _transcript(source, of), is_speech=is_speech))
+        return self._tickets
+
+    def awaits(self, ticket: int) -> bool:
+        """Whether more may come of a request."""
+        return ticket in self._awaited
 
     def on_retranslated(self, result: Retranslated) -> None:
         """Show a translation that is still wanted."""
-        show = self._awaited.get(result.ticket)
-        if show is None:
+        if result.ticket not in self._awaited:
             return
+        show, is_speech = self._awaited[result.ticket]
         if result.caption is None or result.caption.final:
             del self._awaited[result.ticket]
         if result.caption is not None:
             show(result.caption)
+        if result.caption is not None or is_speech:
             return
         message = "What an operator has written could not be translated."
         self._coordinator.on_fault(Fault("translate", "not-retranslated", message))

@@ -13,7 +13,7 @@ from pipeline.core.types import Mode, SongControl, SongMode, State
 from pipeline.daemon.sinks import Sink
 from pipeline.records.events import ModelUsed
 from pipeline.session.recorder import SessionRecorder
-from pipeline.workers.degradation import REASON, Degradation, Rung
+from pipeline.workers.degradation import Degradation, Rung
 
 OFF_RECORD = "off the record"
 SONG = "captions go on by themselves when somebody speaks"
@@ -82,7 +82,7 @@ class StateAnnouncer:
         facts, rung = self._facts, self._degradation.rung
         purging = OFF_RECORD_OWED if self._recorder.purging else ""
         disk = self._recorder.degraded_reason
-        reason = _all(REASON[rung] or facts.degraded_reason, purging, disk)
+        reason = _all(self._degradation.reason, facts.degraded_reason, purging, disk)
         lost = _all(facts.source_lost, disk)
         gravest_first: list[tuple[object, State, str]] = [
             (facts.has_ended, "ended", ""),

@@ -15,11 +15,13 @@ from pipeline.daemon.context import DaemonContext
 from pipeline.daemon.coordinator import CaptionCoordinator
 from pipeline.daemon.health import Health
 from pipeline.daemon.languages import Languages
+from pipeline.daemon.late_translations import LateTranslations
 from pipeline.daemon.new_day import NewDay
 from pipeline.daemon.reload import Reload
+from pipeline.daemon.retranslations import Retranslations
 from pipeline.records.events import RungEvent
 from pipeline.records.health import EngineHealth
-from pipeline.workers.degradation import REASON
+from pipeline.workers.degradation import Waits
 from pipeline.workers.group import WorkerGroup
 
 log = structlog.get_logger()
@@ -39,11 +41,15 @@ class Supervisor:
         coordinator: CaptionCoordinator,
         *,
         languages: Languages,
+        retranslations: Retranslations,
         reload: Reload,
         health: Health,
         changed: asyncio.Event,
     ) -> None:
-        """Take the parts; `changed` is set when a translator that hangs is no longer waited for."""
+        """Take the parts; `changed` is set when a translator that hangs is no longer waited for.
+
+        `retranslations` are the first target's.
+        """
         self._facts = context.facts
         self._announcer = context.announcer
         self._degradation = context.degradation
@@ -52,6 +58,7 @@ class Supervisor:
         self._group = group
         self._coordinator = coordinator
         self._languages = languages
+        self._late = LateTranslations(context.board, retranslations)
         self._reload = reload
         self._health = health
         self._notifier = context.notifier
@@ -101,13 +108,10 @@ class Supervisor:
             self._changed.set()
 
     def _check(self, now_s: float) -> None:
-        # What the final translator is at is not late: its draft is on screen, and it has a
-        # deadline of its own. What waits for it is.
-        lag_s = self._coordinator.lag_s(now_s, but=self._group.translating)
         # Not of a file that is played fast: it has no clock to fall behind.
-        if self._group.may_shed and self._degradation.observe(lag_s, now_s):
-            rung = self._degradation.rung
-            log.warning("rung", rung=rung.name, lag_s=round(lag_s, 2), reason=REASON[rung])
+        waits, ladder = self._group.waits(now_s), self._degradation
+        if self._group.may_shed and ladder.observe(waits, now_s):
+            log.warning("rung", rung=ladder.rung.name, **_rounded(waits), reason=ladder.reason)
             self._recorder.record(RungEvent(utc=utc_now(), rung=self._health.rung))
         if self._group.check_translator(now_s):
             self._coordinator.on_fault(
@@ -119,12 +123,18 @@ class Supervisor:
         for final in self._coordinator.release_due(now_s):
             self._group.compare(final)
             self._languages.offer(final.transcript)
+        has_time = not self._facts.off_record and self._group.has_time(now_s)
+        self._late.look(now_s, has_time=has_time)
         self._languages.look(now_s)
         self._facts.degraded_reason = self._group.degraded_reason
         self._announcer.announce()
         self._metrics.queues(self._group.queues(), asdict(self._health.dropped))
         for engine in self._health.engines():
             self._metrics.engine(engine.engine, _figures(engine))
+
+
+def _rounded(waits: Waits) -> dict[str, float]:
+    return {stage: round(wait_s, 2) for stage, wait_s in asdict(waits).items()}
 
 
 def _figures(engine: EngineHealth) -> dict[str, float | None]:

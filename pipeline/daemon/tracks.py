@@ -79,15 +79,15 @@ class Tracks:
         """Return an utterance's track, a new one if need be."""
         return self._tracks.setdefault(utterance_id, Track())
 
-    def lag_s(self, now_s: float, *, but: int | None = None) -> float:
+    def lag_s(self, now_s: float) -> float:
         """Return the age of the oldest closed utterance without a final caption.
 
-        The one whose id is `but` does not count, nor what is kept back for an operator.
+        What is kept back for an operator does not count.
         """
         closed = [
             track.closed.closed_s
-            for key, track in self._tracks.items()
-            if track.closed is not None and key != but and not track.is_held
+            for track in self._tracks.values()
+            if track.closed is not None and not track.is_held
         ]
         return now_s - min(closed) if closed else 0.0
 

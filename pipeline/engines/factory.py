@@ -18,6 +18,7 @@ from pipeline.audio.song_head import LinearSongDetector
 from pipeline.config.schema import Settings
 from pipeline.core.errors import ConfigError, ModelError
 from pipeline.dictionary.store import Dictionary
+from pipeline.engines.broken import BrokenTranslator
 from pipeline.engines.model_specs import (
     behind_server,
     exllama_spec,
@@ -179,8 +180,8 @@ class TargetProcesses:
     """The translators of a further target language."""
 
     lang: str
-    partial: TranslatorProcess | None
-    final: TranslatorProcess | LanguageTranslator | None
+    partial: TranslatorProcess | BrokenTranslator | None
+    final: TranslatorProcess | LanguageTranslator | BrokenTranslator | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +190,7 @@ class EngineProcesses:
 
     recognizer: RecognizerProcess
     partial: TranslatorProcess | None
-    final: TranslatorProcess | LanguageTranslator | None
+    final: TranslatorProcess | LanguageTranslator | BrokenTranslator | None
     compare: TranslatorProcess | None
     further: tuple[TargetProcesses, ...] = ()
 
@@ -229,9 +230,7 @@ def engine_processes(settings: Settings, *, compare: bool) -> EngineProcesses:
         further=tuple(
             TargetProcesses(
                 lang=alone.translate.target,
-                partial=translator_process(
-                    alone, _of_target(partial_spec, alone), _part(QUICK, alone.translate.target)
-                ),
+                partial=_further_partial(alone),
                 final=finals[alone.translate.target],
             )
             for alone in settings.by_target()
@@ -239,13 +238,26 @@ def engine_processes(settings: Settings, *, compare: bool) -> EngineProcesses:
     )
 
 
+def _further_partial(alone: Settings) -> TranslatorProcess | BrokenTranslator | None:
+    """Return the quick translator of a further target language."""
+    spec = _of_target(partial_spec, alone)
+    if isinstance(spec, BrokenTranslator):
+        return spec
+    return translator_process(alone, spec, _part(QUICK, alone.translate.target))
+
+
 def _final_processes(
     settings: Settings,
-) -> dict[str, TranslatorProcess | LanguageTranslator | None]:
+) -> dict[str, TranslatorProcess | LanguageTranslator | BrokenTranslator | None]:
     """Return the final translator of each target language, in turns at one where that can be."""
     specs = {settings.translate.target: final_spec(settings)}
+    broken: dict[str, BrokenTranslator] = {}
     for alone in settings.by_target():
-        specs[alone.translate.target] = _of_target(final_spec, alone)
+        spec = _of_target(final_spec, alone)
+        if isinstance(spec, BrokenTranslator):
+            broken[alone.translate.target] = spec
+        else:
+            specs[alone.translate.target] = spec
     alike: list[tuple[EngineSpec, list[str]]] = []
     for lang, spec in specs.items():
         # One process for all that are alike: its weights are in memory once.
@@ -254,7 +266,8 @@ def _final_processes(
             same.append(lang)
         elif spec is not None:
             alike.append((spec, [lang]))
-    finals: dict[str, TranslatorProcess | LanguageTranslator | None] = dict.fromkeys(specs)
+    finals: dict[str, TranslatorProcess | LanguageTranslator | BrokenTranslator | None]
+    finals = {**dict.fromkeys(specs), **broken}
     # Languages that ask one server share its requests, each with a process of its own.
     turns: dict[str, Turns] = {}  # by the server's address
     for each in (settings, *settings.by_target()):
@@ -285,19 +298,20 @@ def _part(part: Part, langs: str) -> Part:
 
 def _of_target(
     describe: Callable[[Settings], EngineSpec | None], alone: Settings
-) -> EngineSpec | None:
-    """Return the description of a further target's engine.
+) -> EngineSpec | BrokenTranslator | None:
+    """Return the description of a further target's engine, or what says that it is broken.
 
-    Raises ModelError and ConfigError that name the target.
+    Raises ModelError and ConfigError that name the target, where the settings are wrong.
     """
     lang = alone.translate.target
     try:
         if (spec := describe(alone)) is not None and spec.kind != "marian":
             language(lang)  # a prompt has to name it
     except (ModelError, ConfigError) as error:
-        raise type(error)(
-            error.code, f"translate.targets, {lang!r}: {error.message}", error.fix
-        ) from None
+        message = f"translate.targets, {lang!r}: {error.message}"
+        if error.code == "model-broken":  # costs this language only
+            return BrokenTranslator(ModelError(error.code, message, error.fix))
+        raise type(error)(error.code, message, error.fix) from None
     return spec
 
 

@@ -215,3 +215,9 @@ def process_of(engine: object) -> EngineProcess | None:
     """Return the process of an engine, or that which it takes turns at; None if it has none."""
     itself = engine.engine if isinstance(engine, LanguageTranslator) else engine
     return itself if isinstance(itself, EngineProcess) else None
+
+
+def is_there(engine: object) -> bool:
+    """Whether an engine can be asked now: its process has loaded, or it needs none."""
+    process = process_of(engine)
+    return process is None or process.pid is not None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from abc import abstractmethod
 
-from pipeline.core.errors import EngineError
+from pipeline.core.errors import EngineError, ModelCrashError, ModelError
 from pipeline.core.reports import Emit, Fault, WorkerEnded, WorkerReady
 from pipeline.core.shortage import without_resources
 from pipeline.core.threads import Thread
@@ -18,8 +18,9 @@ FAULTS_IN_A_ROW = 5
 """So many engine errors without a success between them mean that the engine is gone."""
 
 
-UNUSABLE = {"model-broken", "model-crashes"}
-"""Codes of models that are where the settings say, and cannot be used all the same."""
+def is_unusable(error: ModelError) -> bool:
+    """Whether a model is where the settings say, and cannot be used all the same."""
+    return isinstance(error, ModelCrashError) or error.code == "model-broken"
 
 
 class Worker(Thread):

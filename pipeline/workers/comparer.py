@@ -15,7 +15,7 @@ from pipeline.core.errors import EngineError, EngineGoneError, ModelError
 from pipeline.core.reports import Emit, Fault
 from pipeline.core.types import Caption, Comparison, Span
 from pipeline.engines.protocols import Translator
-from pipeline.workers.base import UNUSABLE, Worker
+from pipeline.workers.base import Worker, is_unusable
 
 LIMIT = 16
 """Captions that may wait."""
@@ -54,7 +54,7 @@ class Compare(Worker):
         try:
             self._translator.load()
         except ModelError as error:
-            if error.code not in UNUSABLE:
+            if not is_unusable(error):
                 raise  # a mistake in the settings
             self.emit(Fault(self.name, error.code, error.message))
             self._useless = True

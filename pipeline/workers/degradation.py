@@ -1,18 +1,20 @@
 """Give up quality by rungs when the machine falls behind, and never content.
 
-Pure: lag in, rung out. Climbing takes one reading above a rung's limit; stepping back takes
-`CALM_S` seconds below half of it, so that the rung does not flutter.
+Pure: waits in, rungs out. Each stage has a ladder of its own: a text that waits for the recognizer
+is no reason to give up its translation. Climbing takes one reading above a rung's limit; stepping
+back takes `CALM_S` seconds below half of it, so that the rung does not flutter.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import IntEnum
 
 CALM_S = 10.0
 
 
 class Rung(IntEnum):
-    """What is given up; each rung keeps what the ones before it gave up."""
+    """What is given up; a rung of a ladder keeps what those before it gave up."""
 
     FULL = 0
     FEWER_PARTIALS = 1
@@ -29,33 +31,52 @@ LIMIT_S = {
     Rung.SOURCE_CAPTIONS: 12.0,
     Rung.BEHIND: 20.0,
 }
-"""Age of the oldest utterance still without a final caption, in seconds, that leads to a rung.
-
-The one that the final translator is at does not count: that takes seconds on a processor, when
-nothing is behind.
-"""
+"""How long something has waited for a stage, in seconds, that leads to a rung."""
 
 REASON = {
     Rung.FULL: "",
     Rung.FEWER_PARTIALS: "a little behind: fewer partial captions",
     Rung.NO_PARTIALS: "behind: no partial captions",
     Rung.PARTIAL_ENGINE_FINALS: "behind: the quick translator makes the finals",
-    Rung.SOURCE_CAPTIONS: "far behind: captions in the spoken language",
-    Rung.BEHIND: "too far behind: this machine is too slow for these models",
+    Rung.SOURCE_CAPTIONS: "far behind: captions in the spoken language at first",
+    Rung.BEHIND: "too far behind: captions come late",
 }
 
 
-class Degradation:
-    """Holds the rung. `observe` is called by one thread; `rung` may be read by any."""
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """How long the oldest text or sound has waited for each stage, in seconds; 0.0: none waits.
 
-    def __init__(self) -> None:
+    The one that the final translator is at does not count: that takes seconds on a processor, when
+    nothing is behind.
+    """
+
+    recognizer_s: float = 0.0
+    quick_s: float = 0.0
+    final_s: float = 0.0
+
+    @property
+    def longest_s(self) -> float:
+        """The longest of them."""
+        return max(self.recognizer_s, self.quick_s, self.final_s)
+
+    @property
+    def are_short(self) -> bool:
+        """Whether no stage is behind."""
+        return self.longest_s < LIMIT_S[Rung.FEWER_PARTIALS]
+
+
+class _Ladder:
+    """Holds the rung of one stage."""
+
+    def __init__(self, name: str, *rungs: Rung) -> None:
+        self.name = name
         self.rung = Rung.FULL
+        self._rungs = (Rung.FULL, *rungs)
         self._calm_since: float | None = None
 
-    def observe(self, lag_s: float, now_s: float) -> bool:
-        """Take the lag at monotonic time `now_s`; return whether the rung changed."""
-        before = self.rung
-        reached = max((r for r, limit in LIMIT_S.items() if lag_s > limit), default=Rung.FULL)
+    def observe(self, lag_s: float, now_s: float) -> None:
+        reached = max((r for r in self._rungs if lag_s > LIMIT_S.get(r, -1.0)), default=Rung.FULL)
         if reached > self.rung:
             self.rung = reached
             self._calm_since = None
@@ -64,7 +85,50 @@ class Degradation:
         elif self._calm_since is None:
             self._calm_since = now_s
         elif now_s - self._calm_since >= CALM_S:
-            self.rung = Rung(self.rung - 1)
+            self.rung = self._rungs[self._rungs.index(self.rung) - 1]
             # Every rung is earned by calm of its own.
             self._calm_since = now_s
+
+
+class Degradation:
+    """Holds the rungs. `observe` is called by one thread; the rest may be read by any."""
+
+    def __init__(self) -> None:
+        partials = (Rung.FEWER_PARTIALS, Rung.NO_PARTIALS)
+        # Each gives up what makes its own stage faster. Partials cost all of them.
+        self._recognizer = _Ladder("the recognizer", *partials, Rung.BEHIND)
+        self._quick = _Ladder("the quick translator", *partials, Rung.SOURCE_CAPTIONS)
+        self._final = _Ladder("the final translator", *partials, Rung.PARTIAL_ENGINE_FINALS)
+        self._ladders = (self._recognizer, self._quick, self._final)
+
+    def observe(self, waits: Waits, now_s: float) -> bool:
+        """Take what waits at monotonic time `now_s`; return whether the highest rung changed."""
+        before = self.rung
+        self._recognizer.observe(waits.recognizer_s, now_s)
+        self._quick.observe(waits.quick_s, now_s)
+        self._final.observe(waits.final_s, now_s)
         return self.rung != before
+
+    @property
+    def rung(self) -> Rung:
+        """The highest one of all stages."""
+        return max(each.rung for each in self._ladders)
+
+    @property
+    def spares_quick(self) -> bool:
+        """Whether the quick translator makes no captions of what is said now."""
+        return self._quick.rung >= Rung.SOURCE_CAPTIONS
+
+    @property
+    def spares_final(self) -> bool:
+        """Whether the final translator makes no finals of what is said now."""
+        return self._final.rung >= Rung.PARTIAL_ENGINE_FINALS
+
+    @property
+    def reason(self) -> str:
+        """What is given up and which stages are late, for operators; "" if nothing is."""
+        rung = self.rung
+        if rung is Rung.FULL:
+            return ""
+        late = [each.name for each in self._ladders if each.rung is rung]
+        return f"{REASON[rung]} ({' and '.join(late)} {'are' if len(late) > 1 else 'is'} late)"

@@ -15,14 +15,13 @@ from pipeline.church.doubt import in_use, judged
 from pipeline.church.finals import checked
 from pipeline.config.schema import Settings
 from pipeline.core.reports import Emit, Fault, Report, Retranslated
-from pipeline.core.standing import Reopened
 from pipeline.core.types import Caption, SongControl
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.protocols import Scorer
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.workers.base import Worker
 from pipeline.workers.comparer import LIMIT, Compare
-from pipeline.workers.degradation import Degradation
+from pipeline.workers.degradation import Degradation, Waits
 from pipeline.workers.engines import Engines
 from pipeline.workers.languages import language_workers
 from pipeline.workers.listener import Listen
@@ -102,6 +101,7 @@ class WorkerGroup:
             shed=self.may_shed,
             glossaries=dictionary.glossaries,
             judge=self._judge,
+            sound_since_s=lambda: self._transcribe.waiting_since_s,
         )
         """Those of the further target languages."""
         self._transcribe = Transcribe(
@@ -251,6 +251,23 @@ class WorkerGroup:
         self._transcribe.quick.final_engine_lost = hangs
         return new
 
+    def waits(self, now_s: float) -> Waits:
+        """Return how long sound and texts have waited for each stage of the first target."""
+        since_s, quick = self._transcribe.waiting_since_s, self._transcribe.quick
+        late_s = max(0.0, now_s - since_s)
+        drafts_s = max(0.0, now_s - self._drafts.waiting_since_s)
+        # Sound that waits for the recognizer waits for the quick translator as well, which is asked
+        # by the same thread, and for the final one, which takes the processor from both: but only
+        # for as long as these were at work meanwhile.
+        final_s = self._translate.work_log.since(since_s, now_s) if self._translate else 0.0
+        return Waits(late_s, quick.work_log.since(since_s, now_s), max(drafts_s, final_s))
+
+    def has_time(self, now_s: float) -> bool:
+        """Whether what was left in the spoken language can be translated now."""
+        translators = (self._transcribe.quick, self._translate)
+        usable = any(each is not None and each.is_usable for each in translators)
+        return usable and self.waits(now_s).are_short
+
     def is_listening(self, now_s: float) -> bool:
         """Whether audio is still read, or waited for, as it should be."""
         # A thread that has ended is told of elsewhere; one that loads has nothing to hear yet.
@@ -265,12 +282,6 @@ class WorkerGroup:
         since_s = self._transcribe.busy_since_s  # read once: it may be done meanwhile
         stuck = since_s and not self._transcribe.degraded_reason and now_s - since_s > STUCK_S
         return not stuck or not self.may_shed
-
-    @property
-    def translating(self) -> int | None:
-        """The utterance that the final translator is at."""
-        doing = self._translate.doing if self._translate else None
-        return doing[0].id if doing else None
 
     @property
     def heard_s(self) -> float:
@@ -302,7 +313,7 @@ class WorkerGroup:
 
     def go_on(self, final: CaptionMessage) -> None:
         """Let what is said now go on behind a final that was reopened."""
-        self._transcribe.quick.reopened = Reopened(final.id, final.source.text, final.target.text)
+        self._transcribe.quick.go_on(final)
 
     def apply(self, controls: HearingControls) -> None:
         """Hear or pause as operators want; going off the record also throws away what waits."""

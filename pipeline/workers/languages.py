@@ -8,6 +8,7 @@ slow or fails delays no other. One that nobody watches rests.
 
 from __future__ import annotations
 
+import math
 import queue
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -18,13 +19,12 @@ from pipeline.church.finals import checked
 from pipeline.config.schema import Settings
 from pipeline.core.languages import language
 from pipeline.core.reports import Emit, Rendition, Report, Retranslated
-from pipeline.core.standing import Reopened
 from pipeline.core.types import Caption, Utterance
 from pipeline.dictionary.glossary_store import GlossaryStore
 from pipeline.engines.protocols import Scorer, Translator
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.workers.base import Worker
-from pipeline.workers.degradation import REASON, Degradation, Rung
+from pipeline.workers.degradation import Degradation, Rung, Waits
 from pipeline.workers.queues import DRAFT_LIMIT, DraftQueue, Retranslation, TranscriptQueue
 from pipeline.workers.quick import Quick, QuickPass
 from pipeline.workers.translator import Translate
@@ -56,11 +56,13 @@ class LanguageWorkers:
         shed: bool,
         glossaries: GlossaryStore | None = None,
         judge: DoubtModel | None = None,
+        sound_since_s: Callable[[], float] = lambda: math.inf,
     ) -> None:
         """Make the threads. `settings` are as if this language were the only target.
 
         `shed`: the language may give up quality where it falls behind, and rest. `judge` says of
-        each final how likely it is wrong; without one none is doubtful.
+        each final how likely it is wrong; without one none is doubtful. `sound_since_s`: since when
+        sound has waited for the recognizer (monotonic), infinity for none.
         """
         self.lang = engines.lang
         self._engines = engines
@@ -69,6 +71,7 @@ class LanguageWorkers:
         self._shed = shed
         self._glossaries = glossaries
         self._judge = judge
+        self._sound_since_s = sound_since_s
         self.degradation = Degradation()
         self._drafts = DraftQueue(DRAFT_LIMIT)
         self.transcripts = TranscriptQueue(self._has_time)
@@ -83,6 +86,7 @@ class LanguageWorkers:
                 stage=f"quick-{self.lang}",
                 shed=shed,
                 glossaries=glossaries,
+                is_further=True,
             ),
             transcripts=self.transcripts,
             degradation=self.degradation,
@@ -119,7 +123,7 @@ class LanguageWorkers:
     def degraded_reason(self) -> str:
         """What is not as it should be with this language, empty when all is."""
         final = self._translate.degraded_reason if self._translate else ""
-        reasons = (REASON[self.degradation.rung], self._quick.quick.degraded_reason, final)
+        reasons = (self.degradation.reason, self._quick.quick.degraded_reason, final)
         told = "; ".join(filter(None, reasons))
         return f"{language(self.lang).name}: {told}" if told else ""
 
@@ -143,25 +147,31 @@ class LanguageWorkers:
         self.is_resting = resting
         self.transcripts.rest(resting)
 
+    def waits(self, now_s: float) -> Waits:
+        """Return how long texts have waited for this language's stages."""
+        final_s = max(0.0, now_s - self._drafts.waiting_since_s)
+        if self._translate is not None:  # as in `WorkerGroup.waits`
+            final_s = max(final_s, self._translate.work_log.since(self._sound_since_s(), now_s))
+        return Waits(quick_s=max(0.0, now_s - self.transcripts.waiting_since_s), final_s=final_s)
+
     def lag_s(self, now_s: float) -> float:
-        """Return the age of what waits longest and has no final yet; 0.0 if nothing waits."""
-        since_s = self.transcripts.waiting_s
-        with suppress(IndexError):  # the thread may just have taken the only one
-            # None there is the end, and waits for nothing.
-            if draft := self._drafts.queue[0]:
-                since_s = min(since_s, draft[1])
-        return max(0.0, now_s - since_s)
+        """Return how long the text has waited that waits longest; 0.0 if nothing waits."""
+        return self.waits(now_s).longest_s
 
     def observe(self, now_s: float) -> bool:
         """Go up or down this language's ladder; return whether the rung has changed."""
         # What is played as fast as possible has no clock to fall behind.
-        return self._shed and self.degradation.observe(self.lag_s(now_s), now_s)
+        return self._shed and self.degradation.observe(self.waits(now_s), now_s)
+
+    def has_time(self, now_s: float) -> bool:
+        """Whether what was left in the spoken language can be translated now."""
+        translators = (self._quick.quick, self._translate)
+        usable = any(each is not None and each.is_usable for each in translators)
+        return usable and not self.is_resting and self.waits(now_s).are_short
 
     def go_on(self, final: CaptionMessage) -> None:
         """Let what is said now go on behind a final that was reopened."""
-        reopened = Reopened(final.id, final.source.text, final.target.text)
-        # Behind the spoken words, which stood in for a translation, there is nothing to go on.
-        self._quick.quick.reopened = reopened if final.target.lang == self.lang else None
+        self._quick.quick.go_on(final)
 
     def discard(self) -> None:
         """Throw away what waits: it is off the record."""
@@ -217,6 +227,7 @@ def language_workers(
     shed: bool,
     glossaries: GlossaryStore,
     judge: DoubtModel,
+    sound_since_s: Callable[[], float],
 ) -> list[LanguageWorkers]:
     """Return those of each further target language of the settings."""
     return [
@@ -228,6 +239,7 @@ def language_workers(
             shed=shed,
             glossaries=glossaries,
             judge=judge,
+            sound_since_s=sound_since_s,
         )
         for alone, translators in zip(settings.by_target(), engines, strict=True)
     ]

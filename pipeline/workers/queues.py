@@ -13,8 +13,10 @@ TranscriptQueue: to each further language; who puts never waits there.
 
 from __future__ import annotations
 
+import math
 import queue
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -44,7 +46,7 @@ _ATTEMPTS = 5
 
 @dataclass(frozen=True, slots=True)
 class Retranslation:
-    """A text that an operator has written, to be translated between what is said."""
+    """A text to be translated between what is said: an operator has written it, mostly."""
 
     ticket: int
     """Tells its results from those of an earlier text of the same caption."""
@@ -54,6 +56,8 @@ class Retranslation:
     """What the quick translator made of it."""
     attempts: int = 0
     """How often the final translator has begun."""
+    is_speech: bool = False
+    """Nobody has written it: it was said, and could not be translated then."""
 
     @property
     def may_repeat(self) -> bool:
@@ -87,10 +91,21 @@ class DraftQueue(queue.Queue[Draft | None]):
         with self.not_empty:
             self.not_empty.wait_for(lambda: self._qsize() or self._asked)
             if not self._qsize():
-                return self._asked.popleft()
+                # An operator waits for what they have written; of the rest the first comes first.
+                asked = next((each for each in self._asked if not each.is_speech), self._asked[0])
+                self._asked.remove(asked)
+                return asked
             draft = self._get()
             self.not_full.notify()
             return draft
+
+    @property
+    def waiting_since_s(self) -> float:
+        """When the draft that waits longest was handed over (monotonic), infinity for none."""
+        with self.mutex:
+            first = self.queue[0] if self.queue else None
+        # None there is the end, and waits for nothing.
+        return first[1] if first else math.inf
 
     def discard_asked(self) -> None:
         """Throw away the retranslations that wait."""
@@ -115,6 +130,12 @@ class UtteranceQueue:
     def __len__(self) -> int:
         """Return how many finals wait, eager ones included."""
         return len(self._finals)
+
+    @property
+    def waiting_since_s(self) -> float:
+        """When the utterance that waits longest was closed (monotonic), infinity for none."""
+        with self._changed:
+            return self._finals[0].closed_s if self._finals else math.inf
 
     def put(self, utterance: Utterance) -> None:
         """Add a final or an eager one, waiting for room, or replace the partial."""
@@ -213,12 +234,13 @@ class TranscriptQueue:
     def __init__(self, may_fill: Callable[[], bool]) -> None:
         """`may_fill`: whether there is time for what was said before somebody watched."""
         self._may_fill = may_fill
-        self._whole: deque[Transcript] = deque()
+        self._whole: deque[tuple[Transcript, float]] = deque()  # with the time of its coming
         self._partial: Transcript | None = None
         self._fills: deque[Transcript] = deque(maxlen=_FILLS)
         self._handed: deque[int] = deque(maxlen=_HANDED)
         self._asked: deque[Retranslation] = deque()
         self._is_resting = False
+        self._woke_s = -math.inf
         self._closed = False
         self._changed = threading.Condition()
 
@@ -227,22 +249,30 @@ class TranscriptQueue:
         return len(self._whole)
 
     @property
-    def waiting_s(self) -> float:
-        """When the utterance that waits longest was closed (monotonic), infinity for none."""
+    def waiting_since_s(self) -> float:
+        """When the whole one that waits longest came (monotonic), infinity for none.
+
+        How long it had waited for the recognizer before that is no fault of this language.
+        """
         with self._changed:
-            return self._whole[0].utterance.closed_s if self._whole else float("inf")
+            return self._whole[0][1] if self._whole else math.inf
 
     def put(self, transcript: Transcript) -> None:
-        """Add a whole transcript, or replace the partial. A resting language takes none."""
+        """Add a whole transcript, or replace the partial. A resting language takes none.
+
+        A language that has just woken leaves out what was closed before: nobody has told it of
+        that. It is filled in.
+        """
         with self._changed:
             self._partial = None
-            if self._is_resting:
+            utterance = transcript.utterance
+            if self._is_resting or (utterance.is_whole and utterance.closed_s < self._woke_s):
                 return
-            if not transcript.utterance.is_whole:
+            if not utterance.is_whole:
                 self._partial = transcript
             else:
-                self._handed.append(transcript.utterance.id)
-                self._whole.append(without_sound(transcript))
+                self._handed.append(utterance.id)
+                self._whole.append((without_sound(transcript), time.monotonic()))
             self._changed.notify_all()
 
     def fill(self, transcript: Transcript) -> None:
@@ -256,6 +286,8 @@ class TranscriptQueue:
     def rest(self, resting: bool) -> None:
         """Take no more, and forget what waits; or begin again."""
         with self._changed:
+            if self._is_resting and not resting:
+                self._woke_s = time.monotonic()
             self._is_resting = resting
             if resting:
                 self._drop()
@@ -278,7 +310,7 @@ class TranscriptQueue:
                 # With a limit: nobody tells when there is time, that depends on another queue.
                 self._changed.wait(_LOOK_S if self._fills else None)
             if self._whole:
-                return self._whole.popleft()
+                return self._whole.popleft()[0]
             if self._asked:
                 return self._asked.popleft()
             partial, self._partial = self._partial, None

@@ -8,19 +8,22 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from pipeline.config.schema import Settings
-from pipeline.core.errors import EngineError, EngineGoneError, ModelCrashError
+from pipeline.core.errors import EngineError, EngineGoneError, ModelCrashError, ModelError
 from pipeline.core.reports import Emit, Fault, Retranslated
 from pipeline.core.standing import Reopened, Standing
 from pipeline.core.types import Caption, Transcript, Utterance
 from pipeline.dictionary.glossary_store import GlossaryStore
 from pipeline.engines.protocols import Translator
+from pipeline.engines.sharing import is_there
+from pipeline.protocol.caption import CaptionMessage
 from pipeline.text.language_check import gibberish
 from pipeline.workers.backoff import Backoff
-from pipeline.workers.base import FAULTS_IN_A_ROW, Worker
+from pipeline.workers.base import FAULTS_IN_A_ROW, Worker, is_unusable
 from pipeline.workers.commits import Commitments
 from pipeline.workers.degradation import Degradation, Rung
 from pipeline.workers.queues import DraftQueue, Retranslation, TranscriptQueue
 from pipeline.workers.steps import as_final, source_caption, translate
+from pipeline.workers.work_log import WorkLog
 
 _REST_S = (15.0, 60.0)
 """How long the quick translator is left alone after too many errors: at first, and at most."""
@@ -43,8 +46,12 @@ class QuickPass:
         stage: str,
         shed: bool,
         glossaries: GlossaryStore | None = None,
+        is_further: bool = False,
     ) -> None:
-        """Take the parts. `stage` is the name of the worker that it belongs to, for faults."""
+        """Take the parts. `stage` is the name of the worker that it belongs to, for faults.
+
+        `is_further`: of a further target language, which is done without if its model is broken.
+        """
         self.settings = settings
         """Those in force, set by the main thread; what may change holds from the next utterance."""
         self._translator = translator
@@ -54,12 +61,15 @@ class QuickPass:
         self._stage = stage
         self._shed = shed
         self._glossaries = glossaries
+        self._is_further = is_further
         self._backoff = Backoff(after=FAULTS_IN_A_ROW, first_s=_REST_S[0], most_s=_REST_S[1])
         self.commits = Commitments()
         self.reopened: Reopened | None = None
         """Set by the main thread: the newest final on screen that speech has returned to."""
         self.final_engine_lost = False
         """Set by the main thread when the final translator hangs."""
+        self.work_log = WorkLog()
+        """Of the translator."""
         self.full_drafts = 0
         """Finals made from the quick translation because the queue behind was full."""
 
@@ -70,13 +80,25 @@ class QuickPass:
             return "the quick translator failed; the spoken words stand in for its captions"
         return self._translator.degraded_reason if self._translator is not None else ""
 
+    @property
+    def is_usable(self) -> bool:
+        """Whether the translator can be asked now. Any thread may ask."""
+        there = self._translator is not None and is_there(self._translator)
+        return there and not self._backoff.is_active(time.monotonic())
+
     def load(self) -> None:
-        """Load the translator. One that only crashes is done without."""
+        """Load the translator. One that only crashes is done without, and a further language's
+        that is broken in any way.
+        """
         if self._translator is None:
             return
         try:
             self._translator.load()
-        except ModelCrashError as error:
+        except ModelError as error:
+            # The service may not start without the first target's quick translator.
+            may_lack = isinstance(error, ModelCrashError) or self._is_further
+            if not (may_lack and is_unusable(error)):
+                raise
             self._emit(Fault(self._stage, error.code, error.message))
             self._backoff.give_up()
 
@@ -88,16 +110,30 @@ class QuickPass:
         else:
             self._emit(caption)
 
+    def go_on(self, final: CaptionMessage) -> None:
+        """Let what is said now go on behind a final that was reopened; for the main thread."""
+        reopened = Reopened(final.id, final.source.text, final.target.text)
+        # Behind the spoken words, which stood in for a translation, there is nothing to go on.
+        is_translated = final.target.lang == self.settings.translate.target
+        self.reopened = reopened if is_translated else None
+
     def retranslate(self, request: Retranslation) -> None:
-        """Translate what an operator has written at once; the final translator makes it better."""
+        """Translate what an operator has written, or what was said and not translated, at once;
+        the final translator makes it better.
+        """
         caption = source_caption(request.transcript)
         now = time.monotonic()
         if self._translator is not None and not self._backoff.is_active(now):
             try:
                 made = self._translated(self._translator, request.transcript, now)
+            except EngineGoneError:
+                pass  # as in `_caption`
             except EngineError as error:
-                # Not one of the errors in a row: nothing that was spoken has failed.
-                self._emit(Fault(self._stage, error.code, error.message))
+                if request.is_speech:
+                    self._failed(error)
+                else:
+                    # Not one of the errors in a row: nothing that was spoken has failed.
+                    self._emit(Fault(self._stage, error.code, error.message))
             else:
                 caption = caption if gibberish(made.text, made.lang) else made
         goes_on = self._drafts is not None and not self.final_engine_lost
@@ -121,7 +157,7 @@ class QuickPass:
         standing = self.commits.heard(transcript, keeps=keeps)
         # Behind a final that is on screen only what was said since is translated.
         rest = replace(transcript, text=transcript.text[self.commits.said :].lstrip())
-        idle = self._backoff.is_active(now) or self._degradation.rung >= Rung.SOURCE_CAPTIONS
+        idle = self._backoff.is_active(now) or self._degradation.spares_quick
         # Nothing was said behind the final: an engine is not asked to translate nothing.
         if self._translator is not None and self.commits.lead and not rest.text:
             nothing = replace(
@@ -152,17 +188,18 @@ class QuickPass:
         standing: Standing | None = None,
     ) -> Caption:
         lang = self.settings.translate.target
-        return translate(
-            translator,
-            transcript,
-            lang=lang,
-            handed_s=now_s,
-            free_s=now_s,
-            clock=time.monotonic,
-            standing=standing,
-            spell_references=self.settings.church.references,
-            glossary=self._glossaries.of(lang) if self._glossaries else None,
-        )
+        with self.work_log.working():
+            return translate(
+                translator,
+                transcript,
+                lang=lang,
+                handed_s=now_s,
+                free_s=now_s,
+                clock=time.monotonic,
+                standing=standing,
+                spell_references=self.settings.church.references,
+                glossary=self._glossaries.of(lang) if self._glossaries else None,
+            )
 
     def _failed(self, error: EngineError) -> None:
         """Report an error of the translator."""
@@ -170,11 +207,7 @@ class QuickPass:
         self._backoff.failed(time.monotonic())
 
     def _hand_over(self, caption: Caption) -> None:
-        if (
-            self._drafts is None
-            or self.final_engine_lost
-            or self._degradation.rung >= Rung.PARTIAL_ENGINE_FINALS
-        ):
+        if self._drafts is None or self.final_engine_lost or self._degradation.spares_final:
             self._emit(as_final(caption))
             return
         # The draft is on screen while its final is made.

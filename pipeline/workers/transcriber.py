@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -74,6 +75,7 @@ class Transcribe(Worker):
         self._doing: Utterance | None = None
         self.busy_since_s = 0.0
         """Since when it is at what it took last, 0.0 while it waits; for the supervisor."""
+        self._at_s = math.inf
         recognizer.is_cancelled = self._is_cancelled
         self._last: Transcript | None = None
 
@@ -83,6 +85,14 @@ class Transcribe(Worker):
         return "; ".join(
             filter(None, (self._recognizer.degraded_reason, self.quick.degraded_reason))
         )
+
+    @property
+    def waiting_since_s(self) -> float:
+        """When the whole utterance was closed that is at work or waits longest (monotonic).
+
+        Infinity for none. Any thread may ask.
+        """
+        return min(self._at_s, self._utterances.waiting_since_s)
 
     def load(self) -> None:
         """Load recognizer and quick translator. Of the latter one that crashes is done without."""
@@ -101,7 +111,9 @@ class Transcribe(Worker):
                 if isinstance(work, Retranslation):
                     self.quick.retranslate(work)
                 else:
+                    self._at_s = work.closed_s if work.is_whole else math.inf
                     self.take(work)
+                    self._at_s = math.inf
                 self.busy_since_s = 0.0
                 # What was handed over earlier than this has waited: records tell how long.
                 self._free_s = time.monotonic()

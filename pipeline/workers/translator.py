@@ -15,15 +15,17 @@ from pipeline.core.standing import Standing
 from pipeline.core.types import Caption, Opinion, Span, Utterance
 from pipeline.dictionary.glossary_store import GlossaryStore
 from pipeline.engines.protocols import Scorer, Translator
+from pipeline.engines.sharing import is_there
 from pipeline.records.quality import agreement
 from pipeline.text.language_check import gibberish
 from pipeline.text.local_agreement import revised_words
 from pipeline.text.output_language import OutputLanguage
 from pipeline.workers.backoff import Backoff
-from pipeline.workers.base import FAULTS_IN_A_ROW, UNUSABLE, Worker
-from pipeline.workers.degradation import Degradation, Rung
+from pipeline.workers.base import FAULTS_IN_A_ROW, Worker, is_unusable
+from pipeline.workers.degradation import Degradation
 from pipeline.workers.queues import Draft, DraftQueue, Retranslation
 from pipeline.workers.steps import as_final, blend, translate
+from pipeline.workers.work_log import WorkLog
 
 _STREAM_S = 0.25
 """The final's words reach the screen at most this often."""
@@ -64,6 +66,8 @@ class Translate(Worker):
         self._is_stale = is_stale
         self._makes_way = False  # what it is at can wait for drafts
         translator.is_cancelled = self._is_cancelled
+        self.work_log = WorkLog()
+        """Of the translator, at what was said."""
         self.doing: Draft | None = None
         """The draft being translated and since when, for the main thread's look-out for a hang."""
 
@@ -90,14 +94,19 @@ class Translate(Worker):
     def _is_idle(self) -> bool:
         """Whether the translator rests, or is given up for now."""
         resting = self._backoff.is_active(time.monotonic())
-        return resting or self._degradation.rung >= Rung.PARTIAL_ENGINE_FINALS
+        return resting or self._degradation.spares_final
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether the translator can be asked now. Any thread may ask."""
+        return is_there(self._translator) and not self._is_idle
 
     def load(self) -> None:
         """Load the translator. A broken one is reported, and drafts become finals."""
         try:
             self._translator.load()
         except ModelError as error:
-            if error.code not in UNUSABLE:
+            if not is_unusable(error):
                 raise  # a mistake in the settings
             self.emit(Fault(self.name, error.code, error.message))
             self._backoff.give_up()
@@ -120,7 +129,8 @@ class Translate(Worker):
         self._translator.deadline_s = self.settings.translate.final.deadline_s
         # In one assignment: the main thread may read it between any two instructions.
         self.doing = (draft[0], time.monotonic())
-        caption = None if self._is_cancelled() else self._final(*draft)
+        with self.work_log.working():
+            caption = None if self._is_cancelled() else self._final(*draft)
         if caption is not None:
             self.emit(caption)
         self.doing = None

@@ -19,6 +19,9 @@ import orjson
 
 from scripts.support.paths import ROOT
 
+_PATIENCE_S = 180.0
+"""So long a machine that is at much else may take for what a test waits for."""
+
 SERMON = ROOT / "demo" / "sermon.flac"
 
 
@@ -29,7 +32,7 @@ def environment(**more: str) -> dict[str, str]:
 
 
 def call(
-    *arguments: str, cwd: Path, timeout_s: float = 120, env: dict[str, str] | None = None
+    *arguments: str, cwd: Path, timeout_s: float = _PATIENCE_S, env: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
     """Run a command to its end."""
     return subprocess.run(
@@ -61,14 +64,16 @@ class Program:
             except orjson.JSONDecodeError:
                 self.noise.append(line.decode())
 
-    def wait_for(self, event: str, timeout_s: float = 60) -> dict[str, Any]:
+    def wait_for(self, event: str, timeout_s: float = _PATIENCE_S) -> dict[str, Any]:
         """Return the first log line of this event."""
         lines: list[dict[str, Any]] = self.until(
             lambda: [line for line in self.log if line.get("event") == event], timeout_s, event
         )
         return lines[0]
 
-    def until(self, find: Callable[[], Any], timeout_s: float = 60, what: str = "it") -> Any:
+    def until(
+        self, find: Callable[[], Any], timeout_s: float = _PATIENCE_S, what: str = "it"
+    ) -> Any:
         """Return the first true result of `find`."""
         deadline = time.monotonic() + timeout_s
         while not (found := find()):
@@ -103,12 +108,12 @@ class Program:
         told: dict[str, Any] = orjson.loads(body)
         return told
 
-    def stop(self, number: int = signal.SIGTERM, timeout_s: float = 60) -> int:
+    def stop(self, number: int = signal.SIGTERM, timeout_s: float = _PATIENCE_S) -> int:
         """Send a signal and wait for the end; return the exit code."""
         self.process.send_signal(number)
         return self.end(timeout_s)
 
-    def end(self, timeout_s: float = 120) -> int:
+    def end(self, timeout_s: float = _PATIENCE_S) -> int:
         """Wait for the end; return the exit code."""
         try:
             return self.process.wait(timeout_s)

@@ -38,7 +38,7 @@ from pipeline.dictionary.store import Dictionary
 from pipeline.engines.protocols import never
 from pipeline.session.reader import Session
 from pipeline.session.recorder import SessionRecorder
-from pipeline.workers.degradation import Degradation, Rung
+from pipeline.workers.degradation import LIMIT_S, Degradation, Rung, Waits
 from pipeline.workers.listener import Listen
 from pipeline.workers.queues import DraftQueue, UtteranceQueue
 from pipeline.workers.transcriber import Transcribe
@@ -231,7 +231,7 @@ def check(runs: list[tuple[float, int]], work: list[str], rung: Rung, vad: Vad =
     probabilities = [p for p, count in runs for _ in range(count)]
     with TemporaryDirectory() as folder:
         line = Line(Path(folder), probabilities, vad)
-        line.degradation.rung = rung
+        line.degradation.observe(Waits(LIMIT_S.get(rung, 0.0) * 1.1), 0.0)
         for index in range(len(probabilities)):
             line.hear(index)
             for each in work[index % len(work)]:

@@ -222,12 +222,12 @@ def test_a_storm_of_hangups_and_then_the_end_is_a_few_reloads_and_a_clean_end(
     """Thousands a second once filled asyncio's pipe: traces on the terminal, and no end."""
     wav(tmp_path / "a.wav", speech(30))
     with started("run", "--input", "a.wav", cwd=tmp_path) as program:
-        program.wait_for("ready", 60)
+        program.wait_for("ready")
         for _ in range(2):
             for _ in range(10_000):
                 os.kill(program.process.pid, signal.SIGHUP)
-            program.wait_for("reloaded", 60)
-        code = program.stop(signal.SIGTERM, 60)
+            program.wait_for("reloaded")
+        code = program.stop(signal.SIGTERM)
     assert code == 0, program.noise
     assert program.noise == []
     reloads = [e for e in program.records("event") if e["event"] == "reloaded"]
@@ -242,15 +242,15 @@ def test_a_storm_of_all_signals_that_terminals_send_ends_nothing(tmp_path: Path)
     draw = random.Random(20261122)
     kinds = [signal.SIGHUP, signal.SIGWINCH, signal.SIGCONT, signal.SIGCHLD, signal.SIGPIPE]
     with started("run", "--input", "a.wav", cwd=tmp_path) as program:
-        program.wait_for("ready", 60)
+        program.wait_for("ready")
         for _ in range(3_000):
             os.kill(program.process.pid, draw.choice(kinds))
         for _ in range(5):
             os.kill(program.process.pid, signal.SIGSTOP)
             os.kill(program.process.pid, signal.SIGCONT)
-        program.wait_for("reloaded", 60)
+        program.wait_for("reloaded")
         assert program.health()["state"] in {"listening", "speech"}
-        code = program.stop(signal.SIGTERM, 60)
+        code = program.stop(signal.SIGTERM)
     assert code == 0, program.noise
     assert program.noise == []
     assert program.records("event")[-1]["event"] == "end"

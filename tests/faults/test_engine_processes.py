@@ -164,6 +164,55 @@ def test_an_engine_that_hangs_is_replaced_and_no_sentence_is_lost(
         assert "engine-hangs" in {fault["code"] for fault in faults(program)}
 
 
+def left_in_english(program: Program) -> list[int]:
+    """Return the captions whose newest version is in the spoken language."""
+    newest = {line["id"]: line["target"] for line in program.journal()}
+    return [key for key, target in newest.items() if target["engine"] == "source"]
+
+
+def test_after_a_long_hang_of_the_recognizer_all_that_was_said_is_translated(
+    tmp_path: Path,
+) -> None:
+    """Sound that waits for it costs no translation, neither while it waits nor afterwards."""
+    # With the length of the utterance the hang lasts for longer than any step of the ladder.
+    with playing(tmp_path, STARK_TRANSLATE__ENGINES__HANG_S="14") as program:
+        program.until(lambda: finals(program) >= 2, 120, "captions")
+        pid = processes(program, "stt")[-1]
+        os.kill(pid, signal.SIGSTOP)
+        program.until(lambda: not psutil.pid_exists(pid), 120, "its end")
+        shown = finals(program)
+        program.until(lambda: finals(program) >= shown + 6, 180, "finals of what waited")
+        program.until(lambda: program.health()["lag_s"] < 2, 180, "the end of what waited")
+        shown = finals(program)
+        program.until(lambda: finals(program) >= shown + 2, 180, "finals of what is said now")
+        told = [line["reason"] for line in program.log if line.get("event") == "rung"]
+        assert program.stop() == 0
+        assert left_in_english(program) == []
+        assert "source" not in {line["target"]["engine"] for line in program.journal()}
+        assert any("the recognizer is late" in reason for reason in told)
+
+
+def test_what_was_said_while_no_translator_was_there_is_translated_later(tmp_path: Path) -> None:
+    with playing(tmp_path, **QUICK_TO_LOSE_PATIENCE) as program:
+        program.until(lambda: finals(program) >= 2, 120, "captions")
+        until_s = time.monotonic() + 120
+        while not (left := left_in_english(program)):
+            assert time.monotonic() < until_s
+            # Both whenever they are back. Children only: a number may be another process's by now.
+            both = {processes(program, part)[-1] for part in ("partial", "final")}
+            for child in psutil.Process(program.process.pid).children():
+                if child.pid in both:
+                    child.kill()
+            time.sleep(0.1)
+        program.until(lambda: not left_in_english(program), 180, "translations")
+        newest = {line["id"]: line for line in program.journal()}
+        assert all(newest[key]["target"]["lang"] == "es" for key in left)
+        assert all(newest[key]["revision"] > 1 for key in left)
+        assert program.stop() == 0
+        subtitles = (program.folder / "transcript.es.txt").read_text()
+        assert all(newest[key]["target"]["text"] in subtitles for key in left)
+
+
 @PARTS
 def test_an_engine_that_the_kernel_kills_for_want_of_memory_is_replaced(
     tmp_path: Path, undisturbed: list[str], part: str

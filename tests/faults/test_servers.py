@@ -58,7 +58,7 @@ def test_a_server_that_goes_and_comes_costs_quality_and_no_sentence(tmp_path: Pa
         assert "nothing listens there" in program.health()["setback"]
         with scripted(SAYS, port=port):
             await_finals(program, "openai")
-            program.until(lambda: program.health()["setback"] == "", 60, "end of the reason")
+            program.until(lambda: program.health()["setback"] == "", what="end of the reason")
         await_finals(program, "marian")
         assert "nothing listens there" in program.health()["setback"]
         assert program.stop() == 0

@@ -34,6 +34,8 @@ SCRIPT = [
     for n, word in enumerate(["one", "two", "three", "four", "five", "six"])
 ]
 DURATION_S = 20.0
+PATIENCE_S = 90.0
+"""So long a machine that is at much else may take for what a test waits for."""
 MARIAN = FakeTranslator("marian")
 GEMMA = FakeTranslator("gemma")
 UPGRADE = (
@@ -125,7 +127,7 @@ async def until(
 ) -> dict[str, Any]:
     """Return the first message that is wanted, also of the captions that `hello` brings."""
     while True:
-        message: dict[str, Any] = orjson.loads(await asyncio.wait_for(socket.recv(), 30))
+        message: dict[str, Any] = orjson.loads(await asyncio.wait_for(socket.recv(), PATIENCE_S))
         for each in (message, *message.get("captions", [])):
             if wanted(each):
                 return each  # type: ignore[no-any-return]
@@ -140,7 +142,7 @@ def send(number: int) -> None:
 
 
 async def reached(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_S):
         while not condition():
             await asyncio.sleep(0.01)
 

@@ -21,6 +21,7 @@ import orjson
 COMMIT = "89abcdef0123456789abcdef0123456789abcdef"
 _LARGE = (".bin", ".gguf", ".spm")
 _PIECE = 64 * 1024
+_HELD_S = 300.0
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,8 @@ class Fault:
     """The answer ends early, and says that it is whole."""
     pause_s: float = 0.0
     """Between pieces of an answer."""
+    held: threading.Event | None = None
+    """What follows the first piece waits for it."""
 
 
 @dataclass
@@ -196,6 +199,8 @@ class _Handler(BaseHTTPRequestHandler):
                 return
             self.wfile.write(body[sent : sent + _PIECE])
             sent += _PIECE
+            if fault and fault.held:
+                fault.held.wait(_HELD_S)
             if fault and fault.pause_s:
                 time.sleep(fault.pause_s)
 

@@ -517,3 +517,16 @@ def test_a_board_takes_each_version_of_another_one_once() -> None:
     assert edge.take(first) is None
     assert edge.snapshot() == hall.snapshot()
     assert edge.seq == hall.seq
+
+
+def test_finals_in_the_spoken_language_are_untranslated_until_somebody_changes_them() -> None:
+    screen = board()
+    for key, engine in enumerate(("source", "marian", "source", "source"), 1):
+        screen.show(caption(key, "a", "a", final=True, engine=engine))
+    screen.show(caption(5, "a", "a", engine="source"))
+    assert [m.id for m in screen.untranslated()] == [4, 3, 1]
+    screen.hide(4)
+    screen.edit(3, "Mía.")
+    assert [m.id for m in screen.untranslated()] == [1]
+    screen.retranslate(1, TargetText("es", "uno", "marian"))
+    assert screen.untranslated() == []

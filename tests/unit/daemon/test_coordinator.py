@@ -30,7 +30,6 @@ def test_lag_is_the_age_of_the_oldest_without_a_final(setting: CoordinatorFixtur
     coordinator.on_closed(utterance(1))
     coordinator.on_closed(replace(utterance(2), closed_s=3.0))
     assert (coordinator.unfinished, coordinator.lag_s(9.0)) == (2, 8.0)
-    assert (coordinator.lag_s(9.0, but=1), coordinator.lag_s(9.0, but=2)) == (6.0, 8.0)
     coordinator.show(caption("gracia", final=True, id=1))
     assert (coordinator.unfinished, coordinator.lag_s(9.0)) == (1, 6.0)
     coordinator.on_filtered(replace(transcript(id=2), filtered="no-speech"))

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
 
-from pipeline.core.types import Pcm, Recognition
+from pipeline.core.reports import Rendition
+from pipeline.core.types import Caption, Pcm, Recognition, Transcript
 from pipeline.daemon import languages
 from pipeline.session.reader import further_languages, read_journal, read_records
+from tests.support.coordinator import CoordinatorFixture, transcript, utterance
 from tests.support.daemon import DURATION_S, SCRIPT, Service, crash, reached, until
 from tests.support.fakes import FakeRecognizer, FakeSource, FakeTranslator, pcm_of
 
@@ -294,3 +298,22 @@ def test_a_service_that_was_killed_goes_on_in_every_language(tmp_path: Path) -> 
     again = live(tmp_path, flags=flags)
     assert again.run(beside) == 0
     assert again.app.folder == broken.app.folder
+
+
+def test_an_utterance_that_was_closed_just_before_a_language_woke_is_shown_in_it(
+    tmp_path: Path,
+) -> None:
+    """Its text comes after that, as an eager one whose end this language was never told of."""
+    setting = CoordinatorFixture(tmp_path, {"translate.targets": [{"lang": "fr"}]}, start=False)
+    (french,) = setting.workers
+    final = replace(utterance(1), closed_s=time.monotonic())
+    setting.languages.on_closed(final)
+    french.rest(False)
+    heard = replace(transcript("let us pray"), utterance=replace(final, final=False, cause="eager"))
+    french.transcripts.put(heard)
+    setting.languages.offer(replace(heard, utterance=final))
+    taken = french.transcripts.take()
+    assert isinstance(taken, Transcript)
+    made = Caption(taken, "fr", "prions", "fr-quick", final=True)
+    setting.languages.show(Rendition("fr", made))
+    assert [m.target.text for m in setting.further["fr"].snapshot().messages] == ["prions"]

@@ -9,7 +9,7 @@ import pytest
 
 from pipeline.core.reports import Level, SongChanged, SourceChanged
 from pipeline.session.recorder import SessionRecorder
-from pipeline.workers.degradation import Rung
+from pipeline.workers.degradation import Waits
 from tests.support.coordinator import CoordinatorFixture
 
 
@@ -33,9 +33,11 @@ def test_the_state_is_worked_out_of_the_facts_the_gravest_first(
     assert state() == ("listening", "")
     coordinator.on_level(Level(-20, -10, clipped=False, speaking=True))
     assert state() == ("speech", "")
-    setting.context.degradation.rung = Rung.NO_PARTIALS
-    assert state() == ("speech", "behind: no partial captions")
-    setting.context.degradation.rung = Rung.SOURCE_CAPTIONS
+    setting.context.degradation.observe(Waits(recognizer_s=5.0), 0.0)
+    assert state() == ("speech", "behind: no partial captions (the recognizer is late)")
+    facts.degraded_reason = "the recognizer was killed"
+    assert state()[1].endswith("is late); the recognizer was killed")
+    setting.context.degradation.observe(Waits(quick_s=13.0), 0.0)
     assert state()[0] == "behind"
     coordinator.on_source(SourceChanged(lost=True, message="unplugged"))
     assert state() == ("no-audio", "unplugged")

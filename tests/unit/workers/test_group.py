@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -12,11 +13,11 @@ from pipeline.config.loader import load
 from pipeline.config.schema import Settings
 from pipeline.core.reports import Report, WorkerEnded, WorkerReady
 from pipeline.core.standing import Reopened
-from pipeline.core.types import Caption, Comparison
+from pipeline.core.types import Caption, Comparison, Pcm, Recognition
 from pipeline.daemon.state import DaemonState
 from pipeline.dictionary.store import Dictionary
 from pipeline.protocol.caption import CaptionMessage, SourceText, TargetText
-from pipeline.workers.degradation import Degradation
+from pipeline.workers.degradation import Degradation, Waits
 from pipeline.workers.engines import Engines
 from pipeline.workers.group import HANG_GRACE_S, WorkerGroup
 from tests.support.fakes import (
@@ -40,13 +41,16 @@ class Watched:
         final: FakeTranslator | None,
         compare: FakeTranslator | None = None,
         script: list[Speech] = SCRIPT,
+        *,
+        recognizer: FakeRecognizer | None = None,
+        partial: FakeTranslator | None = None,
     ) -> None:
         self.reports: list[Report] = []
         engines = Engines(
             source=FakeSource(pcm_of(script, 5.0)),
             detector=FakeDetector(),
-            recognizer=FakeRecognizer(script),
-            partial=FakeTranslator("marian"),
+            recognizer=recognizer or FakeRecognizer(script),
+            partial=partial or FakeTranslator("marian"),
             final=final,
             compare=compare,
         )
@@ -199,3 +203,45 @@ def test_captions_wait_for_no_comparison(settings: Settings) -> None:
     hang.set()
     soon(lambda: group.is_over and not group.is_stuck)
     assert [r.id for r in watched.reports if isinstance(r, Comparison)] == [1, 2]
+
+
+class HangingRecognizer(FakeRecognizer):
+    """Waits for `hang`."""
+
+    def __init__(self, hang: threading.Event) -> None:
+        super().__init__(SCRIPT)
+        self.hang = hang
+
+    def recognize(self, pcm: Pcm, *, final: bool, prefix: Sequence[int] = ()) -> Recognition:
+        self.hang.wait()
+        return super().recognize(pcm, final=final, prefix=prefix)
+
+
+@pytest.mark.parametrize("late", ["recognizer", "quick"])
+def test_what_waits_for_the_recognizer_waits_for_the_quick_translator_only_while_that_works(
+    settings: Settings, late: str
+) -> None:
+    hang = threading.Event()
+    watched = Watched(
+        settings,
+        FakeTranslator("gemma"),
+        recognizer=HangingRecognizer(hang) if late == "recognizer" else None,
+        partial=FakeTranslator("marian", hang=hang) if late == "quick" else None,
+    )
+    group = watched.group
+    group.start()
+    soon(lambda: group.is_loaded)
+    assert group.waits(time.monotonic()) == Waits()
+    assert group.has_time(time.monotonic())
+    group.begin()
+    soon(lambda: group.queues()["mailbox"] == 2 or group.waits(time.monotonic() + 60).longest_s)
+    waits = group.waits(time.monotonic() + 60)
+    assert waits.recognizer_s >= 60
+    assert (waits.quick_s >= 60) is (late == "quick")
+    assert waits.final_s == 0
+    assert not group.has_time(time.monotonic() + 60)
+    hang.set()
+    soon(lambda: group.is_done)
+    assert group.waits(time.monotonic()) == Waits()
+    group.stop()
+    soon(lambda: not group.is_stuck)

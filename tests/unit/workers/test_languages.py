@@ -119,10 +119,10 @@ def test_putting_never_waits_however_long_the_engine_takes(tmp_path: Path) -> No
 
 
 def test_it_falls_behind_alone_and_shows_the_spoken_words_in_time(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, FakeTranslator("quick"), FakeTranslator("final"))
-    now_s = 100.0
-    bench.workers.transcripts.put(transcript(1, closed_s=now_s - 15))
-    assert bench.workers.lag_s(now_s) == 15
+    bench = Bench(tmp_path, FakeTranslator("quick"))
+    bench.workers.transcripts.put(transcript(1))
+    now_s = time.monotonic() + 15
+    assert bench.workers.lag_s(now_s) == pytest.approx(15, abs=1)
     assert bench.workers.observe(now_s)
     assert bench.workers.degradation.rung is Rung.SOURCE_CAPTIONS
     assert bench.workers.degraded_reason.startswith("French: far behind")
@@ -130,6 +130,27 @@ def test_it_falls_behind_alone_and_shows_the_spoken_words_in_time(tmp_path: Path
     bench.finish()
     assert bench.finals() == [(1, "source")]
     assert bench.workers.lag_s(now_s) == 0
+
+
+def test_a_final_translator_that_keeps_up_translates_what_the_quick_one_cannot(
+    tmp_path: Path,
+) -> None:
+    bench = Bench(tmp_path, FakeTranslator("quick"), FakeTranslator("final"))
+    bench.workers.transcripts.put(transcript(1))
+    bench.workers.observe(time.monotonic() + 15)
+    bench.start()
+    bench.finish()
+    assert [(c.engine, c.final) for c in bench.captions] == [("source", False), ("final", True)]
+
+
+def test_what_waited_for_the_recognizer_is_translated(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, FakeTranslator("quick"), FakeTranslator("final"))
+    now_s = time.monotonic()
+    bench.workers.transcripts.put(transcript(1, closed_s=now_s - 60))
+    assert not bench.workers.observe(now_s + 1)
+    bench.start()
+    bench.finish()
+    assert bench.finals() == [(1, "final")]
 
 
 def test_what_is_played_as_fast_as_possible_falls_behind_no_clock(tmp_path: Path) -> None:
@@ -147,8 +168,26 @@ def test_who_rests_takes_nothing_and_forgets_what_waits(tmp_path: Path) -> None:
     bench.workers.transcripts.put(transcript(2))
     assert bench.workers.waiting == 0
     bench.workers.rest(False)
-    bench.run(transcript(3))
+    bench.run(transcript(3, closed_s=time.monotonic()))
     assert bench.finals() == [(3, "quick")]
+
+
+def test_what_was_closed_before_a_language_woke_is_filled_in(tmp_path: Path) -> None:
+    """Nobody has told it of that utterance's end, so an eager final would wait for it for ever."""
+    bench = Bench(tmp_path, FakeTranslator("quick"))
+    bench.workers.rest(True)
+    closed = transcript(1, closed_s=time.monotonic())
+    bench.workers.rest(False)
+    bench.workers.transcripts.put(closed)
+    assert bench.workers.waiting == 0
+    bench.workers.transcripts.fill(closed)
+    bench.start()
+    deadline = time.monotonic() + 20
+    while not bench.finals():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    bench.finish()
+    assert bench.finals() == [(1, "quick")]
 
 
 def test_what_was_said_before_is_filled_in_newest_first_and_never_twice(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from pipeline.core.reports import (
     WorkerEnded,
 )
 from pipeline.core.types import AudioBlock, Utterance
-from pipeline.workers.degradation import Degradation, Rung
+from pipeline.workers.degradation import LIMIT_S, Degradation, Rung, Waits
 from pipeline.workers.listener import Listen
 from pipeline.workers.queues import UtteranceQueue
 from tests.support.fakes import (
@@ -113,7 +113,7 @@ def test_a_rung_holds_partials_back(rung: Rung) -> None:
     counts = {}
     for at in (Rung.FULL, rung):
         degradation = Degradation()
-        degradation.rung = at
+        degradation.observe(Waits(LIMIT_S.get(at, 0.0) * 1.1), 0.0)
         worker, utterances, _ = listen(
             FakeSource(pcm_of([Speech(0.5, 9.5, "x")], 11.0)), degradation
         )
@@ -345,7 +345,7 @@ class Noted(UtteranceQueue):
 )
 def test_a_machine_that_is_behind_prepares_nothing(rung: Rung, causes: list[str]) -> None:
     degradation = Degradation()
-    degradation.rung = rung
+    degradation.observe(Waits(LIMIT_S.get(rung, 0.0) * 1.1), 0.0)
     worker, _, _ = listen(FakeSource(pcm_of(GOES_ON[:1], 3.0)), degradation)
     worker._utterances = noted = Noted()
     run(worker)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 
 import numpy as np
 from hypothesis import given
@@ -216,3 +217,10 @@ def test_drafts_come_before_retranslations_and_are_not_limited_by_them() -> None
     drafts.discard_asked()
     drafts.put(None)
     assert drafts.take() is None
+
+
+def test_what_an_operator_has_written_comes_before_what_was_left_in_the_spoken_language() -> None:
+    drafts = DraftQueue(4)
+    for ticket, is_speech in ((1, True), (2, True), (3, False), (4, False)):
+        drafts.ask(replace(asked(ticket), is_speech=is_speech))
+    assert [ticket_of(drafts.take()) for _ in range(4)] == [3, 4, 1, 2]

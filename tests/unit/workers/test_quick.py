@@ -11,7 +11,7 @@ from pipeline.config.schema import Settings
 from pipeline.core.errors import ModelCrashError
 from pipeline.core.reports import Fault, Report
 from pipeline.core.types import Caption, Recognition, Transcript, Utterance
-from pipeline.workers.degradation import Degradation, Rung
+from pipeline.workers.degradation import LIMIT_S, Degradation, Rung, Waits
 from pipeline.workers.queues import TranscriptQueue
 from pipeline.workers.quick import Quick, QuickPass
 from tests.support.fakes import FakeTranslator
@@ -26,7 +26,7 @@ def partial(revision: int) -> Transcript:
 
 def quick(reports: list[Report], translator: FakeTranslator, rung: Rung = Rung.FULL) -> Quick:
     degradation = Degradation()
-    degradation.rung = rung
+    degradation.observe(Waits(quick_s=LIMIT_S.get(rung, 0.0) * 1.1), 0.0)
     made = QuickPass(
         settings=Settings(),
         translator=translator,

@@ -19,7 +19,7 @@ from pipeline.core.terms import WantedTerm
 from pipeline.core.types import Caption, Pcm, Recognition, Transcript, Translation, Utterance
 from pipeline.dictionary.store import Dictionary
 from pipeline.engines.protocols import Recognizer, Translator
-from pipeline.workers.degradation import Degradation, Rung
+from pipeline.workers.degradation import LIMIT_S, Degradation, Rung, Waits
 from pipeline.workers.queues import Draft, DraftQueue, Retranslation, UtteranceQueue
 from pipeline.workers.transcriber import Transcribe
 from tests.support.fakes import FakeRecognizer, FakeTranslator, Speech, pcm_of
@@ -55,7 +55,7 @@ class Bench:
         self.reports: list[Report] = []
         self.drafts: DraftQueue | None = DraftQueue(drafts) if drafts else None
         mailbox, degradation = UtteranceQueue(), Degradation()
-        degradation.rung = rung
+        degradation.observe(Waits(*[LIMIT_S.get(rung, 0.0) * 1.1] * 3), 0.0)
         settings = Settings()
         self.worker = Transcribe(
             settings=settings,

@@ -23,7 +23,7 @@ from pipeline.core.terms import WantedTerm
 from pipeline.core.types import Caption, Recognition, Transcript, Translation, Utterance
 from pipeline.engines.protocols import Translator
 from pipeline.workers.base import FAULTS_IN_A_ROW
-from pipeline.workers.degradation import Degradation, Rung
+from pipeline.workers.degradation import LIMIT_S, Degradation, Rung, Waits
 from pipeline.workers.queues import DraftQueue, Retranslation
 from pipeline.workers.steps import source_caption
 from pipeline.workers.translator import Translate
@@ -49,7 +49,7 @@ def worker(
         drafts.put((draft(number), time.monotonic()))
     drafts.put(None)
     degradation = Degradation()
-    degradation.rung = rung
+    degradation.observe(Waits(*[LIMIT_S.get(rung, 0.0) * 1.1] * 3), 0.0)
     return Translate(
         settings=Settings(),
         translator=translator,

@@ -20,7 +20,7 @@ export const DE = {
   state_blank: "Anzeigen leer",
   help_blank: "Die Anzeigen zeigen keine Untertitel, bis Sie sie wieder einblenden.",
   state_behind: "Im Rückstand",
-  help_behind: "Der Rechner ist zu langsam für das, was gesprochen wird.",
+  help_behind: "Die Untertitel kommen spät: Der Rechner ist zu langsam, oder ein Teil startet gerade neu.",
   state_muted: "Kein Ton",
   help_muted: "Das Mikrofon ist stumm, am Mischpult oder am Mikrofon selbst. Leser sehen „Gleich geht es weiter“.",
   state_no_audio: "Kein Mikrofon",

@@ -20,7 +20,7 @@ export const EN = {
   state_blank: "Screens blank",
   help_blank: "The displays show no captions until you unblank them.",
   state_behind: "Behind",
-  help_behind: "The machine is too slow for what is said.",
+  help_behind: "Captions come late: the machine is too slow, or a part of it is being started again.",
   state_muted: "No sound",
   help_muted: "The microphone is muted, at the mixer or at itself. Readers see “In a moment”.",
   state_no_audio: "Microphone lost",

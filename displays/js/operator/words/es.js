@@ -20,7 +20,7 @@ export const ES = {
   state_blank: "Pantallas vacías",
   help_blank: "Las pantallas no muestran subtítulos hasta que los vuelva a mostrar.",
   state_behind: "Con retraso",
-  help_behind: "El equipo es demasiado lento para lo que se dice.",
+  help_behind: "Los subtítulos llegan tarde: el equipo es demasiado lento, o se está reiniciando una parte.",
   state_muted: "Sin sonido",
   help_muted: "El micrófono está silenciado, en la mesa de mezclas o en el propio micrófono. Los lectores ven «Un momento».",
   state_no_audio: "Sin micrófono",

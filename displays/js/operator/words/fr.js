@@ -20,7 +20,7 @@ export const FR = {
   state_blank: "Écrans vides",
   help_blank: "Les écrans n’affichent aucun sous-titre jusqu’à ce que vous les rétablissiez.",
   state_behind: "En retard",
-  help_behind: "L’ordinateur est trop lent pour ce qui est dit.",
+  help_behind: "Les sous-titres arrivent en retard : l’ordinateur est trop lent, ou une partie redémarre.",
   state_muted: "Aucun son",
   help_muted: "Le micro est coupé, à la table de mixage ou sur le micro lui-même. Les lecteurs voient « Dans un instant ».",
   state_no_audio: "Micro perdu",

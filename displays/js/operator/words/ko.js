@@ -20,7 +20,7 @@ export const KO = {
   state_blank: "화면 비움",
   help_blank: "다시 표시할 때까지 화면에 자막이 나오지 않습니다.",
   state_behind: "늦어짐",
-  help_behind: "컴퓨터가 말을 따라가기에 너무 느립니다.",
+  help_behind: "자막이 늦게 나옵니다. 컴퓨터가 너무 느리거나 일부가 다시 시작되는 중입니다.",
   state_muted: "소리 없음",
   help_muted: "믹서나 마이크에서 음소거되어 있습니다. 보는 사람에게는 “잠시만 기다려 주세요”라고 나옵니다.",
   state_no_audio: "마이크 연결이 끊겼습니다",

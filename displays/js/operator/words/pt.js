@@ -20,7 +20,7 @@ export const PT = {
   state_blank: "Telas vazias",
   help_blank: "As telas não mostram legendas até que você volte a mostrá-las.",
   state_behind: "Com atraso",
-  help_behind: "O computador é lento demais para o que está sendo dito.",
+  help_behind: "As legendas chegam tarde: o computador é lento demais, ou uma parte está sendo reiniciada.",
   state_muted: "Sem som",
   help_muted: "O microfone está mudo, na mesa de som ou no próprio microfone. Os leitores veem “Um momento”.",
   state_no_audio: "Sem microfone",

@@ -20,7 +20,7 @@ export const ZH = {
   state_blank: "屏幕已清空",
   help_blank: "恢复显示之前，各屏幕不显示字幕。",
   state_behind: "延迟",
-  help_behind: "电脑太慢，跟不上讲话。",
+  help_behind: "字幕来得晚：电脑太慢，或某个部分正在重新启动。",
   state_muted: "没有声音",
   help_muted: "麦克风已静音，在调音台上或麦克风本身。读者看到“请稍候”。",
   state_no_audio: "麦克风已断开",
