@@ -118,6 +118,17 @@ class WrittenTexts:
             self._speech.settle()
             self._undo.push(f"edit of caption {key}", back, key)
 
+    def unhide(self, key: int) -> None:
+        """Show a hidden caption again, in every language. Raises ProtocolError."""
+        old, new = self._board.message(key), self._board.unhide(key)
+        self.revise("bringing back", old, new, self._languages.unhide(key))
+
+    def settle(self, key: int) -> None:
+        """Let what is said next not go on with a caption that an operator begins to change."""
+        # Speech returns to the newest one only; to settle another would cut what is being said.
+        if key >= self._board.last_id:
+            self._speech.settle()
+
     def approve(self, key: int) -> None:
         """Take the mark of a doubtful caption away, in every language. Raises ProtocolError."""
         old, also_back = self._board.message(key), self._languages.approve(key)
