@@ -230,12 +230,8 @@ class OperatorCommands:
                 self._written.put_notice(text, lang)
             case EditCommand(id=key, text=text, lang=lang):
                 self._written.edit(key, text, lang)
-            case HideCommand(name="show", id=key):
-                self._written.unhide(key)
-            case HideCommand(id=key):
-                old = self._board.message(key)
-                again = self._languages.hide(key)
-                self._written.revise("hiding", old, self._board.hide(key), again)
+            case HideCommand(name=name, id=key):
+                (self._written.hide if name == "hide" else self._written.unhide)(key)
             case SettleCommand(id=key):
                 self._written.settle(key)
             case ApproveCommand(id=key):

@@ -118,6 +118,11 @@ class WrittenTexts:
             self._speech.settle()
             self._undo.push(f"edit of caption {key}", back, key)
 
+    def hide(self, key: int) -> None:
+        """Take a caption off every screen, in every language. Raises ProtocolError."""
+        old, also_back = self._board.message(key), self._languages.hide(key)
+        self.revise("hiding", old, self._board.hide(key), also_back)
+
     def unhide(self, key: int) -> None:
         """Show a hidden caption again, in every language. Raises ProtocolError."""
         old, new = self._board.message(key), self._board.unhide(key)

@@ -31,8 +31,8 @@ from pipeline.protocol.commands import (
     InviteMessage,
     PairMessage,
     PlainCommand,
-    SettleCommand,
     RevokeMessage,
+    SettleCommand,
     TypeCommand,
     VerseCommand,
 )
