@@ -206,7 +206,7 @@ class OperatorCommands:
         else:
             newest = self._coordinator.revision(command.id)
         if newest > command.revision:
-            told = f"Caption {command.id} has changed meanwhile: look at it again."
+            told = f"Caption {command.id} has changed meanwhile."
             raise ProtocolError("caption-changed", told)
 
     def _decided(self, command: CommandMessage) -> int:

@@ -129,7 +129,7 @@ class WrittenTexts:
         self.revise("bringing back", old, new, self._languages.unhide(key))
 
     def settle(self, key: int) -> None:
-        """Let what is said next not go on with a caption that an operator begins to change."""
+        """Let what is said next not go on with a caption that an operator changes, or will."""
         # Speech returns to the newest one only; to settle another would cut what is being said.
         if key >= self._board.last_id:
             self._speech.settle()
@@ -149,6 +149,7 @@ class WrittenTexts:
         new = self._board.correct(old.id, text)
         if new is None:
             return None
+        self.settle(old.id)
         self._coordinator.publish(new)
         self.retranslations.of_caption(new)
         also_back = self._languages.correct(old.id, text)

@@ -24,7 +24,7 @@ import { addressWords, banner, dictionaryWords, glance, offRecordWords, refusal,
 import { Suggestion } from "./suggestion.js";
 import { explainMarks } from "./tooltip.js";
 import { Typing } from "./typing.js";
-import { heardText, recognized, shownText, standing, Utterances } from "./utterances.js";
+import { heardText, hiding, recognized, shownText, standing, Utterances } from "./utterances.js";
 import { VolunteerList } from "./volunteers.js";
 import { fill, translateDesk, wording } from "./wording.js";
 
@@ -35,25 +35,22 @@ const element = Object.fromEntries([...document.querySelectorAll("[id]")].map((o
 const utterances = new Utterances(HISTORY);
 const meter = new Meter();
 const panel = new Panel();
-const server = { link: "connecting", mode: "", state: "", reason: "" };
+const server = { link: "connecting", mode: "", state: "", reason: "", source: "", lang: "" };
 const operator = { token: loadToken(), asked: false, authorized: false, paused: false, blank: false, undo: "", dictionary: "", offRecord: false, offRecordS: 0, song: "off" };
 let silenceTimer = 0;
 let drawing = false;
 const list = new List({ onChoose: () => renderChosen(), onOpen: () => element.edit.click() });
 const editDialog = new EditDialog({
-  onCorrect(id, text, before) {
-    command("correct", { id, text });
-    if (operator.dictionary) holdOffer.offerRule(before, text);
-  },
-  onEdit(id, text, before, lang) {
-    command("edit", { id, text, lang });
-    const entry = utterances.get(id);
-    // What is held is held for the language of this page; a doubtful final may be in another one.
-    if (operator.dictionary && shownText(entry).lang === lang) holdOffer.offerTerm(heardText(entry), before, text);
+  onOpen: (id) => command("settle", { id }),
+  onSave(saved) {
+    const { id, lang, revision, heard, text } = saved;
+    if (heard) command("correct", { id, lang, revision, text: heard, target: text });
+    else command("edit", { id, lang, revision, text });
+    if (operator.dictionary) holdOffer.offer(saved, utterances.get(id));
   },
 });
 const suggestion = new Suggestion(command);
-const doubtful = new Doubtful(command, (entry) => editDialog.open(entry, ""));
+const doubtful = new Doubtful(server, command, (entry) => editDialog.open(entry, ""));
 const notes = new SermonNotes(command);
 const typing = new Typing(command);
 const volunteers = new VolunteerList((message) => connection.send(message));
@@ -138,10 +135,11 @@ function draw() {
 
 const RECEIVE = {
   hello(hello) {
-    Object.assign(server, { mode: hello.mode, state: hello.state, reason: hello.reason });
+    Object.assign(server, { mode: hello.mode, state: hello.state, reason: hello.reason, source: hello.source, lang: hello.lang });
     typing.onHello(hello);
     utterances.onHello(hello);
     for (const caption of hello.captions) doubtful.caption(caption);
+    editDialog.follow(utterances.get(editDialog.id));
     render();
   },
   notice: (message) => typing.onNotice(message),
@@ -149,6 +147,7 @@ const RECEIVE = {
   caption(message) {
     utterances.caption(message);
     doubtful.caption(message);
+    if (message.id === editDialog.id) editDialog.follow(utterances.get(message.id));
     render();
     connection.painted(message.seq);
   },
@@ -199,7 +198,10 @@ const RECEIVE = {
     panel.put(message);
     awaitHealth();
   },
-  done: (message) => onDone(message),
+  done(message) {
+    onDone(message);
+    editDialog.done(message.name);
+  },
   purged: (message) => forget(message),
   rule: (message) => notify(ruleWords(message)),
   reloaded: (message) => notify(reloaded(message), message.restart.length ? "bad" : "good"),
@@ -207,6 +209,7 @@ const RECEIVE = {
   error(message) {
     const isOut = message.code === "signed-out";
     if (message.code.startsWith("notes-")) notes.refuse(message.message);
+    if (message.code === "caption-changed" && editDialog.reopen(utterances.get(editDialog.id))) return;
     if (operator.authorized && !isOut) notify(refusal(message), "bad");
     else refuse(message);
   },
@@ -290,11 +293,7 @@ listenForCheck(command);
 listenForHolds(operator, command, notify);
 element.undo.addEventListener("click", () => command("undo"));
 element.edit.addEventListener("click", () => editDialog.open(utterances.get(list.chosen), list.words));
-element.hide.addEventListener("click", () => {
-  const entry = utterances.get(list.chosen);
-  if (standing(entry) !== "hidden") command("hide", { id: entry.id });
-  else command("edit", { id: entry.id, text: shownText(entry).text });
-});
+element.hide.addEventListener("click", () => command(...hiding(utterances.get(list.chosen))));
 element["add-rule"].addEventListener("click", () => ruleDialog.open(recognized(utterances.get(list.chosen)), list.words, operator.dictionary));
 // A press on the button must not undo the selection that it is about.
 element["add-rule"].addEventListener("mousedown", (event) => event.preventDefault());
