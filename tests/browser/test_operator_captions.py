@@ -22,8 +22,9 @@ EVIL = "<script>alert(1)</script><img src=x onerror=alert(1)>"
 
 
 @pytest.fixture
-def hall(tmp_path: Path) -> Iterator[OperatorServer]:
-    with OperatorServer(tmp_path) as running:
+def hall(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[OperatorServer]:
+    """With languages beside Spanish where a test names them."""
+    with OperatorServer(tmp_path, further=getattr(request, "param", ())) as running:
         yield running
 
 
@@ -296,6 +297,29 @@ def test_a_caption_is_hidden_and_brought_back(hall: OperatorServer, visit: Visit
     page.locator("#undo").click()
     page.locator("#undo").click()
     expect(row(page, 1).locator(".badge")).to_have_text("on screen")
+
+
+@pytest.mark.parametrize("hall", [["fr"]], indirect=True)
+def test_bring_back_shows_both_texts_in_every_language(hall: OperatorServer, visit: Visit) -> None:
+    page = opened(visit)
+    people = {lang: visit(f"/?lang={lang}") for lang in ("es", "fr", "en")}
+    hall.hear(1, "the first", "La primera.")
+    hall.render("fr", 1, "the first", "La première.")
+    texts = {"es": "La primera.", "fr": "La première.", "en": "the first"}
+    for lang, text in texts.items():
+        expect(people[lang].locator("#captions")).to_contain_text(text)
+    page.locator("#hide").click()
+    for lang in texts:
+        expect(people[lang].locator(".caption")).to_have_count(0)
+    expect(page.locator("#hide .word")).to_have_text("Bring back")
+    page.locator("#hide").click()
+    for lang, text in texts.items():
+        expect(people[lang].locator("#captions")).to_contain_text(text)
+    shown = row(page, 1).locator(".shown")
+    expect(shown).to_contain_text("Gemma")
+    page.locator("#undo").click()
+    for lang in texts:
+        expect(people[lang].locator(".caption")).to_have_count(0)
 
 
 def test_an_open_dialog_follows_a_caption_whose_speaker_goes_on(
