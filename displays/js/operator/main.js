@@ -36,7 +36,7 @@ const utterances = new Utterances(HISTORY);
 const meter = new Meter();
 const panel = new Panel();
 const server = { link: "connecting", mode: "", state: "", reason: "", source: "", lang: "" };
-const operator = { token: loadToken(), asked: false, authorized: false, paused: false, blank: false, undo: "", dictionary: "", offRecord: false, offRecordS: 0, song: "off" };
+const operator = { token: loadToken(), asked: false, authorized: false, paused: false, blank: false, undo: "", awaits: false, dictionary: "", offRecord: false, offRecordS: 0, song: "off" };
 let silenceTimer = 0;
 let drawing = false;
 const list = new List({ onChoose: () => renderChosen(), onOpen: () => element.edit.click() });
@@ -88,7 +88,8 @@ function renderControls() {
   const able = server.link === "open" && operator.authorized;
   button(element.pause, able, operator.paused ? wording.resume : wording.pause, operator.paused ? "play" : "paused");
   button(element.blank, able, operator.blank ? wording.unblank : wording.blank, operator.blank ? "screen" : "blank");
-  button(element.undo, able && operator.undo !== "", operator.undo ? fill(wording.undo_what, { what: operator.undo }) : wording.undo, "undo");
+  // What was just sent can be taken back before its answer is here: the server obeys in order.
+  button(element.undo, able && (operator.undo !== "" || operator.awaits), operator.undo ? fill(wording.undo_what, { what: operator.undo }) : wording.undo, "undo");
   const words = offRecordWords(operator.offRecord, operator.offRecordS);
   button(element["off-record"], able, words, operator.offRecord ? "play" : "off-record");
   const song = songButton(operator.song, server.state === "song");
@@ -128,6 +129,7 @@ function draw() {
   const entries = utterances.list();
   element.empty.hidden = entries.length > 0;
   list.render(entries);
+  editDialog.follow(utterances.get(editDialog.id));
   element.doubtful.hidden = !isMinuteDoubtful(entries);
 }
 
@@ -139,7 +141,6 @@ const RECEIVE = {
     typing.onHello(hello);
     utterances.onHello(hello);
     for (const caption of hello.captions) doubtful.caption(caption);
-    editDialog.follow(utterances.get(editDialog.id));
     render();
   },
   notice: (message) => typing.onNotice(message),
@@ -147,7 +148,6 @@ const RECEIVE = {
   caption(message) {
     utterances.caption(message);
     doubtful.caption(message);
-    if (message.id === editDialog.id) editDialog.follow(utterances.get(message.id));
     render();
     connection.painted(message.seq);
   },
@@ -198,16 +198,14 @@ const RECEIVE = {
     panel.put(message);
     awaitHealth();
   },
-  done(message) {
-    onDone(message);
-    editDialog.done(message.name);
-  },
+  done: (message) => onDone(message),
   purged: (message) => forget(message),
   rule: (message) => notify(ruleWords(message)),
   reloaded: (message) => notify(reloaded(message), message.restart.length ? "bad" : "good"),
   fault: (message) => notify(refusal(message), "bad"),
   error(message) {
     const isOut = message.code === "signed-out";
+    operator.awaits = false;
     if (message.code.startsWith("notes-")) notes.refuse(message.message);
     if (message.code === "caption-changed" && editDialog.reopen(utterances.get(editDialog.id))) return;
     if (operator.authorized && !isOut) notify(refusal(message), "bad");
@@ -215,8 +213,9 @@ const RECEIVE = {
   },
 };
 
-function onDone({ undo, paused, blank, off_record: offRecord, song }) {
-  Object.assign(operator, { undo, paused, blank, offRecord, song: song ?? "off" });
+function onDone({ name, undo, paused, blank, off_record: offRecord, song }) {
+  Object.assign(operator, { undo, paused, blank, offRecord, song: song ?? "off", awaits: false });
+  editDialog.done(name);
 }
 
 /** Have nothing any more of what was said between two times, nor a dialog about it. */
@@ -275,6 +274,8 @@ function authorize() {
 function command(name, fields = {}) {
   const isSent = connection.send({ type: "command", name, ...fields });
   if (!isSent) notify(wording.not_done, "bad");
+  operator.awaits ||= isSent;
+  renderControls();
   return isSent;
 }
 
