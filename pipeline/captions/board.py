@@ -136,15 +136,14 @@ class CaptionBoard:
     def edit(self, caption_id: int, text: str) -> CaptionMessage | None:
         """Replace a caption's target text by an operator's. Raises ProtocolError.
 
-        A hidden caption comes back with its source text.
+        A hidden caption comes back without its source text: that was hidden as well.
         """
         old = self.message(caption_id)
         target = TargetText(self.target, text, "operator")
         # An edit takes a printed verse away, so with one it changes something.
         if old.final and old.target == target and old.verse is None:
             return None
-        shown = self._newest(self._hidden.get(caption_id, old)) if is_hidden(old) else old
-        return self._put(self._revised(old, shown.source, target, len(text)))
+        return self._put(self._revised(old, old.source, target, len(text)))
 
     def correct(self, caption_id: int, text: str) -> CaptionMessage | None:
         """Replace a caption's source text by an operator's. Raises ProtocolError.
