@@ -83,7 +83,9 @@ class Language:
         came = self.hidden.pop(caption_id, None)
         if self._message(caption_id) is not None:
             with suppress(ProtocolError):  # it was never in this language, or before a restart
-                self.coordinator.publish(self.context.board.unhide(caption_id))
+                again = self.context.board.unhide(caption_id)
+                self.coordinator.publish(again)
+                self.retranslations.of_shown_again(again)
         elif came is not None:
             self.show(came)
 

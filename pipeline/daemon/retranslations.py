@@ -56,6 +56,13 @@ class Retranslations:
 
         self.of_text(message.source, show, message)
 
+    def of_shown_again(self, message: CaptionMessage | None) -> None:
+        """Have a corrected caption translated that was hidden before its translation was there."""
+        if message is None or not message.corrected:
+            return
+        if message.target.engine != "operator" or not message.target.text:
+            self.of_caption(message)
+
     def of_text(self, source: SourceText, show: Show, of: CaptionMessage | None = None) -> None:
         """Have a text translated; `show` gets what is made of it."""
         self._tickets += 1

@@ -127,6 +127,7 @@ class WrittenTexts:
         """Show a hidden caption again, in every language. Raises ProtocolError."""
         old, new = self._board.message(key), self._board.unhide(key)
         self.revise("bringing back", old, new, self._languages.unhide(key))
+        self.retranslations.of_shown_again(new)
 
     def settle(self, key: int) -> None:
         """Let what is said next not go on with a caption that an operator changes, or will."""

@@ -171,6 +171,19 @@ def test_a_final_that_came_while_its_caption_was_hidden_is_shown_again_too(desk:
     assert desk.texts()[-1] == ("secret", "secret")
 
 
+def test_a_translation_that_came_while_its_caption_was_hidden_is_asked_for_again(
+    desk: Desk,
+) -> None:
+    desk.commands.obey(command("correct", id=1, text="grace"))
+    desk.commands.obey(command("hide", id=1))
+    desk.answer("la grâce")
+    desk.commands.obey(command("show", id=1))
+    assert desk.texts() == [("grace", "gracieux")]
+    assert [asked.transcript.text for asked in desk.hearing.asked] == ["grace", "grace"]
+    desk.answer("la grâce")
+    assert desk.texts() == [("grace", "la grâce")]
+
+
 def test_what_came_for_a_hidden_caption_is_not_shown_after_off_the_record(desk: Desk) -> None:
     desk.board.show(made("secreto", "es", "secret", number=2))
     desk.commands.obey(command("hide", id=2))

@@ -260,8 +260,15 @@ def test_undo_always_leads_back(tmp_path_factory: pytest.TempPathFactory) -> Non
             self.setting.board.retract(key)
             self.plain.retract(key)
 
+        @rule(key=st.integers(1, 4))
+        def go_on(self, key: int) -> None:
+            self.setting.board.reopen(key)
+            self.plain.reopen(key)
+
         @rule(
-            name=st.sampled_from(["pause", "resume", "blank", "unblank", "edit", "hide", "undo"]),
+            name=st.sampled_from(
+                ["pause", "resume", "blank", "unblank", "edit", "hide", "show", "undo"]
+            ),
             key=st.integers(1, 4),
             text=st.sampled_from("xy"),
         )
