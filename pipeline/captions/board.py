@@ -30,6 +30,12 @@ def is_by_operator(message: CaptionMessage) -> bool:
     return message.corrected or message.target.engine == "operator"
 
 
+def is_hidden(message: CaptionMessage) -> bool:
+    """Whether an operator has hidden a caption."""
+    is_empty = not (message.source.text or message.target.text)
+    return message.final and is_empty and message.target.engine == "operator"
+
+
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     """What a display needs to be up to date, sorted by id."""
@@ -54,7 +60,9 @@ class CaptionBoard:
         self._history = history
         self._messages: dict[int, CaptionMessage] = {}
         self._passed_over: dict[int, CaptionMessage] = {}
-        """What the pipeline made of captions that an operator changed before they were final."""
+        """The pipeline's newest version of each caption whose newest version is an operator's."""
+        self._hidden: dict[int, CaptionMessage] = {}
+        """What was on screen of the captions that operators have hidden, for `unhide`."""
         self._left: deque[CaptionMessage] = deque(maxlen=_REMEMBERED)
         """What has left the board, without its text."""
         self._forgotten_id = -1  # the highest id that has left the board
@@ -110,7 +118,12 @@ class CaptionBoard:
         One that an operator has changed stays as it is. None if nothing changes for displays.
         """
         old = self._messages.get(caption_id)
-        if old is None or not old.final or is_by_operator(old):
+        if old is None or not old.final:
+            return None
+        if is_by_operator(old):
+            # Nobody sees it, but the longer final replaces the one of before here as well.
+            if passed_over := self._passed_over.get(caption_id):
+                self._passed_over[caption_id] = replace(passed_over, final=False)
             return None
         if not (old.source.text or old.target.text):  # filtered: there is nothing to take up
             self._messages[caption_id] = replace(old, final=False)
@@ -121,7 +134,10 @@ class CaptionBoard:
         return self._put(replace(resumed, doubtful=False))
 
     def edit(self, caption_id: int, text: str) -> CaptionMessage | None:
-        """Replace a caption's target text by an operator's. Raises ProtocolError."""
+        """Replace a caption's target text by an operator's. Raises ProtocolError.
+
+        A hidden caption comes back without its source text: that was hidden as well.
+        """
         old = self.message(caption_id)
         target = TargetText(self.target, text, "operator")
         # An edit takes a printed verse away, so with one it changes something.
@@ -205,6 +221,20 @@ class CaptionBoard:
         # In an operator's name: what the pipeline says of it later must not bring it back.
         return self._put(self._withdrawn(old, "operator"))
 
+    def unhide(self, caption_id: int) -> CaptionMessage | None:
+        """Show a caption again that an operator has hidden, as it was.
+
+        If the pipeline has a newer version by now, that is shown. None if the caption is not
+        hidden. Raises ProtocolError.
+        """
+        old = self.message(caption_id)
+        if old.source.text or old.target.text or not old.final:
+            return None
+        if not is_hidden(old) or caption_id not in self._hidden:
+            told = f"Nothing that caption {caption_id} could show is known any more."
+            raise ProtocolError("unknown-caption", told)
+        return self.put_back(self._hidden[caption_id])
+
     def retract(self, caption_id: int) -> CaptionMessage | None:
         """Take away what partials have shown of an utterance whose final was filtered."""
         old = self._messages.get(caption_id)
@@ -226,12 +256,13 @@ class CaptionBoard:
             old
             # Displays may still show what the board has long dropped.
             for old in (*self._left, *self._sorted())
-            if not old.final or purge.takes(old.id, old.start_s, old.end_s)
+            if not old.final or purge.takes(old.id, old.start_s, self._end_s(old))
         ]
         sent = []
         for old in gone:
             self._messages.pop(old.id, None)
             self._passed_over.pop(old.id, None)
+            self._hidden.pop(old.id, None)
             sent.append(self._withdrawn(old, ""))
             self.seq = sent[-1].seq
             # A partial of it that comes late is not shown then.
@@ -242,12 +273,11 @@ class CaptionBoard:
     def put_back(self, earlier: CaptionMessage) -> CaptionMessage:
         """Show a caption as it was before an operator changed it. Raises ProtocolError.
 
-        If it was not final then, it comes back as the pipeline has made it since.
+        If the pipeline had made it, it comes back as the pipeline has made it since.
         """
         old = self.message(earlier.id)
-        if not earlier.final:
-            earlier = self._passed_over.pop(earlier.id, earlier)
-        return self._put(replace(earlier, seq=self.seq + 1, revision=old.revision + 1))
+        newest = self._newest(earlier)
+        return self._put(replace(newest, seq=self.seq + 1, revision=old.revision + 1))
 
     def untranslated(self) -> list[CaptionMessage]:
         """Return the finals in which the spoken words stand in for a translation, newest first."""
@@ -282,6 +312,7 @@ class CaptionBoard:
             self.seq = max(self.seq, message.seq)
             old = self._messages.get(message.id)
             if old is None or message.seq > old.seq:
+                self._note_change(old, message)
                 self._messages[message.id] = message
                 self._forget()
 
@@ -298,16 +329,32 @@ class CaptionBoard:
             raise ProtocolError("unknown-caption", f"Caption {caption_id} is not in the history.")
         return self._messages[caption_id]
 
+    def revision(self, caption_id: int) -> int:
+        """Return the revision of a caption's newest version, 0 if it is not on the board."""
+        return self._messages[caption_id].revision if caption_id in self._messages else 0
+
     def has_final(self, caption_id: int) -> bool:
         """Whether a caption is final already: what the pipeline says then is not shown."""
         return caption_id in self._messages and self._messages[caption_id].final
 
     def _pass_over(self, message: CaptionMessage) -> None:
-        """Keep what the pipeline says of a caption that an operator has changed, for an undo."""
+        """Keep what the pipeline says of a caption that an operator has changed."""
+        if not is_by_operator(self._messages[message.id]):
+            return
         known = self._passed_over.get(message.id)
-        # A late partial must not take the place of the final.
-        if not (known and known.final) and is_by_operator(self._messages[message.id]):
+        # As on the screens: after a final nothing counts until its speaker goes on.
+        if not (known and known.final):
             self._passed_over[message.id] = message
+
+    def _newest(self, earlier: CaptionMessage) -> CaptionMessage:
+        """Return what the pipeline has since made of a version of its own; else that version."""
+        if is_by_operator(earlier):
+            return earlier
+        return self._passed_over.get(earlier.id, earlier)
+
+    def _end_s(self, message: CaptionMessage) -> float:
+        """Return where a caption ends, with what its speaker has said since it was hidden."""
+        return max(message.end_s, self._passed_over.get(message.id, message).end_s)
 
     def _withdrawn(self, old: CaptionMessage, engine: str) -> CaptionMessage:
         source = SourceText(old.source.lang, "")
@@ -331,9 +378,19 @@ class CaptionBoard:
 
     def _put(self, message: CaptionMessage) -> CaptionMessage:
         self.seq = message.seq
+        self._note_change(self._messages.get(message.id), message)
         self._messages[message.id] = message
         self._forget()
         return message
+
+    def _note_change(self, old: CaptionMessage | None, new: CaptionMessage) -> None:
+        """Keep of an older version what an undo or `unhide` will need."""
+        if not is_by_operator(new):
+            self._passed_over.pop(new.id, None)
+        elif old is not None and not is_by_operator(old):
+            self._passed_over[new.id] = old
+        if old is not None and is_hidden(new) and not is_hidden(old):
+            self._hidden[new.id] = old
 
     def _sorted(self) -> list[CaptionMessage]:
         return [self._messages[key] for key in sorted(self._messages)]
@@ -345,6 +402,7 @@ class CaptionBoard:
             for key in sorted(ids)[: max(0, len(ids) - most)]:
                 gone = self._messages.pop(key)
                 self._passed_over.pop(gone.id, None)
+                self._hidden.pop(gone.id, None)
                 # Without its text: it is kept only so that it can be taken off displays later.
                 self._left.append(self._withdrawn(gone, ""))
                 self._forgotten_id = max(self._forgotten_id, gone.id)

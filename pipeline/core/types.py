@@ -323,6 +323,8 @@ CommandName = Literal[
     "reload",
     "resume",
     "say",
+    "settle",
+    "show",
     "song-auto",
     "song-caption",
     "song-hold",

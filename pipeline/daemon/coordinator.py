@@ -114,13 +114,19 @@ class CaptionCoordinator:
             caption = self._verses.look(caption)
             if self._doubts.wants(caption) and not self._board.has_final(caption.id):
                 self._tracks.of(caption.id).is_held = True
-                self._doubts.hold(caption, time.monotonic())
+                # Nothing else changes the caption meanwhile: its next revision is this final.
+                revision = self._board.revision(caption.id) + 1
+                self._doubts.hold(caption, time.monotonic(), revision)
                 return None
         return self._keep(self._put_out(caption, marked=self._doubts.is_marked(caption)))
 
     def holds(self, caption_id: int) -> bool:
         """Whether a final is kept back for an operator."""
         return caption_id in self._doubts
+
+    def revision(self, caption_id: int) -> int:
+        """Return the revision of a caption's newest version; a final that is kept back counts."""
+        return self._board.revision(caption_id) + self.holds(caption_id)
 
     def doubtful(self, now_s: float) -> tuple[DoubtfulMessage, ...]:
         """Return what is kept back, for a page that comes late."""

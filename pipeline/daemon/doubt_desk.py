@@ -27,6 +27,8 @@ class HeldFinal:
     caption: Caption
     since_s: float
     """Monotonic."""
+    revision: int
+    """The caption's, once it is shown."""
 
 
 class DoubtDesk:
@@ -56,16 +58,16 @@ class DoubtDesk:
         """Whether a final is to be kept back now."""
         return self.is_marked(caption) and self._is_watched()
 
-    def hold(self, caption: Caption, now_s: float) -> None:
-        """Keep a final back, and tell operators."""
-        self._held[caption.id] = HeldFinal(caption, now_s)
-        self._tell(_told(caption, self._hold_s))
+    def hold(self, caption: Caption, now_s: float, revision: int) -> None:
+        """Keep a final back that will be that revision of its caption, and tell operators."""
+        self._held[caption.id] = held = HeldFinal(caption, now_s, revision)
+        self._tell(_told(held, self._hold_s))
 
     def release(self, caption_id: int) -> HeldFinal | None:
         """Keep a final back no longer, and return it; None if it was not."""
         held = self._held.pop(caption_id, None)
         if held is not None:
-            self._tell(_told(held.caption, 0.0))
+            self._tell(_told(held, 0.0))
         return held
 
     def due(self, now_s: float) -> list[int]:
@@ -82,7 +84,7 @@ class DoubtDesk:
         """Return what a page needs that comes late."""
         return tuple(
             # Above 0, which would tell the page that it is kept back no longer.
-            _told(held.caption, max(0.01, held.since_s + self._hold_s - now_s))
+            _told(held, max(0.01, held.since_s + self._hold_s - now_s))
             for held in self._held.values()
         )
 
@@ -92,10 +94,12 @@ def open_doubt_desk(facts: DaemonState, hub: Hub) -> DoubtDesk:
     return DoubtDesk(facts, hub.operators.doubtful, lambda: hub.operators.is_watched)
 
 
-def _told(caption: Caption, left_s: float) -> DoubtfulMessage:
+def _told(held: HeldFinal, left_s: float) -> DoubtfulMessage:
+    caption = held.caption
     return DoubtfulMessage(
         id=caption.id,
         source=SourceText(caption.transcript.lang, caption.transcript.text),
         target=TargetText(caption.lang, caption.text, caption.engine),
         left_s=round(left_s, 2),
+        revision=held.revision,
     )

@@ -153,6 +153,7 @@ class HeldRules:
             # However many there are: nothing is translated again for it.
             new = self._board.edit(old.id, text)
             if new is not None:
+                self._written.settle(old.id)
                 rewritten.append(partial(self._put_back, old))
                 self._coordinator.publish(new)
         return rewritten

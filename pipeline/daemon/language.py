@@ -6,6 +6,7 @@ Belongs to the event loop's thread.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from pipeline.core.errors import ProtocolError
@@ -35,8 +36,8 @@ class Language:
     translator: LanguageTranslator | None
     """Its turn at a shared final translator, which is to know how many watch."""
     may_rest: bool
-    hidden: set[int] = field(default_factory=set)
-    """Captions that an operator has hidden: what comes of them is not shown."""
+    hidden: dict[int, Caption | None] = field(default_factory=dict)
+    """Captions that an operator has hidden, and what has come of those that had none on screen."""
     corrected: dict[int, str] = field(default_factory=dict)
     """What was really said, by caption: what comes of the earlier text is not left standing."""
     watchers: int = 0
@@ -52,8 +53,12 @@ class Language:
 
     def show(self, caption: Caption) -> None:
         """Publish a caption as it should be: not if it is hidden, and of what was really said."""
+        # What is on the board already stays hidden by itself.
         if caption.id in self.hidden and self._message(caption.id) is None:
-            return  # what is on the board already stays hidden by itself
+            known = self.hidden[caption.id]
+            if caption.final or known is None or not known.final:
+                self.hidden[caption.id] = caption
+            return
         self.coordinator.show(caption)
         # A correction from before it was hidden would bring it back.
         text = None if caption.id in self.hidden else self.corrected.get(caption.id)
@@ -69,17 +74,23 @@ class Language:
     def hide(self, caption_id: int) -> Back:
         """Hide a caption; return what shows it again."""
         # Also of one that is still on its way: it is not to appear later.
-        self.hidden.add(caption_id)
+        self.hidden.setdefault(caption_id)
         with self.coordinator.deciding(caption_id):
             old = self._message(caption_id)
             if old is not None:
                 self.coordinator.publish(self.context.board.hide(caption_id))
+        return lambda: self.unhide(caption_id)
 
-        def back() -> None:
-            self.hidden.discard(caption_id)
-            self._put_back(old)
-
-        return back
+    def unhide(self, caption_id: int) -> None:
+        """Show a hidden caption again, or what has come of it meanwhile."""
+        came = self.hidden.pop(caption_id, None)
+        if self._message(caption_id) is not None:
+            with suppress(ProtocolError):  # it was never in this language, or before a restart
+                again = self.context.board.unhide(caption_id)
+                self.coordinator.publish(again)
+                self.retranslations.of_shown_again(again)
+        elif came is not None:
+            self.show(came)
 
     def correct(self, caption_id: int, text: str) -> Back:
         """Replace what was said, and have it translated again; return what takes it back."""
@@ -131,6 +142,7 @@ class Language:
         self.retranslations.forget()
         for caption_id in ids:
             self.corrected.pop(caption_id, None)
+            self.hidden.pop(caption_id, None)
 
     def _correct(self, caption_id: int, text: str) -> None:
         if self._message(caption_id) is None:

@@ -148,6 +148,20 @@ class Languages:
         """Hide a caption in every further language; return what shows it again."""
         return _together([each.hide(caption_id) for each in self._languages.values()])
 
+    def unhide(self, caption_id: int) -> Back:
+        """Show a hidden caption again in every further language; return what hides it."""
+        for each in self._languages.values():
+            each.unhide(caption_id)
+
+        def back() -> None:
+            self.hide(caption_id)
+
+        return back
+
+    def revision(self, lang: str, caption_id: int) -> int:
+        """Return the revision of a caption's newest version in one."""
+        return self._languages[lang].coordinator.revision(caption_id)
+
     def correct(self, caption_id: int, text: str) -> Back:
         """Replace what was said in every further language; return what takes it back."""
         old = [each for each in self._settled if each.utterance.id == caption_id]

@@ -33,6 +33,7 @@ from pipeline.protocol.commands import (
     AddNotesCommand,
     AddRuleCommand,
     ApproveCommand,
+    CaptionCommand,
     CommandMessage,
     CorrectCommand,
     DropNoteCommand,
@@ -40,6 +41,7 @@ from pipeline.protocol.commands import (
     HideCommand,
     HoldTermCommand,
     PlainCommand,
+    SettleCommand,
     TypeCommand,
     VerseCommand,
     caption_of,
@@ -163,6 +165,8 @@ class OperatorCommands:
                 return None if drawing is None else self._obey_later(command, drawing)
             case DropNoteCommand(entry=entry):
                 return self._obey_later(command, self._notes.drop(entry))
+        # Before a final that is kept back is let go: a refusal must not put it on the screens.
+        self._require_newest(command)
         try:
             with self._coordinator.deciding(self._decided(command)):
                 self._act(command)
@@ -200,27 +204,43 @@ class OperatorCommands:
         """Show what was made of a text that an operator has written."""
         self._written.on_retranslated(result)
 
+    def _require_newest(self, command: CommandMessage) -> None:
+        """Raise ProtocolError (caption-changed) if the operator has not seen what would change."""
+        if not (isinstance(command, CaptionCommand) and command.revision):
+            return
+        if command.lang in self._languages.langs:
+            newest = self._languages.revision(command.lang, command.id)
+        else:
+            newest = self._coordinator.revision(command.id)
+        if newest > command.revision:
+            told = f"Caption {command.id} has changed meanwhile."
+            raise ProtocolError("caption-changed", told)
+
     def _decided(self, command: CommandMessage) -> int:
         """Return the caption of the first target language that a command is about, 0: none."""
-        # A further language's final is kept back by its own coordinator (`Language.edit`).
+        # A further language's final is kept back by its own coordinator (`Language.edit`), and
+        # who has only begun to change a caption lets nothing go.
         is_further = isinstance(command, EditCommand) and command.lang in self._languages.langs
-        return 0 if is_further else caption_of(command)
+        is_none = is_further or isinstance(command, SettleCommand)
+        return 0 if is_none else caption_of(command)
 
     def _act(self, command: CommandMessage) -> None:
         about = caption_of(command)
         match command:
-            case CorrectCommand(id=key, text=text):
+            case CorrectCommand(id=key, text=text, target=target, lang=lang):
                 self._written.correct(key, text)
+                if target:
+                    self._written.edit(key, target, lang)
             case TypeCommand(name="say", text=text, lang=lang):
                 about = self._written.say(text, lang)
             case TypeCommand(text=text, lang=lang):
                 self._written.put_notice(text, lang)
             case EditCommand(id=key, text=text, lang=lang):
                 self._written.edit(key, text, lang)
-            case HideCommand(id=key):
-                old = self._board.message(key)
-                again = self._languages.hide(key)
-                self._written.revise("hiding", old, self._board.hide(key), again)
+            case HideCommand(name=name, id=key):
+                (self._written.hide if name == "hide" else self._written.unhide)(key)
+            case SettleCommand(id=key):
+                self._written.settle(key)
             case ApproveCommand(id=key):
                 self._written.approve(key)
             case VerseCommand():

@@ -58,6 +58,13 @@ class Retranslations:
 
         return self.of_text(message.source, show, message, is_speech=is_speech)
 
+    def of_shown_again(self, message: CaptionMessage | None) -> None:
+        """Have a corrected caption translated that was hidden before its translation was there."""
+        if message is None or not message.corrected:
+            return
+        if message.target.engine != "operator" or not message.target.text:
+            self.of_caption(message)
+
     def of_text(
         self,
         source: SourceText,

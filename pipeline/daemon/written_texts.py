@@ -118,6 +118,23 @@ class WrittenTexts:
             self._speech.settle()
             self._undo.push(f"edit of caption {key}", back, key)
 
+    def hide(self, key: int) -> None:
+        """Take a caption off every screen, in every language. Raises ProtocolError."""
+        old, also_back = self._board.message(key), self._languages.hide(key)
+        self.revise("hiding", old, self._board.hide(key), also_back)
+
+    def unhide(self, key: int) -> None:
+        """Show a hidden caption again, in every language. Raises ProtocolError."""
+        old, new = self._board.message(key), self._board.unhide(key)
+        self.revise("bringing back", old, new, self._languages.unhide(key))
+        self.retranslations.of_shown_again(new)
+
+    def settle(self, key: int) -> None:
+        """Let what is said next not go on with a caption that an operator changes, or will."""
+        # Speech returns to the newest one only; to settle another would cut what is being said.
+        if key >= self._board.last_id:
+            self._speech.settle()
+
     def approve(self, key: int) -> None:
         """Take the mark of a doubtful caption away, in every language. Raises ProtocolError."""
         old, also_back = self._board.message(key), self._languages.approve(key)
@@ -133,6 +150,7 @@ class WrittenTexts:
         new = self._board.correct(old.id, text)
         if new is None:
             return None
+        self.settle(old.id)
         self._coordinator.publish(new)
         self.retranslations.of_caption(new)
         also_back = self._languages.correct(old.id, text)

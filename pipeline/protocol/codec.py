@@ -28,7 +28,7 @@ _CLIENT: TypeAdapter[ClientMessage] = TypeAdapter(
 )
 _CAPTION = TypeAdapter(CaptionMessage)
 _SAYS = {
-    **dict.fromkeys(("seq", "id"), "is a whole number from 0"),
+    **dict.fromkeys(("seq", "id", "revision"), "is a whole number from 0"),
     **dict.fromkeys(
         ("token", "text", "heard", "write", "say", "lang", "code"), "is a string, not empty"
     ),

@@ -39,6 +39,11 @@ def one_line(most: int) -> Callable[[Any, ValidationInfo], Any]:
     return clean
 
 
+def optional_line(value: Any, info: ValidationInfo) -> Any:
+    """Return a text as `one_line` does, or an empty one as it is."""
+    return value and one_line(MAX_TEXT)(value, info)
+
+
 Text = Annotated[str, Field(min_length=1, max_length=MAX_TEXT), BeforeValidator(one_line(MAX_TEXT))]
 Phrase = Annotated[
     str, Field(min_length=1, max_length=MAX_PHRASE), BeforeValidator(one_line(MAX_PHRASE))
@@ -120,25 +125,33 @@ class PlainCommand:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EditCommand:
-    """An operator replaces a caption's target text."""
+class CaptionCommand:
+    """What all commands about one caption have in common."""
 
     type: Literal["command"] = "command"
-    name: Literal["edit"] = "edit"
     id: Count
-    text: Text
     lang: str = ""
-    """The target language whose text it is; "" is the first one's."""
+    """The target language whose caption the operator has seen; "" is the first one."""
+    revision: Count = 0
+    """The one that the operator has seen: refused if there is a newer one. 0: done anyway."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CorrectCommand:
+class EditCommand(CaptionCommand):
+    """An operator replaces a caption's target text, that of `lang`."""
+
+    name: Literal["edit"] = "edit"
+    text: Text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorrectCommand(CaptionCommand):
     """An operator replaces a caption's source text; it is translated again."""
 
-    type: Literal["command"] = "command"
     name: Literal["correct"] = "correct"
-    id: Count
     text: Text
+    target: Annotated[str, BeforeValidator(optional_line)] = ""
+    """An operator's own translation into `lang`; "" leaves that to the translators."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,30 +168,31 @@ class TypeCommand:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HideCommand:
-    """An operator removes a caption from all displays."""
+class HideCommand(CaptionCommand):
+    """An operator removes a caption from all displays, or shows it on all of them again."""
 
-    type: Literal["command"] = "command"
-    name: Literal["hide"] = "hide"
-    id: Count
+    name: Literal["hide", "show"] = "hide"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ApproveCommand:
+class SettleCommand(CaptionCommand):
+    """An operator begins to change a caption: what is said next does not go on with it."""
+
+    name: Literal["settle"] = "settle"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApproveCommand(CaptionCommand):
     """An operator finds a doubtful caption right: it is shown now, and without a mark."""
 
-    type: Literal["command"] = "command"
     name: Literal["approve"] = "approve"
-    id: Count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VerseCommand:
+class VerseCommand(CaptionCommand):
     """An operator shows the verse that is suggested for a caption, or does not want it."""
 
-    type: Literal["command"] = "command"
     name: Literal["dismiss-verse", "take-verse"]
-    id: Count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -249,6 +263,7 @@ CommandMessage: TypeAlias = (
     | CorrectCommand
     | TypeCommand
     | HideCommand
+    | SettleCommand
     | ApproveCommand
     | VerseCommand
     | AddRuleCommand
@@ -256,11 +271,10 @@ CommandMessage: TypeAlias = (
     | AddNotesCommand
     | DropNoteCommand
 )
-_OfCaption: TypeAlias = EditCommand | CorrectCommand | HideCommand | ApproveCommand | VerseCommand
 AccessMessage: TypeAlias = AuthMessage | PairMessage | InviteMessage | RevokeMessage
 ClientMessage: TypeAlias = AckMessage | AccessMessage | CommandMessage
 
 
 def caption_of(command: CommandMessage) -> int:
     """Return the id of the caption that a command concerns, 0 if none."""
-    return command.id if isinstance(command, _OfCaption) else 0
+    return command.id if isinstance(command, CaptionCommand) else 0

@@ -18,6 +18,8 @@ class DoubtfulMessage:
     target: TargetText
     left_s: float
     """Seconds until it is shown, with a mark; 0: it is kept back no longer."""
+    revision: int = 0
+    """The caption's, once it is shown: commands about it carry this one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

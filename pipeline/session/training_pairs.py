@@ -5,7 +5,7 @@ those an operator has edited, `review_queue.jsonl` those that a person should lo
 (pipeline.review.store), with the reasons, `moderate_pairs.jsonl` those of a middling score, for
 spot checks, and `rejected_pairs.jsonl` the rest, from which an edit still makes a good pair. All
 follow the operator: an edited caption's pair gets the operator's text and goes to the first file,
-with an undone edit it goes back, a hidden caption's pair goes.
+with an undone edit it goes back, a hidden caption's pair goes and comes back with its caption.
 """
 
 from __future__ import annotations
@@ -213,10 +213,11 @@ def pair_line(pair: Pair) -> bytes:
 class PairFile:
     """One of the files. An edit reads it again, so that nothing of it is kept in memory."""
 
-    def __init__(self, path: Path) -> None:
-        """Make it. Raises OSError."""
+    def __init__(self, path: Path, originals: dict[int, bytes]) -> None:
+        """Make it. Raises OSError. `originals` are lines in memory, for `sift`."""
         # Anew, also for a session that goes on: its records give all pairs again.
         self.file = LineFile(path)
+        self._originals = originals
         self._count = 0
 
     def __len__(self) -> int:
@@ -234,8 +235,11 @@ class PairFile:
         self._count = sum(1 for _ in self.file.lines())
 
     def sift(self, change: Callable[[bytes], bytes]) -> None:
-        """Apply `change` to the queued lines."""
+        """Apply `change` to the lines that are in memory."""
         self.file.sift(change)
+        # What goes off the record is not to come back from there.
+        for key in [key for key, line in self._originals.items() if not change(line)]:
+            del self._originals[key]
 
 
 class Pairs:
@@ -243,7 +247,9 @@ class Pairs:
 
     def __init__(self, folder: Path) -> None:
         """Make them. Raises OSError."""
-        self.files = {name: PairFile(folder / name) for name in NAMES}
+        self._originals: dict[int, bytes] = {}
+        """The pairs of captions that an operator has touched, as they were before, by id."""
+        self.files = {name: PairFile(folder / name, self._originals) for name in NAMES}
         self._session = folder.name
         self._edits: dict[int, CaptionMessage] = {}
         self._changed: set[int] = set()
@@ -263,6 +269,7 @@ class Pairs:
         pair = pair_of(record, self._session)
         edit = self._edits.get(record.id)  # an operator may be quicker than the final
         if pair is not None and edit is not None:
+            self._originals[pair.id] = pair_line(pair)
             pair = follow_edit(pair, edit)
         if pair is not None:
             name, filed_pair = file_pair(pair)
@@ -278,13 +285,14 @@ class Pairs:
             if len(self._edits) > _EDITS:
                 oldest = next(iter(self._edits))
                 del self._edits[oldest]
+                self._originals.pop(oldest, None)
                 self._changed.discard(oldest)
 
     def flush(self) -> None:
         """Write what the files lack. Raises the first OSError; what is not written waits."""
         if self._changed:
-            for name in NAMES:
-                self._refile(name)
+            filed = {key for name in NAMES for key in self._refile(name)}
+            self._bring_back(self._changed - filed)
             self._changed.clear()
         for each in self.files.values():
             each.file.flush()
@@ -294,28 +302,46 @@ class Pairs:
         for each in self.files.values():
             each.file.close()
 
-    def _refile(self, name: str) -> None:
-        """Bring the edited pairs of one file up to date; those that belong elsewhere go there."""
+    def _refile(self, name: str) -> set[int]:
+        """Bring the edited pairs of one file up to date; those that belong elsewhere go there.
+
+        Returns the ids of those that it had.
+        """
         leaving: dict[int, Filed] = {}
+        found: set[int] = set()
 
         def change(line: bytes) -> bytes:
             try:
                 # Only the id is looked at: of hundreds of lines one or two have changed.
-                if orjson.loads(line)["id"] not in self._changed:
+                if (key := orjson.loads(line)["id"]) not in self._changed:
                     return line
-                pair = parse_pair(line)
+                # Each version is made of the first: an edit takes away what an undone one needs.
+                kept = self._pair_now(key, self._originals.setdefault(key, line))
             except (ValueError, KeyError, TypeError, ProtocolError):
                 return line  # damaged: nobody can tell whose it is
-            kept = follow_edit(pair, self._edits[pair.id])
+            found.add(key)
             if kept is None:
                 return b""
             home, filed_pair = file_pair(kept)
             if home == name:
                 return pair_line(filed_pair)
             # Added only below: a rewrite that fails must not leave the pair in two files.
-            leaving[pair.id] = home, filed_pair
+            leaving[key] = home, filed_pair
             return b""
 
         self.files[name].rewrite(change)
         for home, pair in leaving.values():
             self.files[home].add(pair)
+        return found
+
+    def _bring_back(self, changed: Iterable[int]) -> None:
+        """File the pairs of captions that were hidden and are not any more."""
+        for key in sorted(changed):
+            kept = self._pair_now(key, self._originals.get(key))
+            if kept is not None:
+                name, filed_pair = file_pair(kept)
+                self.files[name].add(filed_pair)
+
+    def _pair_now(self, key: int, original: bytes | None) -> Pair | None:
+        """Return a pair as its caption is now; None where that is hidden, or there is no pair."""
+        return follow_edit(parse_pair(original), self._edits[key]) if original else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +15,7 @@ from pipeline.cli.screens import LineScreen
 from pipeline.config.changes import Changes
 from pipeline.config.loader import load
 from pipeline.config.schema import Church
-from pipeline.core.reports import Level, Retranslated, SongChanged
+from pipeline.core.reports import Level, Rendition, Retranslated, SongChanged
 from pipeline.core.types import (
     SAMPLE_RATE,
     Caption,
@@ -40,6 +40,8 @@ from pipeline.dictionary.matcher import correct
 from pipeline.dictionary.store import Dictionary
 from pipeline.records.health import Dropped, Queues
 from pipeline.session.recorder import SessionRecorder
+from pipeline.workers.languages import LanguageWorkers, TargetEngines
+from scripts.support.captions import caption
 from scripts.support.display_server import DisplayServer
 from scripts.support.hearing import FakeHearing
 from scripts.support.records import health_record
@@ -59,15 +61,17 @@ HEALTH = health_record(
 class OperatorServer(DisplayServer):
     """Runs a desk. The token is `secret`; the church's dictionary is in `folder`."""
 
-    def __init__(self, folder: Path, *, mode: Mode = "live") -> None:
-        super().__init__(mode=mode)
+    def __init__(self, folder: Path, *, mode: Mode = "live", further: Sequence[str] = ()) -> None:
+        super().__init__(mode=mode, further=further)
         self.folder = folder
         self.dictionary = Dictionary(load(flags={"session.directory": str(folder)}).settings)
         self.health = HEALTH
         self.address = ""
         """What the settings name for phones."""
         self.hearing = FakeHearing(0.0)
-        self._recorder = SessionRecorder(folder, source="en", target="es", on_fault=print)
+        self._recorder = SessionRecorder(
+            folder, source="en", target="es", further=further, on_fault=print
+        )
         self._recorder.start()
 
     @property
@@ -91,8 +95,9 @@ class OperatorServer(DisplayServer):
                 "server.address": self.address,
                 "operator.token": "secret",
                 "operator.off_record_s": 10.0,
+                "translate.targets": [{"lang": lang} for lang in self.further],
             }
-            session = OpenSession(self._recorder, self.board, None)
+            session = OpenSession(self._recorder, self.board, None, further=self.further)
             self.settings = load(flags=flags).settings
             context = make_context(self.settings, session, self.dictionary, self.mode, LineScreen())
             self.facts, self.metrics = context.facts, context.metrics
@@ -103,12 +108,21 @@ class OperatorServer(DisplayServer):
                 lambda: self.settings,
                 lambda settings, _: standing_checks(settings),  # no engine runs here
             )
+            engines = [TargetEngines(lang, None, None) for lang in self.further]
+            # Their threads do not run: `render` says what they would.
+            workers = [
+                LanguageWorkers(
+                    alone, each, emit=print, is_stale=lambda _: False, shed=True, glossaries=None
+                )
+                for alone, each in zip(self.settings.by_target(), engines, strict=True)
+            ]
+            self.languages = Languages(self.settings, context, workers, engines)
             self.commands = OperatorCommands(
                 context,
                 self.coordinator,
                 self.hearing,
                 _reload,
-                Languages(self.settings, context, [], []),
+                self.languages,
                 desk_check=self.check,
                 notes=ServiceNotes(context, self.folder, "en"),
             )
@@ -179,6 +193,15 @@ class OperatorServer(DisplayServer):
             self.coordinator.on_closed(utterance)
             self.coordinator.show(drafted)
             self.coordinator.show(checked(made, Church()))
+
+        self._wait(report())
+
+    def render(self, lang: str, number: int, raw: str, target: str) -> None:
+        """Publish the final of an utterance in a further language."""
+        made = caption(number, raw, target, final=True, engine="gemma", lang=lang)
+
+        async def report() -> None:
+            self.languages.show(Rendition(lang, made))
 
         self._wait(report())
 

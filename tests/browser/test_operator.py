@@ -514,3 +514,26 @@ def test_messages_of_a_newer_server_are_ignored(visit: Visit) -> None:
     page.route_web_socket("**/ws**", serve)
     page.reload()
     expect(page.locator("#pause")).to_be_enabled()
+
+
+LATE_ANSWERS = """
+  const { set } = Object.getOwnPropertyDescriptor(WebSocket.prototype, "onmessage");
+  Object.defineProperty(WebSocket.prototype, "onmessage", { set(listener) {
+    set.call(this, (event) => {
+      if (JSON.parse(event.data).type !== "done") listener.call(this, event);
+    });
+  } });"""
+
+
+def test_a_command_is_taken_back_before_its_answer_is_there(
+    hall: OperatorServer, visit: Visit
+) -> None:
+    """Else the key did nothing between “Paused” and the `done` behind it."""
+    page = visit(OPEN, LATE_ANSWERS, **TABLET)
+    expect(page.locator("#pause")).to_be_enabled()
+    expect(page.locator("#undo")).to_be_disabled()
+    page.keyboard.press("p")
+    expect(page.locator("#state")).to_have_text("Paused")
+    page.keyboard.press("u")
+    expect(page.locator("#state")).to_have_text("Listening")
+    assert not hall.facts.paused

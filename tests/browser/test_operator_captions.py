@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 
 from scripts.support.operator_server import OperatorServer
 from tests.browser.conftest import Visit
-from tests.support.console import TABLET, audience, opened, row
+from tests.support.console import OPEN, TABLET, audience, opened, row
 from tests.support.verses import small_index
 
 pytestmark = pytest.mark.browser
@@ -22,8 +22,9 @@ EVIL = "<script>alert(1)</script><img src=x onerror=alert(1)>"
 
 
 @pytest.fixture
-def hall(tmp_path: Path) -> Iterator[OperatorServer]:
-    with OperatorServer(tmp_path) as running:
+def hall(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[OperatorServer]:
+    """With languages beside Spanish where a test names them."""
+    with OperatorServer(tmp_path, further=getattr(request, "param", ())) as running:
         yield running
 
 
@@ -296,6 +297,136 @@ def test_a_caption_is_hidden_and_brought_back(hall: OperatorServer, visit: Visit
     page.locator("#undo").click()
     page.locator("#undo").click()
     expect(row(page, 1).locator(".badge")).to_have_text("on screen")
+
+
+@pytest.mark.parametrize("hall", [["fr"]], indirect=True)
+def test_bring_back_shows_both_texts_in_every_language(hall: OperatorServer, visit: Visit) -> None:
+    page = opened(visit)
+    people = {lang: visit(f"/?lang={lang}") for lang in ("es", "fr", "en")}
+    hall.hear(1, "the first", "La primera.")
+    hall.render("fr", 1, "the first", "La première.")
+    texts = {"es": "La primera.", "fr": "La première.", "en": "the first"}
+    for lang, text in texts.items():
+        expect(people[lang].locator("#captions")).to_contain_text(text)
+    page.locator("#hide").click()
+    for lang in texts:
+        expect(people[lang].locator(".caption")).to_have_count(0)
+    expect(page.locator("#hide .word")).to_have_text("Bring back")
+    page.locator("#hide").click()
+    for lang, text in texts.items():
+        expect(people[lang].locator("#captions")).to_contain_text(text)
+    shown = row(page, 1).locator(".shown")
+    expect(shown).to_contain_text("Gemma")
+    page.locator("#undo").click()
+    for lang in texts:
+        expect(people[lang].locator(".caption")).to_have_count(0)
+
+
+def test_an_open_dialog_follows_a_caption_whose_speaker_goes_on(
+    hall: OperatorServer, visit: Visit
+) -> None:
+    """Where nothing was typed; and nothing can be saved of half a sentence."""
+    page = opened(visit)
+    hall.say(1, "El profeta.", "The prophet.", final=True)
+    expect(row(page, 1)).to_have_attribute("aria-current", "true")
+    page.keyboard.press("e")
+    expect(page.locator("#edit-text")).to_have_value("El profeta.")
+    save = page.locator("#edit-dialog .primary")
+    hall.reopen(1)
+    hall.say(1, "El profeta dice", "The prophet says")
+    expect(page.locator("#edit-news-says")).to_contain_text("Its speaker goes on.")
+    expect(page.locator("#edit-text")).to_have_value("El profeta dice")
+    expect(save).to_be_disabled()
+    page.keyboard.press("Enter")
+    hall.say(1, "El profeta dice: consolad.", "The prophet says: comfort.", final=True)
+    expect(page.locator("#edit-news-says")).to_have_text("It has changed meanwhile. Now it is:")
+    expect(page.locator("#edit-heard")).to_have_value("The prophet says: comfort.")
+    expect(page.locator("#edit-heard")).to_be_focused()
+    expect(page.locator("#edit-news-take")).to_be_hidden()
+    expect(save).to_have_text(re.compile("^Save "))
+    page.locator("#edit-text").fill("El profeta dice: consolad a mi pueblo.")
+    page.keyboard.press("Enter")
+    expect(page.locator("#edit-dialog")).to_be_hidden()
+    expect(row(page, 1).locator(".shown .text")).to_have_text(
+        "El profeta dice: consolad a mi pueblo."
+    )
+
+
+def test_what_was_typed_stands_beside_what_its_speaker_has_said_since(
+    hall: OperatorServer, visit: Visit
+) -> None:
+    page = opened(visit)
+    hall.say(1, "El profeta.", "The prophet.", final=True)
+    expect(row(page, 1)).to_have_attribute("aria-current", "true")
+    page.keyboard.press("e")
+    page.locator("#edit-text").fill("El Profeta.")
+    hall.reopen(1)
+    hall.say(1, "El profeta dice.", "The prophet says.", final=True)
+    take, save = page.locator("#edit-news-take"), page.locator("#edit-dialog .primary")
+    expect(take).to_contain_text("Take this El profeta dice.")
+    expect(page.locator("#edit-text")).to_have_value("El Profeta.")
+    expect(page.locator("#edit-heard")).to_have_value("The prophet says.")
+    expect(save).to_contain_text("Save over it")
+    page.keyboard.press("Enter")
+    expect(save).to_be_focused()
+    take.click()
+    expect(page.locator("#edit-text")).to_have_value("El profeta dice.")
+    expect(page.locator("#edit-text")).to_be_focused()
+    expect(save).to_have_text(re.compile("^Save "))
+    page.locator("#edit-text").fill("El Profeta dice.")
+    hall.reopen(1)
+    hall.say(1, "El profeta dice: consolad.", "The prophet says: comfort.", final=True)
+    expect(take).to_contain_text("El profeta dice: consolad.")
+    for _ in range(2):
+        page.keyboard.press("Enter")
+    expect(page.locator("#edit-dialog")).to_be_hidden()
+    expect(row(page, 1).locator(".shown .text")).to_have_text("El Profeta dice.")
+
+
+def test_a_caption_that_is_hidden_meanwhile_is_not_brought_back_unawares(
+    hall: OperatorServer, visit: Visit
+) -> None:
+    page, other = opened(visit), opened(visit)
+    hall.hear(1, "the first", "La primera.")
+    for each in (page, other):
+        expect(row(each, 1)).to_have_attribute("aria-current", "true")
+    page.keyboard.press("e")
+    expect(page.locator("#edit-dialog")).to_be_visible()
+    other.keyboard.press("h")
+    expect(page.locator("#edit-news-says")).to_have_text("Not on the screens")
+    save = page.locator("#edit-dialog .primary")
+    page.keyboard.press("Enter")
+    expect(save).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(row(page, 1).locator(".shown .text")).to_have_text("La primera.")
+
+
+def test_a_save_that_comes_too_late_is_refused_and_loses_nothing_that_was_typed(
+    hall: OperatorServer, visit: Visit
+) -> None:
+    """The caption changed while Save was on its way: this page hears of it behind the refusal."""
+    late = """
+      const send = WebSocket.prototype.send;
+      WebSocket.prototype.send = function (data) {
+        const message = JSON.parse(data);
+        if (message.name === "correct") message.revision -= 1;
+        send.call(this, JSON.stringify(message));
+      };"""
+    page = visit(OPEN, late, **TABLET)
+    expect(page.locator("#pause")).to_be_enabled()
+    hall.say(1, "La obra.", "The world.", final=True)
+    hall.reopen(1)
+    hall.say(1, "La obra de Dios.", "The world of God.", final=True)
+    expect(row(page, 1).locator(".shown .text")).to_have_text("La obra de Dios.")
+    page.keyboard.press("e")
+    page.locator("#edit-heard").fill("The word of God.")
+    page.locator("#edit-text").fill("La palabra de Dios.")
+    page.keyboard.press("Enter")
+    expect(page.locator("#edit-news-says")).to_have_text("It has changed meanwhile. Now it is:")
+    expect(page.locator("#edit-news-take")).to_contain_text("The world of God. La obra de Dios.")
+    expect(page.locator("#edit-heard")).to_have_value("The word of God.")
+    expect(page.locator("#edit-text")).to_have_value("La palabra de Dios.")
+    expect(page.locator("#notice")).to_be_empty()
 
 
 def test_a_caption_of_the_speaker_is_only_text(hall: OperatorServer, visit: Visit) -> None:

@@ -65,6 +65,14 @@ async def operate(program: Program, token: str, own: Path) -> None:
         await until(phone, caption(key, "Corregido."))
         assert (await command("undo"))["undo"] == ""
         await until(phone, caption(key, said))
+        await command("hide", id=key)
+        await until(phone, caption(key, ""))
+        await command("show", id=key)
+        again = await until(phone, caption(key, said))
+        assert again["source"]["text"] == first["text"]
+        assert again["target"]["engine"] == first["final"]["engine"]
+        for _ in range(2):
+            await command("undo")
 
         await command("correct", id=key, text="The grace of God is with you all.")
         made = await until(
@@ -124,7 +132,11 @@ def test_an_operator_at_work(tmp_path: Path) -> None:
         names = [event["name"] for event in program.records("event") if event["event"] == "command"]
         written = ["correct", "undo", "notice", "clear-notice", "undo", "undo"]
         undone = ["blank", "unblank", "undo", "add-rule", "undo"]
-        assert names == ["edit", "hide", "undo", "undo", *written, *undone]
+        assert names == [
+            *("edit", "hide", "undo", "undo", "hide", "show", "undo", "undo"),
+            *written,
+            *undone,
+        ]
     files = [path for path in (tmp_path / "sessions").rglob("*") if path.is_file()]
     holders = [path.name for path in files if token.encode() in path.read_bytes()]
     assert holders == ["operator-token"]

@@ -11,6 +11,7 @@ from pipeline.protocol.commands import (
     HideCommand,
     HoldTermCommand,
     PlainCommand,
+    SettleCommand,
     TypeCommand,
     VerseCommand,
 )
@@ -24,17 +25,23 @@ def command(  # noqa: PLR0911 - one for each kind
     heard: str = "",
     lang: str = "en",
     write: str = "",
+    revision: int = 0,
 ) -> CommandMessage:
     """Return an operator's command; the fields that its kind does not have are left out."""
     match name:
         case "edit" | "correct":
+            lang = "" if lang == "en" else lang
             if name == "correct":
-                return CorrectCommand(id=id, text=text)
-            return EditCommand(id=id, text=text, lang="" if lang == "en" else lang)
+                return CorrectCommand(id=id, text=text, lang=lang, target=write, revision=revision)
+            return EditCommand(id=id, text=text, lang=lang, revision=revision)
         case "say" | "notice":
             return TypeCommand(name=name, text=text, lang=lang)
-        case "hide" | "approve":
-            return (HideCommand if name == "hide" else ApproveCommand)(id=id)
+        case "hide" | "show":
+            return HideCommand(name=name, id=id, revision=revision)
+        case "approve" | "settle":
+            return (ApproveCommand if name == "approve" else SettleCommand)(
+                id=id, revision=revision, lang="" if lang == "en" else lang
+            )
         case "take-verse" | "dismiss-verse":
             return VerseCommand(name=name, id=id)
         case "hold-term" | "add-rule" | "hold-rule":

@@ -6,7 +6,10 @@ import { fill, wording } from "./wording.js";
 
 const TICK_MS = 100;
 
-/** `command(name, fields)` sends what becomes of it; `onChange({ id, caption })` opens it for another text. */
+/**
+ * `server` has the languages of this page; `command(name, fields)` sends what becomes of it; `onChange({ id, caption,
+ * isForeign })` opens it for another text, which is foreign where it is in another language than this page's.
+ */
 export class Doubtful {
   #bar = document.getElementById("doubt");
   #title = document.getElementById("doubt-title");
@@ -16,12 +19,13 @@ export class Doubtful {
   #marked = null;
   #isAble = false;
 
-  constructor(command, onChange) {
-    document.getElementById("approve").addEventListener("click", () => command("approve", { id: this.#now.id }));
-    document.getElementById("remove").addEventListener("click", () => command("hide", { id: this.#now.id }));
+  constructor(server, command, onChange) {
+    document.getElementById("approve").addEventListener("click", () => command("approve", this.#about));
+    document.getElementById("remove").addEventListener("click", () => command("hide", this.#about));
     document.getElementById("change").addEventListener("click", () => {
-      const { id, source, target } = this.#now;
-      onChange({ id, caption: { source, target }, record: null, compare: null });
+      const { id, source, target, revision } = this.#now;
+      const isForeign = ![server.lang, server.source].includes(target.lang);
+      onChange({ id, caption: { source, target, revision, final: true }, record: null, compare: null, isForeign });
     });
     setInterval(() => this.#held.size > 0 && this.#draw(), TICK_MS);
   }
@@ -32,18 +36,24 @@ export class Doubtful {
     return first ?? this.#marked;
   }
 
+  /** What a command is about: the version that the operator sees. */
+  get #about() {
+    const { id, target, revision } = this.#now;
+    return { id, lang: target.lang, revision };
+  }
+
   /** Take a `doubtful`; with no time left it is kept back no longer. */
-  put({ id, source, target, left_s: leftS }) {
+  put({ id, source, target, revision, left_s: leftS }) {
     const key = `${id} ${target.lang}`; // Each language is judged by itself.
-    if (leftS > 0) this.#held.set(key, { id, source, target, untilMs: performance.now() + 1000 * leftS });
+    if (leftS > 0) this.#held.set(key, { id, source, target, revision, untilMs: performance.now() + 1000 * leftS });
     else this.#held.delete(key);
     this.#draw();
   }
 
   /** Take a `caption`: one that is marked is asked about until three more are final. */
-  caption({ id, final, source, target, doubtful }) {
+  caption({ id, final, source, target, revision, doubtful }) {
     const marked = this.#marked;
-    if (doubtful) this.#marked = { id, source, target };
+    if (doubtful) this.#marked = { id, source, target, revision };
     else if (marked && (marked.id === id || (final && id > marked.id + 2))) this.#marked = null;
     this.#draw();
   }

@@ -2,49 +2,90 @@
 
 import { setLanguage } from "../shared/i18n.js";
 import { make } from "./row.js";
-import { heardText, shownText, versions } from "./utterances.js";
+import { heardText, shownText, standing, versions } from "./utterances.js";
 import { fill, wording } from "./wording.js";
 
-/** `onCorrect(id, heard, before)` where the text that was heard is another, `onEdit(id, text, before, lang)` where only the translation is, or is too. */
+/** What an operator sees of a caption, and which version it is. */
+function seen(entry) {
+  const { lang, text } = shownText(entry);
+  return { heard: heardText(entry).text, text, lang, revision: entry.caption?.revision ?? 0, standing: standing(entry) };
+}
+
+/**
+ * `onOpen(id)` before it opens; `onSave({ id, lang, revision, heard, text, before })` with what is new of both texts, ""
+ * where nothing is, `before` being the texts of that `revision`.
+ */
 export class EditDialog {
   #dialog = document.getElementById("edit-dialog");
   #heard = document.getElementById("edit-heard");
   #choices = document.getElementById("edit-choices");
   #text = document.getElementById("edit-text");
-  #before = { id: 0, heard: "", text: "", lang: "" };
+  #news = document.getElementById("edit-news");
+  #newsSays = document.getElementById("edit-news-says");
+  #newsTake = document.getElementById("edit-news-take");
+  #newsHeard = document.getElementById("edit-news-heard");
+  #newsText = document.getElementById("edit-news-text");
+  #save = this.#dialog.querySelector(".primary");
+  #saveWord = this.#save.querySelector(".word");
+  #onOpen;
+  #entry = { id: 0 };
+  #before = { heard: "", text: "", lang: "", revision: 0, standing: "" };
+  #told = { heard: "", text: "" };
+  #isOver = false;
+  #sent = null;
 
-  constructor({ onCorrect, onEdit }) {
+  constructor({ onOpen, onSave }) {
+    this.#onOpen = onOpen;
     const form = this.#dialog.querySelector("form");
     form.addEventListener("submit", (event) => {
       event.preventDefault();
-      const { id, heard, text, lang } = this.#before;
+      const { heard, text, lang, revision } = this.#before;
       const now = { heard: this.#heard.value.trim(), text: this.#text.value.trim() };
       const isCorrected = now.heard !== "" && now.heard !== heard;
-      if (!isCorrected && !now.text) return;
-      if (isCorrected) onCorrect(id, now.heard, heard);
-      if (!isCorrected || (now.text && now.text !== text)) onEdit(id, now.text, text, lang);
+      const isEdited = now.text !== "" && (!isCorrected || now.text !== text);
+      if (this.#save.disabled || !(isCorrected || isEdited)) return;
+      this.#sent = { entry: this.#entry, ...now };
+      onSave({ id: this.#entry.id, lang, revision, heard: isCorrected ? now.heard : "", text: isEdited ? now.text : "", before: this.#before });
       this.#dialog.close();
     });
     this.#dialog.querySelector(".cancel").addEventListener("click", () => this.#dialog.close());
+    this.#newsTake.addEventListener("click", () => {
+      [this.#heard.value, this.#text.value] = [this.#before.heard, this.#before.text];
+      this.#told = this.#before;
+      this.#tell("");
+      this.#text.focus();
+    });
     for (const area of [this.#heard, this.#text]) {
       area.addEventListener("keydown", (event) => {
         // A caption is one paragraph, so Enter is free to save; not while an input method composes.
         if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
         event.preventDefault();
-        form.requestSubmit();
+        // What has just changed may not have been read: it takes the button to write over that.
+        if (this.#isOver) this.#save.focus();
+        else form.requestSubmit();
       });
     }
   }
 
+  /** The id of the caption that it is about. */
+  get id() {
+    return this.#entry.id;
+  }
+
   /** Open it with what was heard, of which `words` (or "") are to be corrected, and what is on the screens. */
   open(entry, words) {
+    this.#onOpen(entry.id);
     const { lang, text } = shownText(entry);
     const heard = heardText(entry);
-    this.#before = { id: entry.id, heard: heard.text, text, lang };
+    this.#entry = entry;
+    this.#before = this.#told = seen(entry);
     this.#heard.value = heard.text;
     setLanguage(this.#heard, heard.lang);
+    setLanguage(this.#newsHeard, heard.lang);
     this.#text.value = text;
     setLanguage(this.#text, lang);
+    setLanguage(this.#newsText, lang);
+    this.#tell("");
     // Another engine's text is one press away.
     const others = versions(entry).filter((version) => version.text !== text);
     this.#choices.replaceChildren(...others.map((version) => this.#choice(version)));
@@ -54,6 +95,57 @@ export class EditDialog {
     // Most edits change a word: the one that was touched, else near the end.
     if (at >= 0) this.#heard.setSelectionRange(at, at + words.length);
     else this.#heard.setSelectionRange(heard.text.length, heard.text.length);
+  }
+
+  /** Take what has become of the caption. A field in which nothing was typed follows it; the other is left alone. */
+  follow(entry) {
+    if (!this.#dialog.open || !entry || this.#entry.isForeign) return;
+    const now = seen(entry);
+    const before = this.#before;
+    const isGone = !["partial", "final", "edited"].includes(now.standing);
+    const isSame = now.heard === before.heard && now.text === before.text && now.standing === before.standing;
+    if (isGone) Object.assign(now, { heard: before.heard, text: before.text });
+    if (this.#heard.value === before.heard) this.#heard.value = now.heard;
+    if (this.#text.value === before.text) this.#text.value = now.text;
+    this.#before = now;
+    if (isSame) return;
+    if (isGone) this.#tell(wording.not_on_screens);
+    else if (now.standing === "partial") this.#tell(wording.edit_goes_on);
+    else if (now.heard === this.#told.heard && now.text === this.#told.text) this.#tell("");
+    else this.#tell(wording.edit_changed);
+  }
+
+  /** A command was done, by anybody: what was sent from here needs no second try. */
+  done(name) {
+    if (["edit", "correct"].includes(name)) this.#sent = null;
+  }
+
+  /** What was saved last was refused, since the caption is `entry` by now: show that beside what was typed. False if nothing was. */
+  reopen(entry) {
+    const sent = this.#sent;
+    this.#sent = null;
+    if (!sent || this.#dialog.open) return false;
+    this.open(sent.entry.isForeign || !entry ? sent.entry : entry, "");
+    // How a caption of another language is now is not known here: the second time it is replaced in any case.
+    if (sent.entry.isForeign) this.#before.revision = 0;
+    [this.#heard.value, this.#text.value] = [sent.heard, sent.text];
+    this.#tell(wording.edit_changed);
+    return true;
+  }
+
+  /** Say what has become of the caption, "" if nothing has, with its texts where others were typed. */
+  #tell(says) {
+    const { heard, text, standing: now } = this.#before;
+    const isOther = { heard: this.#heard.value !== heard, text: this.#text.value !== text };
+    this.#news.hidden = says === "";
+    this.#newsSays.textContent = says;
+    this.#newsTake.hidden = !(isOther.heard || isOther.text);
+    this.#isOver = says !== "" && (says === wording.not_on_screens || isOther.heard || isOther.text);
+    if (says === wording.edit_changed) this.#told = this.#before;
+    this.#newsHeard.textContent = isOther.heard ? heard : "";
+    this.#newsText.textContent = isOther.text ? text : "";
+    this.#save.disabled = now === "partial"; // It would never get its end.
+    this.#saveWord.textContent = this.#isOver ? wording.edit_save_over : wording.save;
   }
 
   #choice({ by, lang, text }) {

@@ -1,6 +1,7 @@
 // After a correction: may what was put right hold for the rest of the service? One key says yes.
 
 import { bare } from "./rule_dialog.js";
+import { heardText, shownText } from "./utterances.js";
 import { fill, wording } from "./wording.js";
 
 const OFFER_MS = 30_000;
@@ -46,14 +47,13 @@ export class HoldOffer {
     document.getElementById("hold-not").addEventListener("click", () => this.#close());
   }
 
-  /** Offer what the correction of a heard text says, if it says anything that could hold. */
-  offerRule(before, after) {
-    this.#offer(before, after, (rule) => this.#command("hold-rule", rule));
-  }
-
-  /** The same of a translation of what was `said`. */
-  offerTerm(said, before, after) {
-    this.#offer(before, after, (rule) => this.#ruleDialog.openTerm(said, guessOf(said.text, before, rule), rule));
+  /** Offer what was saved of an entry, if it says anything that could hold: `heard` and `text`, "" where they are as they were `before`. */
+  offer({ heard, text, lang, before }, entry) {
+    if (heard) this.#offer(before.heard, heard, (rule) => this.#command("hold-rule", rule));
+    // What is held is held for the language of this page; a doubtful final may be in another one.
+    if (!text || !entry || shownText(entry).lang !== lang) return;
+    const said = heardText(entry);
+    this.#offer(before.text, text, (rule) => this.#ruleDialog.openTerm(said, guessOf(said.text, before.text, rule), rule));
   }
 
   #offer(before, after, take) {

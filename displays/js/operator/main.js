@@ -24,7 +24,7 @@ import { addressWords, banner, dictionaryWords, glance, offRecordWords, refusal,
 import { Suggestion } from "./suggestion.js";
 import { explainMarks } from "./tooltip.js";
 import { Typing } from "./typing.js";
-import { heardText, recognized, shownText, standing, Utterances } from "./utterances.js";
+import { heardText, hiding, recognized, shownText, standing, Utterances } from "./utterances.js";
 import { VolunteerList } from "./volunteers.js";
 import { fill, translateDesk, wording } from "./wording.js";
 
@@ -35,25 +35,22 @@ const element = Object.fromEntries([...document.querySelectorAll("[id]")].map((o
 const utterances = new Utterances(HISTORY);
 const meter = new Meter();
 const panel = new Panel();
-const server = { link: "connecting", mode: "", state: "", reason: "" };
-const operator = { token: loadToken(), asked: false, authorized: false, paused: false, blank: false, undo: "", dictionary: "", offRecord: false, offRecordS: 0, song: "off" };
+const server = { link: "connecting", mode: "", state: "", reason: "", source: "", lang: "" };
+const operator = { token: loadToken(), asked: false, authorized: false, paused: false, blank: false, undo: "", awaits: false, dictionary: "", offRecord: false, offRecordS: 0, song: "off" };
 let silenceTimer = 0;
 let drawing = false;
 const list = new List({ onChoose: () => renderChosen(), onOpen: () => element.edit.click() });
 const editDialog = new EditDialog({
-  onCorrect(id, text, before) {
-    command("correct", { id, text });
-    if (operator.dictionary) holdOffer.offerRule(before, text);
-  },
-  onEdit(id, text, before, lang) {
-    command("edit", { id, text, lang });
-    const entry = utterances.get(id);
-    // What is held is held for the language of this page; a doubtful final may be in another one.
-    if (operator.dictionary && shownText(entry).lang === lang) holdOffer.offerTerm(heardText(entry), before, text);
+  onOpen: (id) => command("settle", { id }),
+  onSave(saved) {
+    const { id, lang, revision, heard, text } = saved;
+    if (heard) command("correct", { id, lang, revision, text: heard, target: text });
+    else command("edit", { id, lang, revision, text });
+    if (operator.dictionary) holdOffer.offer(saved, utterances.get(id));
   },
 });
 const suggestion = new Suggestion(command);
-const doubtful = new Doubtful(command, (entry) => editDialog.open(entry, ""));
+const doubtful = new Doubtful(server, command, (entry) => editDialog.open(entry, ""));
 const notes = new SermonNotes(command);
 const typing = new Typing(command);
 const volunteers = new VolunteerList((message) => connection.send(message));
@@ -91,7 +88,8 @@ function renderControls() {
   const able = server.link === "open" && operator.authorized;
   button(element.pause, able, operator.paused ? wording.resume : wording.pause, operator.paused ? "play" : "paused");
   button(element.blank, able, operator.blank ? wording.unblank : wording.blank, operator.blank ? "screen" : "blank");
-  button(element.undo, able && operator.undo !== "", operator.undo ? fill(wording.undo_what, { what: operator.undo }) : wording.undo, "undo");
+  // What was just sent can be taken back before its answer is here: the server obeys in order.
+  button(element.undo, able && (operator.undo !== "" || operator.awaits), operator.undo ? fill(wording.undo_what, { what: operator.undo }) : wording.undo, "undo");
   const words = offRecordWords(operator.offRecord, operator.offRecordS);
   button(element["off-record"], able, words, operator.offRecord ? "play" : "off-record");
   const song = songButton(operator.song, server.state === "song");
@@ -131,6 +129,7 @@ function draw() {
   const entries = utterances.list();
   element.empty.hidden = entries.length > 0;
   list.render(entries);
+  editDialog.follow(utterances.get(editDialog.id));
   element.doubtful.hidden = !isMinuteDoubtful(entries);
 }
 
@@ -138,7 +137,7 @@ function draw() {
 
 const RECEIVE = {
   hello(hello) {
-    Object.assign(server, { mode: hello.mode, state: hello.state, reason: hello.reason });
+    Object.assign(server, { mode: hello.mode, state: hello.state, reason: hello.reason, source: hello.source, lang: hello.lang });
     typing.onHello(hello);
     utterances.onHello(hello);
     for (const caption of hello.captions) doubtful.caption(caption);
@@ -206,14 +205,17 @@ const RECEIVE = {
   fault: (message) => notify(refusal(message), "bad"),
   error(message) {
     const isOut = message.code === "signed-out";
+    operator.awaits = false;
     if (message.code.startsWith("notes-")) notes.refuse(message.message);
+    if (message.code === "caption-changed" && editDialog.reopen(utterances.get(editDialog.id))) return;
     if (operator.authorized && !isOut) notify(refusal(message), "bad");
     else refuse(message);
   },
 };
 
-function onDone({ undo, paused, blank, off_record: offRecord, song }) {
-  Object.assign(operator, { undo, paused, blank, offRecord, song: song ?? "off" });
+function onDone({ name, undo, paused, blank, off_record: offRecord, song }) {
+  Object.assign(operator, { undo, paused, blank, offRecord, song: song ?? "off", awaits: false });
+  editDialog.done(name);
 }
 
 /** Have nothing any more of what was said between two times, nor a dialog about it. */
@@ -272,6 +274,8 @@ function authorize() {
 function command(name, fields = {}) {
   const isSent = connection.send({ type: "command", name, ...fields });
   if (!isSent) notify(wording.not_done, "bad");
+  operator.awaits ||= isSent;
+  renderControls();
   return isSent;
 }
 
@@ -290,11 +294,7 @@ listenForCheck(command);
 listenForHolds(operator, command, notify);
 element.undo.addEventListener("click", () => command("undo"));
 element.edit.addEventListener("click", () => editDialog.open(utterances.get(list.chosen), list.words));
-element.hide.addEventListener("click", () => {
-  const entry = utterances.get(list.chosen);
-  if (standing(entry) !== "hidden") command("hide", { id: entry.id });
-  else command("edit", { id: entry.id, text: shownText(entry).text });
-});
+element.hide.addEventListener("click", () => command(...hiding(utterances.get(list.chosen))));
 element["add-rule"].addEventListener("click", () => ruleDialog.open(recognized(utterances.get(list.chosen)), list.words, operator.dictionary));
 // A press on the button must not undo the selection that it is about.
 element["add-rule"].addEventListener("mousedown", (event) => event.preventDefault());

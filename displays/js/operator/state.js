@@ -88,6 +88,7 @@ export function banner(mode) {
 
 const HINTS = {
   "unknown-caption": wording.hint_unknown_caption,
+  "caption-changed": wording.hint_caption_changed,
   "too-large": wording.hint_too_large,
   "unknown-command": wording.hint_unknown_command,
   "rule-exists": wording.hint_rule_exists,

@@ -116,6 +116,15 @@ export function versions(entry) {
   return found;
 }
 
+/** The command that hides an utterance, or shows it again, and its fields. */
+export function hiding(entry) {
+  const { id, caption } = entry;
+  const revision = caption?.revision ?? 0;
+  if (standing(entry) === "hidden") return ["show", { id, revision }];
+  // What is still being said changes several times a second, and goes whatever it has become.
+  return ["hide", { id, revision: caption?.final ? revision : 0 }];
+}
+
 /** What the displays show of an utterance, or showed before it was hidden: `{lang, text}`. */
 export function shownText({ caption, record }) {
   return caption?.target.text ? caption.target : (record?.final ?? { lang: "", text: "" });

@@ -127,6 +127,7 @@ def test_a_hidden_caption_is_empty_and_can_be_edited_back() -> None:
     assert screen.show(caption(1, "secret", "secreto", final=True)) is None
     back = screen.edit(1, "público")
     assert back is not None
+    assert back.source.text == "", "that stays hidden"
     assert screen.snapshot().messages == (back,)
 
 
@@ -375,6 +376,96 @@ def test_a_filtered_text_does_not_come_back() -> None:
     assert screen.retract(1) is None
     again = screen.put_back(partial)
     assert (again.final, again.source.text, again.target.text) == (True, "", "")
+
+
+def test_a_hidden_caption_is_shown_again_with_both_texts_and_its_own_engine() -> None:
+    screen = board()
+    first = shown(screen, 1, "grace", "gracia", final=True, engine="gemma")
+    screen.hide(1)
+    again = screen.unhide(1)
+    assert again is not None
+    assert (again.source, again.target, again.final) == (first.source, first.target, True)
+    assert screen.unhide(1) is None, "it is shown already"
+
+
+def test_what_an_operator_had_written_before_it_was_hidden_is_shown_again() -> None:
+    screen = board()
+    first = shown(screen, 1, "grace", "gracia", final=True, engine="gemma")
+    edited = screen.edit(1, "la gracia")
+    screen.hide(1)
+    again = screen.unhide(1)
+    assert edited is not None
+    assert again is not None
+    assert (again.source, again.target) == (edited.source, edited.target)
+    assert screen.put_back(first).target == first.target
+
+
+def test_what_is_said_of_a_hidden_caption_is_kept_and_its_newest_final_shown() -> None:
+    screen = board()
+    shown(screen, 1, "the", "el")
+    screen.hide(1)
+    assert screen.show(caption(1, "the prophet", "el profeta", final=True)) is None
+    assert screen.reopen(1) is None, "its speaker goes on"
+    assert screen.show(caption(1, "the prophet says", "el profeta dice", end_s=2.0)) is None
+    longer = caption(1, "the prophet says: comfort", "el profeta dice: consolad", final=True)
+    assert screen.show(longer) is None
+    assert screen.show(caption(1, "the pro", "el pro")) is None, "a late partial"
+    again = screen.unhide(1)
+    assert again is not None
+    assert (again.final, again.target.text) == (True, "el profeta dice: consolad")
+
+
+def test_one_that_is_shown_again_while_its_speaker_goes_on_goes_on() -> None:
+    screen = board()
+    shown(screen, 1, "the prophet", "el profeta", final=True)
+    screen.hide(1)
+    screen.reopen(1)
+    again = screen.unhide(1)
+    assert again is not None
+    assert (again.final, again.target.text) == (False, "el profeta")
+    last = shown(screen, 1, "the prophet says", "el profeta dice", final=True)
+    assert screen.message(1) == last
+
+
+def test_an_undo_after_it_was_shown_again_leads_to_the_same_final() -> None:
+    screen = board()
+    partial = shown(screen, 1, "the", "el")
+    hidden = screen.hide(1)
+    assert hidden is not None
+    screen.show(caption(1, "the prophet", "el profeta", final=True))
+    screen.unhide(1)
+    screen.put_back(hidden)
+    assert screen.snapshot().messages == ()
+    assert screen.put_back(partial).target.text == "el profeta"
+
+
+def test_what_was_hidden_is_shown_again_after_a_restart_too() -> None:
+    screen = board()
+    first = shown(screen, 1, "grace", "gracia", final=True, engine="gemma")
+    hidden = screen.hide(1)
+    filtered = shown(screen, 2, "", "", final=True, engine="")
+    assert hidden is not None
+    again = board()
+    again.restore([first, hidden, filtered])
+    back = again.unhide(1)
+    assert back is not None
+    assert (back.source, back.target) == (first.source, first.target)
+    with pytest.raises(ProtocolError, match="unknown-caption"):
+        again.unhide(2)
+
+
+@pytest.mark.parametrize("end_s", [4.0, 9.0])
+def test_nothing_that_went_off_the_record_is_shown_again(end_s: float) -> None:
+    """Its speaker may have gone on after it was hidden."""
+    screen = board()
+    shown(screen, 1, "a", "A", final=end_s == 4.0, start_s=1.0, end_s=4.0)
+    screen.hide(1)
+    screen.show(caption(1, "a secret", "un secreto", final=True, start_s=1.0, end_s=end_s))
+    screen.purge(Redaction(end_s - 1.0, 20.0))
+    with pytest.raises(ProtocolError, match="unknown-caption"):
+        screen.unhide(1)
+    assert not screen._hidden
+    assert not screen._passed_over
 
 
 def test_a_forgotten_caption_cannot_be_put_back() -> None:

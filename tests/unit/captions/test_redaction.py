@@ -401,7 +401,9 @@ class AnyService(RuleBasedStateMachine):
         self.desk.on_comparison(Comparison(key, "es", "", "m", told, Span(0.0, 0.1)))
 
     @rule(
-        name=st.sampled_from(["pause", "resume", "blank", "unblank", "edit", "hide", "undo"]),
+        name=st.sampled_from(
+            ["pause", "resume", "blank", "unblank", "edit", "hide", "show", "undo"]
+        ),
         key=st.integers(1, 12),
     )
     def operate(self, name: Any, key: int) -> None:

@@ -134,6 +134,32 @@ def test_what_an_operator_changes_is_never_on_the_screens(desk: Desk, name: str,
     assert journal == [(text, False), ("wrong", True)]
 
 
+@pytest.mark.parametrize("name", ["approve", "edit", "hide"])
+def test_a_final_that_the_operator_has_not_seen_stays_kept_back(desk: Desk, name: str) -> None:
+    desk.say()
+    seen = desk.told[-1].revision
+    desk.coordinator.on_resumed(replace(utterance(), revision=2, final=False, cause="resumed"))
+    longer = replace(utterance(), revision=3)
+    said = replace(caption("wrong and more", final=False).transcript, utterance=longer)
+    desk.coordinator.show(replace(caption("draft and", final=False), transcript=said))
+    desk.coordinator.on_closed(longer)
+    made = replace(caption("wrong and more", final=True), transcript=said)
+    desk.coordinator.show(replace(made, doubt=0.9, is_doubtful=True))
+    assert desk.told[-1].target.text == "wrong and more"
+    text = {"text": "right"} if name == "edit" else {}
+    with pytest.raises(ProtocolError, match="caption-changed"):
+        desk.do(name, id=1, revision=seen, **text)
+    assert desk.coordinator.holds(1)
+    desk.do(name, id=1, revision=desk.told[-1].revision, **text)
+    assert not desk.coordinator.holds(1)
+
+
+def test_who_opens_it_lets_nothing_go(desk: Desk) -> None:
+    desk.say()
+    desk.do("settle", id=1)
+    assert desk.coordinator.holds(1)
+
+
 def test_a_correction_that_changes_nothing_still_shows_it(desk: Desk) -> None:
     desk.say()
     desk.do("correct", id=1, text="grace")

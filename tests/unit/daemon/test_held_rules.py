@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.core.errors import ProtocolError
+from pipeline.protocol.commands import CommandMessage
 from pipeline.records.events import RuleEvent, held_rules
 from scripts.support.captions import caption
 from tests.support.commands import command
@@ -37,6 +38,16 @@ def test_it_holds_for_what_is_said_next_and_for_what_stands(desk: CoordinatorFix
     assert asked == ["Zohar's house", "we met Zohar today"], "the newest first"
     assert not desk.context.dictionary.own.exists(), "no file has it"
     assert desk.commands.console().undo == "“zor” → “Zohar” for this service"
+
+
+@pytest.mark.parametrize("rule", [HOLD, command("hold-term", heard="zor", write="Z", text="(and")])
+def test_what_is_said_after_a_caption_that_was_put_right_is_another(
+    desk: CoordinatorFixture, rule: CommandMessage
+) -> None:
+    """One that an operator has changed stays as it is: words that went on with it were lost."""
+    desk.board.show(caption(4, "and zor", "(and zor)", final=True))
+    desk.commands.obey(rule)
+    assert desk.hearing.settled == 1
 
 
 def test_one_undo_takes_all_of_it_back(desk: CoordinatorFixture) -> None:

@@ -142,6 +142,69 @@ def test_what_was_hidden_before_its_final_came_stays_hidden(desk: Desk) -> None:
     assert desk.texts() == [("gracious", "gracieux")]
 
 
+def test_a_hidden_caption_is_shown_again_in_every_language_and_hidden_by_one_undo(
+    desk: Desk,
+) -> None:
+    spanish = desk.board.message(1)
+    desk.commands.obey(command("hide", id=1))
+    assert desk.texts() == []
+    desk.commands.obey(command("show", id=1))
+    assert desk.texts() == [("gracious", "gracieux")]
+    now = desk.board.message(1)
+    assert (now.source, now.target) == (spanish.source, spanish.target)
+    desk.commands.obey(command("show", id=1))
+    assert desk.commands.console().undo == "bringing back of caption 1", "there was one step"
+    desk.commands.obey(command("undo"))
+    assert (desk.texts(), desk.board.snapshot().messages) == ([], ())
+    desk.commands.obey(command("undo"))
+    assert desk.texts() == [("gracious", "gracieux")]
+
+
+def test_a_final_that_came_while_its_caption_was_hidden_is_shown_again_too(desk: Desk) -> None:
+    desk.board.show(made("secreto", "es", "secret", number=2))
+    desk.commands.obey(command("hide", id=2))
+    draft = replace(made("secr", "fr", "secret", number=2), final=False)
+    for caption in (made("secret", "fr", "secret", number=2), draft):
+        desk.languages.show(Rendition("fr", caption))
+    assert len(desk.texts()) == 1
+    desk.commands.obey(command("show", id=2))
+    assert desk.texts()[-1] == ("secret", "secret")
+
+
+def test_a_translation_that_came_while_its_caption_was_hidden_is_asked_for_again(
+    desk: Desk,
+) -> None:
+    desk.commands.obey(command("correct", id=1, text="grace"))
+    desk.commands.obey(command("hide", id=1))
+    desk.answer("la grâce")
+    desk.commands.obey(command("show", id=1))
+    assert desk.texts() == [("grace", "gracieux")]
+    assert [asked.transcript.text for asked in desk.hearing.asked] == ["grace", "grace"]
+    desk.answer("la grâce")
+    assert desk.texts() == [("grace", "la grâce")]
+
+
+def test_what_came_for_a_hidden_caption_is_not_shown_after_off_the_record(desk: Desk) -> None:
+    desk.board.show(made("secreto", "es", "secret", number=2))
+    desk.commands.obey(command("hide", id=2))
+    desk.languages.show(Rendition("fr", made("secret", "fr", "secret", number=2)))
+    desk.hearing.heard_s = 5.0
+    desk.commands.obey(command("off-record"))
+    with pytest.raises(ProtocolError, match="unknown-caption"):
+        desk.commands.obey(command("show", id=2))
+    desk.languages._languages["fr"].unhide(2)
+    assert desk.texts() == []
+
+
+def test_an_edit_is_based_on_the_revision_of_its_own_language(desk: Desk) -> None:
+    for text in ("la gracia", "gracia"):
+        desk.commands.obey(command("edit", id=1, text=text, lang="es"))
+    desk.commands.obey(command("edit", id=1, text="plein de grâce", lang="fr", revision=1))
+    with pytest.raises(ProtocolError, match="caption-changed"):
+        desk.commands.obey(command("edit", id=1, text="gnädig", lang="fr", revision=1))
+    assert desk.texts() == [("gracious", "plein de grâce")]
+
+
 def test_off_the_record_nothing_that_was_asked_for_is_shown(desk: Desk) -> None:
     desk.commands.obey(command("correct", id=1, text="grace"))
     desk.hearing.heard_s = 5.0

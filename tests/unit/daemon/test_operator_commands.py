@@ -134,6 +134,52 @@ def test_edits_and_hidings_are_taken_back_for_every_screen(setting: Setting) -> 
     assert [message.revision for message in setting.published] == [2, 2, 3, 3]
 
 
+@pytest.mark.parametrize("name", ["edit", "correct", "hide"])
+def test_a_command_on_something_newer_than_the_operator_has_seen_is_refused(
+    setting: Setting, name: str
+) -> None:
+    setting.say(1, "El profeta.")
+    setting.board.reopen(1)
+    setting.say(1, "El profeta dice: consolad a mi pueblo.")
+    text = {"text": "El Profeta."} if name != "hide" else {}
+    for seen in (1, 2):
+        with pytest.raises(ProtocolError, match="caption-changed"):
+            setting.do(name, id=1, revision=seen, **text)
+    assert setting.shown() == ["El profeta dice: consolad a mi pueblo."]
+    assert (setting.hearing.settled, setting.do()) == (0, ""), "nothing was done"
+    assert setting.do(name, id=1, revision=3, **text) != ""
+
+
+def test_one_that_another_operator_has_hidden_or_shown_meanwhile_is_not_changed(
+    setting: Setting,
+) -> None:
+    setting.say(1)
+    setting.do("hide", id=1)
+    with pytest.raises(ProtocolError, match="caption-changed"):
+        setting.do("edit", id=1, text="x", revision=1)
+    setting.do("show", id=1, revision=2)
+    assert setting.shown() == ["gracia"]
+    with pytest.raises(ProtocolError, match="caption-changed"):
+        setting.do("show", id=1, revision=2)
+
+
+def test_a_correction_brings_its_own_translation_along(setting: Setting) -> None:
+    setting.say(1)
+    setting.do("correct", id=1, text="grace", write="la gracia", revision=1)
+    (now,) = setting.board.snapshot().messages
+    assert (now.source.text, now.target.text) == ("grace", "la gracia")
+
+
+def test_who_opens_the_newest_caption_lets_what_follows_be_another(setting: Setting) -> None:
+    setting.say(1)
+    setting.say(2)
+    setting.do("settle", id=1)
+    assert setting.hearing.settled == 0, "speech cannot return to that one"
+    setting.do("settle", id=2)
+    assert setting.hearing.settled == 1
+    assert setting.do() == "", "there is nothing to take back"
+
+
 def test_a_caption_that_has_left_the_history_stays_as_it_is(setting: Setting) -> None:
     setting.say(1)
     setting.do("pause")
@@ -214,8 +260,15 @@ def test_undo_always_leads_back(tmp_path_factory: pytest.TempPathFactory) -> Non
             self.setting.board.retract(key)
             self.plain.retract(key)
 
+        @rule(key=st.integers(1, 4))
+        def go_on(self, key: int) -> None:
+            self.setting.board.reopen(key)
+            self.plain.reopen(key)
+
         @rule(
-            name=st.sampled_from(["pause", "resume", "blank", "unblank", "edit", "hide", "undo"]),
+            name=st.sampled_from(
+                ["pause", "resume", "blank", "unblank", "edit", "hide", "show", "undo"]
+            ),
             key=st.integers(1, 4),
             text=st.sampled_from("xy"),
         )

@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 import pytest
 
+from pipeline.captions.redaction import Redaction, RedactionFilter
 from pipeline.protocol.caption import CaptionMessage
 from pipeline.records.quality import Decision, Flag
 from pipeline.records.utterance import UtteranceRecord
@@ -206,6 +207,58 @@ def test_an_edit_that_is_undone_leaves_the_translators_text(tmp_path: Path) -> N
     pairs.close()
     assert written(tmp_path) == [(1, "La gracia de Dios.")]
     assert b'"gemma"' in (tmp_path / "sermon_pairs.jsonl").read_bytes()
+
+
+@pytest.mark.parametrize("decision", ["accept", "review"])
+def test_a_hidden_captions_pair_comes_back_with_its_caption(
+    tmp_path: Path, decision: Decision
+) -> None:
+    pairs = Pairs(tmp_path)
+    pairs.add(spoken(1, decision))
+    pairs.follow(edited(2, ""))
+    pairs.add(spoken(2, decision))  # it was hidden before its final was there
+    pairs.flush()
+    (name,) = [name for name in NAMES if written(tmp_path, name)]
+    before = (tmp_path / name).read_bytes()
+    pairs.follow(edited(1, ""))
+    pairs.flush()
+    assert [written(tmp_path, each) for each in NAMES] == [[], [], [], []]
+    for id in (1, 2):  # noqa: A001
+        pairs.follow(message(id, "Grace", "La gracia de Dios.", seq=5 + id))
+    pairs.flush()
+    pairs.follow(message(1, "Grace", "La gracia de Dios.", seq=9))  # once more changes nothing
+    pairs.flush()
+    assert written(tmp_path, name) == [(1, "La gracia de Dios."), (2, "La gracia de Dios.")]
+    assert (tmp_path / name).read_bytes().startswith(before)
+    pairs.close()
+
+
+def test_what_went_off_the_record_does_not_come_back_from_memory(tmp_path: Path) -> None:
+    pairs = Pairs(tmp_path)
+    pairs.add(spoken(1))
+    pairs.follow(edited(1, ""))
+    pairs.flush()
+    for file in pairs.files.values():
+        file.sift(RedactionFilter(Redaction(0.0, 60.0)).line)
+    pairs.follow(message(1, "Grace", "La gracia de Dios.", seq=5))
+    pairs.flush()
+    pairs.close()
+    assert [written(tmp_path, each) for each in NAMES] == [[], [], [], []]
+
+
+def test_an_undone_correction_has_its_score_again(tmp_path: Path) -> None:
+    pairs = Pairs(tmp_path)
+    pairs.add(spoken(3))
+    pairs.flush()
+    before = (tmp_path / PAIRS).read_bytes()
+    pairs.follow(replace(message(3, "the grass", "la hierba", seq=5), corrected=True))
+    pairs.flush()
+    assert written(tmp_path, QUEUE) == [(3, "la hierba")]
+    pairs.follow(message(3, "the grace of God", "La gracia de Dios.", seq=6))
+    pairs.flush()
+    pairs.close()
+    assert (tmp_path / PAIRS).read_bytes() == before
+    assert written(tmp_path, QUEUE) == []
 
 
 @pytest.mark.slow
