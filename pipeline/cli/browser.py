@@ -3,8 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import webbrowser
+from html import escape
+from pathlib import Path
+from urllib.parse import quote
+
+_LEADS_ON = """\
+<!doctype html>
+<meta charset="utf-8">
+<meta name="referrer" content="no-referrer">
+<meta http-equiv="refresh" content="0; url={url}">
+<title>stark-translate</title>
+<a href="{url}">stark-translate</a>
+"""
 
 
 def add_browser(parser: argparse.ArgumentParser) -> None:
@@ -20,6 +33,33 @@ def is_wanted(flag: bool | None) -> bool:
 
 
 def open_page(url: str, flag: bool | None) -> None:
-    """Open a page if that is wanted."""
+    """Open a page if that is wanted. The address must not have a secret in it."""
     if is_wanted(flag):
         webbrowser.open(url)
+
+
+def link_with(token: str, page: str) -> str:
+    """Return a page's address with the token. What is behind # never leaves the browser."""
+    return f"{page}#token={quote(token, safe='')}"
+
+
+def open_with_token(token: str, page: str, directory: Path, flag: bool | None) -> None:
+    """Open a page with the token if that is wanted.
+
+    Every user of the machine can read a browser's command line. So the browser is given a file in
+    `directory` that only its owner can read, and that leads to the page. It stays there: who can
+    read it can read the token beside it.
+    """
+    if not is_wanted(flag):
+        return
+    file = directory.resolve() / f"open-{page.rpartition('/')[2]}.html"
+    try:
+        file.unlink(missing_ok=True)  # never into a file that others may have open
+        handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(handle, "w", encoding="utf-8") as out:
+            out.write(_LEADS_ON.format(url=escape(link_with(token, page))))
+    except OSError as error:
+        reason = f"{file} cannot be written ({error.strerror})"
+        print(f"The browser is not opened: {reason}. Open the address yourself.", file=sys.stderr)
+        return
+    webbrowser.open(file.as_uri())

@@ -2,33 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from pydantic import BaseModel
-
 from pipeline.config.loader import leaves
 from pipeline.config.schema import Settings
-from pipeline.config.section import Applies
+from pipeline.config.section import Applies, keys
 
 Effect: TypeAlias = Literal["live", "next-utterance", "restart"]
 
 
-def _effects(section: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, Effect]]:
-    """Yield (key path, effect) for every key of a section and of those in it."""
-    for name, field in section.model_fields.items():
-        inner = field.annotation
-        if isinstance(inner, type) and issubclass(inner, BaseModel):
-            yield from _effects(inner, f"{prefix}{name}.")
-        else:
-            # Without a mark a key needs a restart: a forgotten one costs a restart, and never half
-            # a change.
-            marks = (mark.effect for mark in field.metadata if isinstance(mark, Applies))
-            yield f"{prefix}{name}", next(marks, "restart")
-
-
-EFFECT: Mapping[str, Effect] = dict(_effects(Settings))
+# Without a mark a key needs a restart: a forgotten one costs a restart, and never half a change.
+EFFECT: Mapping[str, Effect] = {
+    path: next((mark.effect for mark in marks if isinstance(mark, Applies)), "restart")
+    for path, marks in keys(Settings)
+}
 """By key path, as the schema has it beside each key."""
 
 

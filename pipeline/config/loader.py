@@ -18,6 +18,7 @@ from pydantic import ValidationError
 from pydantic_settings import EnvSettingsSource, SettingsError
 
 from pipeline.config.schema import PREFIX, Settings
+from pipeline.config.secrets import is_secret
 from pipeline.config.toml_mistakes import hint
 from pipeline.core.errors import ConfigError, quoted
 from pipeline.core.files import read_at_most
@@ -233,12 +234,10 @@ def _explain(error: ValidationError, origins: Mapping[str, str]) -> ConfigError:
         else:
             reason = _PLAIN.get(detail["type"], detail["msg"].removeprefix("Value error, "))
             reason += _code_of(detail["input"]) if detail["type"] == _NO_CODE else ""
-            lines.append(
-                f"{where}: {reason}, not {quoted(detail['input'], 200)}"
-                if detail["type"] != "value_error"
-                # Of two sections that do not fit the reason names the key: it stands in neither.
-                else f"{where}: {reason}".removeprefix(": ")
-            )
+            if detail["type"] != "value_error" and not is_secret(path):
+                reason += f", not {quoted(detail['input'], 200)}"
+            # Of two sections that do not fit the reason names the key: it stands in neither.
+            lines.append(f"{where}: {reason}".removeprefix(": "))
     if len(details) > _MOST_NAMED:
         lines.append(f"... and {len(details) - _MOST_NAMED} more.")
     return ConfigError(code, "\n".join(lines))

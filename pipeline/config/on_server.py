@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from typing import Annotated, Self
-from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, model_validator
 
-from pipeline.config.section import Section, Text
+from pipeline.config.section import Section, Text, is_bare, split_address
 
 
 def _server_address(url: str) -> str:
     if not url:
         return ""
-    # It raises ValueError for what it cannot parse, `port` below as well.
-    parts = urlsplit(url)
-    more = parts.username or parts.password or parts.query or parts.fragment
-    place = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    if more or not place or not url.isascii() or not url.isprintable() or " " in url:
-        msg = f"{url!r} is not a server's address such as http://gpu.example.org:8080/v1"
+    if not url.isascii() or not is_bare(split_address(url, "http", "https")):
+        msg = "is not a server's address such as http://gpu.example.org:8080/v1"
         raise ValueError(msg)
     return url.rstrip("/")
 

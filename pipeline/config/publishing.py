@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from typing import Annotated
-from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator
 
-from pipeline.config.section import Section, Text
+from pipeline.config.section import SecretAddress, Section, Text, split_address
 
 
 class Publish(Section):
     """[publish]"""
 
-    nats: Text = ""
+    nats: SecretAddress = ""
     # One token of NATS' subjects: dots would part it, `*` and `>` are wildcards.
     church: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")] = "church"
     credentials: Text = ""
@@ -23,10 +22,7 @@ class Publish(Section):
     @field_validator("nats")
     @classmethod
     def _server_address(cls, nats: str) -> str:
-        parts = urlsplit(nats)  # raises ValueError for what it cannot parse, `port` too
-        place = parts.scheme in ("nats", "tls") and _is_host(parts.hostname) and parts.port != 0
-        if nats and (not place or not nats.isprintable() or " " in nats):
-            # Without the value: a password may stand in it.
+        if nats and split_address(nats, "nats", "tls") is None:
             msg = "is not an address such as nats://captions.example.org:4222, or tls://..."
             raise ValueError(msg)
         return nats
@@ -42,15 +38,16 @@ _ShownLang = Annotated[str, Field(pattern=r"^([a-z]{2,3})?$")]
 class Outputs(Section):
     """[outputs]"""
 
-    youtube: Text = ""
+    # YouTube's has the stream's key in it, the others may have a user and a password.
+    youtube: SecretAddress = ""
     youtube_lang: _ShownLang = ""
-    vmix: Text = ""
+    vmix: SecretAddress = ""
     vmix_title: Annotated[str, Field(min_length=1)] = "1, Message.Text"
     vmix_lang: _ShownLang = ""
-    propresenter: Text = ""
+    propresenter: SecretAddress = ""
     propresenter_message: Annotated[str, Field(min_length=1)] = "Captions, Text"
     propresenter_lang: _ShownLang = ""
-    freeshow: Text = ""
+    freeshow: SecretAddress = ""
     freeshow_variable: Annotated[str, Field(min_length=1)] = "Captions"
     freeshow_lang: _ShownLang = ""
     hls: bool = False
@@ -84,18 +81,7 @@ class Outputs(Section):
     @field_validator("youtube", "vmix", "propresenter", "freeshow")
     @classmethod
     def _web_address(cls, url: str) -> str:
-        parts = urlsplit(url)  # raises ValueError for what it cannot parse, `port` too
-        place = parts.scheme in ("http", "https") and _is_host(parts.hostname) and parts.port != 0
-        if url and (not place or not url.isprintable() or " " in url):
-            # Without the value: YouTube's has the stream's key in it.
+        if url and split_address(url, "http", "https") is None:
             msg = "is not a web address such as http://192.168.1.30:8088"
             raise ValueError(msg)
         return url
-
-
-def _is_host(name: str | None) -> bool:
-    """Whether a name can be looked up: two dots in a row and too long a part cannot."""
-    try:
-        return bool(name and name.encode("idna"))
-    except UnicodeError:
-        return False

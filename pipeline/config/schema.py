@@ -23,6 +23,7 @@ from pipeline.config.section import (
     LIVE,
     NEXT_UTTERANCE,
     Lang,
+    SecretText,
     Section,
     Share,
     Text,
@@ -286,7 +287,7 @@ class Learn(Section):
 class Operator(Section):
     """[operator]"""
 
-    token: Text = ""
+    token: SecretText = ""
     off_record_s: Annotated[float, Field(ge=0, le=600), LIVE] = 60.0
 
 
@@ -302,7 +303,11 @@ class Settings(BaseSettings):
 
     # Two underscores between section and key: keys have single ones in them.
     model_config = SettingsConfigDict(
-        env_prefix=PREFIX, env_nested_delimiter="__", extra="forbid", frozen=True
+        env_prefix=PREFIX,
+        env_nested_delimiter="__",
+        extra="forbid",
+        frozen=True,
+        hide_input_in_errors=True,  # there are passwords among it
     )
 
     audio: Audio = Audio()

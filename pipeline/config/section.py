@@ -2,21 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, Literal
-from urllib.parse import urlsplit
+from typing import Annotated, Any, Literal
+from urllib.parse import SplitResult, urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+
+def split_address(url: str, *schemes: str) -> SplitResult | None:
+    """Return the parts of an address with one of these schemes, None if it is not one.
+
+    Errors do not quote the address: there may be a password in it. Python's own do.
+    """
+    try:
+        parts = urlsplit(url)
+        is_place = parts.scheme in schemes and _is_host(parts.hostname) and parts.port != 0
+    except ValueError:
+        return None
+    return parts if is_place and url.isprintable() and " " not in url else None
+
+
+def _is_host(name: str | None) -> bool:
+    """Whether a name can be looked up: two dots in a row and too long a part cannot."""
+    try:
+        return bool(name and name.encode("idna"))
+    except UnicodeError:
+        return False
+
+
+def is_bare(parts: SplitResult | None) -> bool:
+    """Whether these are the parts of an address without a user, password, query or fragment."""
+    return parts is not None and not (
+        parts.username or parts.password or parts.query or parts.fragment
+    )
 
 
 def _web_address(address: str) -> str:
     if not address:
         return ""
-    parts = urlsplit(address)  # raises ValueError for what it cannot parse, `port` too
-    more = parts.username or parts.password or parts.query or parts.fragment
-    place = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    if more or not place or not address.isprintable() or " " in address:
-        msg = f"{address!r} is not a web address such as https://captions.example.org/"
+    if not is_bare(split_address(address, "http", "https")):
+        msg = "is not a web address such as https://captions.example.org/"
         raise ValueError(msg)
     return address if address.endswith("/") else f"{address}/"
 
@@ -41,8 +67,33 @@ LIVE = Applies("live")
 NEXT_UTTERANCE = Applies("next-utterance")
 
 
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """Marks a setting that is a password, or an address that may have one in it.
+
+    The value of such a setting is never printed, logged or written down (`config.secrets`).
+    """
+
+    is_address: bool = False
+
+
+# Not in the `repr` of a section either: that is how settings would get into a traceback.
+SecretText = Annotated[Text, Field(repr=False), Secret()]
+SecretAddress = Annotated[Text, Field(repr=False), Secret(is_address=True)]
+
+
 class Section(BaseModel):
     """A table of the file. Unknown keys are errors."""
 
     # Frozen: several threads read one tree, and a reload swaps it for another.
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def keys(section: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, list[Any]]]:
+    """Yield (key path, marks) for every key of a section and of those in it."""
+    for name, field in section.model_fields.items():
+        inner = field.annotation
+        if isinstance(inner, type) and issubclass(inner, BaseModel):
+            yield from keys(inner, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", field.metadata

@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from pipeline.config.secrets import SECRETS
+
 _CURLY = re.compile("[“”„«»‘’]")
 _SWITCH = {"yes": "true", "on": "true", "no": "false", "off": "false"}
+_SECRET = {path.rpartition(".")[2] for path in SECRETS}
 _LINE = re.compile(r"at line (\d+)")
 
 
@@ -56,6 +59,10 @@ def hint(content: str, problem: str) -> str:
     if number is None or not 0 < int(number[1]) <= len(lines):
         return ""
     line = lines[int(number[1]) - 1].strip()
+    words = (word for word in re.findall(r"[\w-]+", line) if word in _SECRET)
+    # Not the line itself: a password may stand in it.
+    if name := next(words, "url" if "@" in line else ""):
+        return f'Line {number[1]}: text has straight quotes, `{name} = "..."`.'
     found = ((pattern.search(line), say) for pattern, say in _CORRECTIONS)
     correct = next((say(match) for match, say in found if match), "")
     if not correct and ("overwrite" in problem or "twice" in problem):

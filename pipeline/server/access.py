@@ -10,11 +10,12 @@ soon stops.
 from __future__ import annotations
 
 from collections import deque
-from ipaddress import IPv6Address, ip_address
+from ipaddress import IPv6Address, ip_address, ip_network
 from urllib.parse import SplitResult, urlsplit
 
 _LOCAL = (".localhost", ".local", ".lan", ".internal", ".home.arpa")
 """Endings of names that nobody can register."""
+_LOCAL_IPV6 = ip_network("fc00::/7")
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 LIMIT = 8
@@ -28,21 +29,40 @@ _ADDRESSES = 1024  # remembered; an attack from more addresses pushes out the ol
 _TRUSTED = 4096  # networks; only who has the token adds one, and none is ever pushed out
 
 
+class TrustedNetworks:
+    """The networks of this machine and of those who have logged in.
+
+    Places are kept for them, and guesses from elsewhere do not lock them out.
+    """
+
+    def __init__(self) -> None:
+        self._networks = set(map(client_network, ("127.0.0.1", "::1")))
+
+    def __contains__(self, address: str) -> bool:
+        return client_network(address) in self._networks
+
+    def add(self, address: str) -> None:
+        """Trust the network of an address from now on."""
+        # When it is full the newest stays outside: the desk logged in before all of them.
+        if len(self._networks) < _TRUSTED:
+            self._networks.add(client_network(address))
+
+
 class LoginThrottle:
     """Counts wrong tokens by address. Times are seconds of one clock, passed in."""
 
-    def __init__(self) -> None:
+    def __init__(self, trusted: TrustedNetworks | None = None) -> None:
+        self.trusted = trusted or TrustedNetworks()
         self._failures: dict[str, tuple[int, float]] = {}
         self._in_all: deque[float] = deque(maxlen=LIMIT_IN_ALL)
-        self._trusted = set(map(client_network, ("127.0.0.1", "::1")))
 
     def is_locked(self, address: str, now_s: float) -> bool:
         """Return whether the address is locked out."""
-        address = client_network(address)
         # No more are kept than the limit: while the oldest still counts, all of them do.
         attack = len(self._in_all) == LIMIT_IN_ALL and now_s - self._in_all[0] < LOCK_S
-        if attack and address not in self._trusted:  # operators must not be locked out by it
+        if attack and address not in self.trusted:  # operators must not be locked out by it
             return True
+        address = client_network(address)
         count, last_s = self._failures.get(address, (0, 0.0))
         if count and now_s - last_s >= LOCK_S:
             del self._failures[address]
@@ -61,15 +81,16 @@ class LoginThrottle:
 
     def succeeded(self, address: str) -> None:
         """Forget the address's wrong tokens and trust it during an attack."""
-        address = client_network(address)
-        self._failures.pop(address, None)
-        # When it is full the newest stays outside: the desk logged in before all of them.
-        if len(self._trusted) < _TRUSTED:
-            self._trusted.add(address)
+        self._failures.pop(client_network(address), None)
+        self.trusted.add(address)
 
 
 def client_network(address: str) -> str:
-    """Return the address, or the /64 of an IPv6 address: one client owns at least that."""
+    """Return whose limits an address has: its own, or those of a /64 of the IPv6 internet.
+
+    There one client owns at least that much. In a local network (fc00::/7, fe80::/10) all clients
+    share it, and each address counts by itself.
+    """
     try:
         # A link-local address comes with its interface: fe80::1%eth0.
         known = ip_address(address.partition("%")[0])
@@ -77,6 +98,8 @@ def client_network(address: str) -> str:
         return address
     if not isinstance(known, IPv6Address):
         return address
+    if known.is_link_local or known in _LOCAL_IPV6:
+        return str(known)
     # Mapped IPv4 addresses are all in one /64, and are many clients.
     return str(known.ipv4_mapped or IPv6Address(int(known) >> 64 << 64))
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # the settings take half a second to import, for two numbers
 log = structlog.get_logger()
 
 _REQUESTS_OPEN = 500  # connections for pages, beside those of displays
+_KEPT = 64  # further ones for this machine and for operators
 SPARE = 128
 """Descriptors kept for models, records, the sound device and all else the program opens."""
 
@@ -36,7 +37,9 @@ def allow(connections: int) -> int:
 
 def take_limits(limiter: ConnectionLimiter, settings: schema.Server) -> None:
     """Let in as many connections as the settings say, and this machine can have."""
-    limiter.most = allow(settings.max_clients + _REQUESTS_OPEN)
+    most = allow(settings.max_clients + _REQUESTS_OPEN + _KEPT)
+    limiter.kept = min(_KEPT, most // 4)  # where descriptors are few, others need some as well
+    limiter.most = most - limiter.kept
     limiter.per_address = settings.max_per_address
     if limiter.most < settings.max_clients:
         log.warning("few displays", code="descriptors-few", most=limiter.most)

@@ -60,6 +60,8 @@ from pipeline.server.volunteers import Volunteers
 
 log = structlog.get_logger()
 
+KEPT = 16
+"""Displays that this machine and the addresses of operators may have when the hall is full."""
 _HEALTH_S = 2.0
 # Pages take 25 s without a message for a broken line (displays/js/shared/connection.js).
 _ALIVE_S = 10.0
@@ -126,7 +128,9 @@ class Hub:
             on_operator=self._let_in,
         )
         self._past = PastRoutes(past, settings.past_services, self._incoming.admit)
-        self._limiter = ConnectionLimiter(settings.max_clients, settings.max_per_address)
+        self._limiter = ConnectionLimiter(
+            settings.max_clients, settings.max_per_address, self._incoming.trusted
+        )
         self._port = Transport(settings, self._limiter, handler=self._serve, answer=self._answer)
         self._timers = Timers()
 
@@ -235,7 +239,8 @@ class Hub:
             return refuse(HTTPStatus.TOO_MANY_REQUESTS, REFUSED[refusal], {"Retry-After": "10"})
         if self._past.answers(request):
             return self._past.answer(request, address)
-        full = len(self._clients) >= self._settings.max_clients
+        kept = KEPT if address in self._incoming.trusted else 0
+        full = len(self._clients) >= self._settings.max_clients + kept
         return self._endpoints.answer(request, full=full)
 
     def _healthz(self) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from pipeline.protocol.commands import (
 )
 from pipeline.protocol.messages import AuthorizedMessage
 from pipeline.protocol.pairing import InvitationMessage, PairedMessage, VolunteersMessage
-from pipeline.server.access import LoginThrottle, is_cross_origin
+from pipeline.server.access import LoginThrottle, TrustedNetworks, is_cross_origin
 from pipeline.server.clients import Client, Clients
 from pipeline.server.display_latency import DisplayLatency
 from pipeline.server.volunteers import CODE_S, PairingCodes, Volunteers
@@ -32,6 +32,7 @@ log = structlog.get_logger()
 
 _MAX_ERRORS = 20  # refused messages before a connection is closed
 _GOODBYE_S = 0.5  # until one that was closed is cut off
+_LONG = 10  # characters; all that the program makes have 22
 _WRONG_TOKEN_S = 1.0  # how long a wrong token's answer is held back
 
 
@@ -68,7 +69,9 @@ class Incoming:
         self.address = address
         self._on_command = on_command
         self._on_operator = on_operator
-        self._attempts = LoginThrottle()
+        self.trusted = TrustedNetworks()
+        """This machine's network and those of operators."""
+        self._attempts = LoginThrottle(self.trusted)
 
     async def take(self, client: Client, raw: str | bytes) -> bool:
         """Handle a client's message, or answer with an error.
@@ -108,13 +111,18 @@ class Incoming:
         a delay. What may log in by a message may by a request's header, and is counted alike.
         """
         # First: the token of a foreign page is not even looked at.
-        self._knock(address, headers)
+        self._refuse_foreign(headers)
         # Somebody may have been signed out on the command line since the last look.
         self._refresh()
         # In constant time, so that the answer's delay does not tell how much of a guess was right.
         # A header's token may hold bytes that are no text (`past_routes`): wrong, and no error.
         is_master = hmac.compare_digest(token.encode(errors="surrogatepass"), self._token)
-        if not (is_master or self._volunteers.name_of(token)):
+        is_right = is_master or bool(self._volunteers.name_of(token))
+        # Behind a proxy or a router everybody has the operator's address, and guesses there must
+        # not keep the operator out. A long token is no guess; a short one might be.
+        if not (is_right and len(token) >= _LONG and address in self.trusted):
+            self._refuse_locked(address)
+        if not is_right:
             await self._fail(address)
             raise ProtocolError("not-authorized", "The token is wrong.")
         self._attempts.succeeded(address)
@@ -140,8 +148,9 @@ class Incoming:
 
     async def _pair(self, client: Client, code: str, name: str) -> None:
         """Give a device a token of its own for a code. Raises ProtocolError."""
-        self._knock(client.address, _headers(client))
-        if not self._codes.take(code, time.monotonic()):
+        self._refuse_foreign(_headers(client))
+        self._refuse_locked(client.address)
+        if not self._codes.take(code, client.address, time.monotonic()):
             await self._fail(client.address)
             raise ProtocolError(
                 "wrong-code", "This code does not hold. Ask for a new one: each is good for once."
@@ -195,8 +204,8 @@ class Incoming:
         message = VolunteersMessage(names=self._volunteers.names)
         self._clients.send(self._clients.authorized(), encode(message))
 
-    def _knock(self, address: str, headers: Headers) -> None:
-        """Raise ProtocolError where a client may not even try."""
+    def _refuse_foreign(self, headers: Headers) -> None:
+        """Raise ProtocolError for another site's page, which may not even try."""
         hosts = headers.get_all("Host")
         host = hosts[0] if len(hosts) == 1 else None  # two Host headers are an attempt to mislead
         if is_cross_origin(host, headers.get("Origin"), self.address):
@@ -205,6 +214,9 @@ class Incoming:
                 "or set server.address to the name that it has."
             )
             raise ProtocolError("foreign-page", message)
+
+    def _refuse_locked(self, address: str) -> None:
+        """Raise ProtocolError where too many guesses came from."""
         if self._attempts.is_locked(address, time.monotonic()):
             raise ProtocolError("too-many-attempts", "Too many wrong tokens; wait a minute.")
 

@@ -51,6 +51,8 @@ _STATUS = {
 }
 _DASHBOARD = f"{PREFIX}/dashboard.html"  # for operators only, whoever may read services
 _WAITING = 32  # requests that wait for a thread; with more, they are told to come back
+_ANSWER_S = 7.0
+"""After this long a request is told to come back: at ten seconds its connection is cut."""
 _OFF = "Past services are not shown here (server.past_services)."
 _BUSY = "Many are reading just now. Try again in a moment."
 
@@ -85,9 +87,10 @@ class PastRoutes:
                 return refuse(HTTPStatus.NOT_FOUND, _OFF)
             if (refusal := await self._refusal(request, address)) is not None:
                 return refusal
-            if self._waiting >= _WAITING:
-                return refuse(HTTPStatus.SERVICE_UNAVAILABLE, _BUSY, {"Retry-After": "5"})
-            response = await self._made(self._services, request.path.partition("?")[0])
+            async with asyncio.timeout(_ANSWER_S):
+                response = await self._made(self._services, request.path.partition("?")[0])
+        except TimeoutError:
+            return refuse(HTTPStatus.SERVICE_UNAVAILABLE, _BUSY, {"Retry-After": "5"})
         except ProtocolError as problem:
             status = _STATUS.get(problem.code, HTTPStatus.FORBIDDEN)
             return refuse(status, problem.message)
@@ -111,7 +114,12 @@ class PastRoutes:
         return None
 
     async def _made(self, services: Archive, path: str) -> Response:
-        """Return the answer of a path, made in a thread when it is its turn."""
+        """Return the answer of a path, made in a thread when it is its turn.
+
+        Raises TimeoutError where too many wait already.
+        """
+        if self._waiting >= _WAITING:
+            raise TimeoutError
         for_everyone = self.readers == "everyone"
         make = partial(_make, services, path, for_everyone=for_everyone)
         self._waiting += 1

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
-from pipeline.server.access import client_network
+from pipeline.server.access import TrustedNetworks, client_network
 
 REQUESTS_PER_S = 100.0
 """Limit of one address. A page is up to ten requests, and behind a proxy a hall has one address."""
@@ -51,25 +51,32 @@ class TokenBucket:
 class ConnectionLimiter:
     """Counts connections and requests by client network (see `client_network`).
 
-    At most `most` connections are open in total and `per_address` of each address; both may be
-    changed while it runs.
+    At most `most` connections are open in total and `per_address` of each address; for `trusted`
+    networks there are `kept` more in total. These numbers may be changed while it runs.
     """
 
-    def __init__(self, most: int, per_address: int) -> None:
+    def __init__(self, most: int, per_address: int, trusted: TrustedNetworks | None = None) -> None:
         self.most = most
         self.per_address = per_address
+        self.kept = 0
+        self.trusted = trusted or TrustedNetworks()
         self.total = 0
         """Open connections."""
         self._inside: Counter[str] = Counter()
         self._requests: dict[str, TokenBucket] = {}
 
+    def is_full(self, address: str) -> bool:
+        """Whether one more connection of this address would be one too many in total."""
+        return self.total >= self.most + (self.kept if address in self.trusted else 0)
+
     def enter(self, address: str) -> bool:
         """Count a new connection; return False if it must be closed."""
+        is_full = self.is_full(address)
         address = client_network(address)
         # Counted even if refused: `leave` comes for each connection that was let in by the system.
         self.total += 1
         self._inside[address] += 1
-        return self.total <= self.most and self._inside[address] <= self.per_address + ANSWERED
+        return not is_full and self._inside[address] <= self.per_address + ANSWERED
 
     def leave(self, address: str) -> None:
         """Count a closed connection, also one that `enter` refused."""

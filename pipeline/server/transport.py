@@ -20,13 +20,12 @@ from pipeline.config import schema
 from pipeline.core.errors import ServerError
 from pipeline.server.addresses import unbound
 from pipeline.server.event_stream import EventStream
+from pipeline.server.listening import Doors, Listener, listeners
 from pipeline.server.pages import SECURITY
 from pipeline.server.rate_limits import ConnectionLimiter
 from pipeline.server.tls import Certificate
 
 _FRAME_BYTES = 64 * 1024  # more than wire.MAX_BYTES, so that most oversized messages get an answer
-_SEND_BYTES = 64 * 1024  # SO_SNDBUF of each display; the default grows to megabytes
-_RECEIVE_BYTES = 8 * 1024  # SO_RCVBUF; small, so that one flood cannot delay the others
 _USER_TIMEOUT: int | None = getattr(socket, "TCP_USER_TIMEOUT", None)  # Linux only
 _OPEN_S = 10.0  # how long a request may take to arrive
 _CLOSE_S = 2.0  # how long displays may take to say goodbye
@@ -55,14 +54,12 @@ class Transport:
         What it returns to be awaited has the seconds of a request that is slow to arrive.
         """
         self._settings = settings
-        self._limiter = limiter
+        self._doors = Doors(limiter)
         self._handler = handler
         self._answer = answer
-        self._connections: dict[
-            ServerConnection, str
-        ] = {}  # with their addresses, which TLS forgets
+        self._connections: set[ServerConnection] = set()
         self._certificate: Certificate | None = None
-        self._server: Server | None = None
+        self._servers: list[Server] = []  # one for each address of the host
         self._timer: asyncio.TimerHandle | None = None
 
     async def open(self) -> None:
@@ -75,71 +72,80 @@ class Transport:
             options = {"ssl": self._certificate.context, "ssl_handshake_timeout": _OPEN_S}
             self._renew_later()
         asyncio.get_running_loop().set_exception_handler(_Troubles())
-        quiet = logging.getLogger(f"{__name__}.connections")
-        quiet.setLevel(logging.WARNING)  # it tells of every page request otherwise
         try:
-            self._server = await serve(
-                self._handler,
-                settings.host,
-                settings.port,
-                process_request=self._answer,
-                server_header=None,
-                compression=None,  # costs more time than the few bytes of a caption do
-                open_timeout=_OPEN_S,
-                close_timeout=_CLOSE_S,
-                ping_interval=settings.ping_s / 2,
-                ping_timeout=settings.ping_s / 2,
-                max_size=_FRAME_BYTES,
-                # Never pause: `Clients.send` bounds the bytes; a ping that waits for a full buffer
-                # would not time out.
-                write_limit=2**30,
-                create_connection=self._kind(),
-                logger=quiet,
-                **options,
-            )
+            for each in await listeners(settings.host, settings.port, self._doors):
+                self._servers.append(await self._serve(each, options))
         except OSError as problem:
             raise unbound(settings, problem) from problem
-        for each in self._server.sockets:  # what is accepted inherits it
-            each.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BYTES)
-            each.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BYTES)
+
+    async def _serve(self, listener: Listener, options: dict[str, Any]) -> Server:
+        quiet = logging.getLogger(f"{__name__}.connections")
+        quiet.setLevel(logging.WARNING)  # it tells of every page request otherwise
+        return await serve(
+            self._handler,
+            sock=listener,
+            process_request=self._ask,
+            server_header=None,
+            compression=None,  # costs more time than the few bytes of a caption do
+            open_timeout=_OPEN_S,
+            close_timeout=_CLOSE_S,
+            ping_interval=self._settings.ping_s / 2,
+            ping_timeout=self._settings.ping_s / 2,
+            max_size=_FRAME_BYTES,
+            # Never pause: `Clients.send` bounds the bytes; a ping that waits for a full buffer
+            # would not time out.
+            write_limit=2**30,
+            create_connection=self._kind(),
+            logger=quiet,
+            **options,
+        )
+
+    def _ask(
+        self, connection: ServerConnection, request: Request
+    ) -> Response | Awaitable[Response] | None:
+        self._doors.heard(connection.remote_address)
+        return self._answer(connection, request)
 
     @property
     def bound(self) -> tuple[Any, ...]:
         """The address and the port in use."""
-        if self._server is None:
+        if not self._servers:
             raise ServerError("not-started", "The server has no port before it is started.")
-        name: tuple[Any, ...] = next(iter(self._server.sockets)).getsockname()
+        name: tuple[Any, ...] = next(iter(self._servers[0].sockets)).getsockname()
         return name
 
     async def close(self) -> None:
         """Say goodbye (1001) to everyone, wait a moment, then cut off whoever is left."""
         if self._timer:
             self._timer.cancel()
-        if self._server is None:
-            return
-        self._server.close()
+        for server in self._servers:
+            server.close()
+        closed = asyncio.gather(*(server.wait_closed() for server in self._servers))
         try:
             async with asyncio.timeout(_CLOSE_S):
-                await self._server.wait_closed()
+                await asyncio.shield(closed)
         except TimeoutError:
             for connection in tuple(self._connections):
                 connection.transport.abort()
-            await self._server.wait_closed()
+            await closed
 
     def _kind(self) -> type[ServerConnection]:
-        """Return the class of connections, which needs this transport's limiter and headers."""
-        limiter, connections = self._limiter, self._connections
+        """Return the class of connections, which needs this transport's headers."""
+        connections = self._connections
         gone_s = self._settings.ping_s
         headers = SECURITY | (_STRICT if self._certificate else {})
 
         class Connection(ServerConnection):
-            """A counted connection; all its answers, also the library's own, have our headers."""
+            """A connection; all its answers, also the library's own, have our headers."""
 
             def __init__(self, *arguments: Any, **options: Any) -> None:
                 super().__init__(*arguments, **options)
                 send = self.protocol.send_response
 
                 def send_with_headers(response: Response) -> None:
+                    if self.protocol.eof_sent:  # it broke off, or sent nonsense, meanwhile
+                        log.debug("gone before its answer", address=address_of(self))
+                        return  # the library would write an assertion's traceback into the log
                     for name, value in headers.items():
                         if response.status_code != 101 and name not in response.headers:
                             response.headers[name] = value
@@ -173,12 +179,10 @@ class Transport:
 
             def connection_made(self, transport: asyncio.BaseTransport) -> None:
                 super().connection_made(transport)
-                connections[self] = address_of(self)
-                if not limiter.enter(connections[self]):
-                    self.transport.abort()
+                connections.add(self)
 
             def connection_lost(self, exc: Exception | None) -> None:
-                limiter.leave(connections.pop(self))
+                connections.discard(self)
                 super().connection_lost(exc)
 
         return Connection

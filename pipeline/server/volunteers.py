@@ -11,17 +11,21 @@ import hashlib
 import hmac
 import os
 import secrets
-from collections.abc import Iterable
-from dataclasses import dataclass
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import orjson
 from pydantic import TypeAdapter
 
 from pipeline.core.errors import ProtocolError, SessionError
-from pipeline.core.files import write_whole
+from pipeline.core.files import try_lock, write_whole
 from pipeline.core.timestamps import utc_now
 from pipeline.protocol.codec import parse_json
+from pipeline.server.access import client_network
 
 FILE = "volunteers.json"
 MOST = 100
@@ -30,9 +34,12 @@ MOST = 100
 CODE_S = 600.0
 """How long a pairing code holds."""
 GUESSES = 5
-"""Wrong codes, from anybody, after which those that were shown hold no more."""
+"""Wrong codes from an address, after which those that were shown hold no more there."""
+GUESSES_IN_ALL = 50
+"""Wrong codes from anywhere, after which those that were shown hold nowhere any more."""
 _CODES = 4  # that hold at the same time
 _DIGITS = 6
+_LOCK_S = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,10 +77,11 @@ class Volunteers:
 
     def add(self, name: str) -> str:
         """Pair a device of this volunteer and return its token. Raises SessionError."""
-        self.refresh()
         token = secrets.token_urlsafe(16)
         device = Device(name=name, sha256=_digest(token), paired_utc=utc_now())
-        self._write((*self._devices, device)[-MOST:])
+        with self._alone():
+            self.refresh()
+            self._write((*self._devices, device)[-MOST:])
         return token
 
     def revoke(self, name: str) -> int:
@@ -81,11 +89,12 @@ class Volunteers:
 
         Upper and lower case count as the same. Raises SessionError.
         """
-        self.refresh()
-        left = [each for each in self._devices if each.name.casefold() != name.casefold()]
-        count = len(self._devices) - len(left)
-        if count:
-            self._write(left)
+        with self._alone():
+            self.refresh()
+            left = [each for each in self._devices if each.name.casefold() != name.casefold()]
+            count = len(self._devices) - len(left)
+            if count:
+                self._write(left)
         return count
 
     def name_of(self, token: str) -> str:
@@ -108,6 +117,25 @@ class Volunteers:
         self._stamp = stamp
         return True
 
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Keep other programs from changing the file. Raises SessionError."""
+        if self._file is None:
+            yield
+            return
+        try:
+            # A file of its own: the list itself is replaced by each change.
+            handle = os.open(self._file.with_suffix(".lock"), os.O_WRONLY | os.O_CREAT, 0o600)
+            with os.fdopen(handle, "w") as lock:
+                until_s = time.monotonic() + _LOCK_S
+                while not try_lock(lock.fileno()):
+                    if time.monotonic() > until_s:
+                        raise _unusable(self._file, "another program is changing it")
+                    time.sleep(0.01)  # the other one is done within milliseconds
+                yield
+        except OSError as error:
+            raise _unusable(self._file, error.strerror or str(error)) from None
+
     def _write(self, devices: Iterable[Device]) -> None:
         self._devices, before = tuple(devices), self._devices
         if self._file is None:
@@ -127,42 +155,55 @@ class Volunteers:
         self._stamp = _stamp_of(self._file)
 
 
+@dataclass(slots=True)
+class _Shown:
+    until_s: float
+    wrong: Counter[str] = field(default_factory=Counter)
+    """Wrong codes since this one was shown, by client network."""
+
+
 class PairingCodes:
     """Codes of six digits that let a new device in once. Times are seconds of one clock."""
 
     def __init__(self) -> None:
-        self._codes: dict[str, float] = {}
-        self._wrong = 0
+        self._codes: dict[str, _Shown] = {}
 
     def issue(self, now_s: float) -> str:
         """Return a new code; the oldest of too many holds no more."""
         self._expire(now_s)
-        # Wrong guesses count against codes that hold: with a new one they begin anew.
-        if not self._codes:
-            self._wrong = 0
         code = f"{secrets.randbelow(10**_DIGITS):0{_DIGITS}}"
         self._codes.pop(code, None)
-        self._codes[code] = now_s + CODE_S
+        self._codes[code] = _Shown(now_s + CODE_S)
         while len(self._codes) > _CODES:
             del self._codes[next(iter(self._codes))]
         return code
 
-    def take(self, given: str, now_s: float) -> bool:
-        """Return whether a code holds; it is used up then. Too many wrong ones end all."""
+    def take(self, given: str, address: str, now_s: float) -> bool:
+        """Return whether a code holds for this address; it is used up then.
+
+        Digits of any script are taken.
+        """
         self._expire(now_s)
-        digits = "".join(filter(str.isdigit, given)).encode()
-        found = [code for code in self._codes if hmac.compare_digest(code.encode(), digits)]
-        if found:
-            del self._codes[found[0]]
-            return True
-        self._wrong += 1
-        # A code has a million values: without an end to guessing, a device could try them all.
-        if self._wrong >= GUESSES:
-            self._codes.clear()
+        network = client_network(address)
+        digits = "".join(str(int(each)) for each in given if each.isdecimal()).encode()
+        for code, shown in self._codes.items():
+            is_right = hmac.compare_digest(code.encode(), digits)
+            if is_right and shown.wrong[network] < GUESSES:
+                del self._codes[code]
+                return True
+        # A code has a million values: without an end to guessing, a device could try them all. By
+        # address first, so that one device that guesses does not keep all others from being paired.
+        for shown in self._codes.values():
+            shown.wrong[network] += 1
+        self._expire(now_s)
         return False
 
     def _expire(self, now_s: float) -> None:
-        self._codes = {code: until for code, until in self._codes.items() if until > now_s}
+        self._codes = {
+            code: shown
+            for code, shown in self._codes.items()
+            if shown.until_s > now_s and shown.wrong.total() < GUESSES_IN_ALL
+        }
 
 
 def _digest(token: str) -> str:

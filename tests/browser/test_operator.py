@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import webbrowser
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +13,7 @@ from playwright.sync_api import WebSocketRoute, expect
 
 from pipeline.check.last_check import keep
 from pipeline.check.result import Result
+from pipeline.cli.browser import open_with_token
 from pipeline.core.reports import Fault
 from pipeline.records.health import Dropped
 from pipeline.server.access import LIMIT
@@ -64,6 +66,18 @@ def test_the_token_of_the_address_goes_nowhere(hall: OperatorServer, visit: Visi
     assert sockets
     # What is behind the # a browser keeps to itself, so that may be in what it is asked for.
     assert not [url for url in [*sockets, *asked] if "secret" in url.partition("#")[0]]
+
+
+def test_the_file_that_a_command_opens_leads_to_the_page(
+    hall: OperatorServer, visit: Visit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", opened.append)
+    open_with_token("secret", f"{hall.url}/operator", tmp_path, True)
+    page = visit("/", **TABLET)
+    page.goto(opened[0])
+    expect(page.locator("#desk")).to_be_visible()
+    assert page.url == f"{hall.url}/operator"
 
 
 def test_it_works_where_the_browser_keeps_nothing(visit: Visit) -> None:

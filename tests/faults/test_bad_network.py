@@ -5,16 +5,18 @@ tests/unit/server (test_hub.py, test_inbound.py) and tests/unit/protocol/test_co
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import resource
 import socket
 from pathlib import Path
 
 import pytest
-from websockets.asyncio.client import connect
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.exceptions import InvalidStatus
 
 from scripts.support.program import SERMON, started
 from tests.support.daemon import UPGRADE
-from tests.support.hub import Service, closed, in_loop, receive, serving
+from tests.support.hub import Service, closed, in_loop, receive, send, serving
 
 
 async def ends(reader: asyncio.StreamReader) -> bytes:
@@ -110,3 +112,71 @@ def test_more_connections_than_the_system_gives_cost_no_caption(tmp_path: Path) 
 
         assert asyncio.run(joins())
         assert program.stop() == 0
+
+
+@pytest.mark.slow
+def test_two_addresses_that_fill_the_hall_leave_room_for_this_machine_and_for_operators(
+    tmp_path: Path,
+) -> None:
+    """The real program, displays that answer pings, and then silence from three more addresses."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 8192), hard))
+    silent: list[socket.socket] = []
+    try:
+        small = {"STARK_TRANSLATE__SERVER__MAX_CLIENTS": "200"}  # so the port has 700 connections
+        with started("run", "--input", str(SERMON), cwd=tmp_path, **small) as program:
+            program.wait_for("ready")
+            port = int(program.address.rpartition(":")[2])
+            token = (tmp_path / "sessions" / "operator-token").read_text().strip()
+
+            async def come() -> None:
+                tablet = await display(port, "127.0.0.9", token)
+                await tablet.close()
+                async with contextlib.AsyncExitStack() as crowd:
+                    for address in ("127.0.0.2", "127.0.0.3"):
+                        for _ in range(100):
+                            await crowd.enter_async_context(await display(port, address))
+                    for address in ("127.0.0.4", "127.0.0.5"):
+                        with pytest.raises(InvalidStatus):
+                            await display(port, address)
+                    for number in range(3 * 400):
+                        place, source = ("127.0.0.1", port), (f"127.0.0.{6 + number // 400}", 0)
+                        silent.append(socket.create_connection(place, 10, source))
+                    for address in ("127.0.0.1", "127.0.0.9"):
+                        operator = await display(port, address, token)
+                        assert await may_command(operator)
+                        await operator.close()
+                    # Who asks gets a page as well, from wherever it comes.
+                    reader, writer = await asyncio.open_connection(
+                        "127.0.0.1", port, local_addr=("127.0.0.5", 0)
+                    )
+                    writer.write(b"GET /address HTTP/1.1\r\nHost: x\r\n\r\n")
+                    assert (await reader.readline()).startswith(b"HTTP/1.1 200")
+                    writer.close()
+
+            asyncio.run(come())
+            assert program.stop() == 0
+    finally:
+        for each in silent:
+            each.close()
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+async def display(port: int, address: str, token: str = "") -> ClientConnection:
+    """Connect from an address, with a token as an operator."""
+    place = f"ws://127.0.0.1:{port}/ws"
+    made = await connect(place, local_addr=(address, 0), compression=None, max_queue=None)
+    assert (await receive(made))["type"] == "hello"
+    if token:
+        await send(made, type="auth", token=token)
+        while (await receive(made))["type"] != "authorized":
+            pass
+    return made
+
+
+async def may_command(operator: ClientConnection) -> bool:
+    """Tell whether a command is looked at."""
+    await send(operator, type="command", name="hide", id=999_999)
+    while (message := await receive(operator))["type"] != "error":
+        pass
+    return bool(message["code"] == "unknown-caption")

@@ -100,7 +100,7 @@ class Service:
         async def both() -> int:
             run = asyncio.create_task(self.app.run())
             if beside is not None:
-                while self.app._context.hub._port._server is None:
+                while not self.app._context.hub._port._servers:
                     await asyncio.sleep(0.01)
                 await beside(self)
             return await run

@@ -9,6 +9,7 @@ import orjson
 from pipeline.cli.options import Commands, add_command, settings_of
 from pipeline.config.loader import leaves
 from pipeline.config.schema import Settings
+from pipeline.config.secrets import shown
 
 
 def add(commands: Commands) -> None:
@@ -29,8 +30,7 @@ def _config(arguments: argparse.Namespace) -> int:
         if table != section:
             print(f"[{table}]")
             section = table
-        # The token opens the operator's page, and this output gets into mails and issues.
-        shown = "set" if path == "operator.token" and value else value
-        setting = f"{key} = {orjson.dumps(shown).decode()}"
+        # This output gets into mails and issues.
+        setting = f"{key} = {orjson.dumps(shown(path, value)).decode()}"
         print(f"{setting:<32} # {loaded.origins[path]}")
     return 0

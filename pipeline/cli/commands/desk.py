@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from urllib.parse import quote
 
 import segno
 
-from pipeline.cli.browser import add_browser, open_page
+from pipeline.cli.browser import add_browser, link_with, open_with_token
 from pipeline.cli.options import Commands, add_command, settings_of
 from pipeline.config.schema import Settings
 from pipeline.core.errors import ServerError, SessionError, UsageError
@@ -73,17 +72,18 @@ def _open(settings: Settings, *, browser: bool | None) -> int:
     if not server.port:
         message = "server.port is 0: the port that the daemon picked is not in the settings."
         raise UsageError("port-unknown", message, "Give it with --port; the daemon has printed it.")
-    token = settings.operator.token or kept_token(Path(settings.session.directory))
+    directory = Path(settings.session.directory)
+    token = settings.operator.token or kept_token(directory)
     secure = bool(server.tls_cert)
     reaches_tablets = server.host in EVERYWHERE
     page = f"{page_address(server.host, server.port, secure=secure)}operator"
     # With https by the name in the certificate: browsers would warn of 127.0.0.1.
     here = "127.0.0.1" if reaches_tablets and not secure else server.host
-    link = _link(f"{page_address(here, server.port, secure=secure)}operator", token)
-    print(f"The desk, on this machine: {link}")
+    own = f"{page_address(here, server.port, secure=secure)}operator"
+    print(f"The desk, on this machine: {link_with(token, own)}")
     if reaches_tablets:
         _invite(settings, token, page)
-    open_page(link, browser)
+    open_with_token(token, own, directory, browser)
     return 0
 
 
@@ -100,8 +100,3 @@ def _invite(settings: Settings, token: str, page: str) -> None:
     if sys.stdout.isatty():
         # The smallest that there is: a terminal has few lines, and no creases.
         segno.make_qr(page, error="l").terminal(compact=True)
-
-
-def _link(page: str, token: str) -> str:
-    """Return the address that lets an operator in. What is behind # never leaves the browser."""
-    return f"{page}#token={quote(token, safe='')}"

@@ -32,6 +32,12 @@ def add(commands: Commands) -> None:
 
 
 def _relay(arguments: argparse.Namespace) -> int:
+    if "@" in (arguments.nats or ""):
+        raise UsageError(
+            "relay-password",
+            "--nats has a password in it, and every user of this machine can read a command line.",
+            "Put it into a file of its own, and name that with --credentials.",
+        )
     given = {
         "publish.nats": arguments.nats,
         "publish.church": arguments.church,

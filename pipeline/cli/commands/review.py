@@ -8,9 +8,8 @@ import signal
 import sys
 from contextlib import closing
 from pathlib import Path
-from urllib.parse import quote
 
-from pipeline.cli.browser import add_browser, is_wanted, open_page
+from pipeline.cli.browser import add_browser, is_wanted, link_with, open_with_token
 from pipeline.cli.options import Commands, add_command, session_of, settings_of
 from pipeline.config import schema
 from pipeline.config.schema import Settings
@@ -78,7 +77,7 @@ def review(
     with closing(Review(folder, terms)) as reviewed:
         if host != _HERE or not is_wanted(browser):
             print(f"The page will ask for the operator's token ({kept}).", file=sys.stderr)
-        asyncio.run(_serve(reviewed, server, token, any_port=any_port, browser=browser))
+        asyncio.run(_serve(reviewed, server, token, directory, any_port=any_port, browser=browser))
         left, name = reviewed.left, folder.name
     again = f": stark-translate review {name}" if left else ""
     print(f"{name}: {left} left to review{again}", file=sys.stderr)
@@ -89,6 +88,7 @@ async def _serve(
     reviewed: Review,
     settings: schema.Server,
     token: str,
+    directory: Path,
     *,
     any_port: bool,
     browser: bool | None,
@@ -110,11 +110,9 @@ async def _serve(
         name, left = reviewed.folder.name, reviewed.left
         says = f"{left} captions of {name} to review: {server.address} (Ctrl-C ends)"
         print(says, file=sys.stderr)
-        # What is behind # never leaves the browser.
-        link = f"{server.address}#token={quote(token, safe='')}"
         if sys.stderr.isatty():  # a log must not have it
-            print(f"With the token: {link}", file=sys.stderr)
-        open_page(link, browser)
+            print(f"With the token: {link_with(token, server.address)}", file=sys.stderr)
+        open_with_token(token, server.address, directory, browser)
         await stop.wait()
     finally:
         await server.close()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import stat
 import sys
 import webbrowser
+from pathlib import Path
 
 import pytest
 
-from pipeline.cli.browser import add_browser, open_page
+from pipeline.cli.browser import add_browser, open_page, open_with_token
 
 
 @pytest.mark.parametrize(
@@ -30,3 +32,36 @@ def test_a_page_is_opened_where_it_is_wanted(
     add_browser(parser)
     open_page("http://127.0.0.1/", parser.parse_args(flag).browser)
     assert pages == ["http://127.0.0.1/"] * opened
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    pages: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", pages.append)
+    return pages
+
+
+def test_a_token_reaches_the_browser_by_a_file_of_its_owner(
+    opened: list[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "open-operator.html"
+    file.write_text("what others may read")
+    file.chmod(0o666)
+    with file.open() as others:
+        open_with_token('to"ken', "http://127.0.0.1:8123/operator", tmp_path, True)
+        assert others.read() == "what others may read"
+    assert opened == [file.as_uri()]
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert 'href="http://127.0.0.1:8123/operator#token=to%22ken"' in file.read_text()
+
+
+def test_without_a_place_for_that_file_no_browser_is_opened(
+    opened: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    open_with_token("hush", "http://127.0.0.1:8123/operator", tmp_path / "gone", True)
+    assert opened == []
+    told = capsys.readouterr().err
+    assert "Open the address yourself" in told
+    assert "hush" not in told
+    open_with_token("hush", "http://127.0.0.1:8123/operator", tmp_path, False)
+    assert list(tmp_path.iterdir()) == []

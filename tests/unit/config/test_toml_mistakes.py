@@ -55,3 +55,23 @@ def test_a_key_that_is_there_twice_is_told() -> None:
     assert hint(content, str(caught.value)) == (
         "Line 3 is `channel = 2`: that is there already, above; keep one of them."
     )
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "token = hush-hush",
+        "token = “hush-hush”",
+        'operator = { token = "hush-hush", token = 1 }',
+        "youtube: http://upload.youtube.com/closedcaption?cid=hush-hush",
+        "nats = nats://church:hush-hush@captions.example.org",
+        "url = http://church:hush-hush@gpu.example.org/v1",
+    ],
+)
+def test_the_line_of_a_secret_is_not_repeated(line: str) -> None:
+    content = f"[operator]\n{line}\n"
+    with pytest.raises(tomllib.TOMLDecodeError) as caught:
+        tomllib.loads(content)
+    told = hint(content, f"{caught.value} (at line 2, column 1)")
+    assert told.startswith("Line 2: text has straight quotes, `")
+    assert "hush" not in told

@@ -41,7 +41,7 @@ async def watched(
     """Replay; return what a display gets and when, the exit code, and /healthz at the end."""
     replay = Replay(folder, settings(), speed=speed, screen=LineScreen())
     run = asyncio.create_task(replay.run())
-    while replay.hub._port._server is None:
+    while not replay.hub._port._servers:
         await asyncio.sleep(0.001)
     seen: list[tuple[float, dict[str, Any]]] = []
     uri = f"ws://127.0.0.1:{replay.hub.port}/ws{query}"
@@ -101,7 +101,7 @@ def test_an_operator_is_told_that_it_takes_no_commands(tmp_path: Path) -> None:
     async def operate() -> str:
         replay = Replay(session(tmp_path, JOURNAL), settings(), speed=1, screen=LineScreen())
         run = asyncio.create_task(replay.run())
-        while replay.hub._port._server is None:
+        while not replay.hub._port._servers:
             await asyncio.sleep(0.001)
         uri = f"ws://127.0.0.1:{replay.hub.port}/ws?kind=operator"
         async with asyncio.timeout(30), connect(uri, compression=None) as socket:

@@ -15,6 +15,7 @@ from websockets.datastructures import Headers
 from websockets.http11 import Request
 
 from pipeline.captions.board import CaptionBoard
+from pipeline.server import hub
 from pipeline.server.event_stream import EventWriter, query_of
 from scripts.support.captions import caption
 from tests.support.hub import Service, in_loop, receive, serving, until
@@ -152,7 +153,10 @@ async def test_each_stream_gets_its_language() -> None:
 
 
 @in_loop
-async def test_what_cannot_be_streamed_is_refused_in_a_sentence() -> None:
+async def test_what_cannot_be_streamed_is_refused_in_a_sentence(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(hub, "KEPT", 0)
     async with serving(max_clients=1) as service:
         reply = await service.get("/events?lang=xx")
         assert (reply.status, reply.body) == (400, b"'xx' is not shown: en, es are.\n")

@@ -15,17 +15,23 @@ from websockets.exceptions import InvalidStatus
 from pipeline.core.errors import ServerError
 from pipeline.server import hub
 from pipeline.server.clients import BACKLOG_BYTES
+from pipeline.server.hub import KEPT
 from scripts.support.records import health_record, utterance_record
 from tests.support.hub import (
+    TOKEN,
     Service,
     closed,
     in_loop,
     operator,
     receive,
+    send,
     serving,
     silent,
     until,
 )
+
+PHONE, TABLET = ("127.0.0.2", 0), ("127.0.0.3", 0)
+"""Where other devices come from: this machine is 127.0.0.1."""
 
 # Captions
 
@@ -208,20 +214,43 @@ async def test_a_wrong_subscription_is_told_and_closed(query: str, code: str) ->
 async def test_a_full_hall_is_told_by_503_and_a_free_place_is_given_again() -> None:
     async with (
         serving(max_clients=2) as service,
-        service.connect() as one,
-        service.connect() as two,
+        service.connect(local_addr=PHONE) as one,
+        service.connect(local_addr=PHONE) as two,
     ):
         await receive(one)
         await receive(two)
         with pytest.raises(InvalidStatus) as refused:
-            await service.connect()
+            await service.connect(local_addr=PHONE)
         assert refused.value.response.status_code == 503
         assert refused.value.response.headers["Retry-After"] == "10"
         assert (await service.get("/")).status == 200
         await one.close()
         await until(lambda: service.sample("stark_clients", kind="audience") == 1)
-        async with service.connect() as three:
+        async with service.connect(local_addr=PHONE) as three:
             assert (await receive(three))["type"] == "hello"
+
+
+@in_loop
+async def test_a_full_hall_has_places_for_this_machine_and_for_operators() -> None:
+    async with serving(max_clients=2) as service:
+        tablet = await service.connect("kind=operator", local_addr=TABLET)
+        await receive(tablet)
+        await send(tablet, type="auth", token=TOKEN)
+        assert (await receive(tablet))["type"] == "authorized"
+        await tablet.close()
+        await until(lambda: not len(service.hub._clients))
+        phones = [await service.connect(local_addr=PHONE) for _ in range(2)]
+        for address in (PHONE, ("127.0.0.4", 0)):
+            with pytest.raises(InvalidStatus):
+                await service.connect(local_addr=address)
+        here = [await service.connect() for _ in range(KEPT - 1)]
+        here.append(await service.connect("kind=operator", local_addr=TABLET))
+        for each in here:
+            assert (await receive(each))["type"] == "hello"
+        with pytest.raises(InvalidStatus):
+            await service.connect()
+        for each in (*phones, *here):
+            await each.close()
 
 
 def deaf(service: Service) -> socket.socket:

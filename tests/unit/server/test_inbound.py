@@ -138,7 +138,7 @@ async def test_a_wrong_token_is_answered_late_and_gives_nothing() -> None:
 async def test_guessing_locks_the_address_out_and_no_other() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(inbound, "_WRONG_TOKEN_S", 0.0)
-        async with serving() as service, service.connect() as display:
+        async with serving() as service, service.connect(local_addr=("127.0.0.3", 0)) as display:
             await receive(display)
             for _ in range(LIMIT):
                 await send(display, type="auth", token="guess")
@@ -149,6 +149,29 @@ async def test_guessing_locks_the_address_out_and_no_other() -> None:
                 await receive(coordinator)
                 await send(coordinator, type="auth", token=TOKEN)
                 assert (await receive(coordinator))["type"] == "authorized"
+
+
+@in_loop
+async def test_guesses_from_the_address_of_an_operator_do_not_lock_the_operator_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Behind a proxy or a router a whole hall has one address."""
+    monkeypatch.setattr(inbound, "_WRONG_TOKEN_S", 0.0)
+    proxy = ("127.0.0.3", 0)
+    async with serving() as service, service.connect(local_addr=proxy) as phone:
+        await receive(phone)
+        async with service.connect(local_addr=proxy) as tablet:
+            await receive(tablet)
+            await send(tablet, type="auth", token=TOKEN)
+            assert (await receive(tablet))["type"] == "authorized"
+        for number in range(LIMIT + 4):
+            await send(phone, type="auth", token="a guess that is long")
+            code = "not-authorized" if number < LIMIT else "too-many-attempts"
+            assert (await receive(phone))["code"] == code
+        async with service.connect(local_addr=proxy) as tablet:
+            await receive(tablet)
+            await send(tablet, type="auth", token=TOKEN)
+            assert (await receive(tablet))["type"] == "authorized"
 
 
 async def invited(service: Service) -> str:

@@ -105,8 +105,7 @@ async def _pour(display: Any, message: str) -> None:
 @in_loop
 async def test_what_a_flood_brings_at_once_is_little() -> None:
     async with serving() as service:
-        sockets = service.hub._port._server.sockets  # type: ignore[union-attr]
-        for each in sockets:  # the system doubles it
+        for each in service.hub._port._servers[0].sockets:  # the system doubles it
             assert each.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF) <= 16 * 1024
         async with service.connect() as display:
             await receive(display)
@@ -145,6 +144,26 @@ async def test_no_more_descriptors_is_told_once_and_over_when_somebody_leaves() 
         for each in [*spare, waiting]:
             each.close()
     assert highest < soft
+
+
+@in_loop
+async def test_who_breaks_off_before_the_answer_costs_one_quiet_line(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with serving() as service, service.connect() as display:
+        await receive(display)
+        with capture_logs() as told:
+            _, writer = await asyncio.open_connection("127.0.0.1", service.hub.port)
+            # A request, and a goodbye right behind it: the library ends the connection at once.
+            writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n\x88\x80\0\0\0\0")
+            await until(lambda: bool(told))
+            writer.close()
+        assert [(line["event"], line["log_level"]) for line in told] == [
+            ("gone before its answer", "debug")
+        ]
+        assert caplog.records == []
+        service.say(1)
+        assert (await receive(display))["type"] == "caption"
 
 
 # Headers

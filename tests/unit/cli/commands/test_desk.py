@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 import webbrowser
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from pipeline.cli.main import main
 from pipeline.server.volunteers import Volunteers
+from scripts.support.program import call
 
 
 @pytest.fixture
@@ -26,8 +28,28 @@ def test_it_opens_the_page_with_the_token(
     opened: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["desk", "--port", "8123", "--browser"]) == 0
-    assert opened == ["http://127.0.0.1:8123/operator#token=se-cret_1"]
-    assert opened[0] in capsys.readouterr().out
+    file = Path("sessions/open-operator.html").resolve()
+    assert opened == [file.as_uri()]
+    link = "http://127.0.0.1:8123/operator#token=se-cret_1"
+    assert f'content="0; url={link}"' in file.read_text()
+    assert link in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_the_command_line_of_the_browser_has_no_token(tmp_path: Path) -> None:
+    (tmp_path / "sessions").mkdir()
+    (tmp_path / "sessions" / "operator-token").write_text("se-cret_1\n")
+    browser = tmp_path / "browser"
+    browser.write_text('#!/bin/sh\ntr "\\0" " " < /proc/$$/cmdline > started\n')
+    browser.chmod(0o755)
+    env = {"BROWSER": str(browser)}
+    done = call("desk", "--port", "8123", "--browser", cwd=tmp_path, env=env)
+    assert done.returncode == 0, done.stderr
+    started = (tmp_path / "started").read_text()
+    file = tmp_path / "sessions" / "open-operator.html"
+    assert file.as_uri() in started
+    assert "se-cret_1" not in started
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
 def test_where_no_service_runs_a_tablet_gets_no_code_and_that_is_said(

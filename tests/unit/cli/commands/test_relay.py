@@ -21,6 +21,13 @@ def test_what_is_no_address_is_refused(capsys: pytest.CaptureFixture[str]) -> No
     assert "nats://captions.example.org:4222" in capsys.readouterr().err
 
 
+def test_a_password_on_the_command_line_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["relay", "--nats", "nats://church:hush@host"]) == 2
+    told = capsys.readouterr().err
+    assert "[relay-password]" in told
+    assert "hush" not in told
+
+
 @pytest.mark.slow
 def test_a_relay_serves_the_pages_until_it_is_asked_to_stop(tmp_path: Path) -> None:
     needs_nats()

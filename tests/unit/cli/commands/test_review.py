@@ -55,6 +55,23 @@ def test_it_serves_the_last_session_until_it_is_stopped(
 
 
 @pytest.mark.slow
+def test_the_command_line_of_the_browser_has_no_token(tmp_path: Path) -> None:
+    reviewable(tmp_path / "sessions")
+    browser = tmp_path / "browser"
+    browser.write_text('#!/bin/sh\ntr "\\0" " " < /proc/$$/cmdline > started\n')
+    browser.chmod(0o755)
+    with started("review", "--browser", cwd=tmp_path, BROWSER=str(browser)) as program:
+        argv = program.until(
+            lambda: (tmp_path / "started").is_file() and (tmp_path / "started").read_text()
+        )
+        token = (tmp_path / "sessions" / FILE).read_text().strip()
+        page = (tmp_path / "sessions" / "open-review.html").read_text()
+        assert f"{program.address}#token={token}" in page
+    assert "open-review.html" in argv
+    assert token not in argv
+
+
+@pytest.mark.slow
 def test_a_taken_port_is_left_to_who_has_it(tmp_path: Path) -> None:
     reviewable(tmp_path / "a")
     reviewable(tmp_path / "b")

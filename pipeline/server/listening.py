@@ -1,0 +1,117 @@
+"""The listening sockets: who may connect, and who has to make room when the port is full.
+
+Connections are counted as they are accepted, before a TLS handshake and before the request. When
+the port is full, the connection that has been silent longest makes room for the newest one: a
+client that asks at once gets its answer however many hold connections open and say nothing. A part
+of the connections is kept for trusted networks (`access.TrustedNetworks`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from contextlib import suppress
+from typing import Any
+
+from pipeline.server.rate_limits import ConnectionLimiter
+
+_SEND_BYTES = 64 * 1024  # SO_SNDBUF of each display; the default grows to megabytes
+_RECEIVE_BYTES = 8 * 1024  # SO_RCVBUF; small, so that one flood cannot delay the others
+
+
+class Doors:
+    """What the listening sockets of one port share. Belongs to the event loop's thread."""
+
+    def __init__(self, limiter: ConnectionLimiter) -> None:
+        self._limiter = limiter
+        # By remote address and port, the longest silent first.
+        self._silent: dict[object, _Accepted] = {}
+
+    def enter(self, connection: _Accepted) -> bool:
+        """Count a new connection, and let a silent one go for it; return False if it must go."""
+        address = connection.peer[0]
+        while self._limiter.is_full(address) and self._silent:
+            self._silent[next(iter(self._silent))].drop()
+        if not self._limiter.enter(address):
+            return False
+        if address not in self._limiter.trusted:
+            self._silent[connection.peer] = connection
+        return True
+
+    def trust(self, address: str) -> None:
+        """Keep places for the network of this address."""
+        self._limiter.trusted.add(address)
+
+    def leave(self, connection: _Accepted) -> None:
+        """Count a connection that has gone."""
+        self._silent.pop(connection.peer, None)
+        self._limiter.leave(connection.peer[0])
+
+    def heard(self, peer: object) -> None:
+        """Take notice that a connection from this address and port has sent its request."""
+        self._silent.pop(peer, None)
+
+
+class Listener(socket.socket):
+    """A listening socket that counts what it accepts."""
+
+    doors: Doors
+
+    def accept(self) -> tuple[socket.socket, Any]:
+        """Accept a connection. Raises ConnectionAbortedError for one that may not come in."""
+        accepted, peer = super().accept()
+        connection = _Accepted(accepted, peer, self.doors)
+        if peer[0] == connection.getsockname()[0]:  # this machine, by its address in the network
+            self.doors.trust(peer[0])
+        if not self.doors.enter(connection):
+            connection.close()
+            # The event loop takes it for a client that has hung up, and goes on.
+            raise ConnectionAbortedError
+        return connection, peer
+
+
+class _Accepted(socket.socket):
+    def __init__(self, accepted: socket.socket, peer: tuple[Any, ...], doors: Doors) -> None:
+        kind = accepted.family, accepted.type, accepted.proto
+        super().__init__(*kind, fileno=accepted.detach())
+        self.peer = peer
+        self._doors: Doors | None = doors
+
+    def drop(self) -> None:
+        """Hang up: the event loop reads the end and closes the socket."""
+        self._leave()
+        with suppress(OSError):  # the other side was quicker
+            self.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        self._leave()
+        super().close()
+
+    def _leave(self) -> None:
+        if self._doors is not None:
+            doors, self._doors = self._doors, None
+            doors.leave(self)
+
+
+async def listeners(host: str, port: int, doors: Doors) -> list[Listener]:
+    """Return a socket bound to each address of a host. Raises OSError."""
+    loop = asyncio.get_running_loop()
+    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    made: list[Listener] = []
+    try:
+        for family, kind, number, _, address in dict.fromkeys(found):
+            each = Listener(family, kind, number)
+            made.append(each)
+            each.doors = doors
+            each.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if family == socket.AF_INET6:  # of two addresses, so that both can be bound
+                each.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            # What is accepted inherits these.
+            each.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BYTES)
+            each.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BYTES)
+            each.bind(address)
+    except OSError:
+        for each in made:
+            each.close()
+        raise
+    return made

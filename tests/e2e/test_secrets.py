@@ -1,0 +1,103 @@
+"""What is secret in the settings is nowhere in what the real program prints, writes and serves."""
+
+from __future__ import annotations
+
+import urllib.request
+from pathlib import Path
+
+import pytest
+import soundfile
+
+from scripts.support.program import SERMON, call, started
+
+pytestmark = pytest.mark.slow
+
+SETTINGS = """
+[operator]
+token = "hush-token"
+[publish]
+nats = "nats://church:hush-nats@127.0.0.1:9"
+[outputs]
+youtube = "http://127.0.0.1:9/closedcaption?cid=hush-youtube"
+vmix = "http://me:hush-vmix@127.0.0.1:9"
+propresenter = "http://me:hush-propresenter@127.0.0.1:9"
+freeshow = "http://me:hush-freeshow@127.0.0.1:9"
+[translate.final]
+engine = "marian"
+[log]
+level = "debug"
+format = "json"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "config.toml").write_text(SETTINGS)
+    (tmp_path / "sessions").mkdir()
+    samples, rate = soundfile.read(SERMON, frames=12 * 16_000)
+    soundfile.write(tmp_path / "short.wav", samples, rate)
+    return tmp_path
+
+
+def test_no_secret_is_printed_written_or_served(folder: Path) -> None:
+    told = {}
+    for arguments in (["config"], ["config", "--changed"], ["check", "--input", "short.wav"]):
+        done = call(*arguments, cwd=folder)
+        told[" ".join(arguments)] = done.stdout + done.stderr
+    assert 'token = "set"' in told["config --changed"]
+    assert 'youtube = "http://127.0.0.1:9"' in told["config --changed"]
+    with started("run", "--input", "short.wav", cwd=folder) as program:
+        program.until(lambda: [r for r in program.log if r.get("event") == "caption"], 90)
+        for path in ("healthz", "metrics", "address"):
+            with urllib.request.urlopen(f"{program.address}/{path}", timeout=10) as answer:
+                told[path] = answer.read().decode()
+        told["command lines"] = command_lines(program.process.pid)
+        assert program.end() == 0
+        told["log"] = f"{program.log} {program.noise}"
+        faults = {r.get("code") for r in program.log}
+        assert {"output-unreachable"} & faults, "the secrets have been used"
+    told["report"] = call("report", cwd=folder).stdout
+    for file in (folder / "sessions").rglob("*"):
+        if file.is_file():
+            told[str(file)] = file.read_bytes().decode("utf-8", "replace")
+    assert len(told) > 12
+    assert [place for place, text in told.items() if "hush" in text] == []
+
+
+@pytest.mark.parametrize(
+    ("line", "mistake"),
+    [
+        (line, mistake)
+        for line in SETTINGS.splitlines()
+        for mistake in ("no quote", "list", "table", "address")
+        # Any text is a token.
+        if "hush" in line and not (mistake == "address" and "://" not in line)
+    ],
+)
+def test_an_error_in_its_own_line_does_not_tell_a_secret(
+    tmp_path: Path, line: str, mistake: str
+) -> None:
+    key, _, value = line.partition(" = ")
+    section = SETTINGS.partition(line)[0].rpartition("[")[2].partition("]")[0]
+    wrong = {
+        "no quote": value.strip('"'),
+        "list": f"[{value}]",
+        "table": f"{{ a = {value} }}",
+        "address": value.replace("://", ":/"),
+    }[mistake]
+    (tmp_path / "config.toml").write_text(f"[{section}]\n{key} = {wrong}\n")
+    done = call("config", cwd=tmp_path)
+    assert done.returncode == 78
+    assert key in done.stderr
+    assert "hush" not in done.stdout + done.stderr
+
+
+def command_lines(parent: int) -> str:
+    """Return those of a process and all below it."""
+    children = [
+        int(child)
+        for task in Path(f"/proc/{parent}/task").iterdir()
+        for child in (task / "children").read_text().split()
+    ]
+    own = Path(f"/proc/{parent}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+    return " | ".join([own, *map(command_lines, children)])
